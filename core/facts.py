@@ -1,0 +1,510 @@
+"""Everything that was seen on a machine: the Snapshot and its sections, frozen and serialisable.
+
+This module imports nothing of ours. Three rules hold for every field:
+
+* ``None`` means "not looked at, or could not be decided"; an empty tuple or text means "looked, nothing there".
+* a fact that came from somewhere carries ``source``: a registry key, a file, "NVML", a variable.
+* paths are plain text in the machine's own form (``text()`` makes them printable); versions are dotted text.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+SCHEMA = 1
+"""Version of the report's JSON form. Fields may be added within a version; none is renamed or removed."""
+
+System = Literal["linux", "windows"]
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all sections: immutable, compared by value, read from and written to JSON by msgspec."""
+
+
+def text(path: str | bytes | os.PathLike[str]) -> str:
+    r"""Return a printable form of a path; bytes that are not UTF-8 appear as ``\xNN``."""
+    raw = path if isinstance(path, bytes) else os.fsencode(os.fspath(path))
+    return raw.decode("utf-8", "backslashreplace")
+
+
+# --- the machine -----------------------------------------------------------------------------------------
+
+
+class Machine(Fact, frozen=True, kw_only=True):
+    """The computer and the operating system that the scan ran on."""
+
+    system: System
+    release: str = ""
+    """The system's own words: "Debian GNU/Linux 12 (bookworm)", "Windows 11 Pro 23H2 (22631)"."""
+    architecture: str = "x86_64"
+    """Processor family as a loader names it: x86_64, aarch64, x86."""
+    kernel: str = ""
+    libc: str = ""
+    """glibc's version on Linux, empty elsewhere."""
+    wsl: bool = False
+    container: str | None = None
+    """"docker", "podman", "kubernetes", "lxc", ...; None when none was recognised."""
+    elevated: bool | None = None
+    user: str = ""
+    host_name: str = ""
+    home: str = ""
+
+
+class ProbeError(Fact, frozen=True, kw_only=True):
+    """A probe that crashed, was refused or ran out of time. This is data, too."""
+
+    probe: str
+    kind: Literal["crash", "time-out", "cancelled", "refused"]
+    message: str
+
+
+# --- driver ----------------------------------------------------------------------------------------------
+
+
+class Gpu(Fact, frozen=True, kw_only=True):
+    """One NVIDIA GPU as NVML reports it (or cuInit's child, where NVML is silent). Memory in bytes."""
+
+    index: int
+    name: str
+    compute_capability: str | None = None
+    """Major.minor, such as "8.6"."""
+    uuid: str = ""
+    memory_total: int | None = None
+    memory_free: int | None = None
+    mig: bool | None = None
+    pci: str = ""
+    source: str = "NVML"
+
+
+class PciDevice(Fact, frozen=True, kw_only=True):
+    """A display or 3D controller found on the PCI bus (Linux: /sys/bus/pci; Windows: the registry)."""
+
+    address: str
+    vendor_id: str
+    """Four hexadecimal digits; NVIDIA is 10de."""
+    device_id: str = ""
+    name: str = ""
+    bound_driver: str | None = None
+    """Kernel driver that holds it: nvidia, nouveau, vfio-pci; empty text when none does."""
+    source: str = ""
+
+
+class DeviceNode(Fact, frozen=True, kw_only=True):
+    """A /dev/nvidia* node, and whether this user could open it."""
+
+    path: str
+    mode: str = ""
+    owner: str = ""
+    group: str = ""
+    opened: bool | None = None
+    problem: str = ""
+
+
+class DriverLibrary(Fact, frozen=True, kw_only=True):
+    """One file of the user-mode driver (libcuda.so.1, libnvidia-ml.so.1, nvcuda.dll, nvml.dll)."""
+
+    path: str
+    real_path: str = ""
+    version: str | None = None
+    """Version in the file's name or resource: "580.65.06"."""
+    stub: bool | None = None
+    """True for the toolkit's link-time stub, which can never run."""
+    size: int | None = None
+    problem: str = ""
+    source: str = ""
+
+
+class CudaInit(Fact, frozen=True, kw_only=True):
+    """What the CUDA driver API answered in a child process, in the consumer's environment."""
+
+    status: int | None = None
+    """Result of cuInit: 0, or a CUresult number; None when the child died or the library did not load."""
+    status_name: str = ""
+    driver_cuda: str | None = None
+    """cuDriverGetVersion as major.minor, "13.0": the newest CUDA that this driver runs."""
+    device_count: int | None = None
+    library: str = ""
+    """Path of the libcuda or nvcuda file that was really mapped."""
+    problem: str = ""
+
+
+class Nvml(Fact, frozen=True, kw_only=True):
+    """What NVML answered in a child process."""
+
+    status: int | None = None
+    status_name: str = ""
+    driver_version: str | None = None
+    driver_cuda: str | None = None
+    device_count: int | None = None
+    library: str = ""
+    problem: str = ""
+
+
+class ComputeCache(Fact, frozen=True, kw_only=True):
+    """The driver's cache of compiled kernels (CUDA_CACHE_PATH, else ~/.nv/ComputeCache)."""
+
+    path: str
+    exists: bool
+    owner: str = ""
+    writable: bool | None = None
+    index_readable: bool | None = None
+    """Whether the cache's index file could be opened and is not empty where it exists; None when there is none."""
+    problem: str = ""
+    source: str = ""
+
+
+class Driver(Fact, frozen=True, kw_only=True):
+    """GPUs, kernel module, user-mode driver and what stands between them."""
+
+    pci: tuple[PciDevice, ...] | None = None
+    gpus: tuple[Gpu, ...] | None = None
+    nvml: Nvml | None = None
+    cuda: CudaInit | None = None
+    cuda_unhidden: CudaInit | None = None
+    """The same call with CUDA_VISIBLE_DEVICES and its like taken away; None when none was set."""
+    cuda_clean: CudaInit | None = None
+    """The same call without LD_LIBRARY_PATH; None when it was not set (Linux)."""
+    module_version: str | None = None
+    """Version of the loaded kernel module; empty text when none is loaded."""
+    modules: tuple[str, ...] | None = None
+    """Loaded kernel modules that matter: nvidia, nvidia_uvm, nouveau, ..."""
+    libraries: tuple[DriverLibrary, ...] | None = None
+    nodes: tuple[DeviceNode, ...] | None = None
+    secure_boot: bool | None = None
+    kernel_log: tuple[str, ...] | None = None
+    """Lines of the kernel log that name NVRM, nvidia, a rejected key or an Xid; None when it could not be read."""
+    booted: float | None = None
+    """Seconds since the epoch."""
+    resumed: float | None = None
+    """Time of the last resume from suspend, seconds since the epoch; 0.0 = looked, never since boot."""
+    compute_cache: ComputeCache | None = None
+    windows_driver_model: str = ""
+    """WDDM, TCC or MCDM (Windows)."""
+
+
+# --- libraries as files ----------------------------------------------------------------------------------
+
+FileState = Literal["good", "missing", "dangling", "empty", "truncated", "damaged", "unreadable", "not a library"]
+RecordState = Literal["matches", "size differs", "hash differs", "not listed", "unchecked"]
+Origin = Literal["wheel", "conda", "distribution", "installer", "folder", "framework", "system", "driver"]
+
+
+class LibraryFile(Fact, frozen=True, kw_only=True):
+    """One shared library on disk, as far as its headers tell."""
+
+    path: str
+    name: str
+    """File name."""
+    real_path: str = ""
+    """Where the links lead; empty when it is no link."""
+    state: FileState = "good"
+    problem: str = ""
+    size: int | None = None
+    architecture: str = ""
+    """x86_64, aarch64, x86, ...; empty when the headers did not tell."""
+    version: str | None = None
+    """True version: from exported version data, a call, or a versioned real file name; never from a header or a PE resource that is known to lie."""
+    version_source: str = ""
+    cuda_major: int | None = None
+    needed: tuple[str, ...] = ()
+    """Names that the loader must find: DT_NEEDED, PE imports and delay imports."""
+    mentions: tuple[str, ...] = ()
+    """Library names in its data that it may open by itself at run time."""
+    runpath: tuple[str, ...] = ()
+    rpath: tuple[str, ...] = ()
+    soname: str = ""
+    sass: tuple[int, ...] | None = None
+    """GPU machine code inside, as 10 x major + minor (86 for compute capability 8.6); None = not looked."""
+    ptx: tuple[int, ...] | None = None
+    record: RecordState = "unchecked"
+    """Verdict of the wheel's RECORD about this file."""
+    sha256: str = ""
+    """Only with --thorough."""
+
+
+class Toolkit(Fact, frozen=True, kw_only=True):
+    """One CUDA toolkit or set of CUDA runtime libraries."""
+
+    root: str
+    origin: Origin
+    version: str | None = None
+    """Major.minor[.patch]."""
+    version_source: str = ""
+    folder: str = ""
+    """The folder that holds the runtime libraries."""
+    owner: str = ""
+    """Wheel, conda or distribution package that owns it, and which environment."""
+    nvcc: str = ""
+    nvcc_version: str | None = None
+    libraries: tuple[LibraryFile, ...] = ()
+    named_by: tuple[str, ...] = ()
+    """Variables or links that lead here: CUDA_PATH, CUDA_HOME, /usr/local/cuda."""
+    source: str = ""
+
+
+class CudnnCopy(Fact, frozen=True, kw_only=True):
+    """One cuDNN on disk: all its files of one major version in one folder."""
+
+    folder: str
+    origin: Origin
+    major: int
+    version: str | None = None
+    """True version of the set: that of its graph (9), ops_infer (8) or only (7) library."""
+    version_source: str = ""
+    owner: str = ""
+    """Wheel, conda or distribution package, framework or program that it belongs to, with its version."""
+    environment: str = ""
+    """Prefix of the Python environment that it lies in; empty for none."""
+    cuda_major: int | None = None
+    cuda_major_source: str = ""
+    files: tuple[LibraryFile, ...] = ()
+    missing: tuple[str, ...] = ()
+    """Files that its own binaries (or its RECORD) name and that are not in the folder."""
+    missing_source: str = ""
+    sass: tuple[int, ...] | None = None
+    """GPU machine code that every GPU-carrying library of the set has."""
+    ptx: tuple[int, ...] | None = None
+    header_version: str | None = None
+    """What cudnn_version.h beside it says: what a compiler would build against."""
+    header: str = ""
+    links: tuple[LibraryFile, ...] = ()
+    """Import libraries and unversioned links (libcudnn.so, cudnn.lib) beside it."""
+    cached_elsewhere: str = ""
+    """Path under which ld.so.cache lists this name although the file there is gone or another; empty if in order."""
+    source: str = ""
+    """How it was found."""
+
+
+# --- environment -----------------------------------------------------------------------------------------
+
+Scope = Literal["process", "user", "machine", "login"]
+"""process: what we were started with, with a frozen application's own changes taken back; user, machine: the Windows
+registry (HKCU, HKLM) or files such as /etc/environment; login: what a new login shell gets."""
+
+Mark = Literal[
+    "missing",
+    "not a folder",
+    "unreadable",
+    "duplicate",
+    "quoted",
+    "relative",
+    "unexpanded",
+    "trailing slash",
+    "brackets",
+    "non-ascii",
+    "writable by others",
+    "empty",
+]
+
+
+class Variable(Fact, frozen=True, kw_only=True):
+    """One environment variable in one scope; ``value`` is the raw, unexpanded text."""
+
+    name: str
+    value: str
+    scope: Scope = "process"
+    kind: str = ""
+    """Registry kind (REG_SZ, REG_EXPAND_SZ), empty elsewhere."""
+    source: str = ""
+
+
+class PathEntry(Fact, frozen=True, kw_only=True):
+    """One entry of a search-path variable, in order."""
+
+    variable: str
+    """PATH, LD_LIBRARY_PATH, ..."""
+    index: int
+    text: str
+    expanded: str = ""
+    """With variables expanded; what the loader sees."""
+    scope: Scope = "process"
+    exists: bool = True
+    marks: tuple[Mark, ...] = ()
+    duplicate_of: int | None = None
+
+
+class Environment(Fact, frozen=True, kw_only=True):
+    """Relevant variables of every scope, and the search-path entries of the consumer's environment."""
+
+    variables: tuple[Variable, ...] = ()
+    entries: tuple[PathEntry, ...] = ()
+    problems: tuple[str, ...] = ()
+    """Sentences about limits: a PATH longer than its limit, a registry value of a wrong kind."""
+
+
+# --- frameworks ------------------------------------------------------------------------------------------
+
+
+class Distribution(Fact, frozen=True, kw_only=True):
+    """An installed Python distribution that matters here."""
+
+    name: str
+    version: str
+    location: str = ""
+    requires: tuple[str, ...] = ()
+    """Requirements on nvidia-* distributions, as written."""
+
+
+class PythonEnvironment(Fact, frozen=True, kw_only=True):
+    """One Python environment, read from outside: nothing of it was run."""
+
+    prefix: str
+    executable: str = ""
+    version: str = ""
+    kind: Literal["venv", "conda", "system", "embedded", "store", "other"] = "other"
+    architecture: str = ""
+    site_packages: tuple[str, ...] = ()
+    distributions: tuple[Distribution, ...] = ()
+    found_by: str = ""
+    problem: str = ""
+
+
+# --- loading ---------------------------------------------------------------------------------------------
+
+
+class How(StrEnum):
+    """How a loader comes to a candidate, in the loader's own terms."""
+
+    DIRECT = "direct path"
+    RPATH = "RPATH"
+    LD_LIBRARY_PATH = "LD_LIBRARY_PATH"
+    RUNPATH = "RUNPATH"
+    LD_CACHE = "ld.so.cache"
+    DEFAULT = "default folder"
+    LOADED = "already loaded"
+    KNOWN_DLL = "KnownDLLs"
+    API_SET = "API set"
+    DLL_FOLDER = "folder of the loading DLL"
+    DLL_DIRECTORY = "add_dll_directory"
+    SET_DLL_DIRECTORY = "SetDllDirectory"
+    APPLICATION = "application folder"
+    SYSTEM = "System32"
+    SYSTEM16 = "System"
+    WINDOWS = "Windows folder"
+    CURRENT = "current folder"
+    PATH = "PATH"
+
+
+Outcome = Literal["found", "not there", "wrong architecture", "unreadable", "damaged", "passed over"]
+
+
+class Attempt(Fact, frozen=True, kw_only=True):
+    """One place where the loader looks for a name. ``found`` marks every file that would serve, not only the first."""
+
+    path: str
+    how: How
+    outcome: Outcome
+    detail: str = ""
+    via: str = ""
+    """The variable entry, configuration file or RUNPATH text that led here."""
+
+
+class Resolution(Fact, frozen=True, kw_only=True):
+    """A wanted library name and every candidate in search order."""
+
+    name: str
+    wanted_by: str = ""
+    """File that wants it; empty for the consumer itself."""
+    attempts: tuple[Attempt, ...] = ()
+
+    @property
+    def winner(self) -> Attempt | None:
+        """The candidate that the loader takes: the first that is found, or the first that stops the search.
+
+        A damaged file that the loader stops at is a winner too; its outcome says so.
+        """
+        return next((a for a in self.attempts if a.outcome in ("found", "damaged")), None)
+
+    @property
+    def found(self) -> tuple[Attempt, ...]:
+        """All candidates that would serve, in search order."""
+        return tuple(a for a in self.attempts if a.outcome == "found")
+
+
+class Consumer(Fact, frozen=True, kw_only=True):
+    """A program that will load libraries under its own loader policy."""
+
+    id: str
+    """"plain", or "python:" and the environment's prefix."""
+    kind: Literal["plain", "python", "conda", "store"]
+    label: str
+    """In plain words: "any program", "the Python environment C:\\ml\\venv"."""
+    prefix: str = ""
+    framework: str = ""
+    """The distribution whose wish this is (torch 2.11.0), empty for none."""
+
+
+class Call(Fact, frozen=True, kw_only=True):
+    """One call of the roll call and its answer."""
+
+    function: str
+    library: str = ""
+    result: int | None = None
+    """The returned number; None when the function could not be called."""
+    meaning: str = ""
+    """Name of the status, or the loader's error."""
+
+
+class Mapped(Fact, frozen=True, kw_only=True):
+    """A CUDA or cuDNN file that the process really mapped."""
+
+    path: str
+    name: str
+    origin: str = ""
+    """Who owns it: "this environment's wheel", "LD_LIBRARY_PATH", "system"."""
+
+
+class RollCall(Fact, frozen=True, kw_only=True):
+    """What really happened when a child loaded a main library and called every sub-library."""
+
+    library: str
+    """What was asked for: a bare name or a full path."""
+    loaded: str = ""
+    """The file that answered."""
+    version: str | None = None
+    """cudnnGetVersion as dotted text."""
+    calls: tuple[Call, ...] = ()
+    mapped: tuple[Mapped, ...] = ()
+    output: str = ""
+    """What the libraries printed."""
+    ended: str = ""
+    """How the child ended, in one sentence; empty when it ended well."""
+
+
+class Load(Fact, frozen=True, kw_only=True):
+    """One consumer's search and roll call for one cuDNN major."""
+
+    consumer: Consumer
+    major: int
+    resolutions: tuple[Resolution, ...] = ()
+    roll_call: RollCall | None = None
+    clean_roll_call: RollCall | None = None
+    """The same without LD_LIBRARY_PATH (or PATH additions), where one was set and something differed: the proof of an override."""
+    wanted_version: str | None = None
+    """The cuDNN version that the consumer was built or pinned against, where known."""
+    wanted_source: str = ""
+
+
+# --- the whole -------------------------------------------------------------------------------------------
+
+
+class Snapshot(Fact, frozen=True, kw_only=True):
+    """Everything that one scan saw. A section is None when its probe was not run or failed (see ``errors``)."""
+
+    machine: Machine
+    taken: str = ""
+    """ISO 8601 time, UTC."""
+    thorough: bool = False
+    driver: Driver | None = None
+    toolkits: tuple[Toolkit, ...] | None = None
+    cudnn: tuple[CudnnCopy, ...] | None = None
+    environment: Environment | None = None
+    pythons: tuple[PythonEnvironment, ...] | None = None
+    loads: tuple[Load, ...] | None = None
+    errors: tuple[ProbeError, ...] = ()
+    seconds: tuple[tuple[str, float], ...] = ()
+    """How long each probe took."""

@@ -1,0 +1,169 @@
+"""What was concluded: Step, Severity, Evidence, Finding, Fix and the Report that holds them all."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import Literal
+
+import msgspec
+
+from core.changes import Change
+from core.facts import SCHEMA, Fact, Snapshot
+
+
+class Step(StrEnum):
+    """The wizard's steps, in their order; also the words of ``--only``."""
+
+    DRIVER = "driver"
+    TOOLKIT = "toolkit"
+    CUDNN = "cudnn"
+    ENVIRONMENT = "environment"
+    FRAMEWORKS = "frameworks"
+    BENCHMARK = "benchmark"
+
+
+class Severity(IntEnum):
+    """How much a finding matters; ordered, so that ``max()`` is the worst."""
+
+    GOOD = 0
+    NOTE = 1
+    UNKNOWN = 2
+    """The evidence does not decide; the finding says what would."""
+    WARNING = 3
+    ERROR = 4
+
+    @property
+    def word(self) -> str:
+        """The word that stands for it in JSON and on screen."""
+        return self.name.lower()
+
+
+class Evidence(Fact, frozen=True, kw_only=True):
+    """One thing that was seen: what it is, its value, and where it was seen."""
+
+    label: str
+    value: str
+    source: str = ""
+
+
+Restart = Literal["", "program", "terminal", "session", "computer"]
+"""What must be started anew before a fix takes effect."""
+
+
+class Fix(Fact, frozen=True, kw_only=True):
+    """A cure: what Convalesce would change by itself, or exact steps for the person (``advice``)."""
+
+    title: str
+    changes: tuple[Change, ...] = ()
+    advice: str = ""
+    restart: Restart = ""
+
+
+class Finding(Fact, frozen=True, kw_only=True):
+    """One conclusion about one subject. ``(id, subject)`` is its identity between two examinations."""
+
+    id: str
+    """"step.words-with-dashes"; never translated."""
+    cause: str
+    """A word of resources/knowledge/causes.json; empty for a finding that names no fault."""
+    step: Step
+    severity: Severity
+    title: str
+    """One plain sentence."""
+    why: str = ""
+    """Why it matters, or how it follows; two or three plain sentences."""
+    subject: str = ""
+    """What it is about: a folder, a file, a variable, a GPU."""
+    evidence: tuple[Evidence, ...] = ()
+    fix: Fix | None = None
+    primary: bool = False
+    follows_from: str = ""
+    """``id`` of the finding that explains this one."""
+
+
+class Report(Fact, frozen=True, kw_only=True):
+    """A Snapshot and what was concluded from it, worst first."""
+
+    snapshot: Snapshot
+    findings: tuple[Finding, ...] = ()
+    version: str = ""
+
+    @property
+    def primary(self) -> Finding | None:
+        """The root cause, if one was named."""
+        return next((f for f in self.findings if f.primary), None)
+
+    @property
+    def worst(self) -> Severity:
+        """The worst severity of all findings; GOOD when there is none."""
+        return max((f.severity for f in self.findings), default=Severity.GOOD)
+
+    def of(self, step: Step) -> tuple[Finding, ...]:
+        """Return the findings of one step, worst first."""
+        return tuple(f for f in self.findings if f.step is step)
+
+
+# --- JSON ------------------------------------------------------------------------------------------------
+
+
+class BadReportError(ValueError):
+    """A report's JSON could not be read; the message is one sentence for the person who gave it."""
+
+
+class _FindingForm(Fact, frozen=True, kw_only=True):
+    """A Finding as it stands in JSON: the severity is a word."""
+
+    id: str
+    cause: str
+    step: Step
+    severity: Literal["good", "note", "unknown", "warning", "error"]
+    primary: bool
+    subject: str
+    title: str
+    why: str
+    evidence: tuple[Evidence, ...]
+    fix: Fix | None = None
+    follows_from: str = ""
+
+
+class _ReportForm(Fact, frozen=True, kw_only=True):
+    schema: int
+    version: str
+    snapshot: Snapshot
+    findings: tuple[_FindingForm, ...] = ()
+
+
+def to_json(report: Report) -> bytes:
+    """Return the report in the contract's JSON form, indented, with a final line feed."""
+    forms = tuple(
+        _FindingForm(**{**{n: getattr(f, n) for n in f.__struct_fields__}, "severity": f.severity.word})
+        for f in report.findings
+    )
+    form = _ReportForm(schema=SCHEMA, version=report.version, snapshot=report.snapshot, findings=forms)
+    return msgspec.json.format(msgspec.json.encode(form), indent=2) + b"\n"
+
+
+def from_json(data: bytes) -> Report:
+    """Read a report's JSON form.
+
+    Raises:
+        BadReportError: the data is no JSON, is nested too deeply, has another schema, or a field of a wrong type.
+    """
+    try:
+        head = msgspec.json.decode(data)
+        if not isinstance(head, dict) or "schema" not in head:
+            raise BadReportError("This is not a Convalesce report: it has no field named schema.")
+        if head["schema"] != SCHEMA:
+            raise BadReportError(
+                f"This report has schema {str(head['schema'])[:20]!r}; this version of Convalesce reads schema {SCHEMA}."
+            )
+        form = msgspec.json.decode(data, type=_ReportForm)
+    except RecursionError:
+        raise BadReportError("This report is nested more deeply than any real one.") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as e:
+        raise BadReportError(f"This report cannot be read: {e}.") from None
+    findings = tuple(
+        Finding(**{**{n: getattr(f, n) for n in f.__struct_fields__}, "severity": Severity[f.severity.upper()]})
+        for f in form.findings
+    )
+    return Report(snapshot=form.snapshot, findings=findings, version=form.version)

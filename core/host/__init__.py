@@ -1,0 +1,81 @@
+"""The one seam to the operating system: variables, processes, volumes, elevation. Files are real files.
+
+``Host`` is a Protocol with three implementations: windows.py (the only user of winreg and windll), linux.py and
+fake.py. Roots of the file system are parameters, so that each can be tested over a temporary folder.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from core.facts import Fact, Machine, PciDevice, System, Variable
+
+
+class Completed(Fact, frozen=True, kw_only=True):
+    """A finished (or killed) process: exit status, both streams, and one sentence on how it ended."""
+
+    status: int | None
+    """Exit status; negative for a signal; None when it could not be started."""
+    out: str = ""
+    err: str = ""
+    ended: str = ""
+    """Empty when it ended with status 0, else one sentence: "was killed by SIGBUS (a damaged file)"."""
+    timed_out: bool = False
+
+
+class Host(Protocol):
+    """What the rest of core may ask of the operating system."""
+
+    @property
+    def system(self) -> System:
+        """Which loader rules, path forms and tools apply."""
+        ...
+
+    @property
+    def root(self) -> Path:
+        """The folder under which absolute paths of the system are looked up: "/" except in tests."""
+        ...
+
+    def machine(self) -> Machine:
+        """Describe the machine. Never raises."""
+        ...
+
+    def variables(self) -> tuple[Variable, ...]:
+        """Every variable of every scope, raw and unexpanded, with its origin."""
+        ...
+
+    def fresh_environment(self) -> dict[str, str]:
+        """The environment that a newly started program gets; a frozen application's own changes are taken back.
+
+        Windows: registry values, machine before user. Linux: the environment that Convalesce was started with,
+        since that is what every program started from the same place gets.
+        """
+        ...
+
+    def pci_devices(self) -> tuple[PciDevice, ...] | None:
+        """Display and 3D controllers; None when the bus could not be listed."""
+        ...
+
+    def run(
+        self, argv: Sequence[str], *, timeout: float, env: Mapping[str, str] | None = None, input: bytes = b""
+    ) -> Completed:
+        """Run a program to its end or its time-out (seconds), with all its descendants killed at the time-out.
+
+        Never raises for a program that is not there or fails: ``Completed.ended`` says so. Output beyond 4 MiB a
+        stream is dropped; invalid UTF-8 is replaced.
+        """
+        ...
+
+
+def this_host() -> Host:
+    """Return the Host of the running system."""
+    if sys.platform == "win32":
+        from core.host.windows import WindowsHost
+
+        return WindowsHost()
+    from core.host.linux import LinuxHost
+
+    return LinuxHost()

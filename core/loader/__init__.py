@@ -1,0 +1,1 @@
+"""How a loader finds libraries: headers of images, and search policies of both systems."""

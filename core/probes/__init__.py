@@ -1,0 +1,38 @@
+"""Probes: functions that look and return their section of the Snapshot. They judge nothing.
+
+A probe is ``look(request) -> section``. It reads what earlier probes saw from ``request.seen``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from core.facts import Snapshot
+from core.host import Host
+from core.watch import Watch
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a probe may use: the host, what was seen so far, the consumer's environment, and the person's wishes."""
+
+    host: Host
+    seen: Snapshot
+    env: dict[str, str]
+    """``host.fresh_environment()``, read once."""
+    watch: Watch
+    thorough: bool = False
+    pythons: tuple[str, ...] = ()
+    """Interpreters or environment folders named by the person."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A row of PROBES: which section it fills, from what, and for how long at most (seconds)."""
+
+    section: str
+    look: Callable[[Request], Any]
+    needs: tuple[str, ...] = ()
+    timeout: float = 10.0

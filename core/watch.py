@@ -1,0 +1,36 @@
+"""Watch: progress out, cancellation in. Given to everything that takes time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+
+class CancelledError(Exception):
+    """The person asked to stop; nothing is wrong."""
+
+
+class Watch:
+    """Carries progress sentences out and a request to cancel in. Safe to use from several threads."""
+
+    def __init__(self, progress: Callable[[str], None] = lambda _sentence: None) -> None:
+        self._progress = progress
+        self._cancelled = threading.Event()
+
+    def say(self, sentence: str) -> None:
+        """Report progress in one short sentence."""
+        self._progress(sentence)
+
+    def cancel(self) -> None:
+        """Ask the work to stop; children are killed, and ``check`` raises from now on."""
+        self._cancelled.set()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody asked to stop."""
+        return self._cancelled.is_set()
+
+    def check(self) -> None:
+        """Raise CancelledError once somebody asked to stop. Call it between pieces of work."""
+        if self._cancelled.is_set():
+            raise CancelledError

@@ -1,0 +1,1 @@
+"""The wizard. Imports core; nothing imports gui."""

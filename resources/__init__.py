@@ -1,0 +1,1 @@
+"""Data files: knowledge, icons, translations, templates."""
