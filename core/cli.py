@@ -1,0 +1,228 @@
+"""The command line: a stable contract. Results go to stdout, progress to stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core import __version__
+
+if TYPE_CHECKING:
+    import argparse
+
+    from core.findings import Report, Step
+    from core.watch import Watch
+
+OK, FOUND, USAGE, FAILED, REFUSED = 0, 1, 2, 3, 4
+"""Exit status: nothing wrong; an error finding; used wrongly; Convalesce itself failed; a fix refused or rolled back."""
+INTERRUPTED = 130
+BIGGEST_REPORT = 64 * 1024 * 1024
+
+
+class UsageError(Exception):
+    """The command was used wrongly; the message is one sentence."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    # both must stay quick: nothing else is imported before them
+    if arguments == ["--version"]:
+        print(f"convalesce {__version__}")
+        return OK
+    if arguments[:1] == ["--child"]:
+        from core import child
+
+        child.main()
+        return OK
+    try:
+        return _run(arguments)
+    except UsageError as e:
+        print(f"convalesce: {e}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        print("convalesce: stopped. Nothing was changed.", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader went away: no message, no traceback from the interpreter's last flush
+        return OK
+    except Exception as e:  # noqa: BLE001 - the edge of the program: exit status 3 and one sentence
+        print(f"convalesce: it failed by a fault of its own: {_where(e)}", file=sys.stderr)
+        return FAILED
+
+
+def _where(e: BaseException) -> str:
+    tail = e.__traceback__
+    while tail is not None and tail.tb_next is not None:
+        tail = tail.tb_next
+    place = f" ({tail.tb_frame.f_globals.get('__name__')}, line {tail.tb_lineno})" if tail else ""
+    return f"{type(e).__name__}: {e}{place}. Please report it with this line."
+
+
+def _run(arguments: list[str]) -> int:
+    if not arguments:
+        return _wizard_or_scan()
+    options = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = options.command
+    return command(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog="convalesce", description="Finds out why a GPU deep-learning set-up does not work, and proves it."
+    )
+    parser.add_argument("--version", action="version", version=f"convalesce {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    scan = commands.add_parser("scan", help="look at this machine and name the root cause")
+    scan.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    scan.add_argument("--out", type=Path, metavar="FILE", help="write the JSON report to FILE as well")
+    scan.add_argument(
+        "--python", action="append", default=[], metavar="PATH", help="an interpreter or environment to look at"
+    )
+    scan.add_argument("--only", default="", metavar="STEP,...", help="driver, toolkit, cudnn, environment, frameworks")
+    scan.add_argument("--thorough", action="store_true", help="also compare every file with its wheel's hashes")
+    scan.add_argument("--full-names", action="store_true", help="keep user, host and device names in the output")
+    scan.set_defaults(command=_scan)
+
+    replay = commands.add_parser("replay", help="diagnose a recorded report again")
+    replay.add_argument("report", type=Path, metavar="REPORT.json")
+    replay.add_argument("--json", action="store_true")
+    replay.set_defaults(command=_replay)
+
+    report = commands.add_parser("report", help="show a recorded report in another form")
+    report.add_argument("report", type=Path, metavar="REPORT.json")
+    report.add_argument("--markdown", action="store_true", required=True, help="for an issue tracker")
+    report.add_argument("--out", type=Path, metavar="FILE")
+    report.set_defaults(command=_report)
+    return parser
+
+
+def _wizard_or_scan() -> int:
+    from core.display import missing_display
+
+    problem = missing_display()
+    if not problem:
+        import importlib
+
+        window: Callable[[], int] = importlib.import_module("gui.app").main
+        return window()
+    print(f"convalesce: {problem} Scanning in the terminal instead.", file=sys.stderr)
+    return _run(["scan"])
+
+
+def _scan(options: argparse.Namespace) -> int:
+    from core.doctor import examine
+    from core.host import this_host
+    from core.redact import redact
+
+    steps = _steps(options.only)
+    report = _with_progress(
+        lambda watch: examine(this_host(), watch, steps=steps, thorough=options.thorough, pythons=tuple(options.python))
+    )
+    if not options.full_names:
+        report = redact(report)
+    if options.out:
+        from core.findings import to_json
+
+        _write(options.out, to_json(report))
+    return _show(report, as_json=options.json)
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from core.doctor import report_on
+
+    return _show(report_on(_read_report(options.report).snapshot), as_json=options.json)
+
+
+def _report(options: argparse.Namespace) -> int:
+    from core.report import as_markdown
+
+    text = as_markdown(_read_report(options.report))
+    if options.out:
+        _write(options.out, text.encode())
+    else:
+        _print(text)
+    return OK
+
+
+def _steps(only: str) -> tuple[Step, ...]:
+    from core.findings import Step
+
+    words = [w.strip() for w in only.split(",") if w.strip()]
+    unknown = [w for w in words if w not in {s.value for s in Step}]
+    if unknown:
+        raise UsageError(f"--only does not know {unknown[0]!r}; its words are {', '.join(s.value for s in Step)}.")
+    return tuple(Step(w) for w in words)
+
+
+def _read_report(path: Path) -> Report:
+    from core.findings import BadReportError, from_json
+
+    try:
+        # a FIFO or a device would hang or never end
+        if not path.is_file():
+            raise UsageError(f"{path} is not a file.")
+        if path.stat().st_size > BIGGEST_REPORT:
+            raise UsageError(f"{path} is larger than any report (64 MiB).")
+        return from_json(path.read_bytes())
+    except OSError as e:
+        raise UsageError(f"{path} cannot be read: {e.strerror}.") from None
+    except BadReportError as e:
+        raise UsageError(f"{path}: {e}") from None
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as e:
+        raise UsageError(f"{path} cannot be written: {e.strerror}.") from None
+
+
+def _with_progress(work: Callable[[Watch], Report]) -> Report:
+    from core.watch import Watch
+
+    live = sys.stderr.isatty()
+
+    def say(sentence: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{sentence} ..." if live else f"{sentence}\n")
+        sys.stderr.flush()
+
+    watch = Watch(say)
+    try:
+        return work(watch)
+    except KeyboardInterrupt:
+        watch.cancel()
+        raise
+    finally:
+        if live:
+            sys.stderr.write("\r\x1b[K")
+
+
+def _show(report: Report, *, as_json: bool) -> int:
+    from core.findings import Severity, to_json
+
+    if as_json:
+        _print(to_json(report).decode())
+    else:
+        import os
+
+        from core.report import as_text
+
+        _print(as_text(report, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")))
+    return FOUND if report.worst is Severity.ERROR else OK
+
+
+def _print(text: str) -> None:
+    """Write UTF-8 where the stream can take it, and the nearest plain form where it cannot."""
+    encoding = sys.stdout.encoding or "ascii"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

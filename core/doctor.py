@@ -1,0 +1,173 @@
+"""Doctor: the verbs that the window and the command line share. Here: examine."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Collection
+from dataclasses import replace as with_fields
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from core import __version__
+from core.diagnose import diagnose
+from core.facts import ProbeError, Snapshot
+from core.findings import Report, Step
+from core.host import Host
+from core.probes import Probe, Request, cudnn, driver, environment, frameworks, loading, toolkit
+from core.watch import CancelledError, Watch
+
+PROBES: tuple[Probe, ...] = (
+    Probe("driver", driver.look, timeout=20),
+    Probe("environment", environment.look, timeout=5),
+    Probe("pythons", frameworks.look, needs=("environment",)),
+    Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
+    Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
+    Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
+)
+"""Every probe, and the sections that it reads. A new probe is a row here and a section in facts.py."""
+
+SECTIONS: dict[Step, tuple[str, ...]] = {
+    Step.DRIVER: ("driver",),
+    Step.TOOLKIT: ("toolkits",),
+    Step.CUDNN: ("cudnn", "loads"),
+    Step.ENVIRONMENT: ("environment",),
+    Step.FRAMEWORKS: ("pythons", "loads"),
+    Step.BENCHMARK: (),
+}
+"""Which sections answer for a step."""
+
+SAYS = {
+    "driver": "Asking the driver and the GPU",
+    "environment": "Reading the variables and search paths",
+    "pythons": "Looking for Python environments",
+    "toolkits": "Looking for CUDA toolkits",
+    "cudnn": "Reading every copy of cuDNN",
+    "loads": "Loading every cuDNN library in a child process",
+}
+THOROUGH_FACTOR = 20
+"""With --thorough whole files are hashed: each time-out is this much longer."""
+
+
+def wanted_sections(steps: Collection[Step], probes: tuple[Probe, ...] = PROBES) -> set[str]:
+    """Return the sections that ``steps`` need, with everything that those need in turn; all for no steps."""
+    if not steps:
+        return {p.section for p in probes}
+    needs = {p.section: p.needs for p in probes}
+    wanted: set[str] = set()
+    todo = [s for step in steps for s in SECTIONS[step]]
+    while todo:
+        section = todo.pop()
+        if section not in wanted:
+            wanted.add(section)
+            todo.extend(needs[section])
+    return wanted
+
+
+def look(
+    host: Host,
+    watch: Watch,
+    *,
+    steps: Collection[Step] = (),
+    thorough: bool = False,
+    pythons: tuple[str, ...] = (),
+    probes: tuple[Probe, ...] = PROBES,
+) -> Snapshot:
+    """Run the probes, each as soon as what it needs is there, and return everything that they saw.
+
+    A probe's crash, time-out or cancellation becomes a ProbeError and leaves its section None. Probes run in daemon
+    threads: one that hangs in the operating system (a dead network folder) is left behind, not waited for.
+    """
+    wanted = wanted_sections(steps, probes)
+    snapshot = Snapshot(
+        machine=host.machine(), taken=datetime.now(UTC).isoformat(timespec="seconds"), thorough=thorough
+    )
+    request = Request(
+        host=host, seen=snapshot, env=host.fresh_environment(), watch=watch, thorough=thorough, pythons=pythons
+    )
+    waiting = [p for p in probes if p.section in wanted]
+    running: dict[str, float] = {}
+    ended: set[str] = set()
+    done: queue.SimpleQueue[tuple[str, Any, ProbeError | None, float]] = queue.SimpleQueue()
+    factor = THOROUGH_FACTOR if thorough else 1
+
+    while waiting or running:
+        for probe in [p for p in waiting if not {n for n in p.needs if n in wanted} - ended]:
+            waiting.remove(probe)
+            running[probe.section] = time.monotonic() + probe.timeout * factor
+            watch.say(SAYS.get(probe.section, probe.section))
+            threading.Thread(
+                target=_run, args=(probe, with_fields(request, seen=snapshot), done), daemon=True, name=probe.section
+            ).start()
+        section, value, error, seconds = _next(done, running, watch)
+        if section not in running:
+            continue  # it answered after its time-out
+        del running[section]
+        ended.add(section)
+        if error is None:
+            snapshot = replace(snapshot, **{section: value})
+        else:
+            snapshot = replace(snapshot, errors=(*snapshot.errors, error))
+        snapshot = replace(snapshot, seconds=(*snapshot.seconds, (section, round(seconds, 3))))
+    return snapshot
+
+
+def _run(probe: Probe, request: Request, done: queue.SimpleQueue[Any]) -> None:
+    start = time.monotonic()
+    value: Any = None
+    error = None
+    try:
+        request.watch.check()
+        value = probe.look(request)
+    except CancelledError:
+        error = ProbeError(probe=probe.section, kind="cancelled", message="It was cancelled.")
+    except Exception as e:  # noqa: BLE001 - the edge of a probe: its crash becomes data
+        tail = e.__traceback__
+        while tail is not None and tail.tb_next is not None:
+            tail = tail.tb_next
+        where = f" ({tail.tb_frame.f_globals.get('__name__')}:{tail.tb_lineno})" if tail else ""
+        error = ProbeError(probe=probe.section, kind="crash", message=f"{type(e).__name__}: {e}{where}")
+    done.put((probe.section, value, error, time.monotonic() - start))
+
+
+def _next(
+    done: queue.SimpleQueue[tuple[str, Any, ProbeError | None, float]], running: dict[str, float], watch: Watch
+) -> tuple[str, Any, ProbeError | None, float]:
+    """Wait for the next probe to end, to run out of time, or for the person to cancel."""
+    while True:
+        section, deadline = min(running.items(), key=lambda item: item[1])
+        now = time.monotonic()
+        if deadline <= now:
+            message = "It gave no answer within its time."
+            return section, None, ProbeError(probe=section, kind="time-out", message=message), 0.0
+        try:
+            return done.get(timeout=min(deadline - now, 0.2))
+        except queue.Empty:
+            if watch.cancelled:
+                message = "It was cancelled."
+                return section, None, ProbeError(probe=section, kind="cancelled", message=message), 0.0
+
+
+def examine(
+    host: Host,
+    watch: Watch,
+    *,
+    steps: Collection[Step] = (),
+    thorough: bool = False,
+    pythons: tuple[str, ...] = (),
+) -> Report:
+    """Look at the machine and diagnose it. ``steps`` limits both; the primary cause is kept wherever it lies."""
+    snapshot = look(host, watch, steps=steps, thorough=thorough, pythons=pythons)
+    watch.say("Finding the cause")
+    return report_on(snapshot, steps)
+
+
+def report_on(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
+    """Diagnose a Snapshot, from this machine or another."""
+    findings = diagnose(snapshot)
+    if steps:
+        findings = tuple(f for f in findings if f.primary or f.step in steps)
+    return Report(snapshot=snapshot, findings=findings, version=__version__)

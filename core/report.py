@@ -1,0 +1,151 @@
+"""A Report as text for a terminal and as Markdown for an issue tracker."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+
+from core.findings import Evidence, Finding, Report, Severity
+from core.redact import every_text
+
+WIDTH = 96
+MARKS = {
+    Severity.GOOD: ("✓", "ok", "32"),
+    Severity.NOTE: ("·", "note", "36"),
+    Severity.UNKNOWN: ("?", "not decided", "35"),
+    Severity.WARNING: ("!", "warning", "33"),
+    Severity.ERROR: ("✗", "error", "31"),
+}
+"""Sign, word and ANSI colour of each severity: never colour alone."""
+
+
+def printable(text: str) -> str:
+    r"""Return text that cannot drive a terminal: control and direction characters appear as ``\xNN`` or ``\uNNNN``.
+
+    Line feeds and tabs stay.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else _escaped(c) for c in text
+    )
+
+
+def _escaped(c: str) -> str:
+    return f"\\x{ord(c):02x}" if ord(c) < 0x100 else f"\\u{ord(c):04x}"
+
+
+def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
+    """Return the report for a newcomer at a terminal: what is wrong, how we know, what to do next."""
+    # only after this do our own colour codes come in
+    report = every_text(report, printable)
+    machine = report.snapshot.machine
+    took = max((s for _, s in report.snapshot.seconds), default=0.0)
+    lines = [f"Convalesce {report.version}  {machine.release or machine.system}, {machine.architecture}"]
+    lines[0] += f"  (looked for {took:.1f} s)" if took else ""
+    primary = report.primary
+    rest = [f for f in report.findings if not f.primary]
+    if primary:
+        lines += ["", *_full(primary, colour, width, "The cause: ")]
+    elif report.worst <= Severity.NOTE:
+        lines += ["", _mark(Severity.GOOD, colour) + " Nothing wrong was found in what was looked at."]
+    follow = [f for f in rest if primary and f.follows_from == primary.id and f.severity > Severity.NOTE]
+    if follow:
+        lines += ["", "What follows from it"]
+        lines += [f"  {_mark(f.severity, colour)} {_head(f)}" for f in follow]
+    for title, severities in (
+        ("Also wrong", (Severity.ERROR, Severity.WARNING)),
+        ("Not decided", (Severity.UNKNOWN,)),
+    ):
+        some = [f for f in rest if f.severity in severities and f not in follow]
+        if some:
+            heading = title if primary or title != "Also wrong" else "What is wrong"
+            lines += ["", heading]
+            for f in some:
+                lines += _full(f, colour, width, "")
+    for title, severity in (("Good to know", Severity.NOTE), ("In order", Severity.GOOD)):
+        some = [f for f in rest if f.severity is severity]
+        if some:
+            lines += ["", title]
+            lines += [line for f in some for line in _wrapped(f"{_mark(severity, colour)} {_head(f)}", 2, width)]
+    return "\n".join(lines) + "\n"
+
+
+def _mark(severity: Severity, colour: bool) -> str:
+    sign, _, code = MARKS[severity]
+    return f"\x1b[{code}m{sign}\x1b[0m" if colour else sign
+
+
+def _head(f: Finding) -> str:
+    return f.title if not f.cause or f.severity <= Severity.NOTE else f"{f.title}  [{f.cause}]"
+
+
+def _full(f: Finding, colour: bool, width: int, before: str) -> list[str]:
+    lines = _wrapped(f"{_mark(f.severity, colour)} {before}{_head(f)}", 2, width)
+    if f.subject and f.subject not in f.title:
+        lines += _wrapped(f.subject, 4, width)
+    if f.why:
+        lines += _wrapped(f.why, 4, width)
+    if f.evidence:
+        lines += ["    How we know:", *(line for e in f.evidence for line in _evidence(e))]
+    if f.fix:
+        lines += ["    What to do:", *_wrapped(f.fix.title, 6, width)]
+        for paragraph in f.fix.advice.splitlines():
+            # commands stay whole, so that they can be copied
+            lines += [f"      {paragraph}"] if paragraph.startswith(" ") else _wrapped(paragraph, 6, width)
+        if f.fix.restart:
+            lines.append(f"      Afterwards, start anew: the {f.fix.restart}.")
+    return lines
+
+
+def _evidence(e: Evidence) -> list[str]:
+    value = e.value.replace("\n", "\n          ")
+    source = f"  ({e.source})" if e.source else ""
+    return [f"      {e.label}: {value}{source}"]
+
+
+def _wrapped(text: str, indent: int, width: int) -> list[str]:
+    pad = " " * indent
+    return textwrap.wrap(
+        text, width, initial_indent=pad, subsequent_indent=pad + "  ", break_long_words=False, break_on_hyphens=False
+    ) or [pad]
+
+
+def as_markdown(report: Report) -> str:
+    """Return the report for an issue tracker: the verdict first, evidence folded away."""
+    machine = report.snapshot.machine
+    lines = [f"**Convalesce {report.version}** on {_md(machine.release or machine.system)}, {machine.architecture}", ""]
+    if not report.findings:
+        lines.append("Nothing was found.")
+    for f in report.findings:
+        word = MARKS[f.severity][1]
+        cause = f" `{f.cause}`" if f.cause else ""
+        lines.append(f"- **{'primary ' if f.primary else ''}{word}**{cause}: {_md(f.title)}")
+        if f.why and f.severity > Severity.NOTE:
+            lines.append(f"  {_md(f.why)}")
+        if f.evidence and f.severity > Severity.NOTE:
+            lines += ["  <details><summary>How we know</summary>", ""]
+            lines += [
+                f"  - {_md(e.label)}: {_code(e.value)} {_md(f'({e.source})') if e.source else ''}" for e in f.evidence
+            ]
+            lines += ["", "  </details>"]
+        if f.fix and f.severity > Severity.NOTE:
+            lines.append(f"  What to do: {_md(f.fix.title)}")
+            if f.fix.advice:
+                lines += ["", *(f"      {line}" for line in printable(f.fix.advice).splitlines()), ""]
+    return "\n".join(lines) + "\n"
+
+
+def _md(text: str) -> str:
+    safe = printable(text).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;").replace("\n", " ")
+    return "".join(f"\\{c}" if c in "*_`[]|#" else c for c in safe)
+
+
+def _code(text: str) -> str:
+    clean = printable(text).replace("\n", " ")
+    fence = "`" * (1 + max((len(run) for run in _runs(clean)), default=0))
+    return f"{fence} {clean} {fence}" if "`" in clean else f"`{clean}`"
+
+
+def _runs(text: str) -> list[str]:
+    return [run for run in "".join(c if c == "`" else " " for c in text).split() if run]
