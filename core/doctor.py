@@ -99,6 +99,7 @@ def look(
             waiting.remove(probe)
             running[probe.section] = time.monotonic() + probe.timeout * factor
             watch.say(SAYS.get(probe.section, probe.section))
+            watch.section(probe.section, "looking")
             threading.Thread(
                 target=_run, args=(probe, with_fields(request, seen=snapshot), done), daemon=True, name=probe.section
             ).start()
@@ -107,6 +108,7 @@ def look(
             continue  # it answered after its time-out
         del running[section]
         ended.add(section)
+        watch.section(section, "failed" if error else "looked")
         if error is None:
             snapshot = replace(snapshot, **{section: value})
         else:

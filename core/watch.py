@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Literal
+
+SectionState = Literal["looking", "looked", "failed"]
 
 
 class CancelledError(Exception):
@@ -13,13 +16,22 @@ class CancelledError(Exception):
 class Watch:
     """Carries progress sentences out and a request to cancel in. Safe to use from several threads."""
 
-    def __init__(self, progress: Callable[[str], None] = lambda _sentence: None) -> None:
+    def __init__(
+        self,
+        progress: Callable[[str], None] = lambda _sentence: None,
+        sections: Callable[[str, SectionState], None] = lambda _section, _state: None,
+    ) -> None:
         self._progress = progress
+        self._sections = sections
         self._cancelled = threading.Event()
 
     def say(self, sentence: str) -> None:
         """Report progress in one short sentence."""
         self._progress(sentence)
+
+    def section(self, name: str, state: SectionState) -> None:
+        """Report that a section of the Snapshot is being looked at, was looked at, or could not be."""
+        self._sections(name, state)
 
     def cancel(self) -> None:
         """Ask the work to stop; children are killed, and ``check`` raises from now on."""
