@@ -1,0 +1,189 @@
+"""ELF headers by pyelftools, read as ld.so reads them: program headers and the dynamic segment, not sections."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from elftools.common.exceptions import ELFError
+from elftools.common.utils import struct_parse
+from elftools.construct import ConstructError
+from elftools.elf.elffile import ELFFile
+from msgspec.structs import replace
+
+from core.facts import text
+from core.loader.files import Source, UnfitError
+from core.loader.images import Image
+
+MACHINES = {
+    ("EM_X86_64", 64): "x86_64",
+    ("EM_X86_64", 32): "x32",
+    ("EM_386", 32): "x86",
+    ("EM_AARCH64", 64): "aarch64",
+    ("EM_ARM", 32): "arm",
+    ("EM_PPC64", 64): "ppc64",
+    ("EM_RISCV", 64): "riscv64",
+    ("EM_S390", 64): "s390x",
+}
+"""e_machine and class -> the processor family's usual name."""
+
+NODEFLIB = 0x800
+"""DF_1_NODEFLIB in DT_FLAGS_1."""
+
+MAX_SEGMENTS = 4096
+MAX_TAGS = 4096
+MAX_STRING = 4096
+
+
+class Raw(io.RawIOBase):
+    """A Source as the seekable stream that pyelftools wants (through a BufferedReader)."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__()
+        self._source = source
+        self._at = 0
+
+    def readable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def seekable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Move to an offset; what lies outside the file reads as its end."""
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._source.size}[whence]
+        self._at = max(0, start + offset)
+        return self._at
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Fill ``buffer`` from here as far as the file goes."""
+        data = self._source.read(self._at, len(buffer))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+def parse(source: Source, path: str) -> Image:
+    """Return the image that an ELF file's headers describe.
+
+    Raises:
+        UnfitError: the headers themselves are cut off or make no sense.
+        OSError: reading failed.
+    """
+    if source.size < 64:
+        raise UnfitError("truncated", f"is cut off within its first header ({source.size} bytes)")
+    try:
+        elf = ELFFile(io.BufferedReader(Raw(source)))
+        image = Image(
+            path=path,
+            size=source.size,
+            format="ELF",
+            architecture=_machine(elf),
+            bits=elf.elfclass,
+            little_endian=elf.little_endian,
+        )
+        return _describe(elf, source, image)
+    except (ELFError, ConstructError, ValueError, OverflowError) as error:
+        raise UnfitError("damaged", f"has ELF headers that make no sense ({_brief(error)})") from None
+
+
+def _brief(error: Exception) -> str:
+    return str(error).splitlines()[0][:80] if str(error) else type(error).__name__
+
+
+def _machine(elf: ELFFile) -> str:
+    named = str(elf.header["e_machine"])
+    machine = MACHINES.get((named, elf.elfclass), named.removeprefix("EM_").lower())
+    return "ppc64le" if machine == "ppc64" and elf.little_endian else machine
+
+
+def _describe(elf: ELFFile, source: Source, image: Image) -> Image:
+    header, size = elf.header, source.size
+    if header["e_type"] not in ("ET_DYN", "ET_EXEC"):
+        return replace(image, state="not a library", problem="is an ELF file, but neither a library nor a program")
+    step, count = elf.structs.Elf_Phdr.sizeof(), header["e_phnum"]
+    if header["e_phentsize"] != step or not 0 < count <= MAX_SEGMENTS:
+        return replace(image, state="damaged", problem="has program headers that no loader accepts")
+    if header["e_phoff"] + count * step > size:
+        return replace(image, state="truncated", problem="ends before its program headers do")
+    segments = [struct_parse(elf.structs.Elf_Phdr, elf.stream, header["e_phoff"] + n * step) for n in range(count)]
+    loads = [s for s in segments if s["p_type"] == "PT_LOAD"]
+    if not loads:
+        return replace(image, state="damaged", problem="has no segment to load")
+    end = max(s["p_offset"] + s["p_filesz"] for s in loads)
+    program = header["e_type"] == "ET_EXEC" or any(s["p_type"] == "PT_INTERP" for s in segments)
+    image = replace(image, library=not program, mappable=end <= size)
+    if end > size:
+        image = replace(image, state="truncated", problem=f"is cut off: {size} of at least {end} bytes are there")
+    elif _tail(elf) > size:
+        image = replace(image, state="truncated", problem=f"lacks its end: {size} of {_tail(elf)} bytes are there")
+    dynamic = next((s for s in segments if s["p_type"] == "PT_DYNAMIC"), None)
+    if dynamic is None:
+        if image.library and image.state == "good":
+            return replace(image, state="damaged", problem="has no dynamic section, so no program can load it")
+        return image
+    return _wishes(image, _tags(elf, source, dynamic), Strings(source, loads))
+
+
+def _tail(elf: ELFFile) -> int:
+    """Return where the section headers end; 0 when there are none. A whole file is at least so long."""
+    header = elf.header
+    return int(header["e_shoff"] + header["e_shnum"] * header["e_shentsize"]) if header["e_shoff"] else 0
+
+
+def _tags(elf: ELFFile, source: Source, dynamic: Any) -> list[tuple[str, int]]:
+    """Return the dynamic section's entries up to its end marker; those beyond the file's end are left out."""
+    step = elf.structs.Elf_Dyn.sizeof()
+    tags: list[tuple[str, int]] = []
+    for n in range(min(dynamic["p_filesz"] // step, MAX_TAGS)):
+        at = dynamic["p_offset"] + n * step
+        if at + step > source.size:
+            break
+        entry = struct_parse(elf.structs.Elf_Dyn, elf.stream, at)
+        if entry["d_tag"] == "DT_NULL":
+            break
+        tags.append((str(entry["d_tag"]), int(entry["d_val"])))
+    return tags
+
+
+class Strings:
+    """The dynamic string table, found by its address through the loaded segments, as ld.so finds it."""
+
+    def __init__(self, source: Source, loads: list[Any]) -> None:
+        self._source = source
+        self._loads = loads
+        self.address: int | None = None
+
+    def offset(self) -> int | None:
+        """Return the table's place in the file; None when no segment holds it."""
+        for load in self._loads:
+            if self.address is not None and 0 <= self.address - load["p_vaddr"] < load["p_filesz"]:
+                return int(self.address - load["p_vaddr"] + load["p_offset"])
+        return None
+
+    def read(self, index: int) -> str:
+        """Return one string; empty when it lies outside the file."""
+        base = self.offset()
+        raw = b"" if base is None else self._source.read(base + index, MAX_STRING)
+        return text(raw.split(b"\0", 1)[0])
+
+
+def _wishes(image: Image, tags: list[tuple[str, int]], strings: Strings) -> Image:
+    """Add what the dynamic section wishes for."""
+    strings.address = next((value for tag, value in tags if tag == "DT_STRTAB"), None)
+
+    def all_of(tag: str) -> tuple[str, ...]:
+        return tuple(name for kind, value in tags if kind == tag and (name := strings.read(value)))
+
+    if image.state == "good" and strings.offset() is None:
+        image = replace(image, state="damaged", problem="has a dynamic section without its names")
+    return replace(
+        image,
+        soname=next(iter(all_of("DT_SONAME")), ""),
+        needed=all_of("DT_NEEDED"),
+        rpath=tuple(folder for paths in all_of("DT_RPATH") for folder in paths.split(":")),
+        runpath=tuple(folder for paths in all_of("DT_RUNPATH") for folder in paths.split(":")),
+        no_default_folders=any(tag == "DT_FLAGS_1" and value & NODEFLIB for tag, value in tags),
+    )

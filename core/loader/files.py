@@ -1,0 +1,123 @@
+"""Bounded reading of foreign files: regular files only, never mapped, never opened where opening could hang.
+
+A mapped file that is cut short kills the reader with SIGBUS; a FIFO hangs it; a device never ends. So every reader of
+this package goes through ``opened``: it looks before it opens, looks again at what it has opened, and reads by offset.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.facts import FileState
+
+CHUNK = 1 << 20
+"""Largest single read, in bytes, whatever a header asks for."""
+
+
+class UnfitError(Exception):
+    """The file cannot be read as a library: its state in one word and one sentence on why."""
+
+    def __init__(self, state: FileState, problem: str) -> None:
+        super().__init__(problem)
+        self.state: FileState = state
+        self.problem = problem
+
+
+class Source:
+    """A regular file that is open for reading by offset. Reads past the end come back short, as bytes are."""
+
+    def __init__(self, stream: io.FileIO, size: int) -> None:
+        self._stream = stream
+        self.size = size
+        """Bytes in the file when it was opened."""
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return at most ``size`` bytes (never more than CHUNK) from ``offset``; short or empty at the end.
+
+        Raises:
+            OSError: the disk or the network behind the file failed.
+        """
+        if offset < 0 or offset >= self.size or size <= 0:
+            return b""
+        self._stream.seek(offset)
+        return self._stream.read(min(size, CHUNK)) or b""
+
+    def __len__(self) -> int:
+        """Return the file's size, as bytes would."""
+        return self.size
+
+
+def under(root: str | os.PathLike[str], path: str) -> str:
+    """Return where an absolute path of the examined system lies; links inside are followed by the running system."""
+    base = os.fspath(root)
+    return path if base in ("", "/") else base.rstrip("/") + "/" + path.lstrip("/")
+
+
+def kind(path: str | os.PathLike[str]) -> os.stat_result:
+    """Return what is known about a regular, non-empty file without opening it.
+
+    Raises:
+        UnfitError: it is missing, dangling, empty, not a regular file, or may not be looked at.
+    """
+    try:
+        seen = os.stat(path)  # noqa: PTH116 - paths may hold bytes that are not text, and this is the hot path
+    except (OSError, ValueError) as error:
+        raise _absent(path, error) from None
+    if stat.S_ISDIR(seen.st_mode):
+        raise UnfitError("not a library", "is a folder, not a file")
+    if not stat.S_ISREG(seen.st_mode):
+        raise UnfitError("not a library", "is a pipe, a socket or a device, not a regular file")
+    if seen.st_size == 0:
+        raise UnfitError("empty", "is empty (0 bytes)")
+    return seen
+
+
+def _absent(path: str | os.PathLike[str], error: OSError | ValueError) -> UnfitError:
+    number = error.errno if isinstance(error, OSError) else None
+    if number in (errno.EACCES, errno.EPERM):
+        return UnfitError("unreadable", "lies in a folder that this user may not enter")
+    if number == errno.ELOOP:
+        return UnfitError("dangling", "is a symbolic link that leads back to itself")
+    if _is_link(path):
+        return UnfitError("dangling", "is a symbolic link to a file that is not there")
+    if number in (None, errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL):
+        return UnfitError("missing", "is not there")
+    return UnfitError("unreadable", f"could not be looked at: {os.strerror(number or 0)}")
+
+
+def _is_link(path: str | os.PathLike[str]) -> bool:
+    try:
+        return Path(path).is_symlink()
+    except (OSError, ValueError):
+        return False
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[Source]:
+    """Open a regular file for reading by offset.
+
+    Raises:
+        UnfitError: it is missing, empty, not a regular file, or may not be read; also when reading fails half-way.
+    """
+    kind(path)
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
+    try:
+        stream = io.FileIO(os.open(path, flags), "rb")
+    except OSError as error:
+        if error.errno in (errno.EACCES, errno.EPERM):
+            raise UnfitError("unreadable", "may not be read by this user") from None
+        raise UnfitError("unreadable", f"could not be opened: {os.strerror(error.errno or 0)}") from None
+    with stream:
+        seen = os.fstat(stream.fileno())
+        if not stat.S_ISREG(seen.st_mode):  # it was swapped between the look and the opening
+            raise UnfitError("not a library", "is not a regular file")
+        try:
+            yield Source(stream, seen.st_size)
+        except OSError as error:
+            raise UnfitError("unreadable", f"could not be read to the end: {os.strerror(error.errno or 0)}") from None
