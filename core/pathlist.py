@@ -1,0 +1,159 @@
+"""Search-path texts (PATH, LD_LIBRARY_PATH) as lists: one entry is edited, every other byte stays."""
+
+from __future__ import annotations
+
+from core.facts import System
+
+LONGEST = {"windows": 32_766, "linux": 131_071}
+"""Most characters (Linux: bytes, with the name) that the system lets one variable have, without its terminator.
+
+Windows: 32,767 with it (Microsoft, win32 "Environment Variables"). Linux: MAX_ARG_STRLEN, 32 pages of 4,096 bytes
+with the terminator (execve(2)).
+"""
+
+
+class PathError(ValueError):
+    """An edit that would not do what it says; the message is one sentence."""
+
+
+def separator(system: System) -> str:
+    """Return what stands between two entries."""
+    return ";" if system == "windows" else ":"
+
+
+def split(value: str, system: System) -> list[str]:
+    """Return the entries as they are written; joined again they give ``value`` back. An empty text has none.
+
+    On Windows a semicolon between double quotes separates nothing.
+    """
+    if not value:
+        return []
+    if system != "windows":
+        return value.split(":")
+    entries, start, quoted = [], 0, False
+    for i, letter in enumerate(value):
+        if letter == '"':
+            quoted = not quoted
+        elif letter == ";" and not quoted:
+            entries.append(value[start:i])
+            start = i + 1
+    return [*entries, value[start:]]
+
+
+def join(entries: list[str], system: System) -> str:
+    """Return the entries as one text."""
+    return separator(system).join(entries)
+
+
+def key(entry: str, system: System) -> str:
+    r"""Return what two entries have in common that name the same folder by the same words.
+
+    Windows: quotes, case, the kind of slash and a trailing one do not count. ``%VAR%`` is compared as written.
+    """
+    if system != "windows":
+        return entry.rstrip("/") or entry[:1]
+    plain = entry.replace('"', "").replace("/", "\\").lower()
+    bare = plain.rstrip("\\")
+    return bare + "\\" if bare.endswith(":") else bare or plain[:1]
+
+
+def find(value: str, entry: str, system: System) -> int | None:
+    """Return the index of the first entry that names the same folder, or None."""
+    wanted = key(entry, system)
+    return next((i for i, e in enumerate(split(value, system)) if key(e, system) == wanted), None)
+
+
+def check_entry(entry: str, system: System) -> None:
+    """Make sure that a text can stand as one entry.
+
+    Raises:
+        PathError: it is empty, is more than one entry, or has a line end or a NUL in it.
+    """
+    if not entry.strip():
+        raise PathError("An empty entry stands for the current folder, and is never added.")
+    if any(c in entry for c in "\0\r\n"):
+        raise PathError("A folder with a line end in its name cannot stand in a search path.")
+    if len(split(entry, system)) != 1 or (system == "windows" and entry.count('"') % 2):
+        raise PathError(f"{entry!r} is not one entry of a search path.")
+
+
+def insert(value: str, entry: str, index: int, system: System) -> str:
+    """Return ``value`` with ``entry`` put before the entry now at ``index`` (its length: put last).
+
+    Raises:
+        PathError: see ``check_entry``; or the index is not in the list; or an open quote would swallow the entry.
+    """
+    check_entry(entry, system)
+    entries = split(value, system)
+    if not 0 <= index <= len(entries):
+        raise PathError(f"The search path has {len(entries)} entries; there is no place {index}.")
+    if system == "windows" and any(e.count('"') % 2 for e in entries[:index]):
+        raise PathError("An entry before it has an opening quote without a closing one; repair that entry first.")
+    return join([*entries[:index], entry, *entries[index:]], system)
+
+
+def remove(value: str, entry: str, index: int, system: System) -> str:
+    """Return ``value`` without the entry at ``index``, which must read ``entry``.
+
+    Raises:
+        PathError: another text stands there.
+    """
+    entries = split(value, system)
+    if not 0 <= index < len(entries) or entries[index] != entry:
+        raise PathError(f"The entry {entry!r} is not at place {index} of the search path.")
+    return join(entries[:index] + entries[index + 1 :], system)
+
+
+def move(value: str, entry: str, index: int, to: int, system: System) -> str:
+    """Return ``value`` with the entry at ``index`` moved so that it ends up at ``to``.
+
+    Raises:
+        PathError: see ``remove`` and ``insert``.
+    """
+    entries = split(value, system)
+    if not 0 <= index < len(entries) or entries[index] != entry:
+        raise PathError(f"The entry {entry!r} is not at place {index} of the search path.")
+    if not 0 <= to < len(entries):
+        raise PathError(f"The search path has {len(entries)} entries; there is no place {to}.")
+    rest = entries[:index] + entries[index + 1 :]
+    if system == "windows" and any(e.count('"') % 2 for e in entries):
+        raise PathError("An entry has an opening quote without a closing one; repair that entry first.")
+    return join([*rest[:to], entry, *rest[to:]], system)
+
+
+def put_back(value: str, entry: str, index: int, model: str, system: System) -> str:
+    """Return ``value`` with ``entry`` again where it stood in ``model`` (at ``index``), as near as others' edits allow.
+
+    It goes behind the nearest entry that stood before it and is still there, else before the nearest that stood
+    behind it, else last.
+    """
+    old, now = split(model, system), split(value, system)
+    for before in reversed(old[:index]):
+        if before in now:
+            place = now.index(before) + 1
+            return join([*now[:place], entry, *now[place:]], system)
+    for behind in old[index + 1 :]:
+        if behind in now:
+            place = now.index(behind)
+            return join([*now[:place], entry, *now[place:]], system)
+    return join([*now, entry], system)
+
+
+def too_long(name: str, value: str, system: System) -> str:
+    """Return a sentence if the system would refuse a variable of this length, else an empty text."""
+    length = len(value) if system == "windows" else len(f"{name}={value}".encode("utf-8", "surrogateescape"))
+    if length <= LONGEST[system]:
+        return ""
+    return f"{name} would have {length:,} characters; this system takes at most {LONGEST[system]:,}."
+
+
+def length_notes(name: str, value: str, system: System) -> tuple[str, ...]:
+    """Return what a person should know about a long value that the system still takes (Windows only)."""
+    if system != "windows":
+        return ()
+    rows = (
+        (8_191, "scripts of the command prompt can no longer extend it (their lines end at 8,191 characters)"),
+        (2_047, "older dialogs for environment variables cut it at 2,047 characters when somebody edits it there"),
+        (1_024, "the command setx would cut it at 1,024 characters; never change it with that"),
+    )
+    return tuple(f"{name} will have {len(value):,} characters: {words}." for limit, words in rows if len(value) > limit)
