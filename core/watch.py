@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 SectionState = Literal["looking", "looked", "failed"]
@@ -24,6 +25,8 @@ class Watch:
         self._progress = progress
         self._sections = sections
         self._cancelled = threading.Event()
+        self._lock = threading.Lock()
+        self._calls: list[Callable[[], None]] = []
 
     def say(self, sentence: str) -> None:
         """Report progress in one short sentence."""
@@ -35,7 +38,25 @@ class Watch:
 
     def cancel(self) -> None:
         """Ask the work to stop; children are killed, and ``check`` raises from now on."""
-        self._cancelled.set()
+        with self._lock:
+            self._cancelled.set()
+            calls = tuple(self._calls)
+        for call in calls:
+            call()
+
+    @contextmanager
+    def when_cancelled(self, call: Callable[[], None]) -> Iterator[None]:
+        """Within the block, have ``call`` called (in the cancelling thread) once somebody asks to stop, or at once."""
+        with self._lock:
+            self._calls.append(call)
+            late = self._cancelled.is_set()
+        try:
+            if late:
+                call()
+            yield
+        finally:
+            with self._lock:
+                self._calls.remove(call)
 
     @property
     def cancelled(self) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from core.facts import Fact, Machine, PciDevice, System, Variable
+from core.watch import Watch
 
 
 class Completed(Fact, frozen=True, kw_only=True):
@@ -60,12 +61,19 @@ class Host(Protocol):
         ...
 
     def run(
-        self, argv: Sequence[str], *, timeout: float, env: Mapping[str, str] | None = None, input: bytes = b""
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        env: Mapping[str, str] | None = None,
+        input: bytes = b"",
+        watch: Watch | None = None,
     ) -> Completed:
         """Run a program to its end or its time-out (seconds), with all its descendants killed at the time-out.
 
-        Never raises for a program that is not there or fails: ``Completed.ended`` says so. Output beyond 4 MiB a
-        stream is dropped; invalid UTF-8 is replaced.
+        A cancelled watch kills it, too. ``env`` None stands for our own environment; the current folder is a neutral
+        one. Never raises for a program that is not there or fails: ``Completed.ended`` says so. Output beyond 4 MiB
+        a stream is dropped; invalid UTF-8 is replaced.
         """
         ...
 

@@ -1,0 +1,144 @@
+"""Linux: variables, machine facts and the PCI bus, read from files under a root folder."""
+
+from __future__ import annotations
+
+import os
+import platform
+import pwd
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from core.facts import Machine, PciDevice, System, Variable, text
+from core.host import Completed, process
+from core.host.linux_files import (
+    architecture,
+    bare,
+    container_of,
+    environment_file,
+    fresh,
+    os_release,
+    pci_devices,
+    wsl,
+)
+from core.watch import Watch
+
+assert sys.platform != "win32"  # here for mypy; what does not need Linux itself is in linux_files.py
+
+
+class LinuxHost:
+    """The running Linux system. ``root`` and ``environ`` are parameters for tests."""
+
+    def __init__(self, root: Path = Path("/"), environ: Mapping[bytes, bytes] | None = None) -> None:
+        self._root = root
+        self._environ = dict(os.environb if environ is None else environ)
+
+    @property
+    def system(self) -> System:
+        """Always "linux"."""
+        return "linux"
+
+    @property
+    def root(self) -> Path:
+        """The folder that stands for "/"."""
+        return self._root
+
+    def machine(self) -> Machine:
+        """Describe the machine from os-release, /proc and the C library. Never raises."""
+        kernel = platform.release()
+        uid = os.geteuid()
+        return Machine(
+            system="linux",
+            release=os_release(self._root),
+            architecture=architecture(platform.machine()),
+            kernel=kernel,
+            libc=_libc(),
+            wsl=wsl(self._root),
+            container=container_of(self._root, self._environ),
+            elevated=uid == 0,
+            user=_user(uid),
+            host_name=text(platform.node()),
+            home=self._home(),
+        )
+
+    def variables(self) -> tuple[Variable, ...]:
+        """Our own environment, then the files that give every session its variables (pam_env, systemd)."""
+        ours = (Variable(name=text(n), value=text(v), source="environment") for n, v in fresh(self._environ).items())
+        return (*ours, *self._file_variables())
+
+    def _file_variables(self) -> tuple[Variable, ...]:
+        found = list(environment_file(self._root / "etc/environment", "machine"))
+        if home := self._home():
+            folder = self._root / home.lstrip("/")
+            found += environment_file(folder / ".pam_environment", "user")
+            with suppress(OSError):
+                for file in sorted((folder / ".config/environment.d").iterdir()):
+                    if file.suffix == ".conf":
+                        found += environment_file(file, "user")
+        return tuple(found)
+
+    def login_variables(self, timeout: float = 3.0) -> tuple[Variable, ...] | None:
+        """What the person's login shell gives its programs; None when it did not say so in time (seconds).
+
+        Slow: it runs the shell's start-up files, so a scan may leave it out.
+        """
+        shell = self.fresh_environment().get("SHELL") or "/bin/sh"
+        mark = "convalesce-variables-follow"
+        script = f"printf '\\n%s\\n' {mark}; env -0 2>/dev/null || env"
+        done = self.run([shell, "-l", "-c", script], timeout=timeout, env=bare(self.fresh_environment()))
+        _, found, tail = done.out.partition(f"\n{mark}\n")
+        if not found or done.timed_out:
+            return None
+        pairs = (line.partition("=") for line in tail.split("\0" if "\0" in tail else "\n"))
+        source = f"{text(shell)} -l"
+        return tuple(Variable(name=n, value=v, scope="login", source=source) for n, equals, v in pairs if equals)
+
+    def fresh_environment(self) -> dict[str, str]:
+        """The environment that we were started with, a frozen application's own changes taken back.
+
+        Bytes that are not UTF-8 are kept as surrogates, so that a child gets exactly the same; ``facts.text`` makes
+        a value printable.
+        """
+        return {os.fsdecode(n): os.fsdecode(v) for n, v in fresh(self._environ).items()}
+
+    def pci_devices(self) -> tuple[PciDevice, ...] | None:
+        """Display and 3D controllers from /sys/bus/pci; None when it can not be listed."""
+        return pci_devices(self._root)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        env: Mapping[str, str] | None = None,
+        input: bytes = b"",
+        watch: Watch | None = None,
+    ) -> Completed:
+        """Run a program; see ``Host.run``."""
+        return process.run(
+            argv, timeout=timeout, env=self.fresh_environment() if env is None else env, input=input, watch=watch
+        )
+
+    def _home(self) -> str:
+        home = self._environ.get(b"HOME", b"")
+        if home:
+            return text(home)
+        with suppress(KeyError, OSError):
+            return text(pwd.getpwuid(os.geteuid()).pw_dir)
+        return ""
+
+
+def _libc() -> str:
+    """The version of glibc, from confstr as getconf(1) says it; empty for another C library."""
+    with suppress(OSError, ValueError, AttributeError):
+        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+        return version if name == "glibc" else ""
+    return ""
+
+
+def _user(uid: int) -> str:
+    """The user's name; the number where no account belongs to it (containers)."""
+    with suppress(KeyError, OSError):
+        return text(pwd.getpwuid(uid).pw_name)
+    return str(uid)

@@ -1,0 +1,188 @@
+"""What Linux' own files and variables tell: readers under a root folder, testable on any system; none raises."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from core.facts import PciDevice, Scope, Variable, text
+
+_MOST = 1 << 20
+"""Bytes that are read of a small system file at most."""
+
+
+def read_small(path: Path) -> str | None:
+    """Return a regular file's first MiB as printable text; None when there is none or it can not be read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except (OSError, ValueError):
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        chunks, left = [], _MOST
+        while left > 0 and (chunk := os.read(descriptor, left)):
+            chunks.append(chunk)
+            left -= len(chunk)
+        return text(b"".join(chunks))
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def assignments(content: str) -> list[tuple[str, str]]:
+    """Return NAME=value lines with quotes taken off, as os-release(5), environment.d(5) and pam_env(8) write them."""
+    found = []
+    for line in content.splitlines():
+        match = re.match(r"\s*(?:export\s+)?([A-Za-z_]\w*)=(.*)$", line, re.ASCII)
+        if match:
+            value = match[2].strip()
+            if len(value) >= 2 and value[0] in "\"'" and value[-1] == value[0]:
+                value = value[1:-1]
+            found.append((match[1], value))
+    return found
+
+
+def pam_assignments(content: str) -> list[tuple[str, str]]:
+    """Return a pam_env.conf(5)'s "NAME DEFAULT=value OVERRIDE=value" lines; OVERRIDE wins where it is not empty."""
+    found = []
+    for line in content.splitlines():
+        match = re.match(r"\s*([A-Za-z_]\w*)\s+(.*\b(?:DEFAULT|OVERRIDE)=.*)$", line, re.ASCII)
+        if match:
+            parts = dict(re.findall(r"(DEFAULT|OVERRIDE)=(\"[^\"]*\"|\S*)", match[2]))
+            value = parts.get("OVERRIDE", "").strip('"') or parts.get("DEFAULT", "").strip('"')
+            found.append((match[1], value))
+    return found
+
+
+def environment_file(path: Path, scope: Scope) -> list[Variable]:
+    """Return the variables that a file such as /etc/environment sets, raw; empty when there is no such file."""
+    content = read_small(path)
+    if content is None:
+        return []
+    pairs = assignments(content) + (pam_assignments(content) if path.name == ".pam_environment" else [])
+    return [Variable(name=n, value=v, scope=scope, source=text(path)) for n, v in pairs]
+
+
+def os_release(root: Path) -> str:
+    """Return the distribution's own words for itself (os-release(5): PRETTY_NAME); empty when nothing says so."""
+    for name in ("etc/os-release", "usr/lib/os-release"):
+        content = read_small(root / name)
+        if content is not None:
+            values = dict(assignments(content))
+            words = (values.get("NAME", "Linux"), values.get("VERSION_ID", ""))
+            return values.get("PRETTY_NAME") or " ".join(w for w in words if w)
+    return ""
+
+
+def wsl(root: Path) -> bool:
+    """Return whether this is the Windows Subsystem for Linux: its kernel names Microsoft in /proc/version."""
+    return "microsoft" in (read_small(root / "proc/version") or "").lower()
+
+
+_CGROUPS = (
+    ("kubepods", "kubernetes"),
+    ("docker", "docker"),
+    ("libpod", "podman"),
+    ("lxc", "lxc"),
+    ("containerd", "containerd"),
+)
+
+
+def container_of(root: Path, environ: Mapping[bytes, bytes]) -> str | None:
+    """Return the container's kind, or None when none was recognised.
+
+    The marks: KUBERNETES_SERVICE_HOST, /.dockerenv, Podman's /run/.containerenv, Apptainer's variable, systemd's
+    /run/systemd/container and "container" variable, and the names in the first process' control groups.
+    """
+    if environ.get(b"KUBERNETES_SERVICE_HOST"):
+        return "kubernetes"
+    for name, kind in ((".dockerenv", "docker"), ("run/.containerenv", "podman")):
+        if os.path.lexists(root / name):
+            return kind
+    for variable in (b"APPTAINER_CONTAINER", b"SINGULARITY_CONTAINER"):
+        if environ.get(variable):
+            return "apptainer"
+    named = (read_small(root / "run/systemd/container") or text(environ.get(b"container", b""))).strip()
+    if named and named != "wsl":
+        return {"oci": "container"}.get(named, named)
+    groups = read_small(root / "proc/1/cgroup") or ""
+    return next((kind for mark, kind in _CGROUPS if mark in groups), None)
+
+
+def pci_devices(root: Path) -> tuple[PciDevice, ...] | None:
+    """Return the display controllers (class 0x03....) of /sys/bus/pci/devices; None when it can not be listed."""
+    folder = root / "sys/bus/pci/devices"
+    try:
+        found = sorted(folder.iterdir())
+    except OSError:
+        return None
+    devices = []
+    for device in found:
+        if (read_small(device / "class") or "").strip().startswith("0x03"):
+            devices.append(
+                PciDevice(
+                    address=text(device.name),
+                    vendor_id=_hex(read_small(device / "vendor")),
+                    device_id=_hex(read_small(device / "device")),
+                    bound_driver=_bound_driver(device),
+                    source=text(device),
+                )
+            )
+    return tuple(devices)
+
+
+def _hex(content: str | None) -> str:
+    return (content or "").strip().removeprefix("0x").lower()
+
+
+def _bound_driver(device: Path) -> str | None:
+    """The name at the end of the driver link; empty when nothing holds the device, None when that can not be read."""
+    try:
+        return text((device / "driver").readlink().name)
+    except FileNotFoundError:
+        return ""
+    except OSError:
+        return None
+
+
+_FROZEN = (b"_PYI_", b"_MEIPASS2")
+
+
+def fresh(environ: Mapping[bytes, bytes], frozen: bool | None = None) -> dict[bytes, bytes]:
+    """Take back what PyInstaller's start-up code changed: LD_LIBRARY_PATH and its own variables.
+
+    Its manual, "LD_LIBRARY_PATH / LIBPATH considerations": the original value is kept in LD_LIBRARY_PATH_ORIG, which
+    is not there when the variable was not set at all.
+    """
+    if frozen is None:
+        frozen = bool(getattr(sys, "frozen", False))
+    kept = {n: v for n, v in environ.items() if n and not n.startswith(_FROZEN)}
+    if not frozen:
+        return kept
+    original = kept.pop(b"LD_LIBRARY_PATH_ORIG", None)
+    kept.pop(b"LD_LIBRARY_PATH", None)
+    if original is not None:
+        kept[b"LD_LIBRARY_PATH"] = original
+    return kept
+
+
+_LOGIN_GIVES = ("HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "XDG_RUNTIME_DIR", "DISPLAY", "WAYLAND_DISPLAY")
+
+
+def bare(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what a log-in itself provides, before any start-up file ran (login(1))."""
+    bare = {n: environment[n] for n in _LOGIN_GIVES if n in environment}
+    return {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", **bare}
+
+
+def architecture(machine: str) -> str:
+    """Return uname's machine as a loader names it: x86_64, aarch64, x86."""
+    return {"amd64": "x86_64", "arm64": "aarch64", "i386": "x86", "i586": "x86", "i686": "x86"}.get(
+        machine.lower(), machine.lower()
+    )

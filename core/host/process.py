@@ -1,0 +1,175 @@
+"""Run a program to its end, its time-out or a cancelled watch; nothing that it started outlives the call."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from queue import Empty, SimpleQueue
+from typing import IO, Protocol
+
+from core.host import Completed
+from core.host.endings import describe
+from core.watch import Watch
+
+LIMIT = 4 << 20
+"""Bytes of each stream that are kept; what comes after is read and dropped."""
+
+_GRACE = 5.0
+"""Seconds that a killed process gets to vanish; one that hangs inside the kernel never does."""
+
+_DRAIN = 1.0
+"""Seconds to read what is left in a pipe. Only a descendant in a session of its own can hold one open for longer."""
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    timeout: float,
+    env: Mapping[str, str] | None = None,
+    input: bytes = b"",
+    watch: Watch | None = None,
+) -> Completed:
+    """Run a program, feed it ``input`` and return what it wrote and how it ended. ``Host.run`` on every system.
+
+    ``timeout`` is in seconds. At the time-out, when the watch is cancelled, and also when the program ends and leaves
+    others behind, its whole process group (Windows: its job) is killed. Never raises for what the program does.
+    """
+    if watch is not None and watch.cancelled:
+        return Completed(status=None, ended="was not started: the work was cancelled")
+    try:
+        process = _start(argv, env)
+    except (OSError, ValueError) as e:  # ValueError: a NUL or an unencodable character in an argument
+        return Completed(status=None, ended=f"could not be started: {_reason(e)}")
+    return _Running(process, input).finish(timeout, watch)
+
+
+class _Tree(Protocol):
+    """A process with all its descendants."""
+
+    def kill(self) -> None: ...
+
+    def wait(self) -> None:
+        """Wait for the process' end, kill what it left behind, and collect its exit status."""
+
+
+class _Group:
+    """A process group. The lock keeps a signal from reaching a stranger who got the number of a collected process."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._lock = threading.Lock()
+
+    def kill(self) -> None:
+        with self._lock:
+            if sys.platform != "win32" and self._process.returncode is None:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+
+    def wait(self) -> None:
+        if sys.platform != "win32":
+            with suppress(ChildProcessError):
+                os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        self.kill()
+        with self._lock:
+            self._process.wait()
+
+
+class _Running:
+    """A started process: one thread for each pipe and one for its end, so that nobody ever has to poll."""
+
+    def __init__(self, process: subprocess.Popen[bytes], input: bytes) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._process = process
+        self._tree = _tree(process)
+        self._happened: SimpleQueue[str] = SimpleQueue()
+        self._out, self._err = bytearray(), bytearray()
+        self._readers = (_thread(_keep, process.stdout, self._out), _thread(_keep, process.stderr, self._err))
+        _thread(_feed, process.stdin, input)
+        self._waiter = _thread(self._wait)
+
+    def _wait(self) -> None:
+        self._tree.wait()
+        self._happened.put("ended")
+
+    def finish(self, timeout: float, watch: Watch | None) -> Completed:
+        """Wait for whatever comes first, kill the rest, and describe the end."""
+        cancelled = watch.when_cancelled(lambda: self._happened.put("cancelled")) if watch else nullcontext()
+        what = "interrupted"
+        try:
+            with cancelled:
+                what = self._happened.get(timeout=max(timeout, 0))
+        except Empty:
+            what = "time-out"
+        finally:
+            if what != "ended":
+                self._tree.kill()
+        self._waiter.join(_GRACE)
+        for reader in self._readers:
+            reader.join(_DRAIN)
+        return self._completed(what, timeout)
+
+    def _completed(self, what: str, timeout: float) -> Completed:
+        status = None if self._waiter.is_alive() else self._process.returncode
+        ended = describe(status, "windows" if sys.platform == "win32" else "linux")
+        if what == "time-out":
+            ended = f"did not end within {timeout:g} seconds and was stopped"
+        elif what == "cancelled":
+            ended = "was stopped: the work was cancelled"
+        if status is None:
+            ended = f"{ended}; it could not be killed, so it hangs inside the operating system"
+        return Completed(
+            status=status, out=_text(self._out), err=_text(self._err), ended=ended, timed_out=what == "time-out"
+        )
+
+
+def _tree(process: subprocess.Popen[bytes]) -> _Tree:
+    if sys.platform == "win32":
+        from core.host.job import Job
+
+        return Job(process)
+    return _Group(process)
+
+
+def _start(argv: Sequence[str], env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
+    if sys.platform == "win32":
+        from core.host.job import start
+
+        return start(argv, env)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env, bufsize=0, start_new_session=True, cwd="/"
+    )
+
+
+def _thread(work: Callable[..., None], *args: object) -> threading.Thread:
+    thread = threading.Thread(target=work, args=args, daemon=True)
+    thread.start()
+    return thread
+
+
+def _keep(stream: IO[bytes], kept: bytearray) -> None:
+    with stream:
+        while chunk := stream.read(1 << 16):
+            kept += chunk[: LIMIT - len(kept)]
+
+
+def _feed(stream: IO[bytes], data: bytes) -> None:
+    with suppress(OSError), stream:  # a process may end without having read its input
+        view = memoryview(data)
+        while view:
+            view = view[stream.write(view) :]
+
+
+def _text(data: bytearray) -> str:
+    return bytes(data).decode("utf-8", "replace")
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)
