@@ -1,0 +1,72 @@
+"""Frameworks probe: the Python environments of this machine, read from outside; nothing of them is run."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from core.facts import PythonEnvironment, text
+from core.probes import Request
+from core.probes.frameworks_find import STEPS, Candidate
+from core.probes.frameworks_read import describe, prefix_of
+from core.probes.places import Places, places
+
+BUDGET = 5.0
+"""Seconds after which further environments are only named, not read."""
+
+
+def look(request: Request) -> tuple[PythonEnvironment, ...]:
+    """Return every environment that was named, is active, is on the PATH, lies here or is known to conda.
+
+    Our own environment is left out unless the person named it. Each is listed once, with all that led to it.
+    """
+    return found(request, STEPS, time.monotonic)
+
+
+def found(
+    request: Request, steps: tuple[Callable[[Request], Iterator[Candidate]], ...], clock: Callable[[], float]
+) -> tuple[PythonEnvironment, ...]:
+    """Follow ``steps`` in order. Past BUDGET seconds on ``clock`` an environment is listed, but not read."""
+    where = places(request.host)
+    end = clock() + BUDGET
+    ways: dict[str, list[str]] = {}
+    chosen: dict[str, tuple[str, Candidate]] = {}
+    for step in steps:
+        satisfied = ""
+        for candidate in step(request):
+            request.watch.check()
+            if candidate.group and candidate.group == satisfied:
+                continue  # a second python3 further down the PATH is not what a program gets
+            prefix = prefix_of(candidate.path, where, request.env)
+            if not prefix and not candidate.named:
+                continue
+            same = where.real(prefix or candidate.path)
+            if not candidate.named and is_ours(same, where):
+                continue
+            satisfied = candidate.group or satisfied
+            chosen.setdefault(same, (prefix, candidate))
+            if candidate.found_by not in ways.setdefault(same, []):
+                ways[same].append(candidate.found_by)
+    return tuple(
+        _describe(prefix, candidate, ", ".join(ways[same]), request, where, late=clock() > end)
+        for same, (prefix, candidate) in chosen.items()
+    )
+
+
+def is_ours(prefix: str, where: Places) -> bool:
+    """Whether ``prefix`` is the environment that Convalesce itself is installed in."""
+    return sys.prefix != sys.base_prefix and prefix == where.real(where.shown(sys.prefix))
+
+
+def _describe(
+    prefix: str, candidate: Candidate, found_by: str, request: Request, where: Places, *, late: bool
+) -> PythonEnvironment:
+    if not prefix:
+        problem = "There is no Python environment here."
+        if where.stat(candidate.path) is None:
+            problem = "This path does not exist, or this user may not look at it."
+        return PythonEnvironment(prefix=text(candidate.path), found_by=found_by, problem=problem)
+    if late:
+        return PythonEnvironment(prefix=text(prefix), found_by=found_by, problem="It was not read: time ran out.")
+    return describe(prefix, candidate.path, found_by, request.env, where)

@@ -1,0 +1,124 @@
+r"""Places: paths of the examined system, in its own form, and where they lie under the host's root.
+
+Probes carry paths as the machine writes them (``/usr/local/cuda``, ``C:\Program Files\...``) and come here whenever
+the disk is touched. Nothing here raises for what is on the disk: what cannot be read reads as empty or None.
+"""
+
+from __future__ import annotations
+
+import ntpath
+import os
+import posixpath
+import stat
+from dataclasses import dataclass
+from types import ModuleType
+
+from core.facts import System
+from core.host import Host
+
+MAX_NAMES = 200_000
+"""Names that are taken from one folder at most; a folder with more is no library folder."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """The examined system's path form and root."""
+
+    system: System
+    root: str = "/"
+
+    @property
+    def form(self) -> ModuleType:
+        """The path module of the examined system; usable on either."""
+        return ntpath if self.system == "windows" else posixpath
+
+    def under(self, path: str) -> str:
+        """Return where ``path`` lies for the running system."""
+        if self.root in ("", "/", "\\"):
+            return path
+        relative = path.replace("\\", "/") if self.system == "windows" else path
+        return self.root.rstrip("/\\") + "/" + relative.lstrip("/")
+
+    def shown(self, real: str) -> str:
+        """Return the examined system's form of a path that the running system gave: the inverse of ``under``."""
+        if self.root in ("", "/", "\\"):
+            return real
+        base = os.path.realpath(self.root).rstrip("/\\")
+        if not real.startswith(base + os.sep):
+            return real
+        inner = real[len(base) :]
+        return inner.lstrip("/").replace("/", "\\") if self.system == "windows" else inner
+
+    def join(self, *parts: str) -> str:
+        """Join in the examined system's form."""
+        return str(self.form.join(*parts))
+
+    def parent(self, path: str) -> str:
+        """Return the folder that holds ``path``."""
+        return str(self.form.dirname(path))
+
+    def name(self, path: str) -> str:
+        """Return the last part of ``path``."""
+        return str(self.form.basename(path))
+
+    def stat(self, path: str) -> os.stat_result | None:
+        """Return what is known of ``path``, links followed; None when it is not there or may not be looked at."""
+        try:
+            return os.stat(self.under(path))  # noqa: PTH116 - paths of another system's form; the hot path
+        except (OSError, ValueError):
+            return None
+
+    def is_folder(self, path: str) -> bool:
+        """Whether ``path`` leads to a folder."""
+        seen = self.stat(path)
+        return seen is not None and stat.S_ISDIR(seen.st_mode)
+
+    def is_file(self, path: str) -> bool:
+        """Whether ``path`` leads to a regular file."""
+        seen = self.stat(path)
+        return seen is not None and stat.S_ISREG(seen.st_mode)
+
+    def real(self, path: str) -> str:
+        """Return ``path`` with all links followed as far as they lead; a loop ends where it closes."""
+        try:
+            return self.shown(os.path.realpath(self.under(path)))
+        except (OSError, ValueError):
+            return path
+
+    def names(self, folder: str) -> tuple[str, ...] | None:
+        """Return the sorted names in ``folder``; None when it cannot be listed."""
+        try:
+            with os.scandir(self.under(folder)) as entries:
+                return tuple(sorted(e.name for _, e in zip(range(MAX_NAMES), entries, strict=False)))
+        except (OSError, ValueError):
+            return None
+
+    def read(self, path: str, limit: int = 1 << 16) -> bytes | None:
+        """Return the first ``limit`` bytes of a regular file; None when it is none or cannot be read.
+
+        Files of /proc and /sys say 0 bytes and are read nevertheless. O_NONBLOCK: never waits for a FIFO's other end.
+        """
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+        try:
+            if not self.is_file(path):
+                return None
+            with open(os.open(self.under(path), flags), "rb", buffering=0) as stream:  # noqa: PTH123 - flags matter
+                if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                    return None
+                parts: list[bytes] = []
+                while limit > 0 and (part := stream.read(min(limit, 1 << 20))):
+                    parts.append(part)
+                    limit -= len(part)
+                return b"".join(parts)
+        except (OSError, ValueError):
+            return None
+
+    def text(self, path: str, limit: int = 1 << 16) -> str | None:
+        """Return ``read`` as text; what is not UTF-8 is replaced."""
+        data = self.read(path, limit)
+        return None if data is None else data.decode("utf-8", "replace")
+
+
+def places(host: Host) -> Places:
+    """Return the host's places."""
+    return Places(system=host.system, root=os.fspath(host.root))
