@@ -1,0 +1,200 @@
+"""Colours, icons and the style sheet: light, dark and high contrast. Severity is icon, word and colour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Literal
+
+from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from core.findings import Severity
+from core.i18n import _
+
+ThemeChoice = Literal["system", "light", "dark", "contrast"]
+
+
+@dataclass(frozen=True)
+class Theme:
+    """A set of colours. Every text colour has a contrast of at least 4.5 on ``window`` and on ``base`` (WCAG AA)."""
+
+    name: str
+    window: str
+    base: str
+    raised: str
+    text: str
+    muted: str
+    line: str
+    accent: str
+    on_accent: str
+    good: str
+    note: str
+    unknown: str
+    warning: str
+    error: str
+
+    def of(self, severity: Severity) -> str:
+        """Return the colour of a severity."""
+        colour: str = getattr(self, severity.word)
+        return colour
+
+
+LIGHT = Theme(
+    name="light",
+    window="#f5f6f7",
+    base="#ffffff",
+    raised="#e9ecee",
+    text="#1b1f23",
+    muted="#525a62",
+    line="#d3d8dc",
+    accent="#1f6f5c",
+    on_accent="#ffffff",
+    good="#1a7034",
+    note="#0a5fb0",
+    unknown="#6442b5",
+    warning="#8a5200",
+    error="#b8202a",
+)
+DARK = Theme(
+    name="dark",
+    window="#1b1e21",
+    base="#24282c",
+    raised="#2f353a",
+    text="#e8eaec",
+    muted="#a9b2ba",
+    line="#3d444a",
+    accent="#63c9ac",
+    on_accent="#10211c",
+    good="#67c884",
+    note="#7cbcff",
+    unknown="#bfabff",
+    warning="#f2b651",
+    error="#ff8a86",
+)
+CONTRAST = Theme(
+    name="contrast",
+    window="#000000",
+    base="#000000",
+    raised="#1a1a1a",
+    text="#ffffff",
+    muted="#ffffff",
+    line="#ffffff",
+    accent="#ffff00",
+    on_accent="#000000",
+    good="#3ff23f",
+    note="#8fd3ff",
+    unknown="#e3b8ff",
+    warning="#ffd500",
+    error="#ff9a9a",
+)
+
+
+def choose(choice: ThemeChoice) -> Theme:
+    """Return the theme for a choice; "system" follows the desktop's colour scheme."""
+    if choice == "system":
+        dark = QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
+        return DARK if dark else LIGHT
+    return {"light": LIGHT, "dark": DARK, "contrast": CONTRAST}[choice]
+
+
+def word(severity: Severity) -> str:
+    """Return the word that a person sees for a severity."""
+    return {
+        Severity.GOOD: _("In order"),
+        Severity.NOTE: _("Good to know"),
+        Severity.UNKNOWN: _("Not decided"),
+        Severity.WARNING: _("Warning"),
+        Severity.ERROR: _("Fault"),
+    }[severity]
+
+
+def palette(theme: Theme) -> QPalette:
+    """Return the Qt palette of a theme."""
+    role = QPalette.ColorRole
+    colours = {
+        role.Window: theme.window,
+        role.WindowText: theme.text,
+        role.Base: theme.base,
+        role.AlternateBase: theme.window,
+        role.Text: theme.text,
+        role.PlaceholderText: theme.muted,
+        role.Button: theme.raised,
+        role.ButtonText: theme.text,
+        role.Highlight: theme.accent,
+        role.HighlightedText: theme.on_accent,
+        role.ToolTipBase: theme.base,
+        role.ToolTipText: theme.text,
+        role.Link: theme.note,
+        role.Mid: theme.line,
+        role.Accent: theme.accent,
+    }
+    result = QPalette()
+    for which, colour in colours.items():
+        result.setColor(which, QColor(colour))
+    for which in (role.Text, role.ButtonText, role.WindowText):
+        result.setColor(QPalette.ColorGroup.Disabled, which, QColor(theme.muted))
+    return result
+
+
+def style_sheet(t: Theme) -> str:
+    """Return what Fusion cannot say by its palette alone."""
+    focus = f"border: 2px solid {t.accent};"
+    return f"""
+    QWidget {{ color: {t.text}; }}
+    QMainWindow, QDialog, QScrollArea, QScrollArea > QWidget > QWidget {{ background: {t.window}; }}
+    QListWidget#steps {{ background: {t.window}; border: none; outline: none; padding: 4px; }}
+    QListWidget#steps::item {{ padding: 8px 10px; border-radius: 8px; border: 2px solid transparent; color: {t.text}; }}
+    QListWidget#steps::item:hover {{ background: {t.raised}; }}
+    QListWidget#steps::item:selected {{ background: {t.base}; border: 2px solid {t.line}; color: {t.text}; }}
+    QListWidget#steps:focus::item:selected {{ {focus} }}
+    QFrame#rail {{ background: {t.window}; border-right: 1px solid {t.line}; }}
+    QFrame#bar {{ background: {t.window}; border-top: 1px solid {t.line}; }}
+    QFrame#card {{ background: {t.base}; border: 1px solid {t.line}; border-radius: 10px; }}
+    QFrame#hero {{ background: {t.base}; border: 2px solid {t.line}; border-radius: 12px; }}
+    QLabel {{ background: transparent; }}
+    QLabel[muted="true"] {{ color: {t.muted}; }}
+    QPushButton, QToolButton {{ background: {t.raised}; border: 2px solid {t.raised}; border-radius: 7px;
+        padding: 6px 14px; }}
+    QPushButton:hover, QToolButton:hover {{ border-color: {t.line}; }}
+    QPushButton:focus, QToolButton:focus {{ {focus} }}
+    QPushButton:disabled, QToolButton:disabled {{ color: {t.muted}; background: {t.window}; }}
+    QPushButton[primary="true"] {{ background: {t.accent}; border-color: {t.accent}; color: {t.on_accent};
+        font-weight: 600; }}
+    QPushButton[primary="true"]:focus {{ border: 2px solid {t.text}; }}
+    QPushButton[primary="true"]:disabled {{ background: {t.raised}; border-color: {t.raised}; color: {t.muted}; }}
+    QToolButton[flat="true"], QPushButton[flat="true"] {{ background: transparent; border-color: transparent;
+        color: {t.note}; padding: 4px 6px; text-align: left; }}
+    QToolButton[flat="true"]:hover, QPushButton[flat="true"]:hover {{ text-decoration: underline; }}
+    QToolButton[flat="true"]:focus, QPushButton[flat="true"]:focus {{ {focus} }}
+    QTableView, QTreeView, QPlainTextEdit {{ background: {t.base}; border: 1px solid {t.line}; border-radius: 8px;
+        gridline-color: {t.line}; selection-background-color: {t.accent}; selection-color: {t.on_accent}; }}
+    QTableView:focus, QTreeView:focus, QPlainTextEdit:focus {{ {focus} }}
+    QHeaderView::section {{ background: {t.window}; color: {t.muted}; border: none; padding: 6px 8px;
+        border-bottom: 1px solid {t.line}; }}
+    QProgressBar {{ background: {t.raised}; border: none; border-radius: 3px; max-height: 6px; }}
+    QProgressBar::chunk {{ background: {t.accent}; border-radius: 3px; }}
+    QToolTip {{ background: {t.base}; color: {t.text}; border: 1px solid {t.line}; padding: 4px; }}
+    """
+
+
+def icon(name: str, colour: str, size: int = 24) -> QIcon:
+    """Return resources/icons/NAME.svg drawn in ``colour``, sharp at 100 % to 400 %."""
+    svg = (files("resources") / "icons" / f"{name}.svg").read_bytes().replace(b"currentColor", colour.encode())
+    renderer = QSvgRenderer(QByteArray(svg))
+    result = QIcon()
+    for scale in (1, 2, 4):
+        pixmap = QPixmap(QSize(size, size) * scale)
+        pixmap.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(pixmap)
+        renderer.render(painter, QRectF(0, 0, size * scale, size * scale))
+        painter.end()
+        pixmap.setDevicePixelRatio(scale)
+        result.addPixmap(pixmap)
+    return result
+
+
+def severity_icon(theme: Theme, severity: Severity) -> QIcon:
+    """Return the icon of a severity in its colour."""
+    return icon(severity.word, theme.of(severity))

@@ -1,0 +1,80 @@
+"""What the window says about each step: its name, and two lines for newcomers."""
+
+from __future__ import annotations
+
+from core.facts import Snapshot
+from core.findings import Report, Severity, Step
+from core.i18n import _, n_
+
+
+def title(step: Step) -> str:
+    """Return the name of a step."""
+    return {
+        Step.DRIVER: _("Driver"),
+        Step.TOOLKIT: _("CUDA toolkit"),
+        Step.CUDNN: _("cuDNN"),
+        Step.ENVIRONMENT: _("Environment"),
+        Step.FRAMEWORKS: _("Python frameworks"),
+        Step.BENCHMARK: _("GPU benchmark"),
+    }[step]
+
+
+def what_is_this(step: Step) -> str:
+    """Return two plain sentences for somebody who has never heard of the step's subject."""
+    return {
+        Step.DRIVER: _(
+            "The driver is NVIDIA's part of the operating system: without it no program can use the GPU. "
+            "It also sets the newest CUDA version that programs here can use."
+        ),
+        Step.TOOLKIT: _(
+            "CUDA is the set of libraries by which programs compute on the GPU. "
+            "Most Python frameworks bring their own; an installed toolkit matters to programs that do not."
+        ),
+        Step.CUDNN: _(
+            "cuDNN is NVIDIA's library for neural networks: a main file that opens several others when they are needed. "
+            "One missing or foreign file among them is enough to stop a training."
+        ),
+        Step.ENVIRONMENT: _(
+            "Variables such as PATH tell programs in which folders to look for libraries, and in which order. "
+            "The first file of the right name is taken, even if a better one comes later."
+        ),
+        Step.FRAMEWORKS: _(
+            "PyTorch, TensorFlow and their like live in Python environments, each with libraries of its own. "
+            "Every environment that was found is looked at from outside; nothing in it is changed."
+        ),
+        Step.BENCHMARK: _(
+            "A convolution on the GPU is the proof that everything works together. "
+            "Its speed shows whether the GPU is used as it should be."
+        ),
+    }[step]
+
+
+def looked_at(snapshot: Snapshot, step: Step) -> bool:
+    """Whether the step's own section of the Snapshot is there."""
+    section: dict[Step, object] = {
+        Step.DRIVER: snapshot.driver,
+        Step.TOOLKIT: snapshot.toolkits,
+        Step.CUDNN: snapshot.cudnn,
+        Step.ENVIRONMENT: snapshot.environment,
+        Step.FRAMEWORKS: snapshot.pythons,
+    }
+    return section.get(step) is not None
+
+
+def verdict(report: Report, step: Step) -> tuple[Severity, str]:
+    """Return a step's worst severity and one plain sentence about it."""
+    findings = report.of(step)
+    worst = max((f.severity for f in findings), default=Severity.GOOD)
+    if worst >= Severity.UNKNOWN:
+        first = next(f for f in findings if f.severity is worst)
+        more = sum(f.severity >= Severity.WARNING for f in findings) - (worst >= Severity.WARNING)
+        return worst, first.title + (" " + n_("({n} more below)", "({n} more below)", more) if more else "")
+    if not looked_at(report.snapshot, step):
+        return Severity.UNKNOWN, _("This was not looked at.")
+    good = next((f for f in findings if f.severity is Severity.GOOD), None)
+    return Severity.GOOD, good.title if good else _("Nothing wrong was found here.")
+
+
+def shown_steps() -> tuple[Step, ...]:
+    """Return the steps that have a page of their own, in order."""
+    return (Step.DRIVER, Step.TOOLKIT, Step.CUDNN, Step.ENVIRONMENT, Step.FRAMEWORKS)
