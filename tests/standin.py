@@ -267,7 +267,7 @@ def _zlib(work: Path) -> tuple[str, ...]:
 def _shim(
     work: Path, out: Path, version: str, cuda: int, sass: tuple[int, ...], system: str, release: tuple[str, ...]
 ) -> None:
-    major, minor, _patch = numbers(version)
+    major = numbers(version)[0]
     if major == 7:
         source = work / "main.c"
         body = PART.replace("_ROLE", "").replace("NAMES", '"libnvrtc.so",')
