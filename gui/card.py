@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtGui import QFontDatabase, QGuiApplication, QResizeEvent, QTextOption, QWheelEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -13,6 +14,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QSizePolicy,
+    QTextEdit,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -25,27 +27,57 @@ from gui import theme as looks
 from gui.theme import Theme
 
 ICON = 24
+LONGEST_WORD = 40
+"""Characters; a longer word is broken anywhere."""
 
 
-def plain_label(text: str, *, muted: bool = False, mono: bool = False, selectable: bool = True) -> QLabel:
+def plain_label(text: str, *, muted: bool = False, selectable: bool = True) -> QLabel:
     """Return a label that shows text as it is: never as HTML, since most of it came from the machine."""
     label = QLabel(printable(text))
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
     label.setProperty("muted", muted)
-    if mono:
-        label.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
     if selectable:
-        label.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
-        label.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return label
 
 
-def soft(text: str) -> str:
-    """Let long paths break after their separators, by characters of no width."""
-    return text.replace("/", "/\u200b").replace("\\", "\\\u200b")
+def prose(text: str, *, muted: bool = False) -> QWidget:
+    """Return a label, or a MachineText where a word (a path) is too long for a label to break."""
+    long = max((len(w) for w in text.split()), default=0) > LONGEST_WORD
+    return MachineText(text, muted=muted, mono=False) if long else plain_label(text, muted=muted)
+
+
+class MachineText(QTextEdit):
+    """Selectable text of the machine that breaks anywhere, as high as its lines; nothing is added to what is copied."""
+
+    def __init__(self, text: str, *, muted: bool = False, mono: bool = True) -> None:
+        super().__init__()
+        self.setObjectName("machine")
+        self.setProperty("muted", muted)
+        self.setReadOnly(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setTabChangesFocus(True)
+        self.document().setDocumentMargin(0)
+        if mono:
+            self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.setPlainText(printable(text))
+        self.setAccessibleName(printable(text))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Grow or shrink to the height of the text at this width."""
+        super().resizeEvent(event)
+        self.document().setTextWidth(self.viewport().width())
+        self.setFixedHeight(math.ceil(self.document().size().height()))
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Let the page scroll."""
+        event.ignore()
 
 
 class FindingCard(QFrame):
@@ -85,7 +117,7 @@ class FindingCard(QFrame):
             (_("The cause") if self.finding.primary else looks.word(self.finding.severity)), selectable=False
         )
         severity.setStyleSheet(f"color: {theme.of(self.finding.severity)}; font-weight: 600;")
-        title = plain_label(soft(self.finding.title))
+        title = prose(self.finding.title)
         font = title.font()
         font.setPointSizeF(font.pointSizeF() * (1.35 if self.finding.primary else 1.1))
         font.setWeight(font.Weight.DemiBold)
@@ -93,7 +125,7 @@ class FindingCard(QFrame):
         box.addWidget(severity)
         box.addWidget(title)
         if self.finding.why:
-            box.addWidget(plain_label(soft(self.finding.why), muted=self.finding.severity <= Severity.NOTE))
+            box.addWidget(prose(self.finding.why, muted=self.finding.severity <= Severity.NOTE))
         return box
 
 
@@ -111,7 +143,7 @@ class _Advice(QWidget):
         head.setStyleSheet("font-weight: 600;")
         box.addWidget(head)
         row = QHBoxLayout()
-        advice = plain_label(soft(fix.advice))
+        advice = prose(fix.advice)
         advice.setObjectName("advice")
         row.addWidget(advice, 1)
         row.addWidget(copy_button(fix.advice, _("Copy these steps"), theme), 0, Qt.AlignmentFlag.AlignTop)
@@ -141,25 +173,34 @@ class _Folded(QWidget):
         row.addWidget(copy_button(lines, _("Copy the evidence"), theme))
         row.addStretch(1)
         box.addLayout(row)
-        self.body = QWidget()
-        grid = QGridLayout(self.body)
+        self._finding = finding
+        self.body: QWidget | None = None
+
+    def _fold(self, opened: bool) -> None:
+        layout = self.layout()
+        if self.body is None and layout is not None:  # made when it is first wanted: a page may hold hundreds of lines
+            self.body = self._table()
+            layout.addWidget(self.body)
+        if self.body is not None:
+            self.body.setVisible(opened)
+
+    def _table(self) -> QWidget:
+        body = QWidget()
+        grid = QGridLayout(body)
         grid.setContentsMargins(6, 0, 0, 0)
+        grid.setHorizontalSpacing(14)
         grid.setColumnStretch(1, 1)
-        for i, e in enumerate(finding.evidence):
+        for i, e in enumerate(self._finding.evidence):
             label = plain_label(e.label, muted=True)
-            label.setWordWrap(False)
+            label.setMaximumWidth(180)
             grid.addWidget(label, i, 0, Qt.AlignmentFlag.AlignTop)
             cell = QVBoxLayout()
             cell.setSpacing(0)
-            cell.addWidget(plain_label(soft(e.value), mono=True))
+            cell.addWidget(MachineText(e.value))
             if e.source:
-                cell.addWidget(plain_label(soft(e.source), muted=True))
+                cell.addWidget(MachineText(e.source, muted=True, mono=False))
             grid.addLayout(cell, i, 1)
-        self.body.setVisible(False)
-        box.addWidget(self.body)
-
-    def _fold(self, opened: bool) -> None:
-        self.body.setVisible(opened)
+        return body
 
 
 def copy_button(text: str, name: str, theme: Theme) -> QToolButton:

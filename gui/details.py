@@ -64,7 +64,7 @@ def table(name: str, columns: Sequence[str], rows: Sequence[Row], paths: Sequenc
         mode = QHeaderView.ResizeMode.Stretch if i in paths else QHeaderView.ResizeMode.ResizeToContents
         header.setSectionResizeMode(i, mode)
     shown = min(len(rows), 12) + 1
-    tree.setMinimumHeight(shown * (tree.sizeHintForRow(0) if rows else 24) + 20)
+    tree.setFixedHeight(shown * (tree.sizeHintForRow(0) + 8 if rows else 24) + 16)
     return tree
 
 

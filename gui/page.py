@@ -11,7 +11,7 @@ from core.findings import Finding, Report, Severity, Step
 from core.i18n import _
 from gui import theme as looks
 from gui import words
-from gui.card import FindingCard, plain_label, soft
+from gui.card import FindingCard, plain_label, prose
 from gui.theme import Theme
 
 MOST_WIDE = 900
@@ -97,7 +97,7 @@ class Verdict(QWidget):
         sign.setPixmap(looks.severity_icon(theme, severity).pixmap(24))
         sign.setAccessibleName(looks.word(severity))
         row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
-        label = plain_label(soft(sentence))
+        label = prose(sentence)
         label.setObjectName("verdict")
         row.addWidget(label, 1)
 

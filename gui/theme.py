@@ -148,7 +148,7 @@ def style_sheet(t: Theme) -> str:
     QListWidget#steps::item {{ padding: 8px 10px; border-radius: 8px; border: 2px solid transparent; color: {t.text}; }}
     QListWidget#steps::item:hover {{ background: {t.raised}; }}
     QListWidget#steps::item:selected {{ background: {t.base}; border: 2px solid {t.line}; color: {t.text}; }}
-    QListWidget#steps:focus::item:selected {{ {focus} }}
+    QListWidget#steps::item:selected:focus {{ {focus} }}
     QFrame#rail {{ background: {t.window}; border-right: 1px solid {t.line}; }}
     QFrame#bar {{ background: {t.window}; border-top: 1px solid {t.line}; }}
     QFrame#card {{ background: {t.base}; border: 1px solid {t.line}; border-radius: 10px; }}
@@ -170,6 +170,15 @@ def style_sheet(t: Theme) -> str:
     QToolButton[flat="true"]:focus, QPushButton[flat="true"]:focus {{ {focus} }}
     QTableView, QTreeView, QPlainTextEdit {{ background: {t.base}; border: 1px solid {t.line}; border-radius: 8px;
         gridline-color: {t.line}; selection-background-color: {t.accent}; selection-color: {t.on_accent}; }}
+    QTextEdit#machine {{ background: transparent; border: none; }}
+    QTextEdit[muted="true"] {{ color: {t.muted}; }}
+    QScrollBar:vertical {{ background: transparent; width: 12px; margin: 2px; }}
+    QScrollBar:horizontal {{ background: transparent; height: 12px; margin: 2px; }}
+    QScrollBar::handle {{ background: {t.line}; border-radius: 4px; min-height: 32px; min-width: 32px; }}
+    QScrollBar::handle:hover {{ background: {t.muted}; }}
+    QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {{
+        background: transparent; width: 0; height: 0; }}
+    QTreeView::item {{ padding: 4px 2px; }}
     QTableView:focus, QTreeView:focus, QPlainTextEdit:focus {{ {focus} }}
     QHeaderView::section {{ background: {t.window}; color: {t.muted}; border: none; padding: 6px 8px;
         border-bottom: 1px solid {t.line}; }}
