@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 
 from core.facts import Snapshot
 from core.findings import Finding
-from core.rules import driver
+from core.rules import devices, driver
 
 Rule = Callable[[Snapshot], Iterator[Finding]]
 
-RULES: tuple[Rule, ...] = driver.RULES
+RULES: tuple[Rule, ...] = driver.RULES + devices.RULES

@@ -1,28 +1,112 @@
-"""Rules about the GPU, its driver and what stands between them."""
+"""Rules about the driver: is there a GPU, does its driver start, and if not, what stands in the way."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.facts import Snapshot
-from core.findings import Finding, Severity, Step
+from core.facts import Driver, Snapshot
+from core.findings import Finding, Step
+from core.rules import devices
+from core.rules import driver_reasons as reasons
+from core.rules.driver_facts import answers, cuda_libraries, on_bus, said, works
+from core.rules.words import GOOD, NOTE, UNKNOWN, advice, counted, finding, saw
 
-NVIDIA = "10de"
-"""PCI vendor id of NVIDIA."""
 
-
-def no_gpu(seen: Snapshot) -> Iterator[Finding]:
-    """A machine without an NVIDIA GPU gets one calm note."""
-    if seen.driver is None or seen.driver.pci is None or seen.driver.gpus:
+def gpu(seen: Snapshot) -> Iterator[Finding]:
+    """No GPU is one calm note; a GPU that works is good; a bus that cannot be read is not decided."""
+    driver = seen.driver
+    if driver is None:
         return
-    if not any(d.vendor_id == NVIDIA for d in seen.driver.pci):
-        yield Finding(
-            id="driver.no-gpu",
-            cause="no_nvidia_gpu",
-            step=Step.DRIVER,
-            severity=Severity.NOTE,
-            title="This machine has no NVIDIA GPU.",
+    if works(driver):
+        yield _good(driver)
+        return
+    there = on_bus(seen)
+    if there:
+        return
+    broken = any(lib.problem or lib.stub for lib in cuda_libraries(driver)) or bool(driver.module_version)
+    if there is None and not seen.machine.wsl and broken:
+        return  # start() judges what was seen of the driver
+    where = f"this {seen.machine.container} container" if seen.machine.container else "this machine"
+    if there is None and not seen.machine.wsl:
+        yield finding(
+            Step.DRIVER,
+            UNKNOWN,
+            "gpu-unknown",
+            "Whether there is an NVIDIA GPU could not be seen.",
+            why="The list of devices could not be read, and no NVIDIA driver answered. The list of devices decides it.",
+            evidence=answers(driver),
+            fix=advice("Look at the list of devices", _how_to_list(seen)),
         )
+        return
+    bus = (
+        "no NVIDIA driver library, which WSL would bring"
+        if driver.pci is None
+        else f"{len(driver.pci)}, none of NVIDIA"
+    )
+    yield finding(
+        Step.DRIVER,
+        NOTE,
+        "no-gpu",
+        f"There is no NVIDIA GPU in {where}.",
+        cause="no_nvidia_gpu",
+        why="Programs run on the processor here. Everything else was judged all the same.",
+        evidence=(
+            saw("Display devices", bus, "list of devices"),
+            *(saw("Device", f"{d.name or d.device_id} ({d.vendor_id})") for d in (driver.pci or ())[:3]),
+        ),
+    )
 
 
-RULES = (no_gpu,)
+def _good(driver: Driver) -> Finding:
+    names = [f"{g.name} (compute capability {g.compute_capability or 'unknown'})" for g in driver.gpus or ()]
+    version = (driver.nvml.driver_version if driver.nvml else None) or driver.module_version or ""
+    evidence = [saw("GPU", name, "NVML") for name in names]
+    count = len(names)
+    if driver.cuda is not None:
+        count = driver.cuda.device_count or count
+        evidence.append(saw("cuInit", said(driver.cuda), driver.cuda.library or "child process"))
+        if driver.cuda.driver_cuda:
+            text = f"{driver.cuda.driver_cuda} (the driver's maximum, not an installed toolkit)"
+            evidence.append(saw("Newest CUDA that this driver runs", text, "cuDriverGetVersion"))
+    title = f"The driver {version} works: {counted(count, 'GPU')} answered.".replace("  ", " ")
+    return finding(Step.DRIVER, GOOD, "works", title, evidence=evidence)
+
+
+def _how_to_list(seen: Snapshot) -> str:
+    if seen.machine.system == "windows":
+        return "Open the Device Manager (devmgmt.msc) and look under Display adapters."
+    return "Run: lspci -nn | grep -i nvidia"
+
+
+EXPLANATIONS = (
+    reasons.wrong_library,
+    devices.hidden,
+    reasons.container,
+    reasons.wsl,
+    reasons.lost,
+    reasons.module,
+    reasons.mismatch,
+    reasons.no_library,
+    devices.permission,
+    devices.mig,
+    reasons.stale_uvm,
+    reasons.unexplained,
+)
+"""Reasons for a driver that does not start, the surest first. Only the first that holds is reported."""
+
+
+def start(seen: Snapshot) -> Iterator[Finding]:
+    """Why the driver does not start, if there is a GPU (or a wrong library in its driver's place)."""
+    driver = seen.driver
+    if driver is None or works(driver):
+        return
+    there = on_bus(seen)
+    explanations = EXPLANATIONS if there or driver.module_version else (reasons.wrong_library,)
+    for reason in explanations:
+        found = tuple(reason(seen, driver))
+        if found:
+            yield from found
+            return
+
+
+RULES = (gpu, start)

@@ -1,0 +1,69 @@
+"""What was seen of the GPU and its driver, as the rules about them ask for it."""
+
+from __future__ import annotations
+
+import re
+
+from core.facts import CudaInit, Driver, DriverLibrary, Snapshot
+from core.findings import Evidence
+from core.rules.known import code
+from core.rules.view import inside
+from core.rules.words import saw
+
+NVIDIA = "10de"
+"""PCI vendor id of NVIDIA."""
+WSL_FOLDER = "/usr/lib/wsl/lib"
+"""Where WSL puts the driver's libraries of Windows (microsoft/WSL issue 8587)."""
+
+
+def on_bus(seen: Snapshot) -> bool | None:
+    """Whether the machine has an NVIDIA GPU; None where that could not be seen."""
+    driver = seen.driver
+    if driver is None:
+        return None
+    if driver.gpus or any(d.vendor_id.lower() == NVIDIA for d in driver.pci or ()):
+        return True
+    if driver.nvml and driver.nvml.device_count:
+        return True
+    if seen.machine.wsl:  # WSL shows no PCI device for the GPU of Windows; it brings that driver's library instead
+        return True if any(inside("linux", lib.path, WSL_FOLDER) for lib in cuda_libraries(driver)) else None
+    return None if driver.pci is None else False
+
+
+def works(driver: Driver) -> bool:
+    """Whether the driver answered for at least one GPU."""
+    return bool(driver.cuda and driver.cuda.status == 0 and driver.cuda.device_count != 0)
+
+
+def cuda_libraries(driver: Driver) -> tuple[DriverLibrary, ...]:
+    """Return the files that stand for the driver's CUDA library."""
+    return tuple(lib for lib in driver.libraries or () if re.search(r"(libcuda\.so|nvcuda\.dll)", lib.path, re.I))
+
+
+def answers(driver: Driver) -> list[Evidence]:
+    """Return what the driver and the kernel said, as evidence."""
+    rows = []
+    for label, cuda in (("cuInit", driver.cuda), ("cuInit without LD_LIBRARY_PATH", driver.cuda_clean)):
+        if cuda is not None:
+            rows.append(saw(label, said(cuda), cuda.library or "child process"))
+    if driver.nvml is not None:
+        status = "it answered" if driver.nvml.status == 0 else f"{driver.nvml.status} {driver.nvml.status_name}"
+        rows.append(saw("NVML", driver.nvml.problem or status.strip(), driver.nvml.library))
+    if driver.module_version is not None:
+        rows.append(saw("Kernel module", driver.module_version or "not loaded", "kernel"))
+    for device in driver.pci or ():
+        if device.vendor_id.lower() == NVIDIA:
+            held = {None: "", "": ", held by no driver"}.get(device.bound_driver, f", held by {device.bound_driver}")
+            rows.append(saw("GPU on the bus", f"{device.name or device.device_id} at {device.address}{held}"))
+    return rows
+
+
+def said(cuda: CudaInit) -> str:
+    """Return the answer of cuInit in words."""
+    if cuda.status is None:
+        return cuda.problem or "no answer"
+    if cuda.status == 0:
+        return f"0, {cuda.device_count} GPUs" if cuda.device_count is not None else "0"
+    known = code("cuInit", cuda.status)
+    name = cuda.status_name or (known.name if known else "")
+    return f"{cuda.status} {name}{': ' + known.meaning if known else ''}".strip()

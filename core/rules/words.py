@@ -1,0 +1,65 @@
+"""How rules put a Finding into words: one place for ids, evidence lists and advice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from core.findings import Evidence, Finding, Fix, Restart, Severity, Step
+from core.rules.view import shown
+
+ERROR, WARNING, UNKNOWN, NOTE, GOOD = (
+    Severity.ERROR,
+    Severity.WARNING,
+    Severity.UNKNOWN,
+    Severity.NOTE,
+    Severity.GOOD,
+)
+
+
+def finding(
+    step: Step,
+    severity: Severity,
+    name: str,
+    title: str,
+    *,
+    cause: str = "",
+    why: str = "",
+    evidence: Iterable[Evidence] = (),
+    fix: Fix | None = None,
+    subject: str = "",
+) -> Finding:
+    """Return a Finding whose id is the step and the name: "driver.no-gpu"."""
+    return Finding(
+        id=f"{step.value}.{name}",
+        cause=cause,
+        step=step,
+        severity=severity,
+        title=title,
+        why=why,
+        subject=subject,
+        evidence=shown(list(evidence)),
+        fix=fix,
+    )
+
+
+def saw(label: str, value: object, source: str = "") -> Evidence:
+    """Return one thing that was seen."""
+    return Evidence(label=label, value=str(value), source=source)
+
+
+def advice(title: str, *steps: str, restart: Restart = "") -> Fix:
+    """Return a Fix that the person does, one line a step; empty steps are dropped."""
+    return Fix(title=title, advice="\n".join(step for step in steps if step), restart=restart)
+
+
+def listed(items: Iterable[str], most: int = 5) -> str:
+    """Return names as a readable list: "a, b and c"; beyond ``most`` the rest is counted."""
+    names = list(items)
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return a number with its noun: "1 file", "3 files"."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
