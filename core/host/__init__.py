@@ -81,9 +81,7 @@ class Host(Protocol):
 def this_host() -> Host:
     """Return the Host of the running system."""
     if sys.platform == "win32":
-        from core.host.windows import WindowsHost
-
-        return WindowsHost()
-    from core.host.linux import LinuxHost
-
-    return LinuxHost()
+        from core.host.windows import WindowsHost as ThisHost
+    else:
+        from core.host.linux import LinuxHost as ThisHost
+    return ThisHost()

@@ -1,0 +1,224 @@
+"""Windows: the registry, variables, machine facts and display adapters. The only user of winreg."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import sys
+import threading
+import winreg
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from ctypes import wintypes
+from pathlib import Path
+
+from core.facts import Machine, PciDevice, Scope, System, Variable, text
+from core.host import Completed, process
+from core.host.linux_files import architecture
+from core.host.windows_environment import compose, is_display, pci_address, pci_ids, release_name
+from core.watch import Watch
+
+assert sys.platform == "win32"  # tells mypy, too
+
+MACHINE_KEY = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
+"""Where the machine's variables are (Microsoft, "Environment Variables", ProcThread)."""
+USER_KEY = "Environment"
+_VOLATILE_KEY = "Volatile Environment"
+_VERSION_KEY = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion"
+_PCI_KEY = r"SYSTEM\CurrentControlSet\Enum\PCI"
+
+_KINDS = {
+    getattr(winreg, name): name
+    for name in ("REG_SZ", "REG_EXPAND_SZ", "REG_MULTI_SZ", "REG_BINARY", "REG_DWORD", "REG_QWORD", "REG_NONE")
+}
+
+Value = tuple[str, object, int]
+
+
+class WindowsHost:
+    """The running Windows. ``user_key`` is a parameter for tests, under HKEY_CURRENT_USER."""
+
+    def __init__(self, user_key: str = USER_KEY) -> None:
+        self._user_key = user_key
+
+    @property
+    def system(self) -> System:
+        """Always "windows"."""
+        return "windows"
+
+    @property
+    def root(self) -> Path:
+        """The system drive's root folder."""
+        return Path(os.environ.get("SYSTEMDRIVE", "C:") + "\\")
+
+    def machine(self) -> Machine:
+        """Describe the machine from the registry and our own token. Never raises."""
+        version = {n: str(v) for n, v, _ in _values(winreg.HKEY_LOCAL_MACHINE, _VERSION_KEY) or ()}
+        native = {n.upper(): str(v) for n, v, _ in _values(winreg.HKEY_LOCAL_MACHINE, MACHINE_KEY) or ()}
+        build = ".".join(n for n in (version.get("CurrentBuild", ""), version.get("UBR", "")) if n)
+        major = version.get("CurrentMajorVersionNumber", "10"), version.get("CurrentMinorVersionNumber", "0")
+        return Machine(
+            system="windows",
+            release=text(release_name(version)),
+            architecture=architecture(native.get("PROCESSOR_ARCHITECTURE") or platform.machine()),
+            kernel=".".join((*major, build)),
+            elevated=_elevated(),
+            user=text(os.environ.get("USERNAME", "")),
+            host_name=text(os.environ.get("COMPUTERNAME", "")),
+            home=text(os.environ.get("USERPROFILE", "")),
+        )
+
+    def variables(self) -> tuple[Variable, ...]:
+        """Our own environment, then the registry's: the machine's, the user's and the session's, raw."""
+        ours = (Variable(name=text(n), value=text(v), source="environment") for n, v in os.environ.items())
+        return (
+            *ours,
+            *_variables(winreg.HKEY_LOCAL_MACHINE, "HKLM", MACHINE_KEY, "machine"),
+            *_variables(winreg.HKEY_CURRENT_USER, "HKCU", self._user_key, "user"),
+            *_variables(winreg.HKEY_CURRENT_USER, "HKCU", _VOLATILE_KEY, "user"),
+        )
+
+    def fresh_environment(self) -> dict[str, str]:
+        """What a program gets that Explorer starts now: the registry's variables, the machine's before the user's."""
+        return compose(self.variables())
+
+    def pci_devices(self) -> tuple[PciDevice, ...] | None:
+        """Display and 3D controllers that are present, from the registry's PCI branch; None when it can not be read."""
+        models = _subkeys(winreg.HKEY_LOCAL_MACHINE, _PCI_KEY)
+        if models is None:
+            return None
+        found = (
+            _device(model, i)
+            for model in models
+            for i in _subkeys(winreg.HKEY_LOCAL_MACHINE, rf"{_PCI_KEY}\{model}") or ()
+        )
+        return tuple(device for device in found if device is not None)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        env: Mapping[str, str] | None = None,
+        input: bytes = b"",
+        watch: Watch | None = None,
+    ) -> Completed:
+        """Run a program; see ``Host.run``."""
+        return process.run(argv, timeout=timeout, env=env, input=input, watch=watch)
+
+    def announce_environment(self, timeout: float = 5.0) -> bool:
+        """Tell all windows that variables changed (WM_SETTINGCHANGE); False when one did not answer in time (seconds).
+
+        Only what listens takes note (Explorer, and so what it starts later); running programs keep their environment.
+        The system's own time-out counts for each window anew, so the call gets a thread and the wait ends for all.
+        """
+        answered = threading.Event()
+
+        def send() -> None:
+            everybody, setting_change, abort_if_hung = 0xFFFF, 0x1A, 0x2
+            user32 = ctypes.WinDLL("user32")
+            call = user32.SendMessageTimeoutW
+            call.argtypes = (
+                *(wintypes.HWND, wintypes.UINT, wintypes.WPARAM, wintypes.LPCWSTR),
+                *(wintypes.UINT, wintypes.UINT, ctypes.c_void_p),
+            )
+            call.restype = ctypes.c_ssize_t
+            if call(everybody, setting_change, 0, "Environment", abort_if_hung, int(timeout * 1000), None):
+                answered.set()
+
+        thread = threading.Thread(target=send, daemon=True)
+        thread.start()
+        thread.join(timeout)
+        return answered.is_set()
+
+
+def _open(root: int, key: str) -> winreg.HKEYType:
+    return winreg.OpenKey(root, key, 0, winreg.KEY_READ | winreg.KEY_WOW64_64KEY)
+
+
+def _values(root: int, key: str) -> tuple[Value, ...] | None:
+    """All values of a key: name, data, kind; None when the key can not be read."""
+    try:
+        with _open(root, key) as opened:
+            return tuple(_each(opened))
+    except OSError:
+        return None
+
+
+def _each(opened: winreg.HKEYType) -> Iterator[Value]:
+    for index in range(winreg.QueryInfoKey(opened)[1]):
+        with suppress(OSError):  # somebody took one away meanwhile
+            yield winreg.EnumValue(opened, index)
+
+
+def _subkeys(root: int, key: str) -> tuple[str, ...] | None:
+    try:
+        with _open(root, key) as opened:
+            return tuple(winreg.EnumKey(opened, index) for index in range(winreg.QueryInfoKey(opened)[0]))
+    except OSError:
+        return None
+
+
+def _variables(root: int, short: str, key: str, scope: Scope) -> tuple[Variable, ...]:
+    values = _values(root, key) or ()
+    return tuple(
+        Variable(
+            name=text(name),
+            value=text(data) if isinstance(data, str) else "" if data is None else repr(data),
+            scope=scope,
+            kind=_KINDS.get(kind, f"kind {kind}"),
+            source=rf"{short}\{key}",
+        )
+        for name, data, kind in values
+    )
+
+
+def _device(model: str, instance: str) -> PciDevice | None:
+    """One instance of a PCI device, if it is a display controller and really there."""
+    key = rf"{_PCI_KEY}\{model}\{instance}"
+    values = {n: v for n, v, _ in _values(winreg.HKEY_LOCAL_MACHINE, key) or ()}
+    ids = [str(i) for name in ("CompatibleIDs", "HardwareID") for i in _listed(values.get(name))]
+    if not is_display(str(values.get("ClassGUID", "")), ids) or not _present(rf"PCI\{model}\{instance}"):
+        return None
+    vendor, device = pci_ids(model)
+    return PciDevice(
+        address=text(pci_address(str(values.get("LocationInformation", ""))) or instance),
+        vendor_id=vendor,
+        device_id=device,
+        name=text(_last(values.get("FriendlyName")) or _last(values.get("DeviceDesc"))),
+        bound_driver=text(str(values.get("Service", ""))),
+        source=rf"HKLM\{key}",
+    )
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _last(value: object) -> str:
+    """The readable end of "@file.inf,%resource%;NVIDIA GeForce RTX 4090"."""
+    return str(value).rpartition(";")[2] if isinstance(value, str) else ""
+
+
+def _present(instance_id: str) -> bool:
+    """Whether the device is plugged in now: the registry remembers every one that ever was.
+
+    CM_Locate_DevNodeW finds only present ones (CR_NO_SUCH_DEVNODE = 13 for others); whatever else it answers does
+    not decide, and then the registry is believed.
+    """
+    no_such_device = 13
+    try:
+        call = ctypes.WinDLL("cfgmgr32").CM_Locate_DevNodeW
+    except (OSError, AttributeError):
+        return True
+    call.argtypes = (ctypes.c_void_p, wintypes.LPCWSTR, wintypes.ULONG)
+    node = wintypes.DWORD()
+    return bool(call(ctypes.byref(node), instance_id, 0) != no_such_device)
+
+
+def _elevated() -> bool | None:
+    try:
+        return bool(ctypes.WinDLL("shell32").IsUserAnAdmin())
+    except (OSError, AttributeError):
+        return None

@@ -1,0 +1,159 @@
+"""How Windows composes a new program's environment, and what its registry calls things: pure, testable anywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from core.facts import Variable
+
+SUPPLIED = (
+    "ALLUSERSPROFILE",
+    "APPDATA",
+    "CommonProgramFiles",
+    "CommonProgramFiles(x86)",
+    "CommonProgramW6432",
+    "COMPUTERNAME",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "HOMESHARE",
+    "LOCALAPPDATA",
+    "LOGONSERVER",
+    "ProgramData",
+    "ProgramFiles",
+    "ProgramFiles(x86)",
+    "ProgramW6432",
+    "PUBLIC",
+    "SESSIONNAME",
+    "SystemDrive",
+    "SystemRoot",
+    "USERDNSDOMAIN",
+    "USERDOMAIN",
+    "USERDOMAIN_ROAMINGPROFILE",
+    "USERNAME",
+    "USERPROFILE",
+)
+"""What Windows itself adds to every program's environment without a registry value of its own: taken from ours."""
+
+_JOINED = ("PATH", "LIBPATH", "OS2LIBPATH")
+"""Variables whose user value follows the machine value instead of replacing it, as CreateEnvironmentBlock does it."""
+
+
+class Block:
+    """An environment block: names without regard to case, the first spelling kept."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, tuple[str, str]] = {}
+
+    def get(self, name: str) -> str | None:
+        """Return a variable's value, or None."""
+        found = self._values.get(name.upper())
+        return found[1] if found else None
+
+    def set(self, name: str, value: str) -> None:
+        """Set a variable."""
+        spelled = self._values.get(name.upper(), (name, ""))[0]
+        self._values[name.upper()] = (spelled, value)
+
+    def plain(self) -> dict[str, str]:
+        """Return the block as a dictionary."""
+        return dict(self._values.values())
+
+
+def expand(value: str, environment: Block | Mapping[str, str]) -> str:
+    """Replace %NAME% as ExpandEnvironmentStringsW does: once, without regard to case, unknown names left alone."""
+    block = environment if isinstance(environment, Block) else block_of(environment)
+    pieces, rest = [], value
+    while "%" in rest:
+        before, _, after = rest.partition("%")
+        name, percent, tail = after.partition("%")
+        if not percent:
+            break
+        known = block.get(name)
+        pieces += [before, f"%{name}%" if known is None else known]
+        rest = tail
+    return "".join((*pieces, rest))
+
+
+def block_of(environment: Mapping[str, str]) -> Block:
+    """Return a mapping as a Block."""
+    block = Block()
+    for name, value in environment.items():
+        block.set(name, value)
+    return block
+
+
+def compose(variables: Iterable[Variable]) -> dict[str, str]:
+    """Return what a newly started program gets, from the variables of the process, machine and user scopes.
+
+    Each registry scope is read twice, first the plain values and then those of kind REG_EXPAND_SZ, which may refer to
+    what is there by then; the machine's come before the user's. Of our own process only what Windows supplies by
+    itself is kept: the rest may be a terminal's or an activated environment's. Where no registry was read, our own
+    environment is all there is.
+    """
+    known = tuple(variables)
+    ours = block_of({v.name: v.value for v in known if v.scope == "process"})
+    registry = [v for v in known if v.scope in ("machine", "user")]
+    if not registry:
+        return ours.plain()
+    block = Block()
+    _supply(block, ours)
+    _apply(block, [v for v in registry if v.scope == "machine"], joined=False)
+    _supply(block, ours)  # the machine's values hold a USERNAME, which is the system account's
+    _apply(block, [v for v in registry if v.scope == "user"], joined=True)
+    return block.plain()
+
+
+def _supply(block: Block, ours: Block) -> None:
+    for name in SUPPLIED:
+        value = ours.get(name)
+        if value is not None:
+            block.set(name, value)
+
+
+def _apply(block: Block, variables: list[Variable], *, joined: bool) -> None:
+    for kind in ("REG_SZ", "REG_EXPAND_SZ"):
+        for variable in variables:
+            if variable.kind == kind and variable.name and "=" not in variable.name:
+                value = expand(variable.value, block) if kind == "REG_EXPAND_SZ" else variable.value
+                before = block.get(variable.name) if joined and variable.name.upper() in _JOINED else None
+                block.set(variable.name, f"{before.rstrip(';')};{value}" if before else value)
+
+
+def release_name(values: Mapping[str, str]) -> str:
+    """Return "Windows 11 Pro 23H2 (22631)" from the values of the registry's CurrentVersion key.
+
+    ProductName still says "Windows 10" on Windows 11, which is known by its build: 22000 and later.
+    """
+    build = values.get("CurrentBuild") or values.get("CurrentBuildNumber", "")
+    name = values.get("ProductName") or "Windows"
+    if build.isdigit() and int(build) >= 22000:
+        name = name.replace("Windows 10", "Windows 11")
+    words = (name, values.get("DisplayVersion") or values.get("ReleaseId", ""), f"({build})" if build else "")
+    return " ".join(word for word in words if word)
+
+
+def is_display(class_guid: str, ids: Iterable[str]) -> bool:
+    r"""Return whether a PCI device is a display or 3D controller: by its class, or its PCI class code (PCI\CC_03...).
+
+    A device without a driver has no class yet, only the identifiers that come from its hardware.
+    """
+    display = "{4d36e968-e325-11ce-bfc1-08002be10318}"
+    return class_guid.lower() == display or any(
+        "&CC_03" in i.upper() or i.upper().startswith("PCI\\CC_03") for i in ids
+    )
+
+
+def pci_ids(key: str) -> tuple[str, str]:
+    r"""Return vendor and device of a key such as VEN_10DE&DEV_2684&SUBSYS_..., in lower case, empty where absent."""
+    parts = dict(part.partition("_")[::2] for part in key.split("&"))
+    return parts.get("VEN", "").lower(), parts.get("DEV", "").lower()
+
+
+def pci_address(location: str) -> str:
+    """Return "0000:01:00.0" for a LocationInformation that ends in "(1,0,0)" or says "PCI bus 1, device 0, function 0"."""
+    match = re.search(r"\((\d+),(\d+),(\d+)\)$", location) or re.search(r"(\d+)\D+(\d+)\D+(\d+)$", location)
+    if not match:
+        return ""
+    bus, device, function = (int(group) for group in match.groups())
+    return f"0000:{bus:02x}:{device:02x}.{function:x}"
