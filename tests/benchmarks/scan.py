@@ -1,0 +1,97 @@
+"""Speed and memory of a scan, as ratios measured in one run: ``python -m tests.benchmarks.scan --python ENV``.
+
+ENV is a Python environment with PyTorch and a cuDNN wheel in it (``pip install torch nvidia-cudnn-cu12==9.10.2.21``). Two more
+copies of cuDNN are taken from folders named by ``--copy``. Beside each number stands what a user would run instead:
+
+* ``convalesce scan`` against ``python -m torch.utils.collect_env`` in that environment: at most a quarter of the time;
+* ``convalesce scan --thorough``'s hashing against ``sha256sum`` over the same files, all in the page cache: at least three
+  times the rate;
+* peak memory of the scan (its own process and its largest child): under 150 MB;
+* ``convalesce --version`` against ``python -c pass``: under three times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SELF = [sys.executable, "-m", "core.cli"]
+
+
+def main() -> int:
+    """Print the table; exit 1 when a bound is missed."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--python", type=Path, required=True, metavar="ENV")
+    options.add_argument("--copy", type=Path, action="append", default=[], metavar="FOLDER")
+    options.add_argument("--rounds", type=int, default=5)
+    given = options.parse_args()
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    if given.copy:
+        env["LD_LIBRARY_PATH"] = ":".join(str(c) for c in given.copy)
+    scan = [*SELF, "scan", "--json", "--python", str(given.python)]
+    python = given.python / "bin" / "python"
+    other = [str(python), "-m", "torch.utils.collect_env"]
+    ours, theirs = alternate(lambda: timed(scan, env), lambda: timed(other, env), given.rounds)
+    rows = [row("scan / collect_env", ours, theirs, at_most=0.25)]
+    files = sorted({f.resolve() for folder in (given.python, *given.copy) for f in folder.rglob("libcudnn*.so*")})
+    ours, theirs = alternate(lambda: hashed(files), lambda: timed(["sha256sum", *map(str, files)], env), given.rounds)
+    rows.append(row("hashing / sha256sum (time)", ours, theirs, at_most=1 / 3))
+    ours, theirs = alternate(
+        lambda: timed([*SELF, "--version"], env), lambda: timed([sys.executable, "-c", "pass"], env), 4 * given.rounds
+    )
+    rows.append(row("--version / python -c pass", ours, theirs, at_most=3))
+    peak = peak_memory(scan, env)
+    rows.append((f"{'peak memory of a scan':<30} {peak:8.1f} MB {'':>22} bound 150 MB", peak < 150))
+    for line, good in rows:
+        print(f"{'ok ' if good else 'MISS'} {line}")
+    return 0 if all(good for _, good in rows) else 1
+
+
+def alternate(ours: Callable[[], float], theirs: Callable[[], float], rounds: int) -> tuple[float, float]:
+    """Run both in turn, so that the machine's mood falls on both; return their medians in seconds."""
+    ours(), theirs()  # warm the page cache
+    pairs = [(ours(), theirs()) for _ in range(rounds)]
+    return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
+
+
+def row(name: str, ours: float, theirs: float, at_most: float) -> tuple[str, bool]:
+    """Return a line of the table, and whether the bound is held."""
+    ratio = ours / theirs
+    return f"{name:<30} {ours:8.3f} s / {theirs:8.3f} s = {ratio:6.3f}  bound {at_most:.3f}", ratio <= at_most
+
+
+def timed(command: list[str], env: dict[str, str]) -> float:
+    """Return the wall time of a command in seconds; it must not fail by a fault of its own."""
+    start = time.perf_counter()
+    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, check=False)
+    seconds = time.perf_counter() - start
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"{command}: {done.stderr.decode(errors='replace')[-2000:]}")
+    return seconds
+
+
+def hashed(files: list[Path]) -> float:
+    """Return the seconds that the scan's own hashing takes over the files."""
+    from core.probes.cudnn_record import hash_files  # imported here: the other rows do not need it
+
+    start = time.perf_counter()
+    hash_files(tuple(map(str, files)))
+    return time.perf_counter() - start
+
+
+def peak_memory(command: list[str], env: dict[str, str]) -> float:
+    """Return the largest resident set of the command or any one of its children, in MB (files that it maps included)."""
+    process = subprocess.Popen(command, env=env, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _pid, _status, usage = os.wait4(process.pid, 0)
+    return usage.ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
