@@ -27,8 +27,8 @@ MACHINES = {
 }
 """e_machine and class -> the processor family's usual name."""
 
-NODEFLIB = 0x800
-"""DF_1_NODEFLIB in DT_FLAGS_1."""
+NODEFLIB, PIE = 0x800, 0x08000000
+"""DF_1_NODEFLIB and DF_1_PIE in DT_FLAGS_1. A PIE is told by this flag, not by PT_INTERP: libc.so.6 has that, too."""
 
 MAX_SEGMENTS = 4096
 MAX_TAGS = 4096
@@ -74,6 +74,7 @@ def parse(source: Source, path: str) -> Image:
     """
     if source.size < 64:
         raise UnfitError("truncated", f"is cut off within its first header ({source.size} bytes)")
+    image = None
     try:
         elf = ELFFile(io.BufferedReader(Raw(source)))
         image = Image(
@@ -86,7 +87,10 @@ def parse(source: Source, path: str) -> Image:
         )
         return _describe(elf, source, image)
     except (ELFError, ConstructError, ValueError, OverflowError) as error:
-        raise UnfitError("damaged", f"has ELF headers that make no sense ({_brief(error)})") from None
+        problem = f"has ELF headers that make no sense ({_brief(error)})"
+        if image is None:
+            raise UnfitError("damaged", problem) from None
+        return replace(image, state="damaged", problem=problem, mappable=False)
 
 
 def _brief(error: Exception) -> str:
@@ -113,8 +117,7 @@ def _describe(elf: ELFFile, source: Source, image: Image) -> Image:
     if not loads:
         return replace(image, state="damaged", problem="has no segment to load")
     end = max(s["p_offset"] + s["p_filesz"] for s in loads)
-    program = header["e_type"] == "ET_EXEC" or any(s["p_type"] == "PT_INTERP" for s in segments)
-    image = replace(image, library=not program, mappable=end <= size)
+    image = replace(image, library=header["e_type"] == "ET_DYN", mappable=end <= size)
     if end > size:
         image = replace(image, state="truncated", problem=f"is cut off: {size} of at least {end} bytes are there")
     elif _tail(elf) > size:
@@ -179,11 +182,13 @@ def _wishes(image: Image, tags: list[tuple[str, int]], strings: Strings) -> Imag
 
     if image.state == "good" and strings.offset() is None:
         image = replace(image, state="damaged", problem="has a dynamic section without its names")
+    flags = next((value for tag, value in tags if tag == "DT_FLAGS_1"), 0)
     return replace(
         image,
+        library=image.library and not flags & PIE,
         soname=next(iter(all_of("DT_SONAME")), ""),
         needed=all_of("DT_NEEDED"),
         rpath=tuple(folder for paths in all_of("DT_RPATH") for folder in paths.split(":")),
         runpath=tuple(folder for paths in all_of("DT_RUNPATH") for folder in paths.split(":")),
-        no_default_folders=any(tag == "DT_FLAGS_1" and value & NODEFLIB for tag, value in tags),
+        no_default_folders=bool(flags & NODEFLIB),
     )

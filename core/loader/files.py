@@ -20,6 +20,10 @@ CHUNK = 1 << 20
 """Largest single read, in bytes, whatever a header asks for."""
 
 
+LOOP = "is a symbolic link that leads back to itself"
+"""The problem of such a link: ld.so treats it unlike other dangling links."""
+
+
 class UnfitError(Exception):
     """The file cannot be read as a library: its state in one word and one sentence on why."""
 
@@ -83,7 +87,7 @@ def _absent(path: str | os.PathLike[str], error: OSError | ValueError) -> UnfitE
     if number in (errno.EACCES, errno.EPERM):
         return UnfitError("unreadable", "lies in a folder that this user may not enter")
     if number == errno.ELOOP:
-        return UnfitError("dangling", "is a symbolic link that leads back to itself")
+        return UnfitError("dangling", LOOP)
     if _is_link(path):
         return UnfitError("dangling", "is a symbolic link to a file that is not there")
     if number in (None, errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL):

@@ -27,7 +27,7 @@ class Image(Fact, frozen=True, kw_only=True):
     """32 or 64."""
     little_endian: bool = True
     library: bool = True
-    """False for a program (ELF ET_EXEC or PIE with an interpreter, PE without the DLL flag)."""
+    """False for a program (ELF ET_EXEC or PIE, PE without the DLL flag)."""
     soname: str = ""
     """DT_SONAME, or the name in a DLL's export table where it was read."""
     needed: tuple[str, ...] = ()

@@ -1,0 +1,87 @@
+"""The policy of glibc's loader as data: its variable, cache, default folders and processor sub-folders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from core.loader.files import under
+from core.loader.ldcache import CacheEntry, read_cache
+
+
+@dataclass(frozen=True)
+class LdSo:
+    """The policy of glibc's loader for one kind of program, as data. ``policy()`` makes the usual one."""
+
+    library_path: str = ""
+    """LD_LIBRARY_PATH as set; empty counts as not set."""
+    root: str = "/"
+    architecture: str = "x86_64"
+    cache: tuple[CacheEntry, ...] = ()
+    folders: tuple[str, ...] = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
+    """The default folders that are built into this distribution's loader."""
+    subfolders: tuple[str, ...] = ()
+    """Sub-folders tried before each folder itself: glibc-hwcaps/x86-64-v3, ... See ``hwcaps()``."""
+    lib: str = "lib64"
+    """What $LIB stands for."""
+    platform: str = "x86_64"
+    """What $PLATFORM stands for."""
+    current: str = "/"
+    """The program's current folder: what an empty or relative entry stands for."""
+
+
+def hwcaps(flags: Iterable[str], *, architecture: str = "x86_64", legacy: bool = False) -> tuple[str, ...]:
+    """Return the sub-folders that a processor with these /proc/cpuinfo flags is given, best first.
+
+    ``legacy``: also the ones of glibc before 2.37 (tls, x86_64). Levels after the x86-64 psABI.
+    """
+    have = set(flags)
+    levels: list[str] = []
+    if architecture == "x86_64":
+        for level, wanted in X86_64_LEVELS:
+            if not wanted <= have:
+                break
+            levels.insert(0, f"glibc-hwcaps/{level}")
+    old = ("tls/{0}/{0}", "tls/{0}", "tls", "{0}/{0}", "{0}") if legacy else ()
+    return (*levels, *(name.format(architecture) for name in old))
+
+
+X86_64_LEVELS = (
+    ("x86-64-v2", frozenset({"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"})),
+    ("x86-64-v3", frozenset({"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"})),
+    ("x86-64-v4", frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})),
+)
+"""Level and the flags that it adds, in the names of /proc/cpuinfo."""
+
+MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu", "x86": "i386-linux-gnu"}
+
+
+def policy(
+    library_path: str = "",
+    *,
+    root: str = "/",
+    architecture: str = "x86_64",
+    current: str = "/",
+    flags: Iterable[str] = (),
+    legacy: bool = False,
+) -> LdSo:
+    """Return the policy of the system under ``root``: its cache, its default folders (Debian's or lib64) and $LIB."""
+    triplet = MULTIARCH.get(architecture, "")
+    if triplet and os.path.isdir(under(root, f"/lib/{triplet}")):  # noqa: PTH112 - one look, plain text paths
+        lib = f"lib/{triplet}"
+        folders: tuple[str, ...] = (f"/lib/{triplet}", f"/usr/lib/{triplet}", "/lib", "/usr/lib")
+    else:
+        lib = "lib" if architecture in ("x86", "arm") else "lib64"
+        folders = (f"/{lib}", f"/usr/{lib}", *(() if lib == "lib" else ("/lib", "/usr/lib")))
+    return LdSo(
+        library_path=library_path,
+        root=root,
+        architecture=architecture,
+        cache=read_cache(root=root) or (),
+        folders=folders,
+        subfolders=hwcaps(flags, architecture=architecture, legacy=legacy),
+        lib=lib,
+        platform=architecture,
+        current=current,
+    )

@@ -1,0 +1,256 @@
+"""Where glibc's ld.so looks for a library, in its order, with every candidate and what becomes of it.
+
+After glibc's elf/dl-load.c (_dl_map_object, open_path, open_verify), checked against the running loader in the tests.
+What stops the search and what is passed over was found by experiment (glibc 2.36): a file of another architecture,
+an unreadable or dangling one is passed over; an empty, cut or foreign one ends the search with an error; a loop of links
+ends the list of folders that it is in.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain as concatenate
+
+from msgspec.structs import replace
+
+from core.facts import Attempt, How, Outcome, Resolution, text
+from core.loader import images
+from core.loader.files import LOOP, under
+from core.loader.images import Image
+from core.loader.ldcache import CacheEntry
+from core.loader.ldso import LdSo, hwcaps, policy
+
+__all__ = ["LdSo", "Loaded", "Search", "closure", "hwcaps", "judge", "policy", "resolve"]
+
+MAX_LIBRARIES = 2000
+"""Where closure() stops, against a hostile tangle of libraries."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A file in the chain of loaders: where it is, and its headers. ``path`` is as the loader sees it."""
+
+    path: str
+    image: Image
+
+
+# --- one file --------------------------------------------------------------------------------------------
+
+
+def judge(image: Image, architecture: str) -> tuple[Outcome, str]:
+    """Return what ld.so makes of a file that it finds under the wanted name, and one sentence on why."""
+    match image.state:
+        case "missing":
+            return "not there", ""
+        case "dangling":
+            return "not there", image.problem
+        case "unreadable":
+            return "unreadable", image.problem
+    if image.format == "ELF" and image.little_endian and image.architecture not in ("", architecture):
+        return "wrong architecture", f"is built for {image.architecture}, not {architecture}"
+    if image.format != "ELF" or not image.mappable or image.state in ("damaged", "not a library"):
+        return "damaged", image.problem or "is not complete"
+    if not image.library:
+        return "damaged", "is a program, not a library"
+    if not image.little_endian:
+        return "damaged", "is built for processors of the other byte order"
+    return "found", ""
+
+
+# --- the search ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Place:
+    """One folder, or one file of the cache, where the loader looks."""
+
+    path: str
+    how: How
+    via: str = ""
+
+
+class Search:
+    """One policy together with what was looked at, so that no file is read twice in one scan."""
+
+    def __init__(self, policy: LdSo) -> None:
+        self.policy = policy
+        self._images: dict[str, Image] = {}
+        self._subfolders: dict[str, tuple[str, ...]] = {}
+        self._cache: dict[str, list[CacheEntry]] = {}
+        for entry in policy.cache:
+            self._cache.setdefault(entry.name, []).append(entry)
+
+    def image(self, path: str) -> Image:
+        """Return the headers of a file, read once."""
+        if path not in self._images:
+            self._images[path] = images.read(path, root=self.policy.root)
+        return self._images[path]
+
+    def load(self, path: str) -> Loaded:
+        """Return a file as the head of a chain: a program or a library that was loaded by its path."""
+        return Loaded(path, self.image(path))
+
+    def resolve(self, name: str, chain: Sequence[Loaded] = ()) -> Resolution:
+        """Return every candidate for ``name``, in order.
+
+        ``chain``: who asks, then who loaded that, up to the program itself; empty for a program without search paths
+        of its own. Works for DT_NEEDED and for dlopen alike: glibc searches both in the same way.
+        """
+        wanted_by = text(chain[0].path) if chain else ""
+        if "/" in name:
+            path = self._absolute(self._expand(name, chain[:1]))
+            attempts: Iterable[Attempt] = (self._attempt(path, How.DIRECT, text(name)),)
+        else:
+            attempts = concatenate.from_iterable(self._try(name, part) for part in self._lists(name, chain))
+        return Resolution(name=text(name), wanted_by=wanted_by, attempts=tuple(attempts))
+
+    def _lists(self, name: str, chain: Sequence[Loaded]) -> Iterator[list[Place]]:
+        """Yield the loader's lists of places, in order."""
+        asker = chain[:1]
+        if not (asker and asker[0].image.runpath):  # a RUNPATH of the asker switches every RPATH off
+            for depth, link in enumerate(chain):
+                if link.image.rpath and not link.image.runpath:
+                    yield self._folders(link.image.rpath, How.RPATH, "RPATH", chain[depth:])
+        if self.policy.library_path:
+            entries = re.split("[:;]", self.policy.library_path)
+            yield self._folders(entries, How.LD_LIBRARY_PATH, "LD_LIBRARY_PATH", chain[-1:])
+        if asker and asker[0].image.runpath:
+            yield self._folders(asker[0].image.runpath, How.RUNPATH, "RUNPATH", asker)
+        bare = bool(asker and asker[0].image.no_default_folders)
+        yield [place for place in self._cached(name) if not (bare and self._is_default(place.path))]
+        if not bare:
+            yield self._folders(self.policy.folders, How.DEFAULT, "", ())
+
+    def _folders(self, entries: Iterable[str], how: How, label: str, chain: Sequence[Loaded]) -> list[Place]:
+        """Return the folders of one list with their sub-folders, each once, as the loader makes it."""
+        places: dict[str, Place] = {}
+        for entry in entries:
+            folder = self._absolute(self._expand(entry, chain[:1]))
+            source = f" of {posixpath.basename(chain[0].path)}" if label in ("RPATH", "RUNPATH") else ""
+            via = text(f"{label}{source}: {entry or '(empty entry, the current folder)'}") if label else ""
+            for sub in self._existing(folder):
+                path = posixpath.join(folder, sub)
+                places.setdefault(path, Place(path, how, via))
+            places.setdefault(folder, Place(folder, how, via))
+        return list(places.values())
+
+    def _existing(self, folder: str) -> tuple[str, ...]:
+        """Return the policy's sub-folders that a folder really has; most have none, which one listing shows."""
+        if folder not in self._subfolders:
+            heads = {sub.split("/", 1)[0] for sub in self.policy.subfolders}
+            real = under(self.policy.root, folder)
+            there = {head for head in heads if _is_folder(posixpath.join(real, head))}
+            fit = (sub for sub in self.policy.subfolders if sub.split("/", 1)[0] in there)
+            self._subfolders[folder] = tuple(sub for sub in fit if _is_folder(posixpath.join(real, sub)))
+        return self._subfolders[folder]
+
+    def _cached(self, name: str) -> list[Place]:
+        """Return the one file that the cache names: the best that this processor is fit for."""
+        ranks = [sub.removeprefix("glibc-hwcaps/") for sub in self.policy.subfolders if sub.startswith("glibc-hwcaps/")]
+        fit = [
+            entry
+            for entry in self._cache.get(name, ())
+            if entry.architecture == self.policy.architecture and (not entry.hwcaps or entry.hwcaps in ranks)
+        ]
+        fit.sort(key=lambda entry: ranks.index(entry.hwcaps) if entry.hwcaps else len(ranks))
+        return [Place(entry.path, How.LD_CACHE, "/etc/ld.so.cache") for entry in fit[:1]]
+
+    def _is_default(self, path: str) -> bool:
+        return any(path.startswith(folder.rstrip("/") + "/") for folder in self.policy.folders)
+
+    def _try(self, name: str, places: Iterable[Place]) -> Iterator[Attempt]:
+        """Look at one list; a link that leads to itself ends it, and the loader goes on with the next list."""
+        ended = False
+        for place in places:
+            path = place.path if place.how is How.LD_CACHE else posixpath.join(place.path, name)
+            attempt = self._attempt(path, place.how, place.via)
+            if ended:
+                attempt = replace(attempt, outcome="passed over", detail="the list ended at a link to itself before it")
+            yield attempt
+            ended = ended or self.image(path).problem == LOOP
+
+    def _attempt(self, path: str, how: How, via: str) -> Attempt:
+        outcome, detail = judge(self.image(path), self.policy.architecture)
+        return Attempt(path=text(path), how=how, outcome=outcome, detail=detail, via=via)
+
+    def _absolute(self, path: str) -> str:
+        """Return the path that a relative or empty entry stands for, without trailing slashes."""
+        whole = posixpath.join(self.policy.current, path)
+        return whole.rstrip("/") or "/"
+
+    def _expand(self, entry: str, chain: Sequence[Loaded]) -> str:
+        """Replace $ORIGIN, $LIB and $PLATFORM; without a known origin, $ORIGIN stays as it is and finds nothing."""
+        words = {"LIB": self.policy.lib, "PLATFORM": self.policy.platform}
+        if chain:
+            words["ORIGIN"] = posixpath.dirname(self._absolute(chain[0].path))
+        return TOKEN.sub(lambda found: words.get(found[1] or found[2], found[0]), entry)
+
+
+TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - plain text paths, the hot path
+
+
+def resolve(name: str, chain: Sequence[Loaded], policy: LdSo) -> Resolution:
+    """Return every candidate for one name; for several names, one Search saves reading files twice."""
+    return Search(policy).resolve(name, chain)
+
+
+def closure(
+    start: str,
+    search: Search,
+    *,
+    chain: Sequence[Loaded] = (),
+    opens: Callable[[str], Iterable[str]] = lambda _path: (),
+) -> tuple[Resolution, ...]:
+    """Return what loading ``start`` (a path, or a bare name) brings with it, in the loader's order, breadth first.
+
+    ``chain``: who loads it. ``opens(path)``: names that a loaded file may open by itself later; they are resolved
+    after all that is needed, as dlopen by that file. A name that is loaded already gets one attempt, LOADED.
+    """
+    first = search.resolve(start, chain)
+    found: list[Resolution] = [first]
+    loaded = {name: file for link in chain for name, file in _names(link).items()}
+    queue = [line for line in [_taken(search, first, chain)] if line]
+    later: list[tuple[str, list[Loaded]]] = []
+    at = 0
+    while (at < len(queue) or later) and len(found) < MAX_LIBRARIES:
+        if at == len(queue):
+            name, line = later.pop(0)
+            wishes: Iterable[str] = (name,)
+        else:
+            line = queue[at]
+            at += 1
+            loaded.update(_names(line[0]))
+            wishes = line[0].image.needed
+            later += [(name, line) for name in opens(line[0].path)]
+        for name in wishes:
+            if name in loaded:
+                attempt = Attempt(path=text(loaded[name]), how=How.LOADED, outcome="found")
+                found.append(Resolution(name=name, wanted_by=text(line[0].path), attempts=(attempt,)))
+                continue
+            resolution = search.resolve(name, line)
+            found.append(resolution)
+            took = _taken(search, resolution, line)
+            if took:
+                loaded.setdefault(name, took[0].path)
+                loaded.update(_names(took[0]))
+                queue.append(took)
+    return tuple(found)
+
+
+def _names(link: Loaded) -> dict[str, str]:
+    """Return the name under which a loaded file answers, beside the one that it was asked for by."""
+    return {link.image.soname: link.path} if link.image.soname else {}
+
+
+def _taken(search: Search, resolution: Resolution, chain: Sequence[Loaded]) -> list[Loaded] | None:
+    """Return the chain that starts with the file that was loaded; None when none was."""
+    winner = resolution.winner
+    return [search.load(winner.path), *chain] if winner and winner.outcome == "found" else None
