@@ -78,6 +78,13 @@ class Places:
         seen = self.stat(path)
         return seen is not None and stat.S_ISREG(seen.st_mode)
 
+    def is_link(self, path: str) -> bool:
+        """Whether ``path`` itself is a symbolic link, wherever it leads."""
+        try:
+            return stat.S_ISLNK(os.lstat(self.under(path)).st_mode)
+        except (OSError, ValueError):
+            return False
+
     def real(self, path: str) -> str:
         """Return ``path`` with all links followed as far as they lead; a loop ends where it closes."""
         try:
