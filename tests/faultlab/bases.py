@@ -1,0 +1,115 @@
+"""The machines that rows start from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.faultlab import setups, wheels
+from tests.faultlab.setups import HOME, Lab, Site
+
+CUDA = "/usr/local/cuda-12.4/lib64"
+OLD, NEW = "/usr/local/cudnn-9.1/lib64", "/usr/local/cudnn-9.10/lib64"
+_SYSTEM_WHEEL = {OLD: wheels.CUDNN_9_1, NEW: wheels.CUDNN_9_10}
+
+
+def torch_9(lab: Lab) -> Site:
+    """torch 2.6.0 with everything that it pins."""
+    return setups.torch_9(lab)
+
+
+def tensorflow_8(lab: Lab) -> Site:
+    """tensorflow 2.17.1 with everything that it pins."""
+    return setups.tensorflow_8(lab)
+
+
+def named(name: str) -> Callable[[Lab], Site]:
+    """torch_9 in an environment of this name."""
+    return lambda lab: setups.torch_9(lab, name)
+
+
+def torch_9_with(*cudnn: wheels.Wheel) -> Callable[[Lab], Site]:
+    """torch 2.6.0 with other cuDNN wheels, or none, in place of its own."""
+    return lambda lab: setups.install(setups.torch_9(lab, cudnn=None), *cudnn)
+
+
+def tensorflow_8_with(*cudnn: wheels.Wheel) -> Callable[[Lab], Site]:
+    """tensorflow 2.17.1 with other cuDNN wheels, or none, in place of its own."""
+    return lambda lab: setups.install(setups.tensorflow_8(lab, cudnn=None), *cudnn)
+
+
+def torch_9_beside_system(*, searched: bool) -> Callable[[Lab], Site]:
+    """torch_9, and a toolkit with cuDNN 9.10 in /usr/local."""
+
+    def base(lab: Lab) -> Site:
+        setups.system_cudnn(lab, wheels.CUDNN_9_10, setups.toolkit(lab, searched=searched), searched=False)
+        return setups.torch_9(lab)
+
+    return base
+
+
+def torch_9_beside_toolkit(lab: Lab) -> Site:
+    """torch_9, and a toolkit without cuDNN in /usr/local."""
+    setups.toolkit(lab)
+    return setups.torch_9(lab)
+
+
+def torch_13_beside_system(wheel: wheels.Wheel | None) -> Callable[[Lab], Site]:
+    """torch 2.13.0 with nvidia-cudnn-cu13 9.20.0.48, and another cuDNN on ld.so's path."""
+
+    def base(lab: Lab) -> Site:
+        if wheel:
+            setups.system_cudnn(lab, wheel, "/usr/local/cudnn/lib64")
+        return setups.torch_13(lab)
+
+    return base
+
+
+def system(*folders: str, searched: bool = True, cuda_searched: bool = True) -> Callable[[Lab], Site]:
+    """A torch 2.8.0 that takes the system's libraries: a toolkit, and cuDNN copies in the order of ld.so's search."""
+
+    def base(lab: Lab) -> Site:
+        setups.toolkit(lab, searched=cuda_searched)
+        for number, folder in enumerate(folders):
+            setups.system_cudnn(lab, _SYSTEM_WHEEL[folder], folder, searched=False)
+            if searched:
+                lab.search(folder, f"00{number}-cudnn")
+        return setups.plain_torch(lab, requires=setups.TORCH_2_8)
+
+    return base
+
+
+def no_framework(lab: Lab) -> Site:
+    """An empty environment, a toolkit and a cuDNN 9.10 that any program finds."""
+    setups.system_cudnn(lab, wheels.CUDNN_9_10, setups.toolkit(lab), searched=False)
+    return setups.environment(lab)
+
+
+def two_environments(lab: Lab) -> Site:
+    """One environment with cuDNN 8, one with cuDNN 9."""
+    setups.tensorflow_8(lab)
+    return setups.torch_9(lab)
+
+
+def with_toolkit(base: Callable[[Lab], Site]) -> Callable[[Lab], Site]:
+    """A base on a machine with a CUDA 12.4 toolkit."""
+
+    def more(lab: Lab) -> Site:
+        setups.toolkit(lab)
+        return base(lab)
+
+    return more
+
+
+def cuda_11_torch(*which: wheels.Wheel) -> Callable[[Lab], Site]:
+    """torch 2.6.0 built for CUDA 11.8, with the wheels named."""
+
+    def base(lab: Lab) -> Site:
+        site = setups.install(setups.environment(lab), *which)
+        return setups.torch(site, "2.6.0+cu118", "11.8", 9, ("nvidia-cudnn-cu11==9.1.0.70",))
+
+    return base
+
+
+def in_home(folder: str) -> str:
+    """Return a path in the user's home."""
+    return f"{HOME}/{folder}"

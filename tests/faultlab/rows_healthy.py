@@ -1,0 +1,61 @@
+"""Healthy machines, which must have no finding above a note."""
+
+from __future__ import annotations
+
+from tests.faultlab import bases, wheels
+from tests.faultlab import plants as p
+from tests.faultlab.bases import CUDA, NEW, OLD
+from tests.faultlab.faults import Fault
+
+HEALTHY = (
+    Fault("healthy-8", "", "cuDNN 8.9 from its wheel.", bases.tensorflow_8),
+    Fault("healthy-9", "", "cuDNN 9.1 from its wheel.", bases.torch_9),
+    Fault("healthy-9-thorough", "", "Every hash of every file is right.", bases.torch_9, thorough=True),
+    Fault("healthy-system-copy", "", "A toolkit with cuDNN 9.10 on ld.so's path.", bases.no_framework),
+    Fault("healthy-system-torch", "", "A torch that takes the system's cuDNN 9.10.", bases.system(NEW)),
+    Fault("healthy-newer-copy-first", "", "Two copies, the right one first.", bases.system(NEW, OLD)),
+    Fault("healthy-two-majors", "", "Two environments, one with cuDNN 8, one with 9.", bases.two_environments),
+    Fault(
+        "healthy-other-toolkit",
+        "",
+        "A local toolkit 12.4 differs from the wheel's runtime 13: that is normal.",
+        bases.with_toolkit(bases.torch_13_beside_system(None)),
+    ),
+    Fault(
+        "healthy-beside-system-copy",
+        "",
+        "A whole wheel and a whole system copy.",
+        bases.torch_9_beside_system(searched=True),
+    ),
+    Fault(
+        "healthy-variable-names-wheel",
+        "",
+        "LD_LIBRARY_PATH names the wheel's own folder: the same files in the same order.",
+        bases.torch_9_beside_system(searched=True),
+        p.from_environment("LD_LIBRARY_PATH", "nvidia/cudnn/lib"),
+    ),
+    Fault("healthy-non-ascii", "", "An environment in a folder with an accent.", bases.named("modèles été")),
+    Fault("healthy-visible-0", "", "CUDA_VISIBLE_DEVICES=0.", bases.torch_9, environment={"CUDA_VISIBLE_DEVICES": "0"}),
+    Fault(
+        "healthy-stubs-for-linking",
+        "",
+        "The toolkit's stub lies where the linker wants it, and no program loads it.",
+        bases.torch_9_beside_toolkit,
+        p.stub_libcuda(f"{CUDA}/stubs"),
+    ),
+    Fault("healthy-no-gpu", "", "No NVIDIA GPU: one calm note.", bases.torch_9, driver=None),
+    Fault(
+        "other-header",
+        "",
+        "cudnn_version.h of cuDNN 8.9 beside libraries of 9.10: a note for those who compile.",
+        bases.no_framework,
+        p.header(f"{CUDA.removesuffix('/lib64')}/include/cudnn_version.h", wheels.CUDNN_8_9),
+    ),
+    Fault(
+        "wrong-unversioned-link",
+        "",
+        "libcudnn.so leads to another release: a note for those who link.",
+        bases.system(NEW, OLD),
+        p.relinked(f"{NEW}/libcudnn.so", f"{OLD}/libcudnn.so.9"),
+    ),
+)

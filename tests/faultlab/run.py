@@ -1,0 +1,128 @@
+"""Plant one fault, scan the machine with the command line that people use, and judge the answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tests
+from tests.faultlab import machine
+from tests.faultlab.faults import Fault
+from tests.faultlab.setups import HOME, Lab
+from tests.faultlab.wheels import cache
+
+CHECKOUT = Path(tests.__file__).resolve().parent.parent
+TIMEOUT = 120
+"""Seconds after which a scan is given up. No measure of speed: a machine under load gets its time."""
+
+
+class NoMachineError(Exception):
+    """This system allows no private mount namespace."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the scan made of one fault."""
+
+    name: str
+    expected: str
+    found: str
+    right: bool
+    seconds: float
+    worst: str = ""
+    """For a healthy machine: findings above a note."""
+    detail: str = ""
+    report: Mapping[str, Any] | None = None
+
+
+def examine(fault: Fault, keep: Path | None = None) -> Outcome:
+    """Build the fault's machine, scan it and judge; leave machine and report in ``keep`` where given."""
+    with built(fault, keep) as lab:
+        extra = ["--thorough"] if fault.thorough else []
+        named = [part for prefix in lab.pythons for part in ("--python", prefix)]
+        started = time.monotonic()
+        done = on_machine(lab, [sys.executable, "-m", "core.cli", "scan", "--json", *named, *extra])
+        seconds = time.monotonic() - started
+        if keep:
+            (keep / f"{fault.name}.json").write_bytes(done.stdout)
+    return judge(fault, done.returncode, done.stdout, done.stderr, seconds)
+
+
+def judge(fault: Fault, status: int, out: bytes, err: bytes, seconds: float) -> Outcome:
+    """Compare a report with what the fault's row says."""
+    expected = fault.cause or "(healthy)"
+    try:
+        report = json.loads(out)
+    except ValueError:
+        said = err.decode("utf-8", "replace").strip()[-400:]
+        return Outcome(fault.name, expected, f"no report, status {status}", right=False, seconds=seconds, detail=said)
+    findings = report["findings"]
+    primary = next((f for f in findings if f["primary"]), None)
+    loud = [f for f in findings if f["severity"] not in ("good", "note")]
+    said = "; ".join(f"{f['severity']} {f['id']} {f['subject']}" for f in loud) or "nothing above a note"
+    if errors := report["snapshot"].get("errors"):
+        said += f"; PROBE ERRORS {errors}"
+    noted = all(any(f["id"] == n for f in findings) for n in fault.notes)
+    if fault.cause:
+        found = primary["cause"] if primary else "none"
+        right = found == fault.cause and status in (0, 1)
+    else:
+        found = primary["cause"] if primary else "(healthy)" if not loud else "none, but " + loud[0]["id"]
+        right = not loud and status == 0
+    return Outcome(fault.name, expected, found, right and noted and not errors, seconds, detail=said, report=report)
+
+
+@contextmanager
+def built(fault: Fault, keep: Path | None = None) -> Iterator[Lab]:
+    """Build the machine of a fault in the cache's volume, where hard links reach; remove it in the end."""
+    place = keep or cache() / "machines"
+    place.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=f"{fault.name}-", dir=place))
+    folder.chmod(0o755)
+    try:
+        yield fault.build(folder / "tree")
+    finally:
+        if not keep:
+            shutil.rmtree(folder)
+
+
+def on_machine(lab: Lab, command: list[str], cwd: Path = CHECKOUT) -> subprocess.CompletedProcess[bytes]:
+    """Run a command on the built machine, as its user, with its variables.
+
+    Raises:
+        NoMachineError: this system allows no private mount namespace.
+    """
+    keep = {str(CHECKOUT), sys.prefix, sys.base_prefix, str(Path(command[0]).parent.parent)}
+    keep = {path for path in keep if path not in ("/usr", "/usr/local")}
+    spec = {
+        "tree": str(lab.tree),
+        "keep": sorted(keep),
+        "gone_after_cache": lab.gone_after_cache,
+        "environment": {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": HOME,
+            "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            **lab.environment,
+        },
+        "command": command,
+        "cwd": str(cwd),
+    }
+    paper = lab.tree.parent / "machine.json"
+    paper.write_text(json.dumps(spec))
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("LD_", "CUDA", "PYTHON"))}
+    start = [sys.executable, "-m", "tests.faultlab.machine", str(paper)]
+    done = subprocess.run(start, check=False, cwd=CHECKOUT, env=clean, capture_output=True, timeout=TIMEOUT)
+    if done.returncode == machine.NO_MACHINE:
+        raise NoMachineError(done.stderr.decode("utf-8", "replace").strip())
+    return done
