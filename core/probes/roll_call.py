@@ -158,7 +158,7 @@ class DynamicLoader(Loader):
         self._c.dlerror.restype = ctypes.c_char_p
 
     def load(self, path: str) -> tuple[int | None, int | None, str]:
-        """dlopen, whose error is a text without a number."""
+        """What dlopen gives; its error is a text without a number."""
         self._c.dlerror()
         handle = self._c.dlopen(path.encode("utf-8", "surrogateescape"), self.RTLD_NOW)
         if handle:
@@ -166,7 +166,7 @@ class DynamicLoader(Loader):
         return None, None, (self._c.dlerror() or b"dlopen failed and did not say why").decode("utf-8", "replace")
 
     def symbol(self, handle: int, name: str) -> int:
-        """dlsym."""
+        """What dlsym finds."""
         return int(self._c.dlsym(ctypes.c_void_p(handle), name.encode()) or 0)
 
     def path(self, handle: int) -> str:
