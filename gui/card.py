@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontDatabase, QGuiApplication, QResizeEvent, QTextOption, QWheelEvent
+from PySide6.QtGui import QGuiApplication, QResizeEvent, QTextOption, QWheelEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -64,7 +64,7 @@ class MachineText(QTextEdit):
         self.setTabChangesFocus(True)
         self.document().setDocumentMargin(0)
         if mono:
-            self.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+            self.setFont(looks.fixed_font())
         self.setPlainText(printable(text))
         self.setAccessibleName(printable(text))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
 from core.facts import CudnnCopy, Gpu, LibraryFile
@@ -13,7 +12,7 @@ from core.findings import Report, Step
 from core.i18n import _
 from core.report import printable
 from gui.card import plain_label
-from gui.theme import Theme
+from gui.theme import Theme, fixed_font
 
 Row = tuple[Sequence[str], Sequence[Sequence[str]]]
 """A row's cells, and the rows inside it."""
@@ -53,7 +52,7 @@ def table(name: str, columns: Sequence[str], rows: Sequence[Row], paths: Sequenc
     tree.setUniformRowHeights(True)
     tree.setAllColumnsShowFocus(True)
     tree.setTabKeyNavigation(False)
-    fixed = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    fixed = fixed_font()
     for cells, inner in rows:
         item = _item(cells, paths, fixed)
         item.addChildren([_item(row, paths, fixed) for row in inner])

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Literal
 
 from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication
 
 from core.findings import Severity
 from core.i18n import _
-
-ThemeChoice = Literal["system", "light", "dark", "contrast"]
 
 
 @dataclass(frozen=True)
@@ -91,12 +89,11 @@ CONTRAST = Theme(
 )
 
 
-def choose(choice: ThemeChoice) -> Theme:
-    """Return the theme for a choice; "system" follows the desktop's colour scheme."""
-    if choice == "system":
-        dark = QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
-        return DARK if dark else LIGHT
-    return {"light": LIGHT, "dark": DARK, "contrast": CONTRAST}[choice]
+def choose(choice: str) -> Theme:
+    """Return the theme for a choice; "system" and unknown words follow the desktop's colour scheme."""
+    named = {"light": LIGHT, "dark": DARK, "contrast": CONTRAST}.get(choice)
+    dark = QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
+    return named or (DARK if dark else LIGHT)
 
 
 def word(severity: Severity) -> str:
@@ -184,6 +181,10 @@ def style_sheet(t: Theme) -> str:
         border-bottom: 1px solid {t.line}; }}
     QProgressBar {{ background: {t.raised}; border: none; border-radius: 3px; max-height: 6px; }}
     QProgressBar::chunk {{ background: {t.accent}; border-radius: 3px; }}
+    QMenu {{ background: {t.base}; border: 1px solid {t.line}; padding: 4px; }}
+    QMenu::item {{ padding: 6px 24px; border-radius: 5px; }}
+    QMenu::item:selected {{ background: {t.accent}; color: {t.on_accent}; }}
+    QToolButton::menu-indicator {{ image: none; }}
     QToolTip {{ background: {t.base}; color: {t.text}; border: 1px solid {t.line}; padding: 4px; }}
     """
 
@@ -200,10 +201,28 @@ def icon(name: str, colour: str, size: int = 24) -> QIcon:
         renderer.render(painter, QRectF(0, 0, size * scale, size * scale))
         painter.end()
         pixmap.setDevicePixelRatio(scale)
-        result.addPixmap(pixmap)
+        for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):  # Qt would tint the selected one
+            result.addPixmap(pixmap, mode)
     return result
 
 
 def severity_icon(theme: Theme, severity: Severity) -> QIcon:
     """Return the icon of a severity in its colour."""
     return icon(severity.word, theme.of(severity))
+
+
+def dress(app: QApplication, theme: Theme, text_size: int) -> None:
+    """Give the application its style, colours and text size (per cent of the desktop's own)."""
+    app.setStyle("Fusion")
+    app.setPalette(palette(theme))
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
+    font.setPointSizeF(font.pointSizeF() * text_size / 100)
+    app.setFont(font)
+    app.setStyleSheet(style_sheet(theme))
+
+
+def fixed_font() -> QFont:
+    """Return the monospaced font for text of the machine, as large as the application's own."""
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    font.setPointSizeF(QApplication.font().pointSizeF())
+    return font

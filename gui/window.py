@@ -6,8 +6,17 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QSettings, QSize, Qt
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QCloseEvent, QKeySequence, QShortcut
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QActionGroup,
+    QCloseEvent,
+    QFontMetrics,
+    QKeySequence,
+    QShortcut,
+)
 from PySide6.QtWidgets import (
+    QApplication,
     QFileDialog,
     QFrame,
     QHBoxLayout,
@@ -15,9 +24,11 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QMainWindow,
+    QMenu,
     QProgressBar,
     QPushButton,
     QStackedWidget,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -36,16 +47,17 @@ from gui.summary import SummaryPage, headline
 from gui.theme import Theme
 
 RAIL_WIDTH = 232
+"""Pixels at the least; wider where the longest title needs it."""
 
 
 class Window(QMainWindow):
     """Shows what the controller reports. Owns no thread and makes no decision about the machine."""
 
-    def __init__(self, controller: Controller, theme: Theme, settings: QSettings) -> None:
+    def __init__(self, controller: Controller, settings: QSettings) -> None:
         super().__init__()
         self._controller = controller
-        self._theme = theme
         self._settings = settings
+        self._theme: Theme = looks.LIGHT
         self._report: Report | None = None
         self._moved = False  # whether the person chose a page during the scan
         self.setWindowTitle("Convalesce")
@@ -53,8 +65,12 @@ class Window(QMainWindow):
             *(StepPage(s, partial(details, s), self._fix) for s in words.shown_steps()),
             SummaryPage(self._fix, self._save),
         )
+        self._dress()
         self._build()
         self._connect()
+        self._fit_rail()
+        self._busy(controller.busy)
+        self.steps.setCurrentRow(0)
         size = settings.value("size")
         self.resize(size if isinstance(size, QSize) else QSize(1000, 700))
 
@@ -75,13 +91,14 @@ class Window(QMainWindow):
             self.stack.addWidget(page)
         rail = QFrame()
         rail.setObjectName("rail")
-        rail.setFixedWidth(RAIL_WIDTH)
+        self.rail = rail
         column = QVBoxLayout(rail)
         column.setContentsMargins(8, 16, 8, 12)
         column.addWidget(self._brand())
         column.addWidget(self.steps, 1)
         self.again = QPushButton(_("Check &again"))
         column.addWidget(self.again)
+        column.addWidget(self._settings_button())
         right = QVBoxLayout()
         right.setSpacing(0)
         right.addWidget(self.stack, 1)
@@ -111,6 +128,56 @@ class Window(QMainWindow):
         row.addWidget(name)
         row.addStretch(1)
         return brand
+
+    def _settings_button(self) -> QToolButton:
+        button = QToolButton()
+        button.setText(_("Se&ttings"))
+        button.setProperty("flat", True)
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(button)
+        themes = menu.addMenu(_("&Colours"))
+        names = {
+            "system": _("Like the desktop"),
+            "light": _("Light"),
+            "dark": _("Dark"),
+            "contrast": _("High contrast"),
+        }
+        self._choices(themes, "theme", names, "system")
+        sizes = menu.addMenu(_("&Text size"))
+        self._choices(sizes, "text size", {str(n): f"{n} %" for n in (100, 125, 150, 200)}, "100")
+        button.setMenu(menu)
+        self.settings_button = button
+        return button
+
+    def _choices(self, menu: QMenu, key: str, names: dict[str, str], usual: str) -> None:
+        group = QActionGroup(menu)
+        for value, name in names.items():
+            action = menu.addAction(name)
+            action.setCheckable(True)
+            action.setChecked(str(self._settings.value(key, usual)) == value)
+            action.triggered.connect(partial(self._choose, key, value))
+            group.addAction(action)
+
+    def _fit_rail(self) -> None:
+        metrics = QFontMetrics(QApplication.font())
+        widest = max(metrics.horizontalAdvance(page.title) for page in self.pages)
+        self.rail.setFixedWidth(max(RAIL_WIDTH, widest + 90))
+
+    def _choose(self, key: str, value: str) -> None:
+        self._settings.setValue(key, value)
+        self._dress()
+        self._fit_rail()
+        if self._report is not None:
+            self._fill(self._report)
+
+    def _dress(self) -> None:
+        choice = str(self._settings.value("theme", "system"))
+        self._theme = looks.choose(choice)
+        size = str(self._settings.value("text size", "100"))
+        app = QApplication.instance()
+        if isinstance(app, QApplication):
+            looks.dress(app, self._theme, int(size) if size in ("100", "125", "150", "200") else 100)
+        self.setWindowIcon(looks.icon("convalesce", self._theme.text, 64))
 
     def _bar(self) -> QFrame:
         bar = QFrame()
@@ -211,12 +278,7 @@ class Window(QMainWindow):
     def show_report(self, report: Report) -> None:
         """Fill every page, and land on the one with the cause, or on the summary."""
         self._report = report
-        for i, page in enumerate(self.pages):
-            page.show_report(report, self._theme)
-            is_summary = i == len(self.pages) - 1
-            severity = report.worst if is_summary else words.verdict(report, page.step)[0]
-            severity = Severity.GOOD if severity is Severity.NOTE else severity
-            self._mark(i, severity.word, self._theme.of(severity), looks.word(severity))
+        self._fill(report)
         primary = report.primary
         if not self._moved:
             shown: tuple[Step, ...] = words.shown_steps()
@@ -224,6 +286,14 @@ class Window(QMainWindow):
                 shown.index(primary.step) if primary and primary.step in shown else len(self.pages) - 1
             )
         self._announce(primary.title if primary else headline(report))
+
+    def _fill(self, report: Report) -> None:
+        for i, page in enumerate(self.pages):
+            page.show_report(report, self._theme)
+            is_summary = i == len(self.pages) - 1
+            severity = report.worst if is_summary else words.verdict(report, page.step)[0]
+            severity = Severity.GOOD if severity is Severity.NOTE else severity
+            self._mark(i, severity.word, self._theme.of(severity), looks.word(severity))
 
     def _failed(self, sentence: str) -> None:
         self.saying.setText(printable(sentence))
@@ -243,6 +313,12 @@ class Window(QMainWindow):
                 Path(name).write_bytes(to_json(redact(self._report)))
             except OSError as e:
                 self._failed(_("The report could not be written: {reason}").format(reason=e.strerror))
+
+    def come_to_front(self) -> None:
+        """Show the window above others: somebody started Convalesce a second time."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.raise_()
+        self.activateWindow()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """End the work, and keep the window's size."""
