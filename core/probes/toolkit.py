@@ -1,0 +1,32 @@
+"""Toolkit probe: every CUDA toolkit and set of runtime libraries, whoever brought it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from core.facts import Toolkit
+from core.probes import Request
+from core.probes.places import places
+from core.probes.toolkit_find import Hunt, gather
+from core.probes.toolkit_names import locations
+from core.probes.toolkit_read import RELEASE, toolkits
+
+PATIENCE = 3.0
+"""Seconds for ``nvcc --version``, which is asked only where no file tells."""
+
+
+def look(request: Request) -> tuple[Toolkit, ...]:
+    """Return each toolkit once, with everything that names it: variables, links, search paths."""
+    where = places(request.host)
+    hunt = Hunt(request=request, where=where, known=locations())
+    found = tuple(t for draft in gather(hunt) for t in toolkits(draft, hunt.known, where))
+    return tuple(_with_compiler(t, request) for t in found)
+
+
+def _with_compiler(toolkit: Toolkit, request: Request) -> Toolkit:
+    """Ask the nvcc that programs find on PATH for its version, and no other: it is theirs to run."""
+    if "nvcc on PATH" not in toolkit.named_by or toolkit.nvcc_version:
+        return toolkit
+    done = request.host.run([toolkit.nvcc, "--version"], timeout=PATIENCE, env=request.env, watch=request.watch)
+    said = RELEASE.search(done.out)
+    return replace(toolkit, nvcc_version=said[1]) if said else toolkit
