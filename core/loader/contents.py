@@ -1,0 +1,108 @@
+"""What a library's read-only data say: names of libraries that it opens by itself, and other strings."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from core.facts import text
+from core.loader.files import UnfitError, under
+from core.loader.sections import Layout, Section, chunks, layout
+
+DATA = frozenset({".rodata", ".data", ".rdata", ".lrodata", ".ldata", ".rodata.str1.1", ".rodata.str1.8"})
+"""Sections that hold strings. Never .nv_fatbin, the GPU's code, which is most of such a file."""
+
+WHOLE, EDGE = 32 << 20, 4 << 20
+"""A section of up to WHOLE bytes is read; of a larger one (cuDNN's tables of kernels) the first and last EDGE bytes,
+between which compilers put no strings: so in every cuDNN file from 8.9.7 to 9.21, both systems."""
+
+LIBRARY_NAME = re.compile(
+    rb"(?<![\w.+-])(?:"
+    rb"lib[\w+-]{2,64}\.so(?:\.[0-9%d]{1,8}){0,4}"
+    rb"|[\w+-]{2,64}\.dll"
+    rb")(?=[\0\x27\x22 ,;:)}]|$)"
+)
+"""A library's name that stands alone in a string."""
+
+INTEREST = re.compile(
+    r"^(?:lib)?(?:cudnn|cublas|cudart|nvrtc|cuda|cufft|curand|cusolver|cusparse|nvjitlink|nvjpeg|cupti|nccl|nvcuda|nvml"
+    r"|nvidia|zlibwapi|npp|nvtoolsext|nvvm)",
+    re.IGNORECASE,
+)
+"""Families of names that matter here; the C library and the like are left out."""
+
+
+def library_names(path: str | os.PathLike[str], *, root: str = "/") -> tuple[str, ...]:
+    """Return the names of CUDA libraries in the data of a library, sorted: what it may open by itself at run time.
+
+    Patterns such as libnvrtc.so.%d stay as they are. The file's own name may be among them. Empty when there are none,
+    or when the file cannot be read (its Image says why). Takes 0.1 to 30 ms.
+    """
+    names: set[str] = set()
+    try:
+        with layout(under(root, os.fspath(path))) as file:
+            for piece in _data(file):
+                names.update(_in(piece, b".dll" if file.format == "PE" else b".so"))
+    except UnfitError:
+        return ()
+    return tuple(sorted(names))
+
+
+def strings(path: str | os.PathLike[str], pattern: bytes, *, root: str = "/") -> tuple[str, ...]:
+    """Return every distinct match of ``pattern`` (of at most 250 bytes) in a library's data, sorted.
+
+    The pattern's first group is taken if it has one. Empty when nothing matches or the file cannot be read.
+    """
+    wanted = re.compile(pattern)
+    found: set[str] = set()
+    try:
+        with layout(under(root, os.fspath(path))) as file:
+            for piece in _data(file):
+                found.update(text(match[1] if wanted.groups else match[0]) for match in wanted.finditer(piece))
+    except UnfitError:
+        return ()
+    return tuple(sorted(found))
+
+
+def _data(file: Layout) -> Iterator[bytes]:
+    for section in file.sections:
+        if _holds_strings(section):
+            for part in _parts(section):
+                yield from chunks(file.source, part)
+
+
+def _parts(section: Section) -> tuple[Section, ...]:
+    if section.size <= WHOLE:
+        return (section,)
+    return replace(section, size=EDGE), replace(section, offset=section.offset + section.size - EDGE, size=EDGE)
+
+
+def _holds_strings(section: Section) -> bool:
+    return section.name in DATA and section.kind in (0, 1)
+
+
+def _in(piece: bytes, ending: bytes) -> Iterator[str]:
+    """Yield the interesting names in a piece of data: look for the endings first, which are rare."""
+    at = piece.find(ending)
+    while at >= 0:
+        for match in LIBRARY_NAME.finditer(piece[max(0, at - 72) : at + 24]):
+            name = text(match[0])
+            if INTEREST.match(name):
+                yield name
+        at = piece.find(ending, at + len(ending))
+
+
+CUDA_LIBRARY = re.compile(
+    r"^(?:lib(?:cublas|cublasLt|nvrtc|cudart)\.so\.|(?:cublas|cublasLt|cudart)64_)(\d{2})(?=\D|$)"
+)
+
+
+def cuda_major(names: tuple[str, ...]) -> int | None:
+    """Return the CUDA major that a file was built for, from the CUDA libraries that it names (libcublasLt.so.12).
+
+    None when it names none, or several.
+    """
+    majors = {int(found[1]) for name in names if (found := CUDA_LIBRARY.match(name))}
+    return majors.pop() if len(majors) == 1 else None

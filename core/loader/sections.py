@@ -1,0 +1,137 @@
+"""Sections of ELF and PE files: where in the file a part lies, so that only that part is read."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from core.loader.files import CHUNK, Source, UnfitError, opened
+
+MAX_SECTIONS = 2048
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section: its name (eight letters at most in a PE file), and where it lies in the file and in memory."""
+
+    name: str
+    offset: int
+    size: int
+    """Bytes in the file, cut at the file's end."""
+    address: int
+    """Virtual address (ELF) or RVA (PE)."""
+    kind: int = 0
+    """sh_type (ELF)."""
+    link: int = 0
+    """sh_link (ELF): index of the section that belongs to it."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """An open file and its sections."""
+
+    source: Source
+    format: str
+    architecture: str
+    bits: int
+    sections: tuple[Section, ...]
+
+    def named(self, *names: str) -> tuple[Section, ...]:
+        """Return the sections with these names, in the file's order."""
+        return tuple(section for section in self.sections if section.name in names)
+
+    def at(self, address: int, size: int) -> bytes:
+        """Return up to ``size`` bytes at an address of the loaded image, as far as the file holds them."""
+        for section in self.sections:
+            inside = address - section.address
+            if section.address and 0 <= inside < section.size and section.kind != NOBITS:
+                return self.source.read(section.offset + inside, min(size, section.size - inside))
+        return b""
+
+
+NOBITS = 8
+"""SHT_NOBITS: a section without bytes in the file."""
+
+
+@contextmanager
+def layout(path: str | os.PathLike[str]) -> Iterator[Layout]:
+    """Open a library and find its sections. An ELF file without a section table has none.
+
+    Raises:
+        UnfitError: it cannot be read, or is neither ELF nor PE.
+    """
+    with opened(path) as source:
+        start = source.read(0, 64)
+        if start.startswith(b"\x7fELF") and len(start) == 64:
+            yield _elf(source, start)
+        elif start.startswith(b"MZ"):
+            yield _pe(source, start)
+        else:
+            raise UnfitError("not a library", "is neither an ELF nor a PE file")
+
+
+def chunks(source: Source, section: Section, *, overlap: int = 256) -> Iterator[bytes]:
+    """Yield a section in pieces, each beginning with the last ``overlap`` bytes of the one before."""
+    end = section.offset + section.size
+    kept = b""
+    for at in range(section.offset, end, CHUNK):
+        piece = source.read(at, min(CHUNK, end - at))
+        if not piece:
+            return
+        yield kept + piece
+        kept = piece[-overlap:]
+
+
+ELF_MACHINES = {62: "x86_64", 183: "aarch64", 3: "x86"}
+PE_MACHINES = {0x8664: "x86_64", 0xAA64: "aarch64", 0x14C: "x86"}
+
+
+def _elf(source: Source, start: bytes) -> Layout:
+    """Return the sections of a little-endian ELF file; NVIDIA makes no other."""
+    wide = start[4] == 2
+    if start[5] != 1:
+        return Layout(source, "ELF", "", 64 if wide else 32, ())
+    machine = struct.unpack_from("<H", start, 18)[0]
+    table = struct.unpack_from("<Q", start, 40)[0] if wide else struct.unpack_from("<I", start, 32)[0]
+    size, count, names = struct.unpack_from("<HHH", start, 58 if wide else 46)
+    form = struct.Struct("<IIQQQQIIQQ" if wide else "<IIIIIIIIII")
+    raw = source.read(table, size * min(count, MAX_SECTIONS)) if size >= form.size else b""
+    rows = [form.unpack_from(raw, at) for at in range(0, len(raw) - form.size + 1, size)] if raw else []
+    letters = _letters(source, rows[names]) if names < len(rows) else b""
+    sections = tuple(
+        Section(
+            name=letters[row[0] : letters.find(b"\0", row[0])].decode("latin-1") if row[0] < len(letters) else "",
+            offset=row[4],
+            size=max(0, min(row[5], source.size - row[4])),
+            address=row[3],
+            kind=row[1],
+            link=row[6],
+        )
+        for row in rows
+    )
+    return Layout(source, "ELF", ELF_MACHINES.get(machine, ""), 64 if wide else 32, sections)
+
+
+def _letters(source: Source, row: tuple[int, ...]) -> bytes:
+    return source.read(row[4], min(row[5], 1 << 16)) + b"\0"
+
+
+def _pe(source: Source, start: bytes) -> Layout:
+    """Return the sections of a PE file; only the header that lists them is read."""
+    header = struct.unpack_from("<I", start, 60)[0] if len(start) == 64 else 0
+    coff = source.read(header, 26)
+    if len(coff) < 26 or not coff.startswith(b"PE\0\0"):
+        raise UnfitError("damaged", "has no PE header")
+    machine, count = struct.unpack_from("<HH", coff, 4)
+    optional, magic = struct.unpack_from("<H", coff, 20)[0], struct.unpack_from("<H", coff, 24)[0]
+    raw = source.read(header + 24 + optional, 40 * min(count, MAX_SECTIONS))
+    sections = []
+    for at in range(0, len(raw) - 39, 40):
+        name, _virtual, address, size, offset = struct.unpack_from("<8sIIII", raw, at)
+        inside = max(0, min(size, source.size - offset))
+        sections.append(Section(name.rstrip(b"\0").decode("latin-1"), offset, inside, address))
+    bits = 64 if magic == 0x20B else 32
+    return Layout(source, "PE", PE_MACHINES.get(machine, ""), bits, tuple(sections))
