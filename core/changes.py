@@ -117,6 +117,8 @@ class EditPath(Fact, frozen=True, kw_only=True, tag_field="change", tag="path"):
             place = self.old if entries[self.old : self.old + 1] == [self.entry] else entries.index(self.entry)
             text = pathlist.remove(text, self.entry, place, self.system)
             surplus -= 1
+        elif self.old is not None:
+            return current
         if self.new is not None and surplus < 0:
             text = pathlist.put_back(text, self.entry, self.new, goal, self.system)
         kind = current.kind if current else (self.after or self.before or Value(text="")).kind

@@ -1,0 +1,313 @@
+"""Carry out a plan: check everything, write the journal, act, verify, and take it back if anything is not as planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from core import filesets, pathlist
+from core.changes import Change, ChangeError, EditPath, FileSet, SetVariable, Value, agree
+from core.facts import Fact
+from core.journal import Entry, Journal, State
+from core.writing import Writer, sentence
+
+
+class Plan(Fact, frozen=True, kw_only=True):
+    """Changes that are made together, or not at all."""
+
+    title: str
+    changes: tuple[Change, ...]
+    finding: str = ""
+    """``id`` of the finding whose fix it is."""
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the preview of all changes, with - and +."""
+        return tuple(line for change in self.changes for line in change.lines())
+
+
+class Outcome(Fact, frozen=True, kw_only=True):
+    """How it ended. Only after "stuck" is the machine neither as before nor as planned."""
+
+    kind: Literal["done", "undone", "refused", "rolled back", "stuck"]
+    sentence: str
+    problems: tuple[str, ...] = ()
+    entry: str = ""
+    """The journal's entry; empty where none was written."""
+    notes: tuple[str, ...] = ()
+
+
+def preconditions(
+    changes: tuple[Change, ...], *, writer: Writer, journal: Journal, trusted: frozenset[int] | None = None
+) -> tuple[str, ...]:
+    """Return a sentence for everything that stands against the changes; empty when they can be made. Changes nothing."""
+    if not changes:
+        return ("There is nothing to change.",)
+    rows: list[str] = []
+    expected: dict[tuple[str, str, str], Value | None] = {}
+    for change in changes:
+        if isinstance(change, FileSet):
+            rows += filesets.problems(change, journal, trusted=trusted)
+            continue
+        key = (change.name, change.scope, change.at)
+        try:
+            now = expected[key] if key in expected else writer.read(*key)
+            rows += _variable_problems(change, now, writer)
+        except (ChangeError, OSError) as e:
+            rows.append(sentence(e))
+        expected[key] = change.after
+    paths = [i.path for c in changes if isinstance(c, FileSet) for i in c.items]
+    if len(set(paths)) != len(paths):
+        rows.append("The plan names a file twice.")
+    busy = writer.holders(i.path for c in changes if isinstance(c, FileSet) for i in c.items if i.before)
+    rows += [f"{program} has a file of this plan open; close it first." for program in busy]
+    return tuple(dict.fromkeys(rows))
+
+
+def _variable_problems(change: SetVariable | EditPath, now: Value | None, writer: Writer) -> list[str]:
+    rows = []
+    if not change.name or any(c in change.name for c in "=\0\r\n") or (change.after and "\0" in change.after.text):
+        return ["The plan names a variable that cannot be."]
+    if not agree(change.before, now):
+        rows.append(f"{change.name} changed since it was shown: {_words(change.before)}, and now {_words(now)}.")
+    if change.after and (long := pathlist.too_long(change.name, change.after.text, writer.system)):
+        rows.append(long)
+    if isinstance(change, EditPath):
+        if change.system != writer.system:
+            rows.append("The plan was made for another operating system.")
+        if change.scope == "environment":
+            rows.append("An environment's search path is changed by steps, not by entries.")
+        if problem := change.problem():
+            rows.append(problem)
+        kind = (now or change.after or Value(text="")).kind
+        if change.new is not None and change.old is None and kind == "REG_SZ" and "%" in change.entry:
+            rows.append(f"{change.name} is kept as REG_SZ, in which Windows does not expand {change.entry}.")
+        if writer.system == "windows" and kind not in ("REG_SZ", "REG_EXPAND_SZ"):
+            rows.append(f"{change.name} is kept as {kind or 'an unknown kind'}, which no search path is.")
+        rows += _both_scopes(change, writer)
+    elif change.before == change.after:
+        rows.append(f"The plan changes nothing about {change.name}.")
+    if obstacle := writer.obstacle(change.name, change.scope, change.at):
+        rows.append(obstacle)
+    return rows
+
+
+def _both_scopes(change: EditPath, writer: Writer) -> list[str]:
+    """Windows joins the machine's PATH and the user's: a program gets both, within the limit of one variable."""
+    if writer.system != "windows" or change.name.upper() != "PATH" or change.after is None or change.new is None:
+        return []
+    other = writer.read(change.name, "user" if change.scope == "machine" else "machine", "")
+    both = len(change.after.text) + 1 + (len(other.text) if other else 0)
+    if both <= pathlist.LONGEST["windows"]:
+        return []
+    return [f"PATH would have {both:,} characters in a program; Windows takes at most {pathlist.LONGEST['windows']:,}."]
+
+
+def _words(value: Value | None) -> str:
+    if value is None:
+        return "not set"
+    text = value.text if len(value.text) <= 200 else f"{value.text[:200]}..."
+    return f"{text!r}" + (f" ({value.kind})" if value.kind.startswith("REG_") else "")
+
+
+# --- doing -----------------------------------------------------------------------------------------------------
+
+
+def perform(
+    plan: Plan,
+    *,
+    writer: Writer,
+    journal: Journal,
+    verify: Callable[[], str] = lambda: "",
+    trusted: frozenset[int] | None = None,
+    plan_hash: str = "",
+) -> Outcome:
+    """Carry out a plan, all of it or nothing, and verify it.
+
+    ``verify`` looks again afterwards and returns an empty text, or one sentence about what is not cured; then
+    everything is taken back. It is taken back, too, if ``verify`` raises; the exception goes on.
+    Never raises for what the machine does: the Outcome says it.
+    """
+    try:
+        with journal.locked():
+            recover_locked(writer=writer, journal=journal)
+            rows = preconditions(plan.changes, writer=writer, journal=journal, trusted=trusted)
+            if rows:
+                return _refused(rows)
+            pinned = tuple(_pinned(c, writer) for c in plan.changes)
+            entry = journal.begin(plan.title, pinned, finding=plan.finding, plan=plan_hash)
+            return _act(entry, writer, journal, verify)
+    except (ChangeError, OSError) as e:
+        return _refused((sentence(e),))
+
+
+def _refused(rows: tuple[str, ...]) -> Outcome:
+    return Outcome(kind="refused", sentence=f"Nothing was changed. {rows[0]}", problems=rows)
+
+
+def _pinned(change: Change, writer: Writer) -> Change:
+    """Return the change with the form in which the value is really kept, for an exact way back."""
+    if isinstance(change, FileSet) or (change.before is not None and change.before.kind):
+        return change
+    now = writer.read(change.name, change.scope, change.at)
+    if now is None or change.before is None or now.text != change.before.text:
+        return change
+    after = change.after
+    if after is not None and isinstance(change, EditPath):
+        after = Value(text=after.text, kind=now.kind)
+    return msgspec.structs.replace(change, before=now, after=after)
+
+
+def _act(entry: Entry, writer: Writer, journal: Journal, verify: Callable[[], str]) -> Outcome:
+    problem, finished = "", False
+    try:
+        try:
+            for change in entry.changes:
+                _make(change, entry.id, writer, journal, exact=True)
+            _tell(entry, writer)
+            problem = verify()
+            if not problem:
+                journal.change_state(entry, "done")
+        except (ChangeError, OSError) as e:
+            problem = sentence(e)
+        if not problem:
+            finished = True
+            return Outcome(kind="done", sentence=f"Done: {entry.title}.", entry=entry.id, notes=_notes(entry))
+    finally:
+        if not finished:
+            outcome = _take_back(entry, writer, journal, problem, "rolled back")
+    return outcome
+
+
+def _make(change: Change, entry: str, writer: Writer, journal: Journal, *, exact: bool) -> None:
+    if isinstance(change, FileSet):
+        filesets.carry_out(change, entry, journal)
+        return
+    now = writer.read(change.name, change.scope, change.at)
+    if isinstance(change, EditPath) and not exact:
+        writer.write(change.name, change.scope, change.at, change.merged(now))
+        return
+    if not agree(change.before, now):
+        raise ChangeError(f"{change.name} was changed by another program at this moment.")
+    writer.write(change.name, change.scope, change.at, change.after)
+
+
+def _tell(entry: Entry, writer: Writer) -> None:
+    if any(not isinstance(c, FileSet) for c in entry.changes):
+        writer.broadcast()
+
+
+def _notes(entry: Entry) -> tuple[str, ...]:
+    return tuple(
+        note
+        for c in entry.changes
+        if isinstance(c, EditPath) and c.after
+        for note in pathlist.length_notes(c.name, c.after.text, c.system)
+    )
+
+
+def _take_back(entry: Entry, writer: Writer, journal: Journal, why: str, goal: State) -> Outcome:
+    """Bring everything back to what it was before the entry, however far it had come. Can be called again."""
+    rows = [row for change in reversed(entry.changes) for row in _settle(change, entry.id, writer, journal)]
+    _tell(entry, writer)
+    if rows:
+        journal.change_state(entry, "stuck", " ".join([why, *rows]).strip())
+        words = f"{why} It could not be taken back wholly: {rows[0]}".strip()
+        return Outcome(kind="stuck", sentence=words, problems=tuple(rows), entry=entry.id)
+    journal.change_state(entry, goal, why)
+    journal.forget_unneeded()
+    if goal == "undone":
+        return Outcome(kind="undone", sentence=f"Undone: {entry.title}.", entry=entry.id)
+    words = f"Everything is as it was before. {why}".strip()
+    return Outcome(kind="rolled back", sentence=words, problems=(why,) if why else (), entry=entry.id)
+
+
+def _settle(change: Change, entry: str, writer: Writer, journal: Journal) -> tuple[str, ...]:
+    if isinstance(change, FileSet):
+        return filesets.settle(change, entry, journal)
+    try:
+        now = writer.read(change.name, change.scope, change.at)
+        if agree(change.before, now) or agree(change.after, now):
+            writer.write(change.name, change.scope, change.at, change.before)
+        elif isinstance(change, EditPath):
+            writer.write(change.name, change.scope, change.at, change.inverse().merged(now))
+        else:
+            return (f"{change.name} was changed by another program since, and was left as it is.",)
+    except (ChangeError, OSError) as e:
+        return (sentence(e),)
+    return ()
+
+
+# --- taking back -----------------------------------------------------------------------------------------------
+
+
+def undo(id: str, *, writer: Writer, journal: Journal) -> Outcome:
+    """Take an entry back. What others have changed in the same search path since is spared.
+
+    Refused, with nothing changed, where another value or file of the entry was changed since.
+    """
+    try:
+        with journal.locked():
+            recover_locked(writer=writer, journal=journal)
+            entry = journal.entry(id)
+            if entry.state == "stuck":
+                return _take_back(entry, writer, journal, "", "undone")
+            if not entry.undoable:
+                return _refused((f"Entry {id} is {entry.state}; there is nothing to take back.",))
+            rows = _undo_problems(entry, writer, journal)
+            if rows:
+                return _refused(rows)
+            entry = journal.change_state(entry, "undoing")
+            return _undo(entry, writer, journal)
+    except (ChangeError, OSError) as e:
+        return _refused((sentence(e),))
+
+
+def _undo(entry: Entry, writer: Writer, journal: Journal) -> Outcome:
+    why = ""
+    try:
+        for change in reversed(entry.changes):
+            _make(change.inverse(), entry.id, writer, journal, exact=False)
+    except (ChangeError, OSError) as e:
+        why = sentence(e)
+    return _take_back(entry, writer, journal, why, "undone")
+
+
+def _undo_problems(entry: Entry, writer: Writer, journal: Journal) -> tuple[str, ...]:
+    inverses = tuple(c.inverse() for c in reversed(entry.changes))
+    rows = preconditions(tuple(c for c in inverses if not isinstance(c, EditPath)), writer=writer, journal=journal)
+    if all(isinstance(c, EditPath) for c in inverses):
+        rows = ()
+    for change in inverses:
+        if isinstance(change, EditPath) and (obstacle := writer.obstacle(change.name, change.scope, change.at)):
+            rows = (*rows, obstacle)
+    return rows
+
+
+def recover(*, writer: Writer, journal: Journal) -> tuple[Outcome, ...]:
+    """Take back what was interrupted by a crash or a loss of power. Call it at every start; usually it does nothing.
+
+    Returns nothing, too, while another Convalesce is at work.
+    """
+    if not journal.unfinished():
+        return ()
+    try:
+        with journal.locked():
+            return recover_locked(writer=writer, journal=journal)
+    except (ChangeError, OSError) as e:
+        return (Outcome(kind="refused", sentence=sentence(e)),)
+
+
+def recover_locked(*, writer: Writer, journal: Journal) -> tuple[Outcome, ...]:
+    """Like ``recover``, for one who holds the lock."""
+    return tuple(
+        _take_back(
+            entry,
+            writer,
+            journal,
+            "It had been interrupted before it was finished.",
+            "rolled back" if entry.state == "begun" else "undone",
+        )
+        for entry in journal.unfinished()
+    )

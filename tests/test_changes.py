@@ -1,0 +1,258 @@
+"""Changes are data: they round-trip, refuse nonsense, preview themselves, and undo exactly."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import changes, pathlist
+from core.changes import Change, ChangeError, EditPath, FileItem, FileSet, SetVariable, Value
+from core.findings import Fix
+from core.pathlist import PathError
+
+SEVERAL: tuple[Change, ...] = (
+    SetVariable(name="CUDA_PATH", scope="user", before=Value(text="C:\\gone", kind="REG_SZ"), after=None),
+    changes.insert_entry(
+        Value(text="C:\\a;;D:\\b", kind="REG_SZ"), '"C:\\x;y"', 1, "windows", name="PATH", scope="user"
+    ),
+    FileSet(
+        title="cuDNN",
+        folders=("/opt/cudnn",),
+        items=(FileItem(path="/opt/cudnn/libcudnn.so.9", after="-> libcudnn.so.9.1"), FileItem(path="/x", text="")),
+    ),
+)
+
+
+def test_a_fix_with_every_kind_of_change_round_trips_through_json() -> None:
+    fix = Fix(title="t", changes=SEVERAL)
+    assert msgspec.json.decode(msgspec.json.encode(fix), type=Fix) == fix
+    assert changes.from_json(changes.to_json(SEVERAL)) == SEVERAL
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{}",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'[{"change": "format"}]',
+        b'[{"name": "PATH", "scope": "user"}]',
+        b'[{"change": "variable", "name": "PATH", "scope": "galaxy"}]',
+        b'[{"change": "variable", "name": 7, "scope": "user"}]',
+        b'[{"change": "files", "title": "t", "items": [{"path": null}]}]',
+        b'[{"change": "path", "name": "PATH", "scope": "user", "system": "windows", "entry": "x", "old": "0", "new": null}]',
+    ],
+)
+def test_hostile_json_gives_one_sentence(data: bytes) -> None:
+    with pytest.raises(ChangeError, match=r"^This plan .*\.$"):
+        changes.from_json(data)
+
+
+def test_every_inverse_of_an_inverse_is_the_change() -> None:
+    assert [c.inverse().inverse() for c in SEVERAL[:2]] == list(SEVERAL[:2])
+
+
+def test_the_preview_shows_what_was_and_what_will_be() -> None:
+    variable, path, files = (c.lines() for c in SEVERAL)
+    assert variable == ("  CUDA_PATH, for this user", "- C:\\gone", "+ (not set)")
+    assert path == ("  PATH, for this user", "  C:\\a", '+ "C:\\x;y"', "  ", "  D:\\b")
+    assert "+ /opt/cudnn (folder)" in files
+    assert "+ /opt/cudnn/libcudnn.so.9 -> libcudnn.so.9.1" in files
+
+
+def test_the_preview_cannot_be_painted_over_by_control_characters() -> None:
+    change = SetVariable(name="X", scope="user", after=Value(text="a\x1b[2K\u202eb"))
+    assert "\x1b" not in "".join(change.lines())
+    assert "\u202e" not in "".join(change.lines())
+
+
+# --- search paths ----------------------------------------------------------------------------------------------
+
+FOLDERS = {
+    "windows": [
+        "C:\\CUDA\\bin", "C:\\CUDA\\bin2", "c:\\cuda\\BIN", "C:\\CUDA\\bin\\", "%CUDA_PATH%\\bin", '"C:\\a;b\\bin"', "",
+        " ", ".", "C:", "C:\\", "C:/x/y/", '"C:\\open', "\\\\server\\share", "C:\\日本 [1]", "%PATH%",
+    ],
+    "linux": ["/opt/cuda/bin", "/opt/cuda/bin2", "/OPT/cuda/bin", "/opt/cuda/bin/", "", ".", "/", "$HOME/bin", "/a b", "/ü;x"],
+}  # fmt: skip
+systems = st.sampled_from(["windows", "linux"])
+
+
+@st.composite
+def values(draw: st.DrawFn) -> tuple[str, Value | None]:
+    system = draw(systems)
+    if draw(st.integers(0, 9)) == 0:
+        return system, None
+    entries = draw(st.lists(st.sampled_from(FOLDERS[system]), max_size=8))
+    if draw(st.integers(0, 4)) == 0:
+        length = draw(st.sampled_from([1_024, 2_047, 8_191, 30_000]))
+        entries += [f"C:\\{i:06}\\bin" for i in range(length // 15)]
+    text = pathlist.separator(system).join(entries)
+    return system, Value(
+        text=text, kind=draw(st.sampled_from(["REG_SZ", "REG_EXPAND_SZ"])) if system == "windows" else ""
+    )
+
+
+@given(values(), st.data())
+def test_split_and_join_lose_no_byte(value: tuple[str, Value | None], data: st.DataObject) -> None:
+    system, before = value
+    text = before.text if before else data.draw(st.text())
+    assert pathlist.join(pathlist.split(text, system), system) == text
+
+
+def any_edit(system: str, before: Value | None, data: st.DataObject) -> EditPath:
+    entries = pathlist.split(before.text, system) if before else []
+    kind = data.draw(st.sampled_from(["insert", "move", "remove"])) if entries else "insert"
+    place = data.draw(st.integers(0, len(entries) - (kind != "insert")))
+    if kind == "insert":
+        entry = data.draw(st.sampled_from([f for f in FOLDERS[system] if f.strip() and f.count('"') != 1]))
+        return changes.insert_entry(before, entry, place, system, name="PATH", scope="user")
+    if kind == "remove":
+        return changes.remove_entry(before, place, system, name="PATH", scope="user")
+    to = data.draw(st.integers(0, len(entries) - 1))
+    return changes.move_entry(before, place, to, system, name="PATH", scope="user")
+
+
+@given(values(), st.data())
+def test_apply_touches_only_the_entry_and_undo_is_the_identity(
+    value: tuple[str, Value | None], data: st.DataObject
+) -> None:
+    system, before = value
+    try:
+        change = any_edit(system, before, data)
+    except PathError:
+        return
+    old = pathlist.split(before.text, system) if before else []
+    new = pathlist.split(change.after.text, system)
+    assert change.problem() == ""
+    if change.old is None:
+        assert new[change.new] == change.entry
+        assert new[: change.new] + new[change.new + 1 :] == old
+    elif change.new is None:
+        assert old[: change.old] + old[change.old + 1 :] == new
+    else:
+        assert sorted(old) == sorted(new)
+        assert new[change.new] == change.entry == old[change.old]
+    if before:
+        assert change.after.kind == before.kind
+    assert change.merged(before) == change.after
+    assert change.inverse().merged(change.after) == before
+
+
+@given(values(), st.data())
+def test_undo_spares_what_others_did_since(value: tuple[str, Value | None], data: st.DataObject) -> None:
+    system, before = value
+    try:
+        change = any_edit(system, before, data)
+        other = "C:\\Others\\bin" if system == "windows" else "/others/bin"
+        text = change.after.text
+        count = len(pathlist.split(text, system))
+        theirs = pathlist.insert(text, other, data.draw(st.integers(0, count)), system)
+    except PathError:
+        return
+    undone = change.inverse().merged(Value(text=theirs, kind=change.after.kind))
+    assert undone is not None
+    assert undone.kind == change.after.kind
+    rest = pathlist.split(undone.text, system)
+    assert rest.count(other) == 1
+    rest.remove(other)
+    expected = pathlist.split(before.text, system) if before else []
+    assert sorted(rest) == sorted(expected)
+    if change.new is not None and change.old is None:
+        assert rest == expected or expected.count(change.entry)
+
+
+def test_undo_leaves_a_value_alone_from_which_others_took_the_entry() -> None:
+    change = changes.insert_entry(Value(text="/a:/b"), "/x", 0, "linux", name="PATH", scope="user")
+    assert change.inverse().merged(Value(text="/b:/c")) == Value(text="/b:/c")
+    moved = changes.move_entry(Value(text="/a:/b:/c"), 2, 0, "linux", name="PATH", scope="user")
+    assert moved.inverse().merged(Value(text="/a:/b")) == Value(text="/a:/b")
+
+
+def test_undoing_a_removal_puts_the_entry_beside_its_old_neighbour() -> None:
+    change = changes.remove_entry(Value(text="/a:/x:/b"), 1, "linux", name="PATH", scope="user")
+    assert change.inverse().merged(Value(text="/new:/a:/b:/newer")) == Value(text="/new:/a:/x:/b:/newer")
+    assert change.inverse().merged(Value(text="/new")) == Value(text="/new:/x")
+
+
+@pytest.mark.parametrize(
+    ("system", "one", "two", "same"),
+    [
+        ("windows", "C:\\CUDA\\bin", "c:/cuda/BIN\\", True),
+        ("windows", '"C:\\a b\\bin"', "C:\\a b\\bin", True),
+        ("windows", "C:\\CUDA\\bin", "C:\\CUDA\\bin2", False),
+        ("windows", "%CUDA%\\bin", "C:\\CUDA\\bin", False),
+        ("windows", "C:\\", "C:", True),
+        ("linux", "/opt/bin", "/opt/bin/", True),
+        ("linux", "/opt/bin", "/opt/BIN", False),
+        ("linux", "/opt/bin", "/opt/bin2", False),
+        ("linux", "/", "", False),
+    ],
+)
+def test_which_entries_name_the_same_folder(system: str, one: str, two: str, same: bool) -> None:
+    assert (pathlist.key(one, system) == pathlist.key(two, system)) is same
+
+
+@pytest.mark.parametrize(
+    ("system", "value", "entry", "index"),
+    [
+        ("windows", "C:\\a", "", 0),
+        ("windows", "C:\\a", "C:\\b;C:\\c", 0),
+        ("windows", "C:\\a", '"C:\\b', 0),
+        ("windows", '"C:\\a', "C:\\b", 1),
+        ("windows", "C:\\a", "C:\\b", 2),
+        ("windows", "C:\\a", "C:\\b\n", 0),
+        ("linux", "/a", "/b:/c", 0),
+        ("linux", "/a", "/b\0", 0),
+        ("linux", "/a", "/b", -1),
+    ],
+)
+def test_an_entry_that_would_do_harm_is_refused(system: str, value: str, entry: str, index: int) -> None:
+    with pytest.raises(PathError):
+        pathlist.insert(value, entry, index, system)
+
+
+@pytest.mark.parametrize(
+    ("system", "length", "refused", "notes"),
+    [
+        ("windows", 1_024, False, 0),
+        ("windows", 1_025, False, 1),
+        ("windows", 2_048, False, 2),
+        ("windows", 8_192, False, 3),
+        ("windows", 32_766, False, 3),
+        ("windows", 32_767, True, 3),
+        ("linux", 32_767, False, 0),
+        ("linux", 131_066, False, 0),
+        ("linux", 131_067, True, 0),
+    ],
+)
+def test_lengths(system: str, length: int, refused: bool, notes: int) -> None:
+    assert bool(pathlist.too_long("PATH", "x" * length, system)) is refused
+    assert len(pathlist.length_notes("PATH", "x" * length, system)) == notes
+
+
+def test_the_length_limit_of_linux_is_the_real_one() -> None:
+    """execve takes a variable at the limit and refuses one beyond it."""
+    import subprocess
+
+    for extra, works in ((0, True), (1, False)):
+        value = "x" * (131_071 - len("PATHLIKE=") + extra)
+        assert (pathlist.too_long("PATHLIKE", value, "linux") == "") is works
+        try:
+            subprocess.run(["/bin/true"], env={"PATHLIKE": value}, check=True)
+            ran = True
+        except OSError:
+            ran = False
+        assert ran is works
+
+
+def test_a_plan_that_does_not_do_what_it_shows_is_found_out() -> None:
+    good = changes.insert_entry(Value(text="/a", kind=""), "/b", 1, "linux", name="PATH", scope="user")
+    evil = msgspec.structs.replace(good, after=Value(text="/a:/b:/evil"))
+    assert good.problem() == ""
+    assert "not its old value" in evil.problem()
+    both = msgspec.structs.replace(good, new=None)
+    assert both.problem()
