@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from core import __version__
 from core.diagnose import diagnose
 from core.facts import ProbeError, Snapshot
-from core.findings import Report, Step
+from core.findings import SECTIONS, Report, Step
 from core.host import Host
 from core.probes import Probe, Request, cudnn, driver, environment, frameworks, loading, toolkit
 from core.watch import CancelledError, Watch
@@ -29,16 +29,6 @@ PROBES: tuple[Probe, ...] = (
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
 )
 """Every probe, and the sections that it reads. A new probe is a row here and a section in facts.py."""
-
-SECTIONS: dict[Step, tuple[str, ...]] = {
-    Step.DRIVER: ("driver",),
-    Step.TOOLKIT: ("toolkits",),
-    Step.CUDNN: ("cudnn", "loads"),
-    Step.ENVIRONMENT: ("environment",),
-    Step.FRAMEWORKS: ("pythons", "loads"),
-    Step.BENCHMARK: (),
-}
-"""Which sections answer for a step."""
 
 SAYS = {
     "driver": "Asking the driver and the GPU",

@@ -22,6 +22,17 @@ class Step(StrEnum):
     BENCHMARK = "benchmark"
 
 
+SECTIONS: dict[Step, tuple[str, ...]] = {
+    Step.DRIVER: ("driver",),
+    Step.TOOLKIT: ("toolkits",),
+    Step.CUDNN: ("cudnn", "loads"),
+    Step.ENVIRONMENT: ("environment",),
+    Step.FRAMEWORKS: ("pythons", "loads"),
+    Step.BENCHMARK: (),
+}
+"""Which sections of the Snapshot answer for a step."""
+
+
 class Severity(IntEnum):
     """How much a finding matters; ordered, so that ``max()`` is the worst."""
 

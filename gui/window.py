@@ -33,8 +33,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.doctor import SECTIONS
-from core.findings import Finding, Report, Severity, Step, to_json
+from core.findings import SECTIONS, Finding, Report, Severity, Step, to_json
 from core.i18n import _
 from core.redact import redact
 from core.report import printable

@@ -1,0 +1,194 @@
+"""The window by real clicks and keys: where it lands, how one walks, what it shows and never does."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from msgspec.structs import replace
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtGui import QAccessible, QGuiApplication
+from PySide6.QtWidgets import QLabel, QPushButton, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from core.findings import Report, Severity
+from core.watch import Watch
+from gui import theme as looks
+from gui.card import MachineText
+from gui.controller import Controller
+from gui.window import Window
+from tests.gui import reports
+from tests.gui.conftest import Open
+
+
+def shown_text(widget: QWidget) -> str:
+    labels = [w.text() for w in widget.findChildren(QLabel) if w.isVisibleTo(widget)]
+    return "\n".join(labels + [t.toPlainText() for t in widget.findChildren(MachineText) if t.isVisibleTo(widget)])
+
+
+def test_it_lands_on_the_page_of_the_cause(open_window: Open) -> None:
+    window = open_window(reports.BROKEN)
+    assert window.pages[window.steps.currentRow()].title == "cuDNN"
+    assert reports.CAUSE.title in shown_text(window.stack.currentWidget())
+
+
+def test_a_machine_in_order_lands_on_the_summary(open_window: Open) -> None:
+    window = open_window(reports.HEALTHY)
+    assert "Everything needed is in place" in shown_text(window.stack.currentWidget())
+
+
+def test_walking_by_mouse(open_window: Open, qtbot: QtBot) -> None:
+    window = open_window(reports.HEALTHY)
+    last = len(window.pages) - 1
+    for row in range(last - 1, -1, -1):
+        qtbot.mouseClick(window.back, Qt.MouseButton.LeftButton)
+        assert window.stack.currentWidget() is window.pages[row]
+    assert not window.back.isEnabled()
+    for row in range(1, last + 1):
+        qtbot.mouseClick(window.next, Qt.MouseButton.LeftButton)
+        assert window.stack.currentWidget() is window.pages[row]
+    assert not window.next.isEnabled()
+    item = window.steps.visualItemRect(window.steps.item(2)).center()
+    qtbot.mouseClick(window.steps.viewport(), Qt.MouseButton.LeftButton, pos=item)
+    assert window.stack.currentWidget() is window.pages[2]
+
+
+def test_walking_by_keyboard(open_window: Open, qtbot: QtBot) -> None:
+    window = open_window(reports.HEALTHY)
+    with qtbot.waitActive(window):
+        window.activateWindow()
+    for row in range(len(window.pages)):
+        key = Qt.Key(Qt.Key.Key_1 + row)
+        qtbot.keyClick(window, key, Qt.KeyboardModifier.ControlModifier)
+        assert window.stack.currentWidget() is window.pages[row]
+    window.steps.setFocus()
+    qtbot.keyClick(window.steps, Qt.Key.Key_Up)
+    assert window.stack.currentWidget() is window.pages[-2]
+
+
+def test_evidence_opens_by_a_key_and_is_copied_whole(open_window: Open, qtbot: QtBot) -> None:
+    window = open_window(reports.BROKEN)
+    card = window.pages[window.steps.currentRow()].cards[0]
+    assert "1,048,576 bytes" not in shown_text(card)
+    card.evidence.button.setFocus()
+    qtbot.keyClick(card.evidence.button, Qt.Key.Key_Space)
+    assert "1,048,576 bytes" in shown_text(card)
+    copy = next(b for b in card.evidence.findChildren(QToolButton) if b.accessibleName() == "Copy the evidence")
+    qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
+    copied = QGuiApplication.clipboard().text()
+    assert copied.splitlines()[0] == f"Size on disk: 1,048,576 bytes  ({reports.LONG}/libcudnn_cnn.so.9)"
+
+
+def test_text_of_the_machine_is_shown_as_text(open_window: Open) -> None:
+    hostile = replace(reports.CAUSE, title=reports.HOSTILE, why=reports.HOSTILE)
+    window = open_window(replace(reports.BROKEN, findings=(hostile,)))
+    text = shown_text(window.stack.currentWidget())
+    assert "<b>bold</b>" in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+def test_steps_carry_icon_word_and_accessible_text(open_window: Open) -> None:
+    window = open_window(reports.BROKEN)
+    texts = [window.steps.item(i).data(Qt.ItemDataRole.AccessibleTextRole) for i in range(window.steps.count())]
+    assert texts[:3] == ["Driver: In order", "CUDA toolkit: Warning", "cuDNN: Fault"]
+    assert not window.steps.item(2).icon().isNull()
+
+
+@pytest.mark.parametrize("report", [reports.BROKEN, reports.HEALTHY], ids=["broken", "healthy"])
+def test_every_control_has_a_name_and_is_reached_by_tab(open_window: Open, report: Report) -> None:
+    window = open_window(report)
+    for row in range(len(window.pages)):
+        window.steps.setCurrentRow(row)
+        reached = set()
+        widget: QWidget = window.steps
+        widget.setFocus()
+        for _ in range(200):
+            reached.add(widget)
+            nxt = widget.nextInFocusChain()
+            while not (nxt.focusPolicy() & Qt.FocusPolicy.TabFocus and nxt.isVisible() and nxt.isEnabled()):
+                nxt = nxt.nextInFocusChain()
+            widget = nxt
+            if widget is window.steps:
+                break
+        assert widget is window.steps, "Tab is trapped"
+        controls = [
+            w for w in window.findChildren(QWidget) if isinstance(w, QPushButton | QToolButton) and w.isVisible()
+        ]
+        for control in controls:
+            interface = QAccessible.queryAccessibleInterface(control)
+            assert interface.text(QAccessible.Text.Name), control
+            assert control in reached or not control.isEnabled(), interface.text(QAccessible.Text.Name)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of #rrggbb (WCAG 2.2)."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    r, g, b = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def contrast(a: str, b: str) -> float:
+    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("theme", [looks.LIGHT, looks.DARK, looks.CONTRAST], ids=lambda t: t.name)
+def test_colours_have_enough_contrast(theme: looks.Theme) -> None:
+    texts = [theme.text, theme.muted, theme.note, *(theme.of(s) for s in Severity)]
+    for background in (theme.window, theme.base):
+        for text in texts:
+            assert contrast(text, background) >= 4.5, (text, background)
+    assert contrast(theme.on_accent, theme.accent) >= 4.5
+    assert contrast(theme.text, theme.raised) >= 4.5
+    assert contrast(theme.accent, theme.base) >= 3  # the focus ring
+
+
+def test_text_size_and_colours_are_kept(open_window: Open, settings: QSettings) -> None:
+    window = open_window(reports.BROKEN)
+    before = window.rail.width()
+    window._choose("text size", "200")
+    window._choose("theme", "dark")
+    assert settings.value("text size") == "200"
+    assert window.rail.width() > before
+    assert window.palette().window().color().name() == looks.DARK.window
+
+
+def test_cancel_and_close_while_a_probe_is_at_work(qtbot: QtBot, settings: QSettings) -> None:
+    begun = threading.Event()
+
+    def examine(watch: Watch) -> Report:
+        begun.set()
+        while not watch.cancelled:
+            threading.Event().wait(0.01)
+        watch.check()
+        return reports.HEALTHY
+
+    controller = Controller(examine)
+    window = Window(controller, settings)
+    qtbot.addWidget(window)
+    window.show()
+    window.start()
+    assert begun.wait(5)
+    assert window.cancel.isVisible()
+    with qtbot.waitSignal(controller.busy_changed):
+        qtbot.mouseClick(window.cancel, Qt.MouseButton.LeftButton)
+    assert not window.cancel.isVisible()
+    assert window.again.isEnabled()
+    window.start()
+    window.close()
+    assert not [t for t in threading.enumerate() if t.name.startswith("doctor")]
+
+
+def test_a_fault_of_ours_becomes_a_sentence(qtbot: QtBot, settings: QSettings) -> None:
+    def examine(_watch: Watch) -> Report:
+        raise RuntimeError("no luck")
+
+    controller = Controller(examine)
+    window = Window(controller, settings)
+    qtbot.addWidget(window)
+    with qtbot.waitSignal(controller.failed):
+        window.start()
+    qtbot.waitUntil(lambda: not controller.busy)
+    assert "no luck" in window.saying.text()
+    window.close()
