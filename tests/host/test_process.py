@@ -1,0 +1,142 @@
+"""Running programs: what is killed, how much is kept, and that nobody waits for strangers."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from core.host.process import LIMIT, run
+from core.watch import Watch
+
+PYTHON = sys.executable
+
+
+def python(code: str) -> list[str]:
+    return [PYTHON, "-I", "-c", code]
+
+
+def test_output_beyond_the_limit_is_dropped_but_read() -> None:
+    done = run(python("import os\nfor _ in range(1600): os.write(1, b'x' * 65536)\nos.write(2, b'end')"), timeout=120)
+    assert done.status == 0, "the program was not blocked by a full pipe"
+    assert len(done.out) == LIMIT
+    assert done.err == "end"
+
+
+def test_a_program_that_does_not_read_its_input() -> None:
+    done = run(python("print('done')"), timeout=60, input=b"x" * (8 << 20))
+    assert (done.status, done.out.strip()) == (0, "done")
+
+
+FAMILY = """
+import os, subprocess, sys
+sleeper = "import threading; threading.Event().wait()"
+child = subprocess.Popen([sys.executable, "-I", "-c", sleeper])
+open(sys.argv[1], "w").write(f"{os.getpid()} {child.pid}")
+print("ready", flush=True)
+"""
+
+
+def family(tmp_path: Path, then: str) -> tuple[list[str], Path]:
+    """A program that starts another one, writes both numbers to a file, and then does something."""
+    return [PYTHON, "-I", "-c", FAMILY + then, str(tmp_path / "numbers")], tmp_path / "numbers"
+
+
+def is_alive(number: int) -> bool:
+    """Whether a process still runs (a zombie that nobody collected does not)."""
+    if sys.platform == "win32":
+        import _winapi
+
+        try:
+            handle = _winapi.OpenProcess(0x1000, False, number)
+        except OSError:
+            return False
+        try:
+            return _winapi.GetExitCodeProcess(handle) == 259
+        finally:
+            _winapi.CloseHandle(handle)
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def assert_gone(numbers: Path) -> None:
+    deadline = time.monotonic() + 30  # only a failure waits so long
+    alive = [int(n) for n in numbers.read_text().split()]
+    assert len(alive) == 2
+    while alive and time.monotonic() < deadline:
+        alive = [n for n in alive if is_alive(n)]
+    assert not alive
+
+
+def test_a_time_out_kills_descendants_too(tmp_path: Path) -> None:
+    argv, numbers = family(tmp_path, "child.wait()")
+    done = run(argv, timeout=5)
+    assert done.timed_out
+    assert done.out.strip() == "ready", "what was said before is kept"
+    assert_gone(numbers)
+
+
+def test_what_a_program_leaves_behind_is_killed(tmp_path: Path) -> None:
+    argv, numbers = family(tmp_path, "")
+    started = time.monotonic()
+    done = run(argv, timeout=120)
+    assert done.status == 0
+    assert time.monotonic() - started < 100, "the pipe that the other program holds was waited for"
+    assert_gone(numbers)
+
+
+def test_cancelling_from_another_thread_ends_it(tmp_path: Path) -> None:
+    argv, numbers = family(tmp_path, "child.wait()")
+    watch = Watch()
+
+    def cancel_once_it_runs() -> None:
+        while not (numbers.exists() and len(numbers.read_text().split()) == 2):
+            pass
+        watch.cancel()
+
+    thread = threading.Thread(target=cancel_once_it_runs)
+    thread.start()
+    done = run(argv, timeout=120, watch=watch)
+    thread.join()
+    assert done.ended == "was stopped: the work was cancelled"
+    assert not done.timed_out
+    assert_gone(numbers)
+
+
+@pytest.mark.parametrize("argv", [["a\0b"], [PYTHON, "a\0b"], [""]])
+def test_arguments_that_no_system_takes(argv: list[str]) -> None:
+    done = run(argv, timeout=5)
+    assert done.status is None
+    assert done.ended.startswith("could not be started: ")
+
+
+def test_a_folder_is_no_program(tmp_path: Path) -> None:
+    assert run([str(tmp_path)], timeout=5).ended.startswith("could not be started: ")
+
+
+def test_a_text_file_is_no_program(tmp_path: Path) -> None:
+    file = tmp_path / "tool.exe"
+    file.write_text("<html>not found</html>")
+    file.chmod(0o755)
+    assert run([str(file)], timeout=5).ended.startswith("could not be started: ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sessions are POSIX")
+def test_a_daemon_that_keeps_the_pipe_open_is_not_waited_for(tmp_path: Path) -> None:
+    code = "import os, subprocess, sys; subprocess.Popen([sys.executable, '-I', '-c', sys.argv[1]], start_new_session=True)"
+    numbers = tmp_path / "numbers"
+    sleeper = f"import os, threading; open({str(numbers)!r}, 'w').write(str(os.getpid())); threading.Event().wait(60)"
+    started = time.monotonic()
+    assert run([*python(code), sleeper], timeout=50).status == 0
+    assert time.monotonic() - started < 40
+    while not (numbers.exists() and numbers.read_text()):
+        pass
+    import os
+    import signal
+
+    os.kill(int(numbers.read_text()), signal.SIGKILL)

@@ -1,0 +1,270 @@
+"""Asking a child process: events, ends, output, environment and cancellation, on the running system."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core import child
+from core.child import Answer, ask
+from core.host import Completed, Host, this_host
+from core.host.fake import FakeHost, said
+from core.watch import Watch
+from tests import child_work as work
+from tests.child_work import Asked, Said
+from tests.host.test_process import assert_gone
+
+WINDOWS = sys.platform == "win32"
+HOST: Host = this_host()
+Work = Callable[[Asked, Callable[[Said], None]], None]
+
+
+def answer(
+    what: Work, request: Asked | None = None, *, env: dict[str, str] | None = None, timeout: float = 60, **more: object
+) -> Answer[Said]:
+    environment = HOST.fresh_environment() if env is None else env
+    return ask(what, request or Asked(), Said, host=HOST, env=environment, timeout=timeout, **more)  # type: ignore[arg-type]  # watch only
+
+
+def test_a_request_and_its_events_are_typed() -> None:
+    got = answer(work.echo, Asked(what="Zoë's 猫 \n +", number=7))
+    assert got == Answer(events=(Said(text="Zoë's 猫 \n +", number=7),))
+
+
+def test_no_event_is_an_answer_too() -> None:
+    assert answer(work.count, Asked(number=0)) == Answer()
+
+
+def test_many_events_keep_their_order() -> None:
+    assert [said.number for said in answer(work.count, Asked(number=5000)).events] == list(range(5000))
+
+
+def under_wine() -> bool:
+    """Wine's abort() exits with 3; Windows' one fails fast, which is 0xC0000409."""
+    return WINDOWS and "WINEPREFIX" in os.environ
+
+
+ENDS = [
+    ("null", "SIGSEGV", "0xC0000005"),
+    ("abort", "SIGABRT", "0xC0000409" if not under_wine() else "ended with status 3"),
+    ("SIGSEGV", "was killed by SIGSEGV", ""),
+    ("SIGBUS", "was killed by SIGBUS: a file is shorter than its headers say", ""),
+    ("SIGKILL", "was killed by SIGKILL", ""),
+    ("SIGILL", "was killed by SIGILL", ""),
+    ("SIGFPE", "was killed by SIGFPE", ""),
+    ("exit", "ended with status 3", "ended with status 3"),
+]
+
+
+@pytest.mark.parametrize(("how", "linux", "windows"), [row for row in ENDS if row[2] or not WINDOWS])
+def test_a_crash_keeps_what_was_said_and_printed(how: str, linux: str, windows: str) -> None:
+    got = answer(work.die, Asked(what=how, number=3))
+    assert (windows if WINDOWS else linux) in got.ended
+    assert got.events == (Said(text="before"),)
+    assert got.output == "last words of a C library\n", "C's buffer was lost with the process"
+
+
+def test_a_truncated_mapping_is_a_bus_error() -> None:
+    if WINDOWS:  # a mapped file cannot be truncated there
+        return
+    got = answer(work.read_beyond_the_end)
+    assert got.ended == "was killed by SIGBUS: a file is shorter than its headers say"
+
+
+def test_a_quiet_exit_in_the_middle_is_no_success() -> None:
+    got = answer(work.die, Asked(what="exit", number=0))
+    assert got.ended == "ended with status 0 before its work was done"
+    assert got.events == (Said(text="before"),)
+
+
+def test_an_exception_of_ours_is_named() -> None:
+    got = answer(work.die, Asked(what="raise"))
+    assert got.ended == "stopped at an error of Convalesce's own: LookupError: our own mistake"
+    assert "in die" in got.output
+
+
+def test_a_hang_is_stopped_with_what_it_started(tmp_path: Path) -> None:
+    numbers = tmp_path / "numbers"
+    got = answer(work.hang_with_a_child, Asked(what=str(numbers)), timeout=5)
+    assert got.timed_out
+    assert got.ended == "did not end within 5 seconds and was stopped"
+    assert got.events == (Said(text="hanging"),)
+    assert_gone(numbers)
+
+
+def test_cancelling_from_another_thread(tmp_path: Path) -> None:
+    numbers, watch = tmp_path / "numbers", Watch()
+
+    def cancel_once_it_hangs() -> None:
+        while not (numbers.exists() and len(numbers.read_text().split()) == 2):
+            pass
+        watch.cancel()
+
+    thread = threading.Thread(target=cancel_once_it_hangs)
+    thread.start()
+    got = answer(work.hang_with_a_child, Asked(what=str(numbers)), timeout=120, watch=watch)
+    thread.join()
+    assert got.ended == "was stopped: the work was cancelled"
+    assert not got.timed_out
+    assert_gone(numbers)
+
+
+def test_a_cancelled_watch_starts_nothing() -> None:
+    watch = Watch()
+    watch.cancel()
+    assert answer(work.echo, watch=watch) == Answer(ended="was not started: the work was cancelled")
+
+
+def test_libraries_that_print_do_not_mix_with_events() -> None:
+    got = answer(work.chatter, Asked(number=50))
+    assert [said.number for said in got.events] == list(range(50))
+    assert got.ended == ""
+    for line in ("from Python", "from C", "from fd 1", "from fd 2", "+[1]", "."):
+        assert got.output.splitlines().count(line) == 50
+
+
+def test_a_hundred_megabytes_of_output() -> None:
+    got = answer(work.flood, Asked(number=100), timeout=120)
+    assert got.events == (Said(text="flooded"),)
+    assert got.ended == ""
+    assert len(got.output) == child.OUTPUT_LIMIT
+
+
+def test_output_is_printable() -> None:
+    assert answer(work.print_bytes).output == "\\x1b[31m\ufffd\\x07\ttab\nline\n"
+
+
+def test_the_loader_sees_exactly_the_given_environment(tmp_path: Path) -> None:
+    name = build_library(tmp_path / "libs")
+    variable = "PATH" if WINDOWS else "LD_LIBRARY_PATH"
+    base = {n: v for n, v in HOST.fresh_environment().items() if n.upper() not in (variable, "LD_LIBRARY_PATH")}
+    without = answer(work.load, Asked(what=name), env=base)
+    given = answer(work.load, Asked(what=name), env={**base, variable: str(tmp_path / "libs")})
+    assert [said.number for said in without.events] == [0]
+    assert [said.number for said in given.events] == [1]
+
+
+def build_library(folder: Path) -> str:
+    """Put a shared library that lies nowhere else into the folder and return its bare name."""
+    folder.mkdir()
+    if WINDOWS:  # no compiler there, but a DLL that needs no other than the system's
+        shutil.copy(Path(sys.base_prefix) / "DLLs/sqlite3.dll", folder / "convalesce-probe.dll")
+        return "convalesce-probe.dll"
+    source = folder / "empty.c"
+    source.write_text("int convalesce_probe;\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", str(source), "-o", str(folder / "libconvalesce-probe.so")], check=True)
+    return "libconvalesce-probe.so"
+
+
+def test_variables_for_python_do_not_disturb_our_interpreter(tmp_path: Path) -> None:
+    (tmp_path / "msgspec.py").write_text("raise SystemExit('the wrong msgspec')")
+    (tmp_path / "sitecustomize.py").write_text("raise SystemExit('a foreign start-up file')")
+    hostile = {
+        "PYTHONPATH": str(tmp_path),
+        "PYTHONHOME": str(tmp_path),
+        "PYTHONSTARTUP": str(tmp_path / "sitecustomize.py"),
+        "PYTHONIOENCODING": "ascii",
+        "PYTHONWARNINGS": "error",
+        "PYTHONINSPECT": "1",
+    }
+    got = answer(work.echo, Asked(what="ä"), env={**HOST.fresh_environment(), **hostile})
+    assert got == Answer(events=(Said(text="ä"),))
+
+
+def test_the_works_environment_is_the_given_one() -> None:
+    env = {**HOST.fresh_environment(), "PYTHONPATH": "kept", "CONVALESCE_PROBE": "Zoë"}
+    got = answer(work.environment, env=env)
+    seen = dict(said.text.split("=", 1) for said in got.events)
+    assert {n.upper(): v for n, v in env.items()}.items() <= {n.upper(): v for n, v in seen.items()}.items()
+    assert {n.upper() for n in seen} - {n.upper() for n in env} <= {"LC_CTYPE", "SYSTEMROOT"} | wine_adds()
+
+
+def wine_adds() -> set[str]:
+    """Wine's start-up gives each process some variables of its own; Windows gives none."""
+    return {n for n in os.environ if n.startswith("WINE")} if WINDOWS else set()
+
+
+def test_an_empty_environment_is_enough() -> None:
+    assert answer(work.echo, Asked(number=1), env={}).events == (Said(number=1),)
+
+
+def test_works_must_be_findable() -> None:
+    def inner(request: Asked, emit: Callable[[Said], None]) -> None:
+        emit(Said(text=request.what))
+
+    with pytest.raises(ValueError, match="can not be found by a child process"):
+        answer(inner)
+
+
+def test_a_request_that_is_no_text_is_refused_in_words() -> None:
+    assert answer(work.echo, Asked(what="\udcff")).ended.startswith("could not be asked: ")
+
+
+def test_an_event_of_another_form_is_reported_and_the_others_kept() -> None:
+    done = Completed(status=0, out='\n+{"text":"a"}\n\n+{"text":7}\n\n+{"text":"b"}\n\n.\n')
+    got = child.read(done, Said)
+    assert got.events == (Said(text="a"), Said(text="b"))
+    assert got.ended.startswith("said something that cannot be understood: ")
+
+
+def test_a_line_cut_short_is_no_event() -> None:
+    done = Completed(status=-9, out='\n+{"text":"a"}\n\n+{"te', ended="was killed by SIGKILL")
+    assert child.read(done, Said) == Answer(events=(Said(text="a"),), ended="was killed by SIGKILL")
+
+
+def test_an_orphan_does_nothing() -> None:
+    if WINDOWS:  # there the job object ends it
+        return
+    order = child.Order(work="tests.child_work:echo", request=child.msgspec.Raw(b"{}"), parent=1)
+    done = HOST.run(child.command(), timeout=60, env={}, input=child.msgspec.json.encode(order))
+    assert "+" not in done.out
+    assert done.status == 1
+
+
+def test_a_frozen_application_calls_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert child.command() == [sys.executable, "--child"]
+
+
+def test_a_fake_host_answers_for_a_child_or_lets_it_run(tmp_path: Path) -> None:
+    fake = FakeHost(
+        root=tmp_path,
+        environment=HOST.fresh_environment(),
+        children={"tests.child_work:die": said(Said(text="scripted"), output="boo", status=-7)},
+    )
+    scripted = ask(work.die, Asked(what="SIGKILL"), Said, host=fake, env={}, timeout=60)
+    assert scripted.events == (Said(text="scripted"),)
+    assert scripted.ended == "was killed by SIGBUS: a file is shorter than its headers say"
+    real = ask(work.echo, Asked(what="real"), Said, host=fake, env=fake.fresh_environment(), timeout=60)
+    assert real.events == (Said(text="real"),)
+
+
+def test_a_child_imports_only_what_it_needs() -> None:
+    got = answer(work.modules)
+    loaded = {said.text for said in got.events}
+    assert "core.child" in loaded
+    heavy = {
+        "subprocess",
+        "core.host",
+        "core.host.process",
+        "logging",
+        "asyncio",
+        "socket",
+        "PySide6",
+        "pefile",
+        "urllib",
+    }
+    assert not heavy & loaded
+
+
+def test_no_core_file_is_left(tmp_path: Path) -> None:
+    if WINDOWS:
+        return
+    assert [said.number for said in answer(work.core_limit).events] == [0]

@@ -1,0 +1,33 @@
+"""``python -m tests.windows [PYTEST ARGUMENTS]``: run the project's tests on a Windows Python, under wine.
+
+Without arguments these are the suites that Windows decides: the host, the children, the loader and this folder.
+``--shell ARGUMENTS`` runs that Python with other arguments.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tests.windows.lab import ROOT, ready
+
+SUITES = ("tests/host", "tests/test_child.py", "tests/loader", "tests/windows")
+
+
+def main(arguments: list[str]) -> int:
+    """Set the lab up where need be, run pytest (or Python) in it, pass its output on and return its status."""
+    lab = ready()
+    if arguments[:1] == ["--shell"]:
+        command = arguments[1:]
+    else:
+        suites = arguments or [suite for suite in SUITES if (ROOT / suite).exists()]
+        command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--color=no", *suites]
+    with lab.start([lab.python, *command]) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            sys.stdout.write(line.decode("utf-8", "replace"))
+            sys.stdout.flush()
+    return process.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
