@@ -401,6 +401,9 @@ class Attempt(Fact, frozen=True, kw_only=True):
     detail: str = ""
     via: str = ""
     """The variable entry, configuration file or RUNPATH text that led here."""
+    stops: bool = False
+    """The loader gives up here with an error, and looks no further: a damaged file, and on Windows also one that is of
+    another architecture or may not be read."""
 
 
 class Resolution(Fact, frozen=True, kw_only=True):
@@ -415,9 +418,10 @@ class Resolution(Fact, frozen=True, kw_only=True):
     def winner(self) -> Attempt | None:
         """The candidate that the loader takes: the first that is found, or the first that stops the search.
 
-        A damaged file that the loader stops at is a winner too; its outcome says so.
+        A damaged file that the loader stops at is a winner too (on Windows one of another architecture as well); its
+        outcome says so.
         """
-        return next((a for a in self.attempts if a.outcome in ("found", "damaged")), None)
+        return next((a for a in self.attempts if a.stops or a.outcome in ("found", "damaged")), None)
 
     @property
     def found(self) -> tuple[Attempt, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import io
+import ntpath
 import os
 import stat
 from collections.abc import Iterator
@@ -58,9 +59,16 @@ class Source:
 
 
 def under(root: str | os.PathLike[str], path: str) -> str:
-    """Return where an absolute path of the examined system lies; links inside are followed by the running system."""
+    r"""Return where an absolute path of the examined system lies; links inside are followed by the running system.
+
+    A root that is a whole drive ("/", "C:\\") is the running system itself. Under another root, C:\\ml is the folder C:/ml.
+    """
     base = os.fspath(root)
-    return path if base in ("", "/") else base.rstrip("/") + "/" + path.lstrip("/")
+    drive, rest = ntpath.splitdrive(base)
+    if rest in ("", "/", "\\") and (drive or not base.strip("/\\")):
+        return path
+    inner = path.replace("\\", "/") if ntpath.splitdrive(path)[0] else path
+    return base.rstrip("/\\") + "/" + inner.lstrip("/")
 
 
 def kind(path: str | os.PathLike[str]) -> os.stat_result:

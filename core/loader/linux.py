@@ -169,13 +169,15 @@ class Search:
             path = place.path if place.how is How.LD_CACHE else posixpath.join(place.path, name)
             attempt = self._attempt(path, place.how, place.via)
             if ended:
-                attempt = replace(attempt, outcome="passed over", detail="the list ended at a link to itself before it")
+                attempt = replace(
+                    attempt, outcome="passed over", stops=False, detail="the list ended at a link to itself before it"
+                )
             yield attempt
             ended = ended or self.image(path).problem == LOOP
 
     def _attempt(self, path: str, how: How, via: str) -> Attempt:
         outcome, detail = judge(self.image(path), self.policy.architecture)
-        return Attempt(path=text(path), how=how, outcome=outcome, detail=detail, via=via)
+        return Attempt(path=text(path), how=how, outcome=outcome, detail=detail, via=via, stops=outcome == "damaged")
 
     def _absolute(self, path: str) -> str:
         """Return the path that a relative or empty entry stands for, without trailing slashes."""
