@@ -125,6 +125,8 @@ def writable_by_others(path: str, trusted: frozenset[int] | None = None) -> str:
             found = part.lstat()
         except OSError:
             return ""
+        if stat.S_ISLNK(found.st_mode):
+            continue
         sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
         if found.st_mode & stat.S_IWOTH and not sticky:
             return str(part)

@@ -137,6 +137,7 @@ class Folder:
             finally:
                 os.close(fd)
         else:
+            Path(at).chmod(stat.S_IMODE(model.st_mode))
             os.utime(at, ns=(model.st_atime_ns, model.st_mtime_ns))
 
     def make(self, name: str, mode: int = 0o755) -> None:
@@ -219,13 +220,13 @@ def check_way(path: str) -> None:
 
 
 @contextmanager
-def opened(path: str, *, by_handle: bool = BY_HANDLE) -> Iterator[Folder]:
+def opened(path: str) -> Iterator[Folder]:
     """Open a folder without following a link anywhere on the way.
 
     Raises:
         ChangeError: a part of the way is a link or no folder. FileNotFoundError, PermissionError: as they say.
     """
-    if not by_handle:
+    if not BY_HANDLE:
         check_way(path)
         yield Folder(path, None)
         return

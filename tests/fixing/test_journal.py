@@ -1,0 +1,357 @@
+"""The journal and the engine on real files: done, undone, refused, rolled back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from core import changes, folders
+from core.apply import Plan, perform, preconditions, recover, undo
+from core.changes import ChangeError, FileSet, SetVariable, Value
+from core.journal import BadEntry, Entry, Journal, JournalError
+from core.writing import LinuxWriter, MemoryWriter
+from tests.fixing.conftest import everything, files, item, memory, sha, tree
+
+
+@pytest.mark.usefixtures("way")
+def test_done_and_undone_leaves_files_and_variables_exactly_as_before(machine: Path, journal: Journal) -> None:
+    writer = memory()
+    before, values = tree(machine), dict(writer.values)
+    done = perform(everything(machine, writer), writer=writer, journal=journal)
+    assert (done.kind, done.problems) == ("done", ())
+    assert (machine / "lib/libcudnn_ops.so.9.1").read_bytes() == b"ops 9.1" * 1000
+    assert (machine / "own/lib/libcudnn.so.9").resolve() == machine / "own/lib/libcudnn.so.9.1"
+    assert not (machine / "lib/stray.so").exists()
+    assert writer.values["PATH", "user", ""].text == "C:\\cudnn\\bin;C:\\a;;%USERPROFILE%\\b"
+    assert ("CUDA_PATH", "machine", "") not in writer.values
+    assert not list(machine.rglob("*convalesce*"))
+    assert writer.broadcasts == 1
+    [entry] = Journal(journal.folder).entries()
+    assert isinstance(entry, Entry)
+    assert (entry.state, entry.title, entry.finding) == ("done", "Everything at once", "cudnn.not-on-search-path")
+    undone = undo(done.entry, writer=writer, journal=Journal(journal.folder))
+    assert undone.kind == "undone"
+    assert tree(machine) == before
+    assert writer.values == values
+    assert undo(done.entry, writer=writer, journal=journal).kind == "refused"
+
+
+def test_nothing_is_written_before_perform(machine: Path, journal: Journal) -> None:
+    writer = memory()
+    before, values = tree(machine.parent), dict(writer.values)
+    plan = everything(machine, writer)
+    assert preconditions(plan.changes, writer=writer, journal=journal) == ()
+    assert plan.lines()
+    assert journal.entries() == ()
+    assert journal.unfinished() == ()
+    assert recover(writer=writer, journal=journal) == ()
+    assert (tree(machine.parent), writer.values) == (before, values)
+
+
+@pytest.mark.usefixtures("way")
+def test_what_verify_finds_uncured_is_rolled_back(machine: Path, journal: Journal) -> None:
+    writer = memory()
+    before, values = tree(machine), dict(writer.values)
+    outcome = perform(everything(machine, writer), writer=writer, journal=journal, verify=lambda: "It still fails.")
+    assert outcome.kind == "rolled back"
+    assert "It still fails." in outcome.sentence
+    assert (tree(machine), writer.values) == (before, values)
+    assert [e.state for e in journal.entries()] == ["rolled back"]
+
+
+def test_an_exception_of_verify_goes_on_after_everything_was_taken_back(machine: Path, journal: Journal) -> None:
+    writer = memory()
+    before, values = tree(machine), dict(writer.values)
+
+    def verify() -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        perform(everything(machine, writer), writer=writer, journal=journal, verify=verify)
+    assert (tree(machine), writer.values) == (before, values)
+
+
+class Failing(MemoryWriter):
+    """A machine whose registry refuses one variable."""
+
+    def write(self, name: str, scope: changes.Scope, at: str, value: Value | None) -> None:
+        if name == "CUDA_PATH" and value is None:
+            raise PermissionError(13, "Access is denied", "HKLM")
+        super().write(name, scope, at, value)
+
+
+def test_a_change_that_fails_half_way_takes_the_others_back(machine: Path, journal: Journal) -> None:
+    writer = Failing("windows", memory().values)
+    before, values = tree(machine), dict(writer.values)
+    outcome = perform(everything(machine, writer), writer=writer, journal=journal)
+    assert outcome.kind == "rolled back"
+    assert "Access is denied" in outcome.sentence
+    assert (tree(machine), writer.values) == (before, values)
+
+
+# --- drift -------------------------------------------------------------------------------------------------------
+
+
+def test_a_variable_that_others_changed_is_refused_with_both_values(machine: Path, journal: Journal) -> None:
+    writer = memory()
+    plan = everything(machine, writer)
+    writer.values["CUDA_PATH", "machine", ""] = Value(text="C:\\new", kind="REG_SZ")
+    before = tree(machine)
+    outcome = perform(plan, writer=writer, journal=journal)
+    assert outcome.kind == "refused"
+    assert "'C:\\\\gone'" in outcome.sentence
+    assert "'C:\\\\new' (REG_SZ)" in outcome.sentence
+    assert tree(machine) == before
+    assert journal.entries() == ()
+
+
+@pytest.mark.parametrize("name", ["lib/stray.so", "lib/libcudnn_ops.so.9.1", "own", "source/libcudnn.so.9.1"])
+def test_a_file_that_others_changed_is_refused(machine: Path, journal: Journal, name: str) -> None:
+    writer = memory()
+    plan = everything(machine, writer)
+    (machine / name).write_bytes(b"theirs")
+    before, values = tree(machine), dict(writer.values)
+    outcome = perform(plan, writer=writer, journal=journal)
+    assert outcome.kind == "refused"
+    assert str(machine / name) in outcome.sentence
+    assert (tree(machine), writer.values) == (before, values)
+
+
+def test_a_source_of_the_same_size_with_other_bytes_changes_nothing(machine: Path, journal: Journal) -> None:
+    writer = memory()
+    plan = everything(machine, writer)
+    (machine / "source/libcudnn.so.9.1").write_bytes(b"evil 9.1")
+    before, values = tree(machine), dict(writer.values)
+    outcome = perform(plan, writer=writer, journal=journal)
+    assert outcome.kind == "rolled back"
+    assert "SHA-256" in outcome.sentence
+    assert (tree(machine), writer.values) == (before, values)
+
+
+def test_undo_refuses_a_file_that_others_replaced_since(machine: Path, journal: Journal) -> None:
+    writer = memory()
+    done = perform(everything(machine, writer), writer=writer, journal=journal)
+    (machine / "lib/libcudnn_ops.so.9.1").write_bytes(b"newer driver package")
+    before, values = tree(machine), dict(writer.values)
+    outcome = undo(done.entry, writer=writer, journal=journal)
+    assert outcome.kind == "refused"
+    assert "libcudnn_ops" in outcome.sentence
+    assert (tree(machine), writer.values) == (before, values)
+    assert journal.entry(done.entry).state == "done"
+
+
+def test_undo_spares_entries_that_others_added_to_path(machine: Path, journal: Journal) -> None:
+    writer = memory()
+    done = perform(everything(machine, writer), writer=writer, journal=journal)
+    now = writer.values["PATH", "user", ""]
+    writer.values["PATH", "user", ""] = Value(text=f"D:\\first;{now.text};D:\\last", kind=now.kind)
+    assert undo(done.entry, writer=writer, journal=journal).kind == "undone"
+    assert writer.values["PATH", "user", ""].text == "D:\\first;C:\\a;;%USERPROFILE%\\b;D:\\last"
+
+
+def test_several_entries_of_one_path_in_one_plan(journal: Journal) -> None:
+    start = Value(text="/dead:/a:/gone:/b", kind="")
+    writer = MemoryWriter("linux", {("PATH", "user", ""): start})
+    one = changes.remove_entry(start, 2, "linux", name="PATH", scope="user")
+    two = changes.remove_entry(one.after, 0, "linux", name="PATH", scope="user")
+    done = perform(Plan(title="dead", changes=(one, two)), writer=writer, journal=journal)
+    assert writer.values["PATH", "user", ""].text == "/a:/b"
+    writer.values["PATH", "user", ""] = Value(text="/a:/b:/new")
+    assert undo(done.entry, writer=writer, journal=journal).kind == "undone"
+    assert writer.values["PATH", "user", ""].text == "/dead:/a:/gone:/b:/new"
+
+
+# --- one at a time -----------------------------------------------------------------------------------------------
+
+
+def test_two_at_once_do_not_interleave(machine: Path, journal: Journal) -> None:
+    writer = memory()
+    before = tree(machine)
+    with Journal(journal.folder).locked():
+        outcome = perform(everything(machine, writer), writer=writer, journal=journal)
+        assert recover(writer=writer, journal=journal) == ()
+    assert outcome.kind == "refused"
+    assert "Another Convalesce" in outcome.sentence
+    assert tree(machine) == before
+    assert perform(everything(machine, writer), writer=writer, journal=journal).kind == "done"
+
+
+def test_a_lock_whose_holder_was_killed_is_free(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "state")
+    ready, child_ready = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        with journal.locked():
+            os.write(child_ready, b"x")
+            os.read(ready, 0)
+            os.kill(os.getpid(), 9)
+    assert os.read(ready, 1) == b"x"
+    os.waitpid(pid, 0)
+    os.close(ready)
+    os.close(child_ready)
+    with journal.locked():
+        assert (tmp_path / "state/lock").exists()
+
+
+# --- the history ---------------------------------------------------------------------------------------------------
+
+
+def test_damaged_and_newer_entries_are_told_and_left_alone(machine: Path, journal: Journal) -> None:
+    writer = memory()
+    done = perform(everything(machine, writer), writer=writer, journal=journal)
+    folder = Path(journal.folder) / "entries"
+    good = (folder / f"{done.entry}.json").read_bytes()
+    newer = good.replace(b'"schema": 1', b'"schema": 99').replace(done.entry.encode(), b"29990101T000000Z-0000")
+    strange = {
+        "29990101T000000Z-0000": newer,
+        "29990101T000000Z-0001": good[:100],
+        "29990101T000000Z-0002": b"[" * 99_999,
+    }
+    for name, data in strange.items():
+        (folder / f"{name}.json").write_bytes(data)
+    os.mkfifo(folder / "29990101T000000Z-0003.json")
+    (folder / "not an entry.json").write_bytes(b"?")
+    found = journal.entries()
+    assert [type(e) for e in found] == [Entry] + [BadEntry] * 4
+    assert "newer Convalesce" in found[1].problem
+    with pytest.raises(JournalError, match="newer Convalesce"):
+        journal.entry("29990101T000000Z-0000")
+    with pytest.raises(JournalError, match="no entry"):
+        journal.entry("../../etc/passwd")
+    assert undo(done.entry, writer=writer, journal=journal).kind == "undone"
+    assert (folder / "29990101T000000Z-0000.json").read_bytes() == newer
+
+
+OLD_ENTRY = b"""{"schema": 1, "id": "20260101T000000Z-0000", "made": "2026-01-01T00:00:00+00:00", "title": "Old", "state": "done",
+ "changes": [{"change": "path", "name": "PATH", "scope": "user", "system": "linux", "entry": "/x", "old": null, "new": 0,
+ "at": "", "before": {"text": "/a", "kind": ""}, "after": {"text": "/x:/a", "kind": ""}, "added_later": 7}]}"""
+
+
+def test_an_entry_written_by_an_earlier_version_is_undone(journal: Journal) -> None:
+    """A recorded entry of form 1: this test must stay green for ever."""
+    folder = Path(journal.folder) / "entries"
+    folder.mkdir(parents=True)
+    (folder / "20260101T000000Z-0000.json").write_bytes(OLD_ENTRY)
+    writer = MemoryWriter("linux", {("PATH", "user", ""): Value(text="/x:/a")})
+    assert undo("20260101T000000Z-0000", writer=writer, journal=journal).kind == "undone"
+    assert writer.values["PATH", "user", ""].text == "/a"
+
+
+@pytest.mark.usefixtures("way")
+def test_backups_go_when_nothing_needs_them(machine: Path, journal: Journal) -> None:
+    writer = memory()
+    done = perform(everything(machine, writer), writer=writer, journal=journal)
+    kept = Path(journal.folder) / "kept"
+    assert {p.name for p in kept.iterdir()} == {sha(b"damaged"), sha(b"stray")}
+    undo(done.entry, writer=writer, journal=journal)
+    assert list(kept.iterdir()) == []
+
+
+def test_a_backup_that_was_spoiled_is_not_put_back(machine: Path, journal: Journal) -> None:
+    writer = memory()
+    done = perform(everything(machine, writer), writer=writer, journal=journal)
+    (Path(journal.folder) / "kept" / sha(b"stray")).write_bytes(b"spoiled")
+    outcome = undo(done.entry, writer=writer, journal=journal)
+    assert outcome.kind == "stuck"
+    assert "SHA-256" in outcome.sentence
+    assert not (machine / "lib/stray.so").exists()
+    (Path(journal.folder) / "kept" / sha(b"stray")).write_bytes(b"stray")
+    assert undo(done.entry, writer=writer, journal=journal).kind == "undone"
+    assert (machine / "lib/stray.so").read_bytes() == b"stray"
+
+
+@pytest.mark.usefixtures("way")
+def test_a_file_with_two_names_is_kept_as_a_copy(machine: Path, journal: Journal) -> None:
+    """Writing through the other name, as installers that share files do, must not reach the backup."""
+    os.link(machine / "lib/stray.so", machine / "other-name.so")
+    change = FileSet(title="stray", items=(item(machine, "lib/stray.so"),))
+    writer = memory()
+    done = perform(Plan(title="t", changes=(change,)), writer=writer, journal=journal)
+    (machine / "other-name.so").write_bytes(b"rewritten in place")
+    assert undo(done.entry, writer=writer, journal=journal).kind == "undone"
+    assert (machine / "lib/stray.so").read_bytes() == b"stray"
+    assert (machine / "lib/stray.so").stat().st_mode & 0o777 == 0o640
+
+
+# --- order for a loss of power -----------------------------------------------------------------------------------
+
+
+def test_every_step_is_synced_before_the_next_relies_on_it(
+    machine: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No name is given to bytes that are not on disk, and the intent is on disk before a user's file changes."""
+    log: list[tuple[str, str]] = []
+    real_sync, real_replace = os.fsync, os.replace
+
+    def where(fd: int | None, name: str = "") -> str:
+        base = "" if fd is None else Path(f"/proc/self/fd/{fd}").readlink()
+        return str(Path(base) / name)
+
+    def sync(fd: int) -> None:
+        log.append(("sync", where(fd)))
+        real_sync(fd)
+
+    def replace(a: str, b: str, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None) -> None:
+        log.append(("rename", where(src_dir_fd, a) + "\n" + where(dst_dir_fd, b)))
+        real_replace(a, b, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "replace", replace)
+    assert perform(Plan(title="t", changes=(files(machine),)), writer=memory(), journal=journal).kind == "done"
+    entries = str(Path(journal.folder) / "entries")
+    renames = [i for i, (verb, _) in enumerate(log) if verb == "rename"]
+    for i in renames:
+        source, target = log[i][1].split("\n")
+        if not Path(target).is_symlink():
+            assert ("sync", source) in log[:i] or any(Path(a).parent.name == "kept" for a in (target,)), source
+        assert ("sync", str(Path(target).parent)) in log[i:], target
+    on_machine = [i for i in renames if str(machine) in log[i][1].split("\n")[1]]
+    intent_is_on_disk = log.index(("sync", entries))
+    assert intent_is_on_disk < on_machine[0]
+    done = max(i for i in renames if entries in log[i][1])
+    for i in on_machine:
+        assert ("sync", str(Path(log[i][1].split("\n")[1]).parent)) in log[i:done]
+    kept = [i for i in renames if "/kept/" in log[i][1].split("\n")[1]]
+    assert kept
+    assert all(("sync", str(Path(journal.folder) / "kept")) in log[i : on_machine[0]] for i in kept)
+
+
+# --- Linux files -------------------------------------------------------------------------------------------------
+
+
+def test_the_whole_engine_works_on_the_files_of_linux(tmp_path: Path, journal: Journal) -> None:
+    root = Path(os.path.realpath(tmp_path)) / "root"
+    (root / "etc").mkdir(parents=True)
+    original = "# keep\nLANG=C\nexport CUDA_VISIBLE_DEVICES='-1'  \nA=1"
+    (root / "etc/environment").write_text(original)
+    writer = LinuxWriter(str(root), str(root / "home/me"))
+    hide = SetVariable(name="CUDA_VISIBLE_DEVICES", scope="machine", before=Value(text="-1"), after=None)
+    own = SetVariable(name="CUDA_HOME", scope="user", after=Value(text="/usr/local/cuda 12"))
+    done = perform(Plan(title="t", changes=(hide, own)), writer=writer, journal=journal)
+    assert done.kind == "done", done
+    assert (root / "etc/environment").read_text() == "# keep\nLANG=C\nA=1"
+    conf = root / "home/me/.config/environment.d/90-convalesce.conf"
+    assert conf.read_text().splitlines()[1:] == ['CUDA_HOME="/usr/local/cuda 12"']
+    assert undo(done.entry, writer=writer, journal=journal).kind == "undone"
+    assert (root / "etc/environment").read_text() == original
+    assert not conf.exists()
+
+
+@pytest.mark.parametrize("at", ["{}/.bashrc", "{}/.profile", "/etc/passwd", "{}/.config/environment.d/../x.conf"])
+def test_shell_scripts_and_other_files_are_never_edited(tmp_path: Path, journal: Journal, at: str) -> None:
+    (tmp_path / ".bashrc").write_text("export A=1\n")
+    writer = LinuxWriter("/", str(tmp_path))
+    change = SetVariable(name="A", scope="user", at=at.format(tmp_path), before=Value(text="1"), after=None)
+    outcome = perform(Plan(title="t", changes=(change,)), writer=writer, journal=journal)
+    assert outcome.kind == "refused"
+    assert (tmp_path / ".bashrc").read_text() == "export A=1\n"
+
+
+def test_a_folder_that_is_a_fifo_or_missing_is_a_sentence(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(ChangeError), folders.opened(str(tmp_path / "fifo")):
+        pass
+    with pytest.raises(FileNotFoundError), folders.opened(str(tmp_path / "none")):
+        pass
