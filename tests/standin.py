@@ -94,6 +94,7 @@ PART = r"""
 #else
 #define API __attribute__((visibility("default")))
 #endif
+__asm__(".text\n.skip 9216, 0x90\n"); /* NVIDIA's code does not begin with the functions that follow, either */
 API const char *cudnn_standin_names_ROLE[] = { NAMES 0 };
 #define CODE (MAJOR * 65536 + MINOR * 256 + PATCH)
 #if VERSION_DATA
@@ -106,6 +107,10 @@ API long CHECK(void) { return BASE == CODE ? 0 : MISMATCH; }
 #ifdef CHECK
 API long CHECK(void) { return 0; }
 #endif
+#endif
+#ifdef DUMMY
+API int cudnn_standin_start(int version) { return version == MAJOR * 10000 + MINOR * 100 + PATCH; }
+API int DUMMY(void) { return 0; }
 #endif
 #if FIRST
 API long cudnnGetVersion(void) { return MAJOR >= 9 ? MAJOR * 10000 + MINOR * 100 + PATCH
@@ -133,6 +138,14 @@ DATA = {"graph": "graph", "ops": "ops_infer", "adv": "adv_infer", "ops_infer": "
     "adv_infer": "adv_infer",
 }
 """Role -> the middle of the exported name that holds its version (cudnn_ops_infer_version in cuDNN 9's ops)."""
+
+DUMMIES = {
+    "heuristic": "dummyHeuristicSymbol",
+    "engines_precompiled": "dummyBackendEnginesPreCompiledSymbol",
+    "engines_runtime_compiled": "dummyBackendEnginesRuntimeCompiledSymbol",
+    "engines_tensor_ir": "dummyBackendEnginesTensorIRSymbol",
+}
+"""Exported by cuDNN 9's engines; the function before it compares the version that it is started with."""
 
 BASE = {"ops": "cudnn_graph_version", "cnn": "cudnn_ops_infer_version", "adv": "cudnn_ops_infer_version"} | {
     role: "cudnn_ops_infer_version" for role in LINUX8 if role != "ops_infer"
@@ -314,6 +327,7 @@ def _part(
     flags += [f"-DFIRST={int(role in ('graph', 'ops_infer'))}"]
     flags += [f"-DCHECK={CHECKS[role]}"] if role in CHECKS else []
     flags += [f"-DBASE={BASE[role]}"] if role in BASE else []
+    flags += [f"-DDUMMY={DUMMIES[role]}"] if role in DUMMIES else []
     needed = [str(out / file_name(r, major, system)) for r in NEEDED.get(role, ())]
     if system == "linux":
         cublas = "$ORIGIN:$ORIGIN/../../cublas/lib:$ORIGIN/../../nvrtc/lib"
@@ -350,7 +364,7 @@ def _fatbin(work: Path, sass: tuple[int, ...], system: str) -> tuple[str, ...]:
     section = ".nv_fatb" if system == "windows" else ".nv_fatbin"
     cubin = b"\x7fELF" + bytes(60)
     entries = b"".join(
-        struct.pack("<HHIQIIHHIIIQQ", 2, 0x101, 64, len(cubin), 0, 0, 0, 0, sm, 0, 0, 0x11, 0) + bytes(4) + cubin
+        struct.pack("<HHIQIIHHIIIQQ", 2, 0x101, 64, len(cubin), 0, 0, 0, 0, sm, 0, 0, 0x11, 0) + bytes(8) + cubin
         for sm in sass
     )
     blob = struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries
