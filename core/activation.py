@@ -17,7 +17,7 @@ KIND = "activation"
 BEGIN, END = "# >>> convalesce >>>", "# <<< convalesce <<<"
 _NOTE = '# Written by Convalesce; "convalesce undo" takes it out.'
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_STEP = re.compile(r"(?:unset|set [^\n\r\0]*|(?:prepend|drop) [^\n\r\0:]+)\Z")
+_STEP = re.compile(r"(?:unset|set [^\x00-\x1f]*|(?:prepend|drop) [^\x00-\x1f:]+)\Z")
 _DATA = re.compile(r"# convalesce: ([A-Za-z_][A-Za-z0-9_]*) (.*)\Z")
 _DEACTIVATE = re.compile(r"^deactivate *\(\) *\{[ \t]*\n", re.MULTILINE)
 
@@ -100,7 +100,7 @@ def parse(lines: str) -> Steps:
 
 
 def _block(lines: str, indent: str = "") -> str:
-    return "".join(f"{indent}{row}\n" for row in (BEGIN, *lines.splitlines(), END))
+    return "".join(f"{indent}{row}\n" for row in (BEGIN, *lines.rstrip("\n").split("\n"), END))
 
 
 def steps_in(script: str) -> Steps:

@@ -13,13 +13,17 @@ _QUOTABLE = re.compile(r"[A-Za-z0-9_./:,+=@%~ ()\[\]-]*\Z")
 _FORM = re.compile(r"(\d{1,6}):(\s*(?:export\s+)?[A-Za-z_]\w*=[\"']?\*[\"']?\s*)\Z")
 
 
+def _lines(text: str) -> list[str]:
+    return [line for line in re.split(r"(?<=\n)", text) if line]
+
+
 def read(text: str, name: str) -> Value | None:
     """Return what ``text`` gives the variable. The kind is the line's form: "3:export NAME='*'" and its line end.
 
     Raises:
         ChangeError: it is assigned twice, or by a line that is more than a plain assignment.
     """
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     rows = [i for i, line in enumerate(lines) if re.match(rf"\s*(?:export\s+)?{re.escape(name)}\s*=", line)]
     if not rows:
         return None
@@ -42,7 +46,7 @@ def write(text: str, name: str, value: Value | None) -> str:
     Raises:
         ChangeError: see ``read``; or the value cannot be written plainly in such a file.
     """
-    lines, old = text.splitlines(keepends=True), read(text, name)
+    lines, old = _lines(text), read(text, name)
     place = int(old.kind.partition(":")[0]) if old else len(lines)
     if value is None:
         return "".join(lines[:place] + lines[place + 1 :])

@@ -285,7 +285,7 @@ def _where(change: SetVariable | EditPath) -> str:
     words = {
         "user": "for this user",
         "machine": "for everybody on this machine",
-        "environment": "while the environment is active",
+        "environment": "while the environment is active in bash, zsh or their kin",
     }
     return f"{change.name}, {words[change.scope]}" + (f" ({change.at})" if change.at else "")
 
