@@ -1,0 +1,168 @@
+r"""Where Windows looks for a DLL, in its order, with every candidate and what becomes of it. Runs on either system.
+
+Unlike ld.so, Windows takes the first file of the wanted name, whatever it is: one for another processor, an empty or a
+damaged one ends the search with error 193 (ERROR_BAD_EXE_FORMAT), one that may not be read with error 5.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import ntpath
+import os
+from collections.abc import Callable, Iterable, Mapping
+
+from msgspec.structs import replace
+
+from core.facts import Attempt, How, Outcome, Resolution, text
+from core.loader import images
+from core.loader.files import under
+from core.loader.images import Image
+from core.loader.winpolicy import Policy, conda, places, plain, python
+
+__all__ = ["Policy", "Search", "closure", "conda", "is_api_set", "judge", "plain", "python", "resolve"]
+
+MAX_LIBRARIES = 2000
+MAX_NAMES = 200_000
+
+
+def is_api_set(name: str) -> bool:
+    """Whether a name is a contract (api-ms-win-..., ext-ms-...), which the loader maps to a system DLL, not to a file."""
+    return name.lower().startswith(("api-ms-", "ext-ms-"))
+
+
+def judge(image: Image, architecture: str) -> tuple[Outcome, str, bool]:
+    """Return what Windows makes of the first file of the wanted name, one sentence on why, and whether it stops there."""
+    if image.state in ("missing", "dangling"):
+        return "not there", image.problem if image.state == "dangling" else "", False
+    if image.state == "unreadable":
+        return "unreadable", f"{image.problem} (error 5)", True
+    if image.problem == "is a folder, not a file":
+        return "passed over", image.problem, False
+    if image.format == "PE" and image.architecture not in ("", architecture, "arm64ec"):
+        return "wrong architecture", f"is built for {image.architecture}, not {architecture} (error 193)", True
+    if image.format != "PE" or not image.mappable or image.state in ("damaged", "not a library", "empty"):
+        return "damaged", f"{image.problem or 'is no DLL'} (error 193)", True
+    return "found", "", False
+
+
+class Search:
+    """One policy together with what was looked at, so that no file is read twice in one scan."""
+
+    def __init__(self, policy: Policy, *, others: Search | None = None) -> None:
+        self.policy = policy
+        self._images: dict[str, Image] = others._images if others else {}
+        self._names: dict[str, dict[str, str]] = others._names if others else {}
+
+    def image(self, path: str) -> Image:
+        """Return the headers of a file in Windows' form of its path, read once; letter case does not matter."""
+        key = ntpath.normcase(path)
+        if key not in self._images:
+            if path.startswith(("\\\\", "//")):  # a server that is away would hold the scan up for a minute
+                gone = Image(path=text(path), state="missing", problem="lies on a network drive, which was not asked")
+                self._images[key] = gone
+            else:
+                self._images[key] = replace(images.read(self._real(path)), path=text(path))
+        return self._images[key]
+
+    def _real(self, path: str) -> str:
+        """Return the path for the running system: on Windows as it is, else with the letter case that is there."""
+        whole = under(self.policy.root, path)
+        if os.name == "nt" or whole == path:
+            return whole
+        base = self.policy.root.rstrip("/")
+        for part in whole[len(base) :].strip("/").split("/"):
+            base = f"{base}/{self._listing(base).get(part.lower(), part)}"
+        return base
+
+    def _listing(self, folder: str) -> dict[str, str]:
+        if folder not in self._names:
+            try:
+                with os.scandir(folder) as entries:
+                    pairs = (
+                        (entry.name.lower(), entry.name) for _n, entry in zip(range(MAX_NAMES), entries, strict=False)
+                    )
+                    self._names[folder] = dict(pairs)
+            except OSError:
+                self._names[folder] = {}
+        return self._names[folder]
+
+    def resolve(self, name: str, *, wanted_by: str = "", loaded: Mapping[str, str] | None = None) -> Resolution:
+        """Return every candidate for ``name``, in order.
+
+        ``loaded``: names in lower case that the program has loaded already, and their paths; such a name is taken from
+        there, wherever it lies.
+        """
+        wanted = name if ntpath.splitext(name)[1] else name.rstrip(".") + ("" if name.endswith(".") else ".dll")
+        base = ntpath.basename(wanted).lower()
+        attempts: tuple[Attempt, ...]
+        if is_api_set(base):
+            attempts = (
+                Attempt(path="", how=How.API_SET, outcome="found", detail="a name that Windows itself provides"),
+            )
+        elif loaded and base in loaded and base == wanted.lower():
+            attempts = (Attempt(path=text(loaded[base]), how=How.LOADED, outcome="found"),)
+        elif ntpath.dirname(wanted):
+            whole = ntpath.normpath(ntpath.join(self.policy.current, wanted))
+            attempts = (self._attempt(whole, How.DIRECT, name, ""),)
+        elif base in self.policy.known:
+            attempts = (self._attempt(ntpath.join(self.policy.system, wanted), How.KNOWN_DLL, "KnownDLLs", ""),)
+        else:
+            attempts = tuple(
+                self._attempt(ntpath.join(place.folder, wanted), place.how, place.via, place.remark)
+                for place in places(self.policy)
+            )
+        return Resolution(name=text(name), wanted_by=text(wanted_by), attempts=attempts)
+
+    def _attempt(self, path: str, how: How, via: str, remark: str) -> Attempt:
+        image = self.image(path)
+        outcome, detail, stops = judge(image, self.policy.architecture)
+        if outcome == "not there":
+            detail = remark or detail or image.problem.removeprefix("is not there")
+        return Attempt(path=text(path), how=how, outcome=outcome, detail=detail, via=text(via), stops=stops)
+
+
+def resolve(name: str, policy: Policy) -> Resolution:
+    """Return every candidate for one name; for several names, one Search saves reading files twice."""
+    return Search(policy).resolve(name)
+
+
+def closure(
+    start: str, search: Search, *, opens: Callable[[str], Iterable[str]] = lambda _path: ()
+) -> tuple[Resolution, ...]:
+    """Return what loading ``start`` (a full path, or a bare name) brings with it, breadth first.
+
+    Imports are searched under the policy of the call, with the folder of ``start`` as the folder of the loading DLL;
+    delay imports, and the names that ``opens(path)`` says a file may open by itself later, after them as bare names.
+    """
+    first = search.resolve(start)
+    folder = ntpath.dirname(start) if ntpath.isabs(start) else ""
+    imports = Search(dataclasses.replace(search.policy, loading=folder), others=search)
+    bare = Search(search.policy.bare(), others=search)
+    found = [first]
+    loaded: dict[str, str] = {}
+    queue: list[str] = []
+    later: list[tuple[str, str]] = []
+
+    def take(resolution: Resolution) -> None:
+        winner = resolution.winner
+        if winner and winner.outcome == "found" and winner.path:
+            name = ntpath.basename(winner.path).lower()
+            if name not in loaded:
+                loaded[name] = winner.path
+                queue.append(winner.path)
+
+    take(first)
+    while (queue or later) and len(found) < MAX_LIBRARIES:
+        if queue:
+            path = queue.pop(0)
+            image = search.image(path)
+            for name in image.needed:
+                if name not in image.delayed:
+                    found.append(imports.resolve(name, wanted_by=path, loaded=loaded))
+                    take(found[-1])
+            later += [(name, path) for name in (*image.delayed, *opens(path))]
+        else:
+            name, path = later.pop(0)
+            found.append(bare.resolve(name, wanted_by=path, loaded=loaded))
+            take(found[-1])
+    return tuple(found)
