@@ -200,16 +200,6 @@ def _overrides(request: Request, where: Places) -> Iterator[Spot]:
 
 # --- who owns a folder's files ---------------------------------------------------------------------------
 
-WHEEL = re.compile(r"nvidia-cudnn(-cu(?P<cuda>\d+))?")
-
-
-def wheel_of(python: PythonEnvironment, folder: str, where: Places) -> Distribution | None:
-    """Return the nvidia-cudnn wheel whose files lie in ``folder``; None when there is none."""
-    for distribution in python.distributions:
-        if WHEEL.fullmatch(distribution.name) and folder.startswith(where.join(distribution.location, "nvidia") + ""):
-            return distribution
-    return None
-
 
 def bundler_of(python: PythonEnvironment, folder: str, where: Places) -> Distribution | None:
     """Return the distribution whose package holds ``folder``, as far as the package's name tells."""

@@ -12,16 +12,16 @@ RESOURCE_LIMIT = 1 << 18
 """Bytes of a resource section that are read; cuDNN's have a few hundred."""
 
 
-def true_version(path: str, major: int, root: str = "/") -> tuple[str | None, str]:
+def true_version(path: str, root: str = "/") -> tuple[str | None, str]:
     """Return a library's version and what in the file says so; (None, "") when nothing does. Never raises."""
     found = cudnn_version(path, root=root)
-    if found and found.version.startswith(f"{major}."):
+    if found:
         return found.version, found.source
-    resource = _resource(under(root, path), major)
+    resource = _resource(under(root, path))
     return (resource, "the file's version resource, which is true from 8.9.4 on") if resource else (None, "")
 
 
-def _resource(path: str, major: int) -> str | None:
+def _resource(path: str) -> str | None:
     """Return a PE file's FileVersion where it is cuDNN's own.
 
     Up to 8.9.3 it is in the driver's style (6.14.11.xxxx) and lies; read in the wheels 8.9.7.29 and 9.1.0.70.
@@ -34,7 +34,7 @@ def _resource(path: str, major: int) -> str | None:
                 if 0 <= at <= len(data) - 16:
                     high, low = struct.unpack_from("<II", data, at + 8)
                     parts = (high >> 16, high & 0xFFFF, low >> 16)
-                    return ".".join(map(str, parts)) if parts[0] == major and parts >= (8, 9, 4) else None
+                    return ".".join(map(str, parts)) if (8, 9, 4) <= parts < (100,) else None
     except UnfitError:
         return None
     return None
