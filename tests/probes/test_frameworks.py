@@ -1,0 +1,295 @@
+"""The frameworks probe: environments of every kind from their files alone, compared with what interpreters say."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.facts import PythonEnvironment
+from core.probes import frameworks
+from core.probes.frameworks_dists import distributions
+from core.probes.frameworks_find import STEPS, Candidate
+from core.probes.places import Places
+from tests.probes.request import link, request, write
+
+METADATA = """Metadata-Version: 2.1
+Name: torch
+Version: 2.4.0+cu121
+Requires-Dist: filelock
+Requires-Dist: nvidia-cudnn-cu12 ==9.1.0.70 ; platform_system == "Linux"
+Requires-Dist: nvidia-cublas-cu12 ==12.1.3.1
+Classifier: X
+
+Requires-Dist: nvidia-not-a-header
+"""
+
+
+def interpreter(root: Path, prefix: str, version: str = "3.11", name: str = "python3.11") -> None:
+    """Lay out an installed Python of Linux."""
+    write(root, f"{prefix}/bin/{name}", b"\x7fELF")
+    link(root, f"{prefix}/bin/python3", name)
+    write(root, f"{prefix}/lib/python{version}/site-packages/README.txt")
+
+
+def venv(root: Path, prefix: str, home: str = "/usr/bin", more: str = "") -> None:
+    """Lay out a virtual environment of Linux."""
+    write(root, f"{prefix}/pyvenv.cfg", f"home = {home}\nversion = 3.11.7\n{more}")
+    link(root, f"{prefix}/bin/python", "../../../../usr/bin/python3.11")
+    write(root, f"{prefix}/lib/python3.11/site-packages/README.txt")
+
+
+def look(root: Path, env: dict[str, str] | None = None, *named: str, **more) -> tuple[PythonEnvironment, ...]:
+    return frameworks.look(request(root, env, named=named, **more))
+
+
+def only(found: tuple[PythonEnvironment, ...]) -> PythonEnvironment:
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch):
+    """The current folder is the machine's root, in which nothing lies."""
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_virtual_environment_that_is_active(tmp_path: Path):
+    interpreter(tmp_path, "/usr")
+    venv(tmp_path, "/home/ada/ml")
+    write(tmp_path, "/home/ada/ml/lib/python3.11/site-packages/torch-2.4.0+cu121.dist-info/METADATA", METADATA)
+    found = only(look(tmp_path, {"VIRTUAL_ENV": "/home/ada/ml"}))
+    assert (found.prefix, found.kind, found.version, found.problem) == ("/home/ada/ml", "venv", "3.11.7", "")
+    assert found.executable == "/home/ada/ml/bin/python"
+    assert found.site_packages == ("/home/ada/ml/lib/python3.11/site-packages",)
+    assert found.found_by == "VIRTUAL_ENV"
+    (torch,) = found.distributions
+    assert (torch.name, torch.version, torch.location) == ("torch", "2.4.0+cu121", found.site_packages[0])
+    assert torch.requires == (
+        'nvidia-cudnn-cu12 ==9.1.0.70 ; platform_system == "Linux"',
+        "nvidia-cublas-cu12 ==12.1.3.1",
+    )
+
+
+def test_one_environment_is_listed_once_with_all_that_led_to_it(tmp_path: Path):
+    interpreter(tmp_path, "/usr")
+    venv(tmp_path, "/home/ada/ml")
+    link(tmp_path, "/home/ada/link", "ml")
+    env = {"VIRTUAL_ENV": "/home/ada/ml", "PATH": "/home/ada/ml/bin:/usr/bin", "HOME": "/home/ada"}
+    write(tmp_path, "/home/ada/.conda/environments.txt", "/home/ada/link\n/gone\n\n")
+    found = look(tmp_path, env, "/home/ada/link/bin/python")
+    assert [(e.prefix, e.found_by) for e in found] == [
+        ("/home/ada/link", "--python, VIRTUAL_ENV, python on PATH, conda's list of environments"),
+        ("/usr", "python3 on PATH"),
+    ]
+
+
+def test_the_first_python_of_path_is_the_one(tmp_path: Path):
+    interpreter(tmp_path, "/opt/a")
+    interpreter(tmp_path, "/opt/b")
+    found = look(tmp_path, {"PATH": "rel::/none:/opt/a/bin:/opt/b/bin"})
+    assert [(e.prefix, e.found_by) for e in found] == [("/opt/a", "python3 on PATH")]
+
+
+def test_a_link_into_another_prefix_is_followed(tmp_path: Path):
+    interpreter(tmp_path, "/opt/py")
+    link(tmp_path, "/home/ada/bin/python", "../../../opt/py/bin/python3.11")
+    found = only(look(tmp_path, {"PATH": "/home/ada/bin"}))
+    assert (found.prefix, found.executable, found.kind) == ("/opt/py", "/opt/py/bin/python3", "other")
+
+
+def test_conda_on_linux(tmp_path: Path):
+    interpreter(tmp_path, "/opt/conda/envs/ml", "3.10", "python3.10")
+    write(tmp_path, "/opt/conda/envs/ml/conda-meta/python-3.10.13-hd12c33a_0_cpython.json", "{}")
+    found = only(look(tmp_path, {"CONDA_PREFIX": "/opt/conda/envs/ml"}))
+    assert (found.kind, found.version) == ("conda", "3.10.13")
+
+
+def test_debians_own_python_and_the_users_packages(tmp_path: Path):
+    interpreter(tmp_path, "/usr")
+    for folder in ("/usr/lib/python3/dist-packages", "/usr/local/lib/python3.11/dist-packages"):
+        write(tmp_path, f"{folder}/x")
+    write(tmp_path, "/home/ada/.local/lib/python3.11/site-packages/numba-0.59.0.dist-info/METADATA", "Name: numba\n")
+    found = only(look(tmp_path, {"HOME": "/home/ada"}, "/usr/bin/python3"))
+    assert found.kind == "system"
+    assert found.site_packages == (
+        "/home/ada/.local/lib/python3.11/site-packages",
+        "/usr/lib/python3.11/site-packages",
+        "/usr/local/lib/python3.11/dist-packages",
+        "/usr/lib/python3/dist-packages",
+    )
+    assert [(d.name, d.version) for d in found.distributions] == [("numba", "0.59.0")]
+    alone = only(look(tmp_path, {"HOME": "/home/ada", "PYTHONNOUSERSITE": "1"}, "/usr"))
+    assert "/home/ada" not in " ".join(alone.site_packages)
+
+
+def test_a_virtual_environment_that_sees_the_systems_packages(tmp_path: Path):
+    interpreter(tmp_path, "/usr")
+    write(tmp_path, "/usr/lib/python3/dist-packages/x")
+    venv(tmp_path, "/home/ada/ml", more="include-system-site-packages = true\n")
+    found = only(look(tmp_path, {}, "/home/ada/ml"))
+    assert found.site_packages == (
+        "/home/ada/ml/lib/python3.11/site-packages",
+        "/usr/lib/python3.11/site-packages",
+        "/usr/lib/python3/dist-packages",
+    )
+
+
+def test_pyenvs_shim_stands_for_the_chosen_version(tmp_path: Path):
+    for version in ("3.10.9", "3.10.13", "3.12.1"):
+        interpreter(tmp_path, f"/home/ada/.pyenv/versions/{version}", version.rpartition(".")[0])
+    write(tmp_path, "/home/ada/.pyenv/shims/python", "#!/bin/sh\n")
+    write(tmp_path, "/home/ada/.pyenv/version", "3.12.1\n3.10.9\n")
+    path = {"PATH": "/home/ada/.pyenv/shims"}
+    assert only(look(tmp_path, path)).prefix.endswith("/3.12.1")
+    assert only(look(tmp_path, path | {"PYENV_VERSION": "3.10"})).prefix.endswith("/3.10.13")
+    assert look(tmp_path, path | {"PYENV_VERSION": "system"}) == ()
+
+
+def test_environments_beside_the_person(tmp_path: Path, monkeypatch):
+    venv(tmp_path, "/home/ada/project/.venv", home="/nowhere/bin")
+    monkeypatch.chdir(tmp_path / "home/ada/project")
+    found = only(look(tmp_path))
+    assert (found.prefix, found.found_by) == ("/home/ada/project/.venv", ".venv in the current folder")
+    assert found.problem == "It was made from the Python in /nowhere/bin, which is not there any more."
+    (named,) = look(tmp_path, {}, ".venv")
+    assert named.prefix == "/home/ada/project/.venv"
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("/nope", "This path does not exist, or this user may not look at it."),
+        ("/etc", "There is no Python environment here."),
+        ("/etc/passwd", "There is no Python environment here."),
+        ("/loop", "This path does not exist, or this user may not look at it."),
+        ("/bad\0name", "This path does not exist, or this user may not look at it."),
+        ("/fifo", "There is no Python environment here."),
+    ],
+)
+def test_what_was_named_and_is_no_environment_is_said(tmp_path: Path, path, problem):
+    write(tmp_path, "/etc/passwd", "x")
+    link(tmp_path, "/loop", "loop")
+    os.mkfifo(tmp_path / "fifo")
+    found = only(look(tmp_path, {}, path))
+    assert (found.problem, found.distributions) == (problem, ())
+
+
+def test_broken_environments_have_a_problem(tmp_path: Path):
+    write(tmp_path, "/a/pyvenv.cfg", b"\xff\xfe home = \n=\n")
+    write(tmp_path, "/b/pyvenv.cfg", "home = /usr/bin\nversion = 3.11.7\n")
+    write(tmp_path, "/b/bin/python", b"\x7fELF")
+    write(tmp_path, "/usr/bin/x")
+    os.mkfifo(write(tmp_path, "/c/conda-meta/x").parent.parent / "pyvenv.cfg")
+    found = look(tmp_path, {}, "/a", "/b", "/c")
+    assert [e.problem for e in found] == [
+        "Its interpreter is not there.",
+        "It has no folder of packages.",
+        "Its interpreter is not there.",
+    ]
+
+
+def test_our_own_environment_is_left_out_unless_it_is_named(tmp_path: Path, monkeypatch):
+    venv(tmp_path, "/opt/ours")
+    interpreter(tmp_path, "/usr")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "opt/ours"))
+    monkeypatch.setattr(sys, "base_prefix", "/usr")
+    env = {"VIRTUAL_ENV": "/opt/ours", "PATH": "/opt/ours/bin:/usr/bin"}
+    assert [e.prefix for e in look(tmp_path, env)] == ["/usr"]
+    assert [e.prefix for e in look(tmp_path, env, "/opt/ours")] == ["/opt/ours", "/usr"]
+
+
+def test_past_the_budget_environments_are_only_named(tmp_path: Path):
+    interpreter(tmp_path, "/opt/a")
+    interpreter(tmp_path, "/opt/b")
+    clock = itertools.chain([0.0, 1.0], itertools.repeat(100.0))
+    found = frameworks.found(request(tmp_path, named=["/opt/a", "/opt/b"]), STEPS, lambda: next(clock))
+    assert [e.problem for e in found] == ["", "It was not read: time ran out."]
+
+
+def test_windows_layouts(tmp_path: Path):
+    for prefix, files in {
+        r"C:\Python311": ("python.exe", "python311.dll", r"Lib\site-packages\torch-2.4.0.dist-info\METADATA"),
+        r"C:\ml": (r"Scripts\python.exe", r"Lib\site-packages\x"),
+        r"C:\conda": ("python.exe", r"conda-meta\python-3.10.4-h_0.json", r"Lib\site-packages\x"),
+        r"C:\tool": ("python.exe", "python312._pth", "python312.dll"),
+    }.items():
+        for file in files:
+            write(tmp_path, f"{prefix}\\{file}".replace("\\", "/"), b"MZ")
+    write(tmp_path, "C:/ml/pyvenv.cfg", "home = C:\\Python311\nversion = 3.11.4\n")
+    write(tmp_path, "C:/Users/ada/AppData/Roaming/Python/Python311/site-packages/x")
+    env = {"APPDATA": r"C:\Users\ada\AppData\Roaming", "Path": r'"C:\Python311";C:\conda'}
+    found = look(tmp_path, env, r"C:\ml\Scripts\python.exe", r"C:\conda", r"C:\tool", system="windows")
+    assert [(e.prefix, e.kind, e.version) for e in found] == [
+        (r"C:\ml", "venv", "3.11.4"),
+        (r"C:\conda", "conda", "3.10.4"),
+        (r"C:\tool", "embedded", "3.12"),
+        (r"C:\Python311", "other", "3.11"),
+    ]
+    assert found[0].site_packages == (r"C:\ml\Lib\site-packages",)
+    assert found[3].site_packages == (
+        r"C:\Users\ada\AppData\Roaming\Python\Python311\site-packages",
+        r"C:\Python311\Lib\site-packages",
+    )
+    assert [d.name for d in found[3].distributions] == ["torch"]
+
+
+# --- distributions ---------------------------------------------------------------------------------------
+
+
+def test_only_distributions_that_matter_duplicates_and_old_forms(tmp_path: Path):
+    for name in (
+        "nvidia_cudnn_cu12-9.1.0.70.dist-info",
+        "nvidia_cudnn_cu12-9.10.2.21.dist-info",
+        "requests-2.0.dist-info",
+        "~orch-2.4.0.dist-info",
+        "torch-2.4.0.dist-info.bak",
+        "opencv_python_headless-4.9.0.dist-info",
+    ):
+        write(tmp_path, f"/s/{name}/METADATA", "")
+    write(tmp_path, "/s/tensorflow-1.15.0-py3.7.egg-info/PKG-INFO", "Name: tensorflow\nVersion: 1.15.0\n")
+    write(tmp_path, "/s/numba-0.50.egg-info", "Name: numba\nVersion: 0.50.1\n")
+    write(tmp_path, "/s/Jax-0.4.30.dist-info/METADATA", b"Name: Jax\nVersion: 0.4.30\nSummary: \xff\xfe\n")
+    link(tmp_path, "/s/torch-9.dist-info", "torch-9.dist-info")
+    found = distributions("/s", Places(system="linux", root=str(tmp_path)))
+    assert [(d.name, d.version) for d in found or ()] == [
+        ("jax", "0.4.30"),
+        ("numba", "0.50.1"),
+        ("nvidia-cudnn-cu12", "9.1.0.70"),
+        ("nvidia-cudnn-cu12", "9.10.2.21"),
+        ("opencv-python-headless", "4.9.0"),
+        ("tensorflow", "1.15.0"),
+        ("torch", "9"),
+    ]
+
+
+def test_a_folder_that_cannot_be_listed_is_none(tmp_path: Path):
+    assert distributions("/gone", Places(system="linux", root=str(tmp_path))) is None
+
+
+# --- against real interpreters ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [(), ("--system-site-packages",)])
+def test_a_real_environment_has_the_folders_that_its_interpreter_says(tmp_path: Path, options):
+    base = getattr(sys, "_base_executable", sys.executable)
+    subprocess.run([base, "-m", "venv", "--without-pip", *options, tmp_path / "real"], check=True)
+    python = tmp_path / "real/bin/python"
+    env = {"HOME": str(tmp_path)}
+    code = "import json,os,platform,sys;print(json.dumps([platform.python_version(),[p for p in sys.path if p.endswith('-packages')]]))"
+    said = json.loads(subprocess.run([python, "-c", code], check=True, capture_output=True, env=env).stdout)
+    found = frameworks.found(
+        request(Path("/"), env, named=[str(python)]),
+        (lambda r: iter([Candidate(path=p, found_by="named", named=True) for p in r.pythons]),),
+        lambda: 0.0,
+    )
+    assert only(found).version == said[0]
+    assert {os.path.realpath(p) for p in only(found).site_packages} == {
+        os.path.realpath(p) for p in said[1] if Path(p).is_dir()
+    }
+    assert only(found).architecture == os.uname().machine
