@@ -40,6 +40,15 @@ class Compiler(Row, frozen=True, kw_only=True):
     sm: tuple[int, ...]
 
 
+class CudnnCode(Row, frozen=True, kw_only=True):
+    """The machine code that every GPU-carrying library of one cuDNN release has (10 x major + minor)."""
+
+    version: str
+    cuda_major: int
+    system: System
+    sass: tuple[int, ...]
+
+
 class Saying(Row, frozen=True, kw_only=True):
     """A fact that findings quote."""
 
@@ -53,6 +62,7 @@ class Compatibility(Fact, frozen=True, kw_only=True):
     drivers: tuple[DriverFloor, ...]
     families: tuple[Family, ...]
     toolkits: tuple[Compiler, ...]
+    cudnn: tuple[CudnnCode, ...]
     facts: tuple[Saying, ...]
 
     def fact(self, id: str) -> Saying:

@@ -1,0 +1,117 @@
+"""Rules about the copies of cuDNN as files: those that nothing loads, headers that mislead, a stale loader cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from core.facts import CudnnCopy, Snapshot
+from core.findings import Finding, Step
+from core.rules.cudnn_files import faults, lone
+from core.rules.known import differs, numbers, older
+from core.rules.loads import called, cases, used_folders
+from core.rules.view import tidy
+from core.rules.words import NOTE, WARNING, advice, finding, saw
+
+
+def unused(seen: Snapshot) -> Iterator[Finding]:
+    """Faults in a copy that nothing loads: a warning at most, and never the root cause."""
+    if seen.cudnn is None:
+        return
+    used = used_folders(seen)
+    system = seen.machine.system
+    for copy in seen.cudnn:
+        if tidy(system, copy.folder) in used:
+            continue
+        for fault in faults(seen, copy):
+            known = seen.loads is not None
+            why = "Nothing that was examined loads this copy now. " if known else ""
+            name = "cudnn.unused-" + fault.id.removeprefix("cudnn.") if known else fault.id
+            yield replace(fault, id=name, severity=min(WARNING, fault.severity), why=why + fault.why)
+            break
+
+
+def shims(seen: Snapshot) -> Iterator[Finding]:
+    """A main library alone uses whatever parts the search path offers."""
+    for copy in seen.cudnn or ():
+        if lone(copy):
+            yield finding(
+                Step.CUDNN,
+                NOTE,
+                "main-library-alone",
+                "A program brings cuDNN's main library alone and uses the rest from elsewhere.",
+                why="That is how some packages ship it. The parts must then be found on the search path, in one release.",
+                evidence=[saw("Copy", called(copy), copy.folder)],
+                subject=copy.folder,
+            )
+
+
+def headers(seen: Snapshot) -> Iterator[Finding]:
+    """What a compiler would build against is not what is there."""
+    for copy in seen.cudnn or ():
+        if not differs(copy.header_version, copy.version):
+            continue
+        newer = older(copy.version, copy.header_version)
+        other_major = numbers(copy.header_version)[:1] != (copy.major,)
+        yield finding(
+            Step.CUDNN,
+            NOTE if not newer or other_major else WARNING,
+            "header-differs",
+            f"The header beside cuDNN {copy.version} is of {copy.header_version}.",
+            cause="cudnn_minor_too_old" if newer and not other_major else "",
+            why="Programs that are compiled here are built for the header's version"
+            + (", and then refuse this older library." if newer else "; finished programs are not affected."),
+            evidence=[saw("Header", copy.header_version, copy.header), saw("Library", copy.version, copy.folder)],
+            subject=copy.header or copy.folder,
+            fix=advice(
+                "Make header and library agree before you compile",
+                f"Install header and libraries of one release; the header is {copy.header}.",
+            ),
+        )
+
+
+def cache(seen: Snapshot) -> Iterator[Finding]:
+    """The loader's cache lists a cuDNN that is gone or another."""
+    for copy in seen.cudnn or ():
+        if copy.cached_elsewhere:
+            yield finding(
+                Step.CUDNN,
+                NOTE if _found_by_someone(seen, copy) else WARNING,
+                "stale-loader-cache",
+                "The loader's cache is out of date: it lists a cuDNN that is not there any more.",
+                cause="cudnn_not_on_search_path",
+                why="Linux finds system libraries through /etc/ld.so.cache, which ldconfig writes. It was not written since the files changed.",
+                evidence=[
+                    saw("Listed", copy.cached_elsewhere, "/etc/ld.so.cache"),
+                    saw("Copy", called(copy), copy.folder),
+                ],
+                subject=copy.folder,
+                fix=advice("Write the cache anew", "sudo ldconfig", restart="program"),
+            )
+
+
+def links(seen: Snapshot) -> Iterator[Finding]:
+    """Links and import libraries for compilers that lead to another release: a note for those who link."""
+    for copy in seen.cudnn or ():
+        odd = [f for f in copy.links if differs(f.version, copy.version) or f.state in ("dangling", "missing")]
+        if odd:
+            yield finding(
+                Step.CUDNN,
+                NOTE,
+                "link-differs",
+                f"Links for compilers beside cuDNN {copy.version or copy.major} lead elsewhere.",
+                why="Programs that are linked here get another release than the one in this folder. Finished programs are not affected.",
+                evidence=[
+                    saw(f.path, f"{f.real_path or f.problem or f.state} {f.version or ''}".strip(), f.version_source)
+                    for f in odd
+                ],
+                subject=copy.folder,
+            )
+
+
+def _found_by_someone(seen: Snapshot, copy: CudnnCopy) -> bool:
+    return any(c.copy is not None and c.copy.folder == copy.folder for c in cases(seen))
+
+
+RULES = (unused, shims, headers, links, cache)

@@ -1,0 +1,227 @@
+"""What is wrong with the files of one copy of cuDNN, whoever loads it: the surest cause first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.facts import CudnnCopy, LibraryFile, Snapshot
+from core.findings import Evidence, Finding, Step
+from core.knowledge import read
+from core.rules.cures import anew, pip
+from core.rules.known import FaultyRelease, Releases, differs
+from core.rules.loads import called, role_of
+from core.rules.view import package_of
+from core.rules.words import ERROR, NOTE, advice, finding, listed, saw
+
+BROKEN = ("empty", "truncated", "damaged", "not a library")
+LAZY = (
+    "cuDNN's main library opens its parts later and by name, so it loads although a part is broken; "
+    "the program fails only when it needs that part."
+)
+
+
+def faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Yield every fault of a copy's files as an error; who loads it decides later how much it matters."""
+    for kind in (release, unreadable, architecture, damaged, foreign, unlisted, missing):
+        yield from kind(seen, copy)
+
+
+def _error(
+    seen: Snapshot, copy: CudnnCopy, name: str, title: str, *, cause: str, why: str, rows: list[Evidence]
+) -> Finding:
+    return finding(
+        Step.CUDNN,
+        ERROR,
+        name,
+        title,
+        cause=cause,
+        why=why,
+        evidence=[*rows, saw("Copy", called(copy), copy.folder)],
+        subject=copy.folder,
+        fix=anew(seen, copy),
+    )
+
+
+def faulty_release(seen: Snapshot, copy: CudnnCopy) -> FaultyRelease | None:
+    """Return the row of a release that was published with a fault, if this copy is one and shows the fault."""
+    package = package_of(copy.owner)
+    for row in read("releases", Releases).faults:
+        if package != (row.package, row.version) or row.system not in ("", seen.machine.system):
+            continue
+        if not row.missing or any(name.startswith(row.missing) for name in copy.missing):
+            return row
+    return None
+
+
+def release(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """A release that was published with a fault: a note, as long as no load suffers from it."""
+    row = faulty_release(seen, copy)
+    if row is None:
+        return
+    command = pip(seen, copy.environment, "install", "--no-deps", f"{row.package}=={row.instead}")
+    yield finding(
+        Step.CUDNN,
+        NOTE,
+        "faulty-release",
+        f"The package {row.package} {row.version} was published with a fault.",
+        cause="upstream_packaging_bug",
+        why=row.what,
+        evidence=[
+            saw("Package", f"{row.package} {row.version}", copy.owner and copy.folder),
+            *(saw("Missing file", name, copy.missing_source) for name in copy.missing),
+            saw("Known from", row.source),
+        ],
+        subject=copy.folder,
+        fix=advice(
+            f"Install {row.package} {row.instead} instead",
+            command,
+            f"({row.instead_source}. A framework that pins {row.version} will say so; that is only a message of pip.)",
+            restart="program",
+        ),
+    )
+
+
+def _named(files: list[LibraryFile]) -> str:
+    return listed(f.name for f in files)
+
+
+def unreadable(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Files or a folder that are closed to this user."""
+    shut = [f for f in copy.files if f.state == "unreadable"]
+    if shut:
+        yield finding(
+            Step.CUDNN,
+            ERROR,
+            "unreadable",
+            f"This user may not read {_named(shut)} of cuDNN.",
+            cause="library_unreadable",
+            why="The file is there, but its permissions shut this user out. The loader then passes it over or fails.",
+            evidence=[
+                *(saw(f.path, f.problem or "may not be read", "file system") for f in shut),
+                saw("Copy", called(copy)),
+            ],
+            subject=copy.folder,
+            fix=advice(
+                "Allow reading",
+                f'If the files are yours: chmod -R u+rX "{copy.folder}"',
+                f'If they are not: sudo chmod -R a+rX "{copy.folder}", or ask the administrator.',
+                restart="program",
+            ),
+        )
+
+
+def architecture(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Files for another kind of processor."""
+    mine = seen.machine.architecture
+    other = [f for f in copy.files if f.architecture and f.state not in BROKEN and f.architecture != mine]
+    if other and mine:
+        yield _error(
+            seen,
+            copy,
+            "wrong-architecture",
+            f"{_named(other)} of cuDNN is for another kind of processor.",
+            cause="dll_wrong_architecture",
+            why=(
+                f"This computer is {mine}. The loader passes such a file over, or says that it is not there or is no valid program. "
+                + LAZY
+            ),
+            rows=[saw(f.path, f"built for {f.architecture}, not {mine}", "file header") for f in other],
+        )
+
+
+def damaged(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Files that are empty, cut short or not libraries at all."""
+    broken = [f for f in copy.files if f.state in BROKEN]
+    if broken:
+        rows = []
+        for f in broken:
+            size = f", {f.size:,} bytes" if f.size is not None else ""
+            rows.append(saw(f.path, f"{f.state}{size}{': ' + f.problem if f.problem else ''}", "file header"))
+        yield _error(
+            seen,
+            copy,
+            "damaged",
+            f"{_named(broken)} of cuDNN {'is' if len(broken) == 1 else 'are'} damaged.",
+            cause="corrupt_or_truncated_file",
+            why=("The file is not what was published: a download or a copy broke off, or the disk was full. " + LAZY),
+            rows=rows,
+        )
+
+
+def foreign(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Files of another release in one folder: their versions differ, or an intact file has another size than RECORD says."""
+    other = [f for f in copy.files if f.state == "good" and differs(f.version, copy.version)]
+    exchanged = [
+        f
+        for f in copy.files
+        if f.state == "good" and f.record == "size differs" and f not in other and f.version is None
+    ]
+    if not other and not exchanged:
+        return
+    rows = [saw(f.path, f"version {f.version}, the set is {copy.version}", f.version_source) for f in other]
+    rows += [
+        saw(f.path, f"an intact library, but not the published one ({f.size:,} bytes)", "RECORD") for f in exchanged
+    ]
+    yield _error(
+        seen,
+        copy,
+        "mixed",
+        f"cuDNN's folder holds files of different releases: {_named([*other, *exchanged])} does not belong to the others.",
+        cause="mixed_cudnn_sublibraries",
+        why=(
+            "All libraries of cuDNN must be of one release. Mixed ones load, and then fail with a version mismatch, "
+            "a missing symbol, or wrong results."
+        ),
+        rows=rows,
+    )
+
+
+def unlisted(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Files that differ from what the package's own list says."""
+    changed = [
+        f
+        for f in copy.files
+        if f.state == "good"
+        and (f.record == "hash differs" or (f.record == "size differs" and f.version is not None))
+        and not differs(f.version, copy.version)
+    ]
+    if changed:
+        yield _error(
+            seen,
+            copy,
+            "differs-from-record",
+            f"{_named(changed)} of cuDNN differs from the file that was published.",
+            cause="corrupt_or_truncated_file",
+            why=(
+                "The package's list says which size and checksum each file must have. A file that differs was damaged or exchanged; "
+                "it may crash or compute wrongly without a message."
+            ),
+            rows=[saw(f.path, f.record, "the package's RECORD") for f in changed],
+        )
+
+
+def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Files that the set names and that are not in the folder."""
+    row = faulty_release(seen, copy)
+    gone = [name for name in copy.missing if not (row and row.missing and name.startswith(row.missing))]
+    dangling = [f for f in copy.files if f.state in ("dangling", "missing")]
+    names = list(dict.fromkeys([*gone, *(f.name for f in dangling)]))
+    if not names or lone(copy):
+        return
+    rows = [saw("Missing", name, copy.missing_source or "the set's own files") for name in gone]
+    rows += [saw(f.path, f.problem or "a link to a file that is not there", "file system") for f in dangling]
+    yield _error(
+        seen,
+        copy,
+        "sublibrary-missing",
+        f"cuDNN is incomplete: {listed(names)} {'is' if len(names) == 1 else 'are'} missing.",
+        cause="cudnn_sublibrary_missing",
+        why=(LAZY + " With another cuDNN on the search path, a file of that one may be taken in silence."),
+        rows=rows,
+    )
+
+
+def lone(copy: CudnnCopy) -> bool:
+    """Whether a copy is the main library alone, as some programs ship it to use the parts that the machine has."""
+    roles = {role_of(f.name) for f in copy.files if f.state == "good"}
+    return copy.major >= 8 and roles == {""}

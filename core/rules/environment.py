@@ -1,0 +1,128 @@
+"""Rules about variables and search paths: what is tidy, and what will bite under a condition that is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.facts import Mark, PathEntry, Snapshot
+from core.findings import Finding, Step
+from core.rules.words import GOOD, NOTE, WARNING, advice, counted, finding, saw
+
+SEARCHED = ("PATH", "LD_LIBRARY_PATH")
+
+HARMLESS: dict[Mark, str] = {
+    "duplicate": "are listed twice",
+    "missing": "do not exist",
+    "not a folder": "are not folders",
+    "trailing slash": "end in a slash",
+    "empty": "are empty",
+}
+"""Marks that a loader skips over, and what they say of several entries."""
+
+CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
+
+
+def tidy_paths(seen: Snapshot) -> Iterator[Finding]:
+    """Entries that do nothing: one note a variable."""
+    if seen.environment is None:
+        return
+    for name in SEARCHED:
+        entries = [e for e in seen.environment.entries if e.variable == name]
+        odd = [e for e in entries if any(m in HARMLESS for m in e.marks)]
+        if odd:
+            yield finding(
+                Step.ENVIRONMENT,
+                NOTE,
+                "untidy-path",
+                f"{name} has {counted(len(odd), 'entry', 'entries')} that do nothing.",
+                why="The loader skips them. They are told so that nobody looks for a fault there.",
+                evidence=[saw(f"{name} entry {e.index + 1}", e.text or "(empty)", ", ".join(e.marks)) for e in odd],
+                subject=name,
+            )
+
+
+def broken_entries(seen: Snapshot) -> Iterator[Finding]:
+    """Entries that name a CUDA folder in a way that no loader understands."""
+    if seen.environment is None:
+        return
+    for e in seen.environment.entries:
+        if e.variable not in SEARCHED or not any(w in e.text.lower() for w in CUDA_WORDS):
+            continue
+        why = _broken(e, seen.machine.system == "windows")
+        if why:
+            yield finding(
+                Step.ENVIRONMENT,
+                WARNING,
+                "broken-entry",
+                f"{e.variable} names a CUDA folder in a way that the loader does not understand.",
+                cause="cuda_not_on_search_path",
+                why=why,
+                evidence=[saw(f"{e.variable} entry {e.index + 1}", e.text, ", ".join(e.marks))],
+                subject=e.text,
+                fix=advice(
+                    "Write the folder plainly",
+                    f"Replace the entry {e.text} in {e.variable} by the folder's full path.",
+                    restart="terminal",
+                ),
+            )
+
+
+def _broken(e: PathEntry, windows: bool) -> str:
+    if "quoted" in e.marks and windows:
+        return "The entry stands in quotation marks, which the Windows loader takes for a part of the name."
+    if "unexpanded" in e.marks:
+        return "The entry holds a variable or a ~ that is not replaced, so that the folder is not found."
+    if "relative" in e.marks and "empty" not in e.marks:
+        return "The entry is no full path, so it depends on the folder that a program is started in."
+    return ""
+
+
+def limits(seen: Snapshot) -> Iterator[Finding]:
+    """Limits that a variable exceeds, and values of a wrong kind."""
+    for problem in seen.environment.problems if seen.environment else ():
+        yield finding(
+            Step.ENVIRONMENT,
+            NOTE if "did not answer" in problem else WARNING,
+            "limit",
+            problem,
+            why="Programs may get a shortened or unusable value.",
+            subject=problem[:80],
+            fix=advice(
+                "Shorten or repair the variable", "Remove entries that are not needed, in the system's own dialogue."
+            ),
+        )
+
+
+def writable(seen: Snapshot) -> Iterator[Finding]:
+    """Folders on a search path to which everybody may write: a note about safety."""
+    odd = [e for e in (seen.environment.entries if seen.environment else ()) if "writable by others" in e.marks]
+    for name in SEARCHED:
+        mine = [e for e in odd if e.variable == name]
+        if mine:
+            yield finding(
+                Step.ENVIRONMENT,
+                NOTE,
+                "writable-by-others",
+                f"Everybody on this machine may put files into {counted(len(mine), 'folder')} of {name}.",
+                why="A library that somebody puts there is loaded by your programs.",
+                evidence=[saw(f"{name} entry {e.index + 1}", e.text) for e in mine],
+                subject=name,
+            )
+
+
+def good(seen: Snapshot) -> Iterator[Finding]:
+    """Nothing in the variables stands in the way."""
+    if seen.environment is None or any(True for rule in (broken_entries, limits) for _ in rule(seen)):
+        return
+    count = len([e for e in seen.environment.entries if e.variable in SEARCHED])
+    names = [v.name for v in seen.environment.variables if v.name.upper().startswith(("CUDA", "CUDNN", "LD_LIB"))]
+    yield finding(
+        Step.ENVIRONMENT,
+        GOOD,
+        "in-order",
+        f"The search paths are in order: {counted(count, 'entry', 'entries')} read.",
+        evidence=[saw("Variables about CUDA", ", ".join(sorted(set(names))) or "none")],
+    )
+
+
+RULES = (tidy_paths, broken_entries, limits, writable, good)

@@ -1,0 +1,218 @@
+"""Rules about whether driver, CUDA and cuDNN suit this GPU: driver too old, machine code for other GPUs only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.facts import CudnnCopy, Gpu, Snapshot
+from core.findings import Evidence, Finding, Fix, Severity, Step
+from core.knowledge import read
+from core.rules.driver_facts import works
+from core.rules.known import Compatibility, Gpus, compatibility, driver_floor, numbers, older
+from core.rules.loads import Case, called, in_order
+from core.rules.view import inside, on
+from core.rules.words import ERROR, NOTE, WARNING, advice, finding, listed, saw
+
+
+def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
+    """The newest CUDA that the driver runs is older than what a program brings or the machine has installed."""
+    driver = seen.driver
+    if driver is None:
+        return
+    most = (driver.cuda.driver_cuda if driver.cuda else None) or (driver.nvml.driver_cuda if driver.nvml else None)
+    version = (driver.nvml.driver_version if driver.nvml else None) or driver.module_version or None
+    if not most and not version:
+        return
+    known = compatibility()
+    told: set[str] = set()
+    for cuda, who, where, severity in _needs(seen):
+        needed, floor, source = _too_old(known, cuda, most, version, seen)
+        major = str(numbers(cuda)[0])
+        if not needed or major in told:
+            continue
+        told.add(major)
+        newest = f"runs CUDA up to {most}" if most else f"is older than {floor}"
+        yield finding(
+            Step.DRIVER,
+            severity,
+            "too-old",
+            f"The GPU driver {version or ''} is too old for CUDA {major}, which {who} uses.".replace("  ", " "),
+            cause="driver_too_old",
+            why=f"This driver {newest}. A driver runs programs that were built for its own CUDA major version or an older one, "
+            "never for a newer major.",
+            evidence=[
+                saw("Driver", version or "unknown", "NVML"),
+                *([saw("Newest CUDA that this driver runs", most, "cuDriverGetVersion")] if most else []),
+                saw("CUDA that is needed", cuda, where),
+                *([saw("Oldest driver for it", floor, source)] if floor else []),
+            ],
+            subject=f"CUDA {major}",
+            fix=_newer_driver(seen, floor, major),
+        )
+
+
+def _too_old(
+    known: Compatibility, cuda: str, most: str | None, version: str | None, seen: Snapshot
+) -> tuple[bool, str, str]:
+    floor, source = driver_floor(known, cuda, seen.machine.system)
+    if most:
+        exact = numbers(cuda)[0] < 11
+        wanted = cuda if exact else str(numbers(cuda)[0])
+        return bool(older(most, wanted)), floor, source
+    return bool(floor and older(version, floor)), floor, source
+
+
+def _needs(seen: Snapshot) -> Iterator[tuple[str, str, str, Severity]]:
+    """Yield CUDA version, who uses it, where it was seen, and how bad it is when the driver cannot run it."""
+    for c in in_order(seen):
+        copy = c.own or c.copy
+        if copy and copy.cuda_major and (c.load.consumer.kind != "plain" or c.wanted or c.copy):
+            severity = WARNING if c.load.consumer.kind == "plain" else ERROR
+            yield str(copy.cuda_major), c.load.consumer.label, copy.folder, severity
+    prefixes = [p.prefix for p in seen.pythons or ()]
+    for toolkit in seen.toolkits or ():
+        if not toolkit.version or not numbers(toolkit.version):
+            continue
+        home = next((p for p in prefixes if inside(seen.machine.system, toolkit.root, p)), "")
+        if home:
+            yield toolkit.version, f"the environment {home}", toolkit.folder or toolkit.root, ERROR
+        else:
+            yield toolkit.version, f"the toolkit in {toolkit.root}", toolkit.root, WARNING
+
+
+def _newer_driver(seen: Snapshot, floor: str, major: str) -> Fix:
+    at_least = f"{floor} or newer" if floor else f"one that runs CUDA {major}"
+    if seen.machine.system == "windows" or seen.machine.wsl:
+        step = f"Install driver {at_least} for this GPU from www.nvidia.com/drivers (on Windows, not inside WSL)."
+    elif seen.machine.container:
+        step = f"The driver belongs to the host: have {at_least} installed there."
+    else:
+        step = f"Install driver {at_least} from your distribution, and restart the computer."
+    return advice(
+        "Install a newer driver",
+        step,
+        f"Or install packages that were built for an older CUDA than {major}.",
+        restart="computer",
+    )
+
+
+# --- machine code ----------------------------------------------------------------------------------------
+
+
+def machine_code(seen: Snapshot) -> Iterator[Finding]:
+    """A copy of cuDNN that somebody loads has no machine code for a GPU of this machine."""
+    if seen.driver is None:
+        return
+    told: set[tuple[str, str]] = set()
+    for c in in_order(seen):
+        copy = c.copy or c.own
+        for gpu in seen.driver.gpus or ():
+            key = (copy.folder if copy else "", gpu.compute_capability or "")
+            if copy and key not in told:
+                told.add(key)
+                yield from _fits(c, copy, gpu)
+
+
+def code_of(copy: CudnnCopy, seen: Snapshot) -> tuple[tuple[int, ...] | None, str]:
+    """Return the machine code that every GPU library of a copy has, from its files, else from the tables."""
+    if copy.sass:
+        return copy.sass, "machine code in the files"
+    wanted = (numbers(copy.version)[:3], copy.cuda_major, seen.machine.system)
+    for row in compatibility().cudnn:
+        if (numbers(row.version)[:3], row.cuda_major, row.system) == wanted and row.verified:
+            return row.sass, row.source
+    return None, ""
+
+
+def runs(sass: tuple[int, ...], gpu: int) -> bool:
+    """Whether machine code serves a GPU: the same major version, and a minor version that is not higher."""
+    return any(code // 10 == gpu // 10 and code <= gpu for code in sass)
+
+
+def _fits(c: Case, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
+    capability = on(gpu.compute_capability)
+    sass, source = code_of(copy, c.seen)
+    if capability is None or not sass or runs(sass, capability):
+        return
+    compiled = bool(copy.ptx) and min(copy.ptx or ()) <= capability
+    new = capability > min(sass)
+    rows = [
+        saw("GPU", f"{gpu.name}, compute capability {gpu.compute_capability}", gpu.source),
+        saw("Machine code in this cuDNN", listed((f"{s // 10}.{s % 10}" for s in sass), 20), source),
+    ]
+    if copy.ptx:
+        rows.append(saw("PTX in this cuDNN", listed(f"{p // 10}.{p % 10}" for p in copy.ptx), "files"))
+    yield finding(
+        Step.DRIVER,
+        WARNING if compiled and new else ERROR,
+        "gpu-too-new" if new else "gpu-too-old",
+        f"{called(copy)} has no machine code for the {gpu.name}, which is too {'new' if new else 'old'} for it.",
+        cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
+        why=compatibility().fact("machine_code").fact
+        + (
+            " Here the driver must compile cuDNN's PTX first: slow, and not for every function."
+            if compiled and new
+            else ""
+        ),
+        evidence=rows,
+        subject=copy.folder,
+        fix=_other_release(c, copy, gpu, capability, new=new),
+    )
+
+
+def _other_release(c: Case, copy: CudnnCopy, gpu: Gpu, capability: int, *, new: bool) -> Fix:
+    rows = [r for r in compatibility().cudnn if r.system == c.system and runs(r.sass, capability) and r.verified]
+    rows = [r for r in rows if r.cuda_major == copy.cuda_major] or rows
+    pick = (min if new else max)(rows, key=lambda r: numbers(r.version), default=None)
+    architecture = next(
+        (a for a in read("gpus", Gpus).architectures if gpu.compute_capability in a.compute_capability), None
+    )
+    ended = ""
+    if not new and architecture and architecture.last_cuda:
+        ended = f"CUDA {architecture.last_cuda} is the last that supports the {architecture.architecture} generation ({architecture.source})."
+    step = ""
+    if pick:
+        what = "or newer" if new else "or older"
+        step = f"Use a cuDNN with machine code for this GPU: {pick.version} for CUDA {pick.cuda_major} {what} has it ({pick.source})."
+    return advice(
+        f"Use a release that was built for {'this new' if new else 'this older'} GPU",
+        step,
+        ended,
+        "For a framework: install its release that was built with that cuDNN; its own list of supported GPUs counts.",
+        restart="program",
+    )
+
+
+def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
+    """The toolkit's compiler makes no machine code for this GPU: only for those who compile."""
+    if seen.driver is None or not works(seen.driver):
+        return
+    rows = {numbers(r.cuda)[:2]: r for r in compatibility().toolkits}
+    for toolkit in seen.toolkits or ():
+        row = rows.get(numbers(toolkit.nvcc_version or toolkit.version)[:2])
+        for gpu in seen.driver.gpus or ():
+            capability = on(gpu.compute_capability)
+            if not toolkit.nvcc or row is None or capability is None or runs(row.sm, capability):
+                continue
+            new = capability > max(row.sm)
+            yield finding(
+                Step.TOOLKIT,
+                NOTE,
+                "compiler-without-gpu",
+                f"The compiler of CUDA {row.cuda} makes no machine code for the {gpu.name}.",
+                cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
+                why="This matters only to those who compile CUDA programs with it.",
+                evidence=_compiler_rows(gpu, row.cuda, row.source, toolkit.nvcc),
+                subject=toolkit.root,
+            )
+            break
+
+
+def _compiler_rows(gpu: Gpu, cuda: str, source: str, nvcc: str) -> list[Evidence]:
+    return [
+        saw("GPU", f"{gpu.name}, compute capability {gpu.compute_capability}", gpu.source),
+        saw("Compiler", f"{nvcc} of CUDA {cuda}", source),
+    ]
+
+
+RULES = (driver_too_old, machine_code, toolkit_compiler)

@@ -1,0 +1,136 @@
+"""Rules about loading: for every consumer, does cuDNN really load, and if not, the one reason why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from msgspec.structs import replace
+
+from core.facts import Snapshot
+from core.findings import Evidence, Finding, Severity, Step
+from core.rules import loading_cuda, loading_search
+from core.rules.cudnn_files import faults
+from core.rules.loads import CONCERNS, Case, answered, called, in_order, spread, trouble
+from core.rules.view import candidates, shown
+from core.rules.words import ERROR, GOOD, UNKNOWN, advice, counted, finding, saw
+
+Reason = Callable[[Case], Iterator[Finding]]
+
+
+def files(c: Case) -> Iterator[Finding]:
+    """Faults in the files of the consumer's own copy, else of the copy that it takes."""
+    for copy in (c.own, c.copy):
+        for fault in faults(c.seen, copy) if copy else ():
+            rows = (*fault.evidence, *_leaks(c), *trouble(c.load.roll_call))
+            yield replace(fault, evidence=shown(list(rows)))
+
+
+def _leaks(c: Case) -> list[Evidence]:
+    return [saw("Taken from elsewhere", f"cudnn {role}: {folder}", "loader") for role, folder in spread(c)]
+
+
+def unanswered(c: Case) -> Iterator[Finding]:
+    """The roll call failed, and nothing that was seen explains it."""
+    rows = trouble(c.load.roll_call)
+    if not rows:
+        return
+    if (
+        c.load.roll_call
+        and c.load.roll_call.ended
+        and not c.load.roll_call.calls
+        and not c.load.roll_call.loaded
+        and not c.winner
+    ):
+        return
+    yield finding(
+        Step.CUDNN,
+        ERROR,
+        "roll-call-failed",
+        f"cuDNN does not load completely for {c.load.consumer.label}.",
+        why="A child process loaded cuDNN as this program would and called every part. The files look sound, so the reason "
+        "is not decided; what the loader said is shown.",
+        evidence=[*rows, *candidates(c.main)],
+        subject=c.load.consumer.id,
+        fix=advice("Find out more", "Run: convalesce scan --thorough, which also checks every file's checksum."),
+    )
+
+
+def undecided(c: Case) -> Iterator[Finding]:
+    """The search was made, the roll call was not."""
+    if c.winner and c.load.roll_call is None:
+        yield finding(
+            Step.CUDNN,
+            UNKNOWN,
+            "not-called",
+            f"Whether {called(c.copy)} loads for {c.load.consumer.label} was not tried.",
+            why="Its files were found and look sound. Only loading them in a child process decides it.",
+            evidence=candidates(c.main),
+            subject=c.load.consumer.id,
+        )
+
+
+def works(c: Case) -> Iterator[Finding]:
+    """Everything loaded and answered."""
+    roll = c.load.roll_call
+    if roll is None or not answered(roll):
+        return
+    yield finding(
+        Step.CUDNN,
+        GOOD,
+        "loads",
+        f"cuDNN {roll.version or c.load.major} loads completely for {c.load.consumer.label}: "
+        f"{counted(len(roll.calls), 'answer')}, all good.",
+        evidence=[
+            saw("Loaded", roll.loaded or roll.library, "roll call in a child process"),
+            saw("Copy", called(c.copy)),
+        ],
+        subject=c.load.consumer.id,
+    )
+
+
+REASONS: tuple[Reason, ...] = (
+    loading_search.overridden,
+    files,
+    loading_search.not_found,
+    loading_search.shadowed,
+    loading_search.too_old,
+    loading_search.mixed,
+    loading_cuda.zlib,
+    loading_cuda.other_cuda,
+    loading_cuda.pair,
+    loading_cuda.compiler,
+    loading_cuda.runtime,
+    loading_search.brackets,
+    unanswered,
+    undecided,
+    works,
+)
+"""Why a load fails, the surest and deepest reason first. Of each load the first reason above a note is told."""
+
+
+def loads(seen: Snapshot) -> Iterator[Finding]:
+    """Judge every load; the same fault for several consumers is one finding that names them all."""
+    told: dict[tuple[str, str], Finding] = {}
+    for c in in_order(seen):
+        for found in judge(c):
+            key = (found.id, found.subject)
+            old = told.get(key)
+            if old is None:
+                told[key] = replace(found, evidence=(*found.evidence, c.concerns))
+            elif c.concerns not in old.evidence:
+                worst = max(old.severity, found.severity)
+                told[key] = replace(old, severity=worst, evidence=(*old.evidence, c.concerns))
+    yield from told.values()
+
+
+def judge(c: Case) -> Iterator[Finding]:
+    """Yield the reason why one load fails, or that it works; notes beside it."""
+    for reason in REASONS:
+        for found in reason(c):
+            yield found
+            if found.severity > Severity.NOTE:
+                return
+
+
+RULES = (loads,)
+__all__ = ["CONCERNS", "RULES", "judge"]

@@ -1,0 +1,380 @@
+"""Why cuDNN loads and still cannot work: CUDA's own libraries absent, of another CUDA, or of two releases; zlib."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core.facts import LibraryFile, Resolution, Toolkit
+from core.findings import Evidence, Finding, Fix, Step
+from core.rules.cures import name_folder, pip
+from core.rules.known import compatibility, differs, numbers, older
+from core.rules.loads import Case, answered, role_of, trouble
+from core.rules.view import candidates, file_at, folder_of, inside, name_of, package_of, resolution
+from core.rules.words import ERROR, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
+
+_CUDA = re.compile(
+    r"lib(?P<linux>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)\.so\.(?P<major>\d+)(?:\.\d+)*"
+    r"|(?P<windows>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)64_(?P<number>\d+)(?:_\d+)?\.dll",
+    re.IGNORECASE,
+)
+PACKAGES = {"cudart": "cuda-runtime", "cublas": "cublas", "cublasLt": "cublas", "nvrtc": "cuda-nvrtc"}
+"""Family of library -> middle of the name of NVIDIA's wheel: nvidia-cublas-cu12."""
+
+
+def family(name: str) -> tuple[str, int] | None:
+    """Return family and CUDA major of a library's name: ("cublasLt", 12); None for another library."""
+    found = _CUDA.fullmatch(name)
+    if not found:
+        return None
+    if found["linux"]:
+        return found["linux"], int(found["major"])
+    number = int(found["number"][:6])
+    spelt = next(f for f in (*PACKAGES, "nvrtc-builtins") if f.lower() == found["windows"].lower())
+    return spelt, number if number < 90 else number // 10  # 11.2 is written 112
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A CUDA library that is wanted, and that the loader does not find."""
+
+    search: Resolution
+    family: str
+    major: int
+    by_framework: bool
+    """Wanted by a file that is not cuDNN's."""
+
+
+def absent(c: Case, *families: str) -> list[Absent]:
+    """Return the wanted libraries of these families that no search finds, a framework's wishes first."""
+    found: dict[str, list[Resolution]] = {}
+    for search in c.load.resolutions:
+        found.setdefault(search.name.lower(), []).append(search)
+    out = []
+    for searches in found.values():
+        what = family(searches[0].name)
+        if what and what[0] in families and not any(s.winner for s in searches):
+            theirs = [s for s in searches if not _by_cudnn(c, s)]
+            out.append(Absent((theirs or searches)[0], *what, bool(theirs)))
+    return sorted(out, key=lambda a: not a.by_framework)
+
+
+def _by_cudnn(c: Case, search: Resolution) -> bool:
+    return role_of(name_of(c.system, search.wanted_by)) is not None if search.wanted_by else True
+
+
+def on_disk(c: Case, what: str, major: int | None) -> list[tuple[Toolkit, LibraryFile]]:
+    """Return the files of a family (of one CUDA major, or of any) that this consumer might be given."""
+    prefix = c.load.consumer.prefix
+    out = []
+    for toolkit in c.seen.toolkits or ():
+        mine = prefix and inside(c.system, toolkit.root, prefix)
+        if not mine and toolkit.origin not in ("installer", "distribution", "folder"):
+            continue
+        for file in toolkit.libraries:
+            it = family(file.name)
+            if it and it[0] == what and major in (None, it[1]) and file.state == "good":
+                out.append((toolkit, file))
+    return out
+
+
+def _mine(c: Case, toolkit: Toolkit) -> bool:
+    return bool(c.load.consumer.prefix) and inside(c.system, toolkit.root, c.load.consumer.prefix)
+
+
+def _wanted_by(c: Case, gone: Absent) -> Evidence:
+    by = gone.search.wanted_by or (c.winner.path if c.winner else "")
+    return saw("Wanted", gone.search.name, f"named by {by}" if by else "")
+
+
+def other_cuda(c: Case) -> Iterator[Finding]:
+    """Libraries of another major CUDA version are there, those that are wanted are not."""
+    for gone in absent(c, "cublas", "cublasLt", "cudart"):
+        if on_disk(c, gone.family, gone.major):
+            continue
+        others = on_disk(c, gone.family, None)
+        mine = [pair for pair in others if _mine(c, pair[0])] or ([] if c.load.consumer.prefix else others)
+        if not mine:
+            continue
+        majors = listed(sorted({str((family(f.name) or ("", 0))[1]) for _, f in mine}))
+        rows = [_wanted_by(c, gone), *(saw("There instead", f.path, f.version_source) for _, f in mine[:3])]
+        if gone.by_framework:
+            yield _other_toolkit(c, gone, majors, rows)
+        else:
+            yield _other_build(c, gone, majors, rows)
+        return
+
+
+def _other_toolkit(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> Finding:
+    return finding(
+        Step.TOOLKIT,
+        ERROR,
+        "other-cuda",
+        f"{c.load.consumer.framework or c.load.consumer.label} was built for CUDA {gone.major}; only CUDA {majors} is there.",
+        cause="cuda_toolkit_version_mismatch",
+        why=f"It asks for {gone.search.name} by this name. Libraries of another major CUDA version have other names; "
+        "renaming or linking them does not help. Several versions may lie side by side.",
+        evidence=[*rows, *candidates(gone.search), *trouble(c.load.roll_call)],
+        subject=c.load.consumer.id,
+        fix=_install(c, gone),
+    )
+
+
+def _other_build(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> Finding:
+    fact = compatibility().fact("cudnn_cuda_major")
+    package = package_of(c.copy.owner) if c.copy else None
+    cure = advice(
+        f"Install the cuDNN that was built for CUDA {majors}", "Take the same cuDNN version, built for that CUDA."
+    )
+    if package and majors.isdigit() and c.load.consumer.prefix:
+        right = f"nvidia-cudnn-cu{majors}"
+        cure = advice(
+            f"Install the cuDNN that was built for CUDA {majors}",
+            pip(c.seen, c.load.consumer.prefix, "uninstall", "-y", package[0]),
+            pip(
+                c.seen,
+                c.load.consumer.prefix,
+                "install",
+                "--force-reinstall",
+                "--no-deps",
+                f'"{right}=={c.load.major}.*"',
+            ),
+            "Take the exact version that your framework pins, if it pins one.",
+            restart="program",
+        )
+    return finding(
+        Step.CUDNN,
+        ERROR,
+        "other-cuda-build",
+        f"This cuDNN was built for CUDA {gone.major}, but the libraries beside it are of CUDA {majors}.",
+        cause="cudnn_cuda_major_mismatch",
+        why=fact.fact + " " + "Without them it loads, and fails when it computes.",
+        evidence=[*rows, *candidates(gone.search), *trouble(c.load.roll_call), saw("Known from", fact.source)],
+        subject=c.copy.folder if c.copy else c.load.consumer.id,
+        fix=cure,
+    )
+
+
+def _install(c: Case, gone: Absent) -> Fix:
+    prefix = c.load.consumer.prefix
+    middle = PACKAGES.get(gone.family, gone.family)
+    if prefix and gone.major in (11, 12):
+        package = f"nvidia-{middle}-cu{gone.major}"
+        return advice(f"Install {package}", pip(c.seen, prefix, "install", package), restart="program")
+    if prefix and gone.major >= 13:
+        return advice(
+            f"Install nvidia-{middle} for CUDA {gone.major}",
+            pip(c.seen, prefix, "install", f'"nvidia-{middle}=={gone.major}.*"'),
+            restart="program",
+        )
+    return advice(
+        f"Install CUDA {gone.major}", f"Get a CUDA {gone.major} toolkit from developer.nvidia.com/cuda-toolkit-archive."
+    )
+
+
+def pair(c: Case) -> Iterator[Finding]:
+    """CuBLAS and cuBLASLt of two releases."""
+    winners: dict[tuple[str, int], Resolution] = {}
+    for search in c.load.resolutions:
+        what = family(search.name)
+        if what and what[0] in ("cublas", "cublasLt") and search.winner:
+            winners.setdefault(what, search)
+    for (name, major), search in winners.items():
+        other = winners.get(("cublasLt", major)) if name == "cublas" else None
+        if other is None or search.winner is None or other.winner is None:
+            continue
+        one, two = file_at(c.seen, search.winner.path), file_at(c.seen, other.winner.path)
+        if one is None or two is None or not differs(one.version, two.version):
+            continue
+        yield finding(
+            Step.TOOLKIT,
+            ERROR,
+            "cublas-pair",
+            "Two halves of cuBLAS are of different releases.",
+            cause="cuda_lib_shadowed",
+            why="cuBLAS and cuBLASLt call each other and must be of one release; else symbols are missing. "
+            "A folder that is searched early brings one of the two.",
+            evidence=[
+                *(saw(f.path, f"version {f.version}", f.version_source) for f in (one, two)),
+                *candidates(search),
+                *candidates(other),
+            ],
+            subject=c.load.consumer.id,
+            fix=advice(
+                "Let both be found in one folder",
+                f"Take {folder_of(c.system, search.winner.path)} or {folder_of(c.system, other.winner.path)} out of the search path "
+                "(LD_LIBRARY_PATH or PATH), whichever does not belong to this program.",
+                restart="program",
+            ),
+        )
+
+
+def compiler(c: Case) -> Iterator[Finding]:
+    """NVRTC, with which cuDNN compiles kernels at run time: nowhere, or without its built-ins of the same version."""
+    for gone in absent(c, "nvrtc"):
+        if on_disk(c, "nvrtc", gone.major):
+            continue  # runtime() says that it is not searched; a framework's own wheel is loaded by the framework
+        yield finding(
+            Step.TOOLKIT,
+            ERROR if gone.by_framework else WARNING,
+            "nvrtc-missing",
+            f"CUDA's run-time compiler ({gone.search.name}) is nowhere.",
+            cause="nvrtc_missing_or_mismatch",
+            why="cuDNN and frameworks compile some kernels when they run. Those fail without it; the rest works.",
+            evidence=[_wanted_by(c, gone), *candidates(gone.search)],
+            subject=c.load.consumer.id,
+            fix=_install(c, gone),
+        )
+        return
+    for search in c.load.resolutions:
+        what = family(search.name)
+        if what and what[0] == "nvrtc" and search.winner:
+            yield from _builtins(c, search)
+            return
+    for toolkit, file in on_disk(c, "nvrtc", None):
+        if _mine(c, toolkit):
+            yield from _builtins_beside(c, toolkit, file)
+            return
+
+
+def _builtins(c: Case, search: Resolution) -> Iterator[Finding]:
+    winner = search.winner
+    for toolkit in c.seen.toolkits or ():
+        for file in toolkit.libraries:
+            if winner and winner.path in (file.path, file.real_path):
+                yield from _builtins_beside(c, toolkit, file)
+                return
+
+
+def _builtins_beside(c: Case, toolkit: Toolkit, compiler_file: LibraryFile) -> Iterator[Finding]:
+    """Compare a compiler with the built-ins in its folder; those that the loader finds elsewhere count, too."""
+    folder = folder_of(c.system, compiler_file.path)
+    beside = [
+        f
+        for f in toolkit.libraries
+        if "nvrtc-builtins" in f.name and folder_of(c.system, f.path) == folder and f.state == "good"
+    ]
+    if any("nvrtc-builtins" in s.name and s.winner for s in c.load.resolutions):
+        return
+    version = compiler_file.version or toolkit.version
+    fits = [f for f in beside if not _other_release(f.version, version)]
+    if fits or (numbers(version)[:1] < (11,) and not beside):
+        return
+    what = f"are of {listed(f.version or '?' for f in beside)}" if beside else "are not there"
+    yield finding(
+        Step.TOOLKIT,
+        ERROR,
+        "nvrtc-builtins",
+        f"The built-ins of CUDA's run-time compiler {version or ''} {what}.".replace("  ", " "),
+        cause="nvrtc_missing_or_mismatch",
+        why="The compiler opens its built-ins by name, in exactly its own version. Without them every kernel that is "
+        "compiled at run time fails.",
+        evidence=[
+            saw("Compiler", f"{compiler_file.path}, version {version or 'unknown'}", compiler_file.version_source),
+            *(saw("Built-ins", f"{f.path}, version {f.version}", f.version_source) for f in beside),
+        ],
+        subject=folder,
+        fix=_compiler_again(c, toolkit, compiler_file),
+    )
+
+
+def _other_release(one: str | None, two: str | None) -> bool:
+    a, b = numbers(one)[:2], numbers(two)[:2]
+    return bool(a and b and a != b)
+
+
+def _compiler_again(c: Case, toolkit: Toolkit, file: LibraryFile) -> Fix:
+    package = package_of(file.version_source)
+    if toolkit.origin == "wheel" and package:
+        return advice(
+            f"Install {package[0]} {package[1]} again",
+            pip(c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", "==".join(package)),
+            restart="program",
+        )
+    return advice("Install this toolkit again", f"The toolkit in {toolkit.root} is incomplete: install it again.")
+
+
+def runtime(c: Case) -> Iterator[Finding]:
+    """CUDA's libraries are off the search path, or nowhere."""
+    gone = absent(c, "cudart", "cublas", "cublasLt", "nvrtc")
+    if c.winner is None or not gone:
+        return
+    calm = c.load.consumer.kind == "plain" and any(
+        x.consumer.kind != "plain" and answered(x.roll_call) for x in c.seen.loads or ()
+    )
+    nowhere = [g for g in gone if not on_disk(c, g.family, g.major) and g.family != "nvrtc"]
+    if nowhere:
+        yield _nowhere(c, nowhere, calm=calm)
+        return
+    for one in gone:
+        places = on_disk(c, one.family, one.major)
+        if not places or any(_mine(c, toolkit) for toolkit, _ in places):
+            continue  # the program's own packages: it loads them itself before cuDNN asks
+        folder = folder_of(c.system, places[0][1].path)
+        yield finding(
+            Step.TOOLKIT,
+            NOTE if calm else ERROR if one.by_framework else WARNING,
+            "not-on-search-path",
+            f"CUDA's libraries in {folder} are not on the search path.",
+            cause="cuda_not_on_search_path",
+            why=f"{c.load.consumer.label} asks for {listed(g.search.name for g in gone)}. The files are on this machine, "
+            "but the loader does not look in their folder.",
+            evidence=[_wanted_by(c, one), saw("It lies in", folder, places[0][0].source), *candidates(one.search)],
+            subject=folder,
+            fix=name_folder(c.seen, folder),
+        )
+        return
+
+
+def _nowhere(c: Case, gone: list[Absent], *, calm: bool) -> Finding:
+    names = listed(g.search.name for g in gone)
+    certain = any(g.by_framework for g in gone) or bool(trouble(c.load.roll_call))
+    return finding(
+        Step.TOOLKIT,
+        NOTE if calm else ERROR if certain else WARNING,
+        "runtime-missing",
+        f"CUDA's libraries that {c.load.consumer.framework or c.load.consumer.label} needs are not on this machine: {names}.",
+        cause="cuda_runtime_missing",
+        why="The GPU driver does not bring them; they come with a CUDA toolkit or as Python packages. "
+        "cuDNN loads without them, and fails when it computes.",
+        evidence=[*(_wanted_by(c, g) for g in gone), *candidates(gone[0].search), *trouble(c.load.roll_call)],
+        subject=c.load.consumer.id,
+        fix=_install(c, gone[0]),
+    )
+
+
+def zlib(c: Case) -> Iterator[Finding]:
+    """The zlibwapi.dll that cuDNN 8.3 to 8.9.3 open on Windows; from 8.9.4 on it is never the reason."""
+    if c.system != "windows" or c.load.major != 8 or c.winner is None:
+        return
+    search = resolution(c.load, "zlibwapi.dll")
+    version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
+    if older(version, "8.3") or older(version, "8.9.4") is False:
+        return
+    if search is None or search.winner:
+        return
+    wrong = next((a for a in search.attempts if a.outcome == "wrong architecture"), None)
+    fact = compatibility().fact("zlib_needed")
+    rows = [saw("cuDNN", version or "version unknown", c.winner.path), *candidates(search), *trouble(c.load.roll_call)]
+    severity = UNKNOWN if version is None else ERROR if trouble(c.load.roll_call) or wrong else WARNING
+    yield finding(
+        Step.CUDNN,
+        severity,
+        "zlib-missing" if wrong is None else "zlib-wrong-architecture",
+        "cuDNN needs zlibwapi.dll, and it cannot be found."
+        if wrong is None
+        else "The zlibwapi.dll that is found is not for this processor.",
+        cause="zlibwapi_missing" if wrong is None else "dll_wrong_architecture",
+        why="This version of cuDNN opens the 64-bit zlibwapi.dll by name when it first convolves."
+        + ("" if version else " Its version could not be read: from 8.9.4 on it needs no such file."),
+        evidence=[*rows, saw("Known from", fact.source)],
+        subject=c.load.consumer.id,
+        fix=advice(
+            "Put the 64-bit zlibwapi.dll where it is searched",
+            "Best: install cuDNN 8.9.7, which brings zlib inside.",
+            "Or put the 64-bit zlibwapi.dll that NVIDIA's installation guide names into cuDNN's own folder: "
+            + folder_of(c.system, c.winner.path),
+            restart="program",
+        ),
+    )

@@ -1,0 +1,210 @@
+"""One consumer's load in the form that the rules about it ask for: which copy it takes, which it has, whose parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core.facts import Attempt, CudnnCopy, How, Load, Resolution, RollCall, Snapshot, System
+from core.findings import Evidence
+from core.rules.known import numbers
+from core.rules.view import copy_at, folder_of, inside, main_resolution, tidy
+from core.rules.words import listed, saw
+
+CONCERNS = "Concerns"
+"""Label of the evidence that names the consumers of a finding; diagnose asks for it."""
+
+_CUDNN = re.compile(r"libcudnn(?:_([a-z0-9_]+?))?(?:\.so.*)|cudnn(?:_([a-z0-9_]+?))?64_\d+\.dll", re.IGNORECASE)
+
+
+def role_of(name: str) -> str | None:
+    """Return which part of cuDNN a file name stands for: "" for the main library, None for no part of cuDNN."""
+    found = _CUDNN.fullmatch(name)
+    return (found[1] or found[2] or "").lower() if found else None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One Load with what was found out about it."""
+
+    seen: Snapshot
+    load: Load
+    main: Resolution | None
+    """The search for the main library; None when it was not made."""
+    copy: CudnnCopy | None
+    """The copy that the loader takes the main library from."""
+    own: CudnnCopy | None
+    """The copy that lies in the consumer's own environment."""
+    parts: tuple[tuple[str, Resolution], ...]
+    """Role and search of every sub-library; of several names for one role the first that is found."""
+
+    @property
+    def system(self) -> System:
+        """The machine's system."""
+        return self.seen.machine.system
+
+    @property
+    def winner(self) -> Attempt | None:
+        """The file that is loaded as the main library."""
+        return self.main.winner if self.main else None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody really asks for this major: a framework, or a pinned or bundled copy."""
+        return bool(self.load.consumer.framework or self.load.wanted_version or self.own)
+
+    @property
+    def concerns(self) -> Evidence:
+        """Whom it concerns, as evidence."""
+        framework = f" ({self.load.consumer.framework})" if self.load.consumer.framework else ""
+        return saw(CONCERNS, self.load.consumer.label + framework)
+
+
+def case(seen: Snapshot, load: Load) -> Case:
+    """Put a Load and what is known of its files together."""
+    main = main_resolution(seen, load)
+    winner = main.winner if main else None
+    copy = copy_at(seen, winner.path) if winner else None
+    return Case(seen, load, main, copy, own_copy(seen, load), tuple(_parts(load)))
+
+
+def cases(seen: Snapshot) -> Iterator[Case]:
+    """Yield every load."""
+    return (case(seen, load) for load in seen.loads or ())
+
+
+def own_copy(seen: Snapshot, load: Load) -> CudnnCopy | None:
+    """Return the copy of the wanted major that lies in the consumer's environment; a wheel's before another's."""
+    prefix = load.consumer.prefix
+    if not prefix:
+        return None
+    system = seen.machine.system
+    mine = [
+        c
+        for c in seen.cudnn or ()
+        if c.major == load.major
+        and (tidy(system, c.environment) == tidy(system, prefix) or inside(system, c.folder, prefix))
+    ]
+    return min(mine, key=lambda c: (c.origin not in ("wheel", "conda"), len(c.missing)), default=None)
+
+
+def _parts(load: Load) -> Iterator[tuple[str, Resolution]]:
+    found: dict[str, Resolution] = {}
+    for search in load.resolutions:
+        role = role_of(search.name)
+        if not role:
+            continue
+        old = found.get(role)
+        if old is None or (old.winner is None and search.winner is not None):
+            found[role] = search
+    yield from found.items()
+
+
+def trouble(roll: RollCall | None) -> list[Evidence]:
+    """Return what went wrong in a roll call, as evidence; empty when everything answered or none was made."""
+    if roll is None:
+        return []
+    rows = []
+    for call in roll.calls:
+        if failed(call.function, call.result):
+            answer = f"{call.result if call.result is not None else 'failed'} {call.meaning}".strip()
+            rows.append(saw(f"{call.function} {call.library}".strip(), answer, "roll call in a child process"))
+    if roll.ended:
+        rows.append(saw("The child process", roll.ended, "roll call in a child process"))
+    if rows and roll.output.strip():
+        lines = [line for line in roll.output.strip().splitlines() if line.strip()]
+        rows.append(saw("It printed", "\n".join(lines[:3])[:400], "cuDNN"))
+    return rows
+
+
+def failed(function: str, result: int | None) -> bool:
+    """Whether a call's answer is a failure: a status other than 0, or none; functions that return numbers differ."""
+    if function.startswith("cudnnGet"):
+        return not result
+    return result != 0
+
+
+def answered(roll: RollCall | None) -> bool:
+    """Whether a roll call was made and everything in it answered."""
+    return roll is not None and bool(roll.calls or roll.version) and not trouble(roll)
+
+
+def by_variable(attempt: Attempt | None) -> bool:
+    """Whether LD_LIBRARY_PATH led to this candidate."""
+    return attempt is not None and attempt.how is How.LD_LIBRARY_PATH
+
+
+def spread(c: Case) -> list[tuple[str, str]]:
+    """Return (role, folder) of the parts that come from another folder than the main library."""
+    if c.winner is None:
+        return []
+    home = tidy(c.system, folder_of(c.system, _real(c, c.winner.path)))
+    out = []
+    for role, search in c.parts:
+        if search.winner and search.winner.how is not How.LOADED:
+            folder = folder_of(c.system, _real(c, search.winner.path))
+            if tidy(c.system, folder) != home:
+                out.append((role, folder))
+    return out
+
+
+def _real(c: Case, path: str) -> str:
+    """Return the file behind a link, where the snapshot knows it."""
+    copy = copy_at(c.seen, path)
+    wanted = tidy(c.system, path)
+    for file in copy.files if copy else ():
+        if tidy(c.system, file.path) == wanted and file.real_path:
+            return file.real_path
+    return path
+
+
+def mapped_folders(c: Case) -> list[str]:
+    """Return the folders that cuDNN's files were really mapped from."""
+    roll = c.load.roll_call
+    files = [m.path for m in (roll.mapped if roll else ()) if role_of(m.name) is not None]
+    return list(dict.fromkeys(folder_of(c.system, path) for path in files))
+
+
+def used_folders(seen: Snapshot) -> set[str]:
+    """Return every folder that some consumer takes a cuDNN file from, tidied."""
+    system = seen.machine.system
+    folders = set()
+    for c in cases(seen):
+        winners = [c.winner, *(search.winner for _, search in c.parts)]
+        folders |= {tidy(system, folder_of(system, w.path)) for w in winners if w}
+        folders |= {tidy(system, folder) for folder in mapped_folders(c)}
+        if c.own:
+            folders.add(tidy(system, c.own.folder))
+    return folders
+
+
+def called(copy: CudnnCopy | None) -> str:
+    """Return a copy in words: "cuDNN 9.1.0 of nvidia-cudnn-cu12 9.1.0.70", "cuDNN 8.9.7 in /opt/cudnn"."""
+    if copy is None:
+        return "cuDNN"
+    version = copy.version or f"{copy.major} (version unknown)"
+    return f"cuDNN {version} of {copy.owner}" if copy.owner else f"cuDNN {version} in {copy.folder}"
+
+
+def in_order(seen: Snapshot) -> list[Case]:
+    """Return the loads, those of environments that the person named or that are active first."""
+    return sorted(cases(seen), key=lambda c: rank(seen, c.load.consumer.prefix))
+
+
+def rank(seen: Snapshot, prefix: str) -> int:
+    """Return 0 for an environment that was named, 1 for an active one, 2 for what runs by default, 3 for any other."""
+    system = seen.machine.system
+    python = next((p for p in seen.pythons or () if tidy(system, p.prefix) == tidy(system, prefix)), None)
+    ways = python.found_by.split(", ") if python and prefix else []
+    if "--python" in ways:
+        return 0
+    if {"VIRTUAL_ENV", "CONDA_PREFIX"} & set(ways):
+        return 1
+    return 2 if any(way.endswith("on PATH") for way in ways) else 3
+
+
+def versions(copies: list[CudnnCopy]) -> str:
+    """Return the versions of some copies as a list in words."""
+    found = sorted({c.version or str(c.major) for c in copies}, key=numbers)
+    return listed(found)

@@ -1,0 +1,207 @@
+"""Rules about CUDA toolkits: variables that name none, damaged libraries, and what is in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.facts import LibraryFile, PathEntry, Snapshot, Toolkit
+from core.findings import Evidence, Finding, Fix, Severity, Step
+from core.rules.cudnn_files import BROKEN
+from core.rules.cures import pip
+from core.rules.known import differs, numbers
+from core.rules.loads import in_order
+from core.rules.view import inside, package_of, tidy, variable
+from core.rules.words import ERROR, GOOD, NOTE, WARNING, advice, counted, finding, listed, saw
+
+NAMING = ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
+"""Variables that name the toolkit; CUDA_PATH_V12_4 and its like name one version's."""
+
+
+def variables(seen: Snapshot) -> Iterator[Finding]:
+    """A variable names a toolkit that is not there."""
+    if seen.environment is None:
+        return
+    for name in NAMING:
+        value = variable(seen, name)
+        if value is None:
+            continue
+        problem = _problem(seen, name, value.value)
+        if not problem:
+            continue
+        better = _best(seen)
+        yield finding(
+            Step.TOOLKIT,
+            WARNING,
+            "variable-wrong",
+            f"The variable {name} {problem}.",
+            cause="cuda_path_env_wrong",
+            why="Frameworks on Windows, compilers and build tools look for CUDA in the folder that this variable names. "
+            "They then find nothing, or another version.",
+            evidence=[
+                saw(name, repr(value.value), value.source or value.scope),
+                *(
+                    saw("Toolkit that is there", f"{t.root} (CUDA {t.version or 'unknown'})", t.source)
+                    for t in _installed(seen)
+                ),
+            ],
+            subject=name,
+            fix=_set_variable(seen, name, better),
+        )
+
+
+def _problem(seen: Snapshot, name: str, value: str) -> str:
+    """Return what is wrong with the value, in words that follow the variable's name; empty if nothing, or undecided."""
+    if not value.strip():
+        return "is set, but empty"
+    entry = next((e for e in _entries(seen) if e.variable == name), None)
+    marks = entry.marks if entry else ()
+    if "relative" in marks or value.strip() in (".", ".."):
+        return f"is {value}, which depends on the folder that a program is started in"
+    if "missing" in marks or (entry is not None and not entry.exists):
+        return f"names {value}, which does not exist"
+    if "not a folder" in marks:
+        return f"names {value}, which is no folder"
+    if "unexpanded" in marks:
+        return f"is {value}, in which another variable was not replaced"
+    if entry is None or seen.toolkits is None or "unreadable" in marks:
+        return ""
+    folder = entry.expanded or value
+    for toolkit in seen.toolkits:
+        if name in toolkit.named_by or any(
+            inside(seen.machine.system, x, folder) for x in (toolkit.root, toolkit.folder)
+        ):
+            return ""
+    return f"names {value}, where no CUDA library lies"
+
+
+def _entries(seen: Snapshot) -> tuple[PathEntry, ...]:
+    return seen.environment.entries if seen.environment else ()
+
+
+def _installed(seen: Snapshot) -> list[Toolkit]:
+    return [t for t in seen.toolkits or () if t.origin in ("installer", "folder", "distribution")]
+
+
+def _best(seen: Snapshot) -> Toolkit | None:
+    return max(
+        (t for t in _installed(seen) if t.origin != "distribution"), key=lambda t: numbers(t.version), default=None
+    )
+
+
+def _set_variable(seen: Snapshot, name: str, better: Toolkit | None) -> Fix:
+    windows = seen.machine.system == "windows"
+    if better is None:
+        how = "in the Start menu under Edit environment variables" if windows else f"with: unset {name}"
+        return advice(
+            f"Remove the variable {name}",
+            f"There is no toolkit that it could name. Remove it {how}.",
+            restart="terminal",
+        )
+    where = "Start menu: Edit environment variables. Set" if windows else "export"
+    line = f"{where} {name} to {better.root}" if windows else f'export {name}="{better.root}"'
+    return advice(f"Let {name} name {better.root}", line, restart="terminal")
+
+
+def disagree(seen: Snapshot) -> Iterator[Finding]:
+    """CUDA_PATH and CUDA_HOME name two toolkits."""
+    one, two = variable(seen, "CUDA_PATH"), variable(seen, "CUDA_HOME")
+    if one and two and one.value and two.value:
+        system = seen.machine.system
+        if tidy(system, one.value) != tidy(system, two.value):
+            yield finding(
+                Step.TOOLKIT,
+                NOTE,
+                "variables-disagree",
+                "CUDA_PATH and CUDA_HOME name different folders.",
+                why="Some programs ask the one, some the other. It matters if the two are of different versions.",
+                evidence=[saw(v.name, v.value, v.source or v.scope) for v in (one, two)],
+                subject="CUDA_PATH",
+            )
+
+
+def libraries(seen: Snapshot) -> Iterator[Finding]:
+    """Damaged, foreign or unreadable libraries of CUDA: an error where a consumer loads them."""
+    winners = {tidy(seen.machine.system, s.winner.path) for c in in_order(seen) for s in c.load.resolutions if s.winner}
+    for toolkit in seen.toolkits or ():
+        for cause, name, words, bad in _bad(seen, toolkit):
+            loaded = [f for f in bad if tidy(seen.machine.system, f.path) in winners]
+            severity = ERROR if loaded else WARNING
+            yield finding(
+                Step.TOOLKIT,
+                severity,
+                name if loaded else f"unused-{name}",
+                f"{listed(f.name for f in bad)} of CUDA {words}.",
+                cause=cause,
+                why="Every program that loads this library fails, often with a message that names another file."
+                if loaded
+                else "Nothing that was examined loads it now.",
+                evidence=[saw(f.path, f.problem or f.architecture or f.state, f.record) for f in bad],
+                subject=toolkit.folder or toolkit.root,
+                fix=_again(seen, toolkit, bad, severity),
+            )
+
+
+def _bad(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[str, str, str, list[LibraryFile]]]:
+    mine = seen.machine.architecture
+    files = toolkit.libraries
+    groups = (
+        ("corrupt_or_truncated_file", "damaged", "is damaged", [f for f in files if f.state in BROKEN]),
+        (
+            "library_unreadable",
+            "unreadable",
+            "may not be read by this user",
+            [f for f in files if f.state == "unreadable"],
+        ),
+        (
+            "corrupt_or_truncated_file",
+            "differs-from-record",
+            "differs from the file that was published",
+            [f for f in files if f.state == "good" and f.record in ("size differs", "hash differs")],
+        ),
+    )
+    yield from ((c, n, w, bad) for c, n, w, bad in groups if bad)
+    odd = [f for f in files if f.state == "good" and f.architecture and mine and f.architecture != mine]
+    if odd and len(odd) < len(files):  # a whole tree for another processor is for building, not for running
+        yield "dll_wrong_architecture", "wrong-architecture", "is for another kind of processor", odd
+
+
+def _again(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severity: Severity) -> Fix:
+    packages = [p for f in bad if (p := package_of(f.version_source))]
+    home = next((p.prefix for p in seen.pythons or () if inside(seen.machine.system, toolkit.root, p.prefix)), "")
+    if toolkit.origin == "wheel" and packages:
+        names = " ".join(dict.fromkeys("==".join(p) for p in packages))
+        return advice(
+            f"Install {names} again",
+            pip(seen, home, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", names),
+            restart="program",
+        )
+    return advice("Install this toolkit again", f"Install CUDA {toolkit.version or ''} in {toolkit.root} again.")
+
+
+def good(seen: Snapshot) -> Iterator[Finding]:
+    """Each toolkit whose libraries are whole; one that differs from a wheel's runtime is normal."""
+    for toolkit in seen.toolkits or ():
+        if not toolkit.libraries or any(True for _ in _bad(seen, toolkit)):
+            continue
+        owner = f" ({toolkit.owner})" if toolkit.owner else ""
+        yield finding(
+            Step.TOOLKIT,
+            GOOD,
+            "whole",
+            f"CUDA {toolkit.version or 'of unknown version'} in {toolkit.folder or toolkit.root}: "
+            f"{counted(len(toolkit.libraries), 'library', 'libraries')}, all whole.",
+            evidence=_facts(toolkit, owner),
+            subject=toolkit.folder or toolkit.root,
+        )
+
+
+def _facts(toolkit: Toolkit, owner: str) -> list[Evidence]:
+    rows = [saw("Toolkit", f"{toolkit.root}{owner}", toolkit.source)]
+    if toolkit.named_by:
+        rows.append(saw("Named by", listed(toolkit.named_by)))
+    if toolkit.nvcc_version and differs(toolkit.nvcc_version, toolkit.version):
+        rows.append(saw("Its compiler", f"nvcc {toolkit.nvcc_version}", toolkit.nvcc))
+    return rows
+
+
+RULES = (variables, disagree, libraries, good)
