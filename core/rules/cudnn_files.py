@@ -148,9 +148,19 @@ def damaged(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         )
 
 
+def release_of(copy: CudnnCopy) -> str | None:
+    """Return the release that a copy is meant to be: its package's, else that of most of its files."""
+    package = package_of(copy.owner)
+    if package and package[0].startswith("nvidia-cudnn") and package[1].startswith(f"{copy.major}."):
+        return ".".join(package[1].split(".")[:3])
+    known = [f.version for f in copy.files if f.version and f.state == "good"]
+    return max(known, key=lambda v: (known.count(v), v == copy.version), default=copy.version)
+
+
 def foreign(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files of another release in one folder: their versions differ, or an intact file has another size than RECORD says."""
-    other = [f for f in copy.files if f.state == "good" and differs(f.version, copy.version)]
+    base = release_of(copy)
+    other = [f for f in copy.files if f.state == "good" and differs(f.version, base)]
     exchanged = [
         f
         for f in copy.files
@@ -158,7 +168,7 @@ def foreign(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     ]
     if not other and not exchanged:
         return
-    rows = [saw(f.path, f"version {f.version}, the set is {copy.version}", f.version_source) for f in other]
+    rows = [saw(f.path, f"version {f.version}, the set is {base}", f.version_source) for f in other]
     rows += [
         saw(f.path, f"an intact library, but not the published one ({f.size:,} bytes)", "RECORD") for f in exchanged
     ]
@@ -183,7 +193,7 @@ def unlisted(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         for f in copy.files
         if f.state == "good"
         and (f.record == "hash differs" or (f.record == "size differs" and f.version is not None))
-        and not differs(f.version, copy.version)
+        and not differs(f.version, release_of(copy))
     ]
     if changed:
         yield _error(

@@ -1,0 +1,173 @@
+"""Diagnose: healthy machines stay calm, compound faults have one root, and nothing raises."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from core.diagnose import PRECEDENCE, diagnose
+from core.facts import CudaInit, Load, ProbeError, Snapshot
+from core.findings import Finding, Severity
+from tests import machines as m
+
+SECTIONS = ("driver", "toolkits", "cudnn", "environment", "pythons", "loads")
+
+
+def primary(snapshot: Snapshot) -> Finding | None:
+    """Return the one primary finding."""
+    found = [f for f in diagnose(snapshot) if f.primary]
+    assert len(found) < 2
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize("name", m.HEALTHY)
+def test_healthy_machine_has_nothing_above_a_note(name: str) -> None:
+    loud = [(f.id, f.title) for f in diagnose(m.HEALTHY[name]()) if f.severity > Severity.NOTE]
+    assert loud == []
+
+
+@pytest.mark.parametrize("name", m.HEALTHY)
+def test_healthy_machine_says_what_is_good(name: str) -> None:
+    findings = diagnose(m.HEALTHY[name]())
+    good = {f.step.value for f in findings if f.severity is Severity.GOOD}
+    assert {"toolkit", "cudnn", "environment"} <= good
+    assert ("driver" in good) == (name != "no gpu")
+
+
+def test_no_gpu_is_one_calm_note() -> None:
+    findings = [f for f in diagnose(m.no_gpu_machine()) if f.step == "driver"]
+    assert [(f.cause, f.severity) for f in findings] == [("no_nvidia_gpu", Severity.NOTE)]
+
+
+def test_no_gpu_is_never_primary_beside_another_fault() -> None:
+    broken = m.with_file(m.no_gpu_machine(), "ops", state="empty", size=0)
+    found = primary(broken)
+    assert found is not None
+    assert found.cause == "corrupt_or_truncated_file"
+
+
+COMPOUND = {
+    "a driver that does not start comes before a damaged file": (
+        lambda: m.with_file(
+            m.with_driver(m.wheel_machine(), cuda=CudaInit(status=803), nvml=None, gpus=None), "ops", state="truncated"
+        ),
+        "driver_library_mismatch",
+    ),
+    "an override comes before the version that it leads to": (
+        lambda: overridden(m.wheel_machine()),
+        "ld_library_path_override",
+    ),
+    "a damaged file explains the failed roll call": (
+        lambda: m.with_load(
+            m.with_file(m.wheel_machine(), "cnn", state="truncated"),
+            roll_call=m.refused(m.cudnn(), "cnn", "file too short", ended="was killed by SIGBUS"),
+        ),
+        "corrupt_or_truncated_file",
+    ),
+    "an error comes before a warning": (
+        lambda: m.with_variable(m.without_file(m.wheel_machine(), "ops"), "CUDA_PATH", "/gone", "missing"),
+        "cudnn_sublibrary_missing",
+    ),
+}
+
+
+def overridden(snapshot: Snapshot) -> Snapshot:
+    """LD_LIBRARY_PATH leads the parts to another release."""
+    other = m.system_copy("9.10.2", "/opt/cudnn/lib")
+    snapshot = m.with_variable(
+        replace(snapshot, cudnn=(*(snapshot.cudnn or ()), other)), "LD_LIBRARY_PATH", other.folder
+    )
+    for role in m.ROLES9[1:]:
+        name = m.file_name(role, 9)
+        first = m.found(f"{other.folder}/{name}", m.How.LD_LIBRARY_PATH, "LD_LIBRARY_PATH: /opt/cudnn/lib")
+        snapshot = m.with_search(snapshot, name, first, m.found(f"{m.CUDNN}/{name}"))
+    return snapshot
+
+
+@pytest.mark.parametrize("name", COMPOUND)
+def test_primary_of_compound_faults(name: str) -> None:
+    build, cause = COMPOUND[name]
+    found = primary(build())
+    assert found is not None
+    assert found.cause == cause
+
+
+def test_worst_comes_first_and_the_primary_before_all() -> None:
+    findings = diagnose(COMPOUND["an error comes before a warning"][0]())
+    assert findings[0].primary
+    severities = [f.severity for f in findings]
+    assert severities == sorted(severities, reverse=True)
+
+
+def test_named_environment_outranks_another() -> None:
+    """An error in an environment that nobody named gives way to one in the environment that was named."""
+    other = "/home/ada/old"
+    stray = replace(m.cudnn(f"{other}/cudnn", "8.9.7"), environment=other)
+    stray = replace(stray, files=tuple(replace(f, state="unreadable") for f in stray.files))
+    consumer = replace(m.PYTHON, id=f"python:{other}", prefix=other, label=f"the Python environment {other}")
+    snapshot = m.without_file(m.wheel_machine(), "ops")
+    snapshot = replace(
+        snapshot,
+        cudnn=(stray, *(snapshot.cudnn or ())),
+        pythons=(m.python(), replace(m.python(), prefix=other, found_by="conda's list of environments")),
+        loads=(
+            Load(consumer=consumer, major=8, resolutions=(m.search("libcudnn.so.8", m.found(stray.files[0].path)),)),
+            *(snapshot.loads or ()),
+        ),
+    )
+    found = primary(snapshot)
+    assert found is not None
+    assert found.cause == "cudnn_sublibrary_missing"
+    assert any(f.cause == "library_unreadable" and f.severity is Severity.ERROR for f in diagnose(snapshot))
+
+
+def test_damage_in_a_copy_that_nothing_loads_is_no_root() -> None:
+    stray = m.system_copy("9.10.2", "/opt/old")
+    stray = replace(stray, files=tuple(replace(f, state="truncated") for f in stray.files))
+    healthy = m.wheel_machine()
+    findings = diagnose(replace(healthy, cudnn=(*(healthy.cudnn or ()), stray)))
+    assert not any(f.primary for f in findings)
+    assert max(f.severity for f in findings) is Severity.WARNING
+
+
+def test_probe_errors_become_unknown() -> None:
+    error = ProbeError(probe="loads", kind="time-out", message="It gave no answer within its time.")
+    findings = diagnose(replace(m.wheel_machine(), loads=None, errors=(error,)))
+    assert any(f.severity is Severity.UNKNOWN and f.subject == "loads" for f in findings)
+    assert not any(f.severity is Severity.ERROR for f in findings)
+
+
+@pytest.mark.parametrize("name", m.HEALTHY)
+def test_missing_sections_never_raise_and_accuse_nobody(name: str) -> None:
+    """Every set of sections taken away from a machine in order: no error, no warning, no exception."""
+    whole = m.HEALTHY[name]()
+    for count in range(1, len(SECTIONS) + 1):
+        for gone in itertools.combinations(SECTIONS, count):
+            findings = diagnose(replace(whole, **dict.fromkeys(gone)))
+            assert [(gone, f.id) for f in findings if f.severity > Severity.UNKNOWN] == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    name=st.sampled_from(sorted(m.HEALTHY)),
+    role=st.sampled_from(m.ROLES9[1:]),
+    state=st.sampled_from(["missing", "dangling", "empty", "truncated", "damaged", "unreadable", "not a library"]),
+    version=st.one_of(st.none(), st.text(max_size=8), st.sampled_from(["9.10.2", "8.9.7", "9"])),
+    gone=st.sets(st.sampled_from(SECTIONS)),
+)
+def test_any_broken_file_beside_missing_sections_never_raises(
+    name: str, role: str, state: str, version: str | None, gone: set[str]
+) -> None:
+    whole = m.with_file(m.HEALTHY[name](), role, state=state, version=version)
+    findings = diagnose(replace(whole, **dict.fromkeys(gone)))
+    assert sum(f.primary for f in findings) <= 1
+    identities = [(f.id, f.subject) for f in findings]
+    assert len(identities) == len(set(identities))
+
+
+def test_precedence_names_each_cause_once() -> None:
+    assert len(PRECEDENCE) == len(set(PRECEDENCE))
