@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,20 +96,21 @@ def built(fault: Fault, keep: Path | None = None) -> Iterator[Lab]:
             shutil.rmtree(folder)
 
 
-def on_machine(lab: Lab, command: list[str], cwd: Path = CHECKOUT) -> subprocess.CompletedProcess[bytes]:
+def on_machine(
+    lab: Lab, command: list[str], cwd: Path = CHECKOUT, keep: Sequence[Path] = ()
+) -> subprocess.CompletedProcess[bytes]:
     """Run a command on the built machine, as its user, with its variables.
 
     Raises:
         NoMachineError: this system allows no private mount namespace.
     """
-    keep = {str(CHECKOUT), sys.prefix, sys.base_prefix, str(Path(command[0]).parent.parent)}
-    keep = {path for path in keep if path not in ("/usr", "/usr/local")}
+    shown = {str(CHECKOUT), sys.prefix, sys.base_prefix, *map(str, keep)} - {"/usr", "/usr/local"}
     spec = {
         "tree": str(lab.tree),
-        "keep": sorted(keep),
+        "keep": sorted(shown),
         "gone_after_cache": lab.gone_after_cache,
         "environment": {
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "PATH": "/usr/bin:/bin",
             "HOME": HOME,
             "LANG": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1",

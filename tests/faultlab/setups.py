@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.faultlab import standins, wheels
+from tests.faultlab.machine import NOBODY
 from tests.faultlab.standins import Driver
 from tests.faultlab.wheels import Wheel
 
@@ -67,6 +69,8 @@ def machine(tree: Path, how: Driver | None) -> Lab:
     """Build a machine with one GPU and its driver, or with neither."""
     lab = Lab(tree)
     lab.at(HOME).mkdir(parents=True)
+    if os.getuid() == 0:
+        os.chown(lab.at(HOME), NOBODY, NOBODY)
     lab.write("/etc/ld.so.conf", "include /etc/ld.so.conf.d/*.conf\n")
     lab.write("/etc/ld.so.conf.d/libc.conf", "/usr/local/lib\n")
     lab.write("/etc/ld.so.conf.d/x86_64-linux-gnu.conf", "/lib/x86_64-linux-gnu\n/usr/lib/x86_64-linux-gnu\n")

@@ -115,7 +115,7 @@ def _fetched(wheel: Wheel) -> Path:
         archive.parent.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
         command += ["--platform", wheel.tag, "--python-version", "3.11", "--dest", str(archive.parent)]
-        subprocess.run([*command, f"{wheel.name}=={wheel.version}"], check=True)
+        subprocess.run([*command, f"{wheel.name}=={wheel.version}"], check=True, stdout=sys.stderr)
     with archive.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     if found != wheel.sha256:
