@@ -22,9 +22,8 @@ NVML_PATIENCE = 8.0
 CUDA_PATIENCE = 9.0
 """Seconds for one cuInit: it wakes every GPU, which takes seconds on servers without persistence mode."""
 
-HIDING = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
-"""Variables that hide GPUs from a process or a container."""
-
+HIDING = ("CUDA_VISIBLE_DEVICES",)
+"""Variables that hide GPUs from a process. NVIDIA_VISIBLE_DEVICES matters only when a container is started."""
 
 T = TypeVar("T", Nvml, CudaInit)
 
@@ -44,15 +43,16 @@ def look(request: Request) -> Driver:
     where = places(request.host)
     env = request.env
     hidden = [name for name in HIDING if name in env]
-    with ThreadPoolExecutor(max_workers=3) as pool:
+    with ThreadPoolExecutor(max_workers=4) as pool:
         nvml = pool.submit(_nvml, request)
         cuda = pool.submit(_cuda, request, env)
         shown = pool.submit(_cuda, request, without(env, hidden)) if hidden else None
+        cleaned = pool.submit(_cuda, request, _clean(env)) if brings_driver(env, where) else None
         seen = _files(request, where)
         answer = cuda.result()
-        clean = None
-        if where.system == "linux" and env.get("LD_LIBRARY_PATH") and needs_clean(answer.cuda, env, where):
-            clean = _cuda(request, without(env, ["LD_LIBRARY_PATH"]))
+        clean = cleaned.result() if cleaned else None
+        if clean is None and _search_path(env, where) and answer.cuda and answer.cuda.status != 0:
+            clean = _cuda(request, _clean(env))
         managed = nvml.result()
         unhidden = shown.result() if shown else None
     return Driver(
@@ -83,12 +83,19 @@ def without(env: Mapping[str, str], names: list[str]) -> dict[str, str]:
     return {n: v for n, v in env.items() if n not in names}
 
 
-def needs_clean(cuda: CudaInit | None, env: Mapping[str, str], where: Places) -> bool:
-    """Whether LD_LIBRARY_PATH may be to blame: cuInit failed, or a file from one of its folders answered."""
-    if cuda is None or cuda.status != 0:
-        return True
-    folders = {where.real(f) for f in env["LD_LIBRARY_PATH"].replace(";", ":").split(":") if f.startswith("/")}
-    return where.parent(where.real(cuda.library)) in folders
+def _clean(env: Mapping[str, str]) -> dict[str, str]:
+    return without(env, ["LD_LIBRARY_PATH"])
+
+
+def _search_path(env: Mapping[str, str], where: Places) -> tuple[str, ...]:
+    """Return the folders of LD_LIBRARY_PATH; none on Windows, where it means nothing."""
+    value = env.get("LD_LIBRARY_PATH", "") if where.system == "linux" else ""
+    return tuple(folder for folder in value.replace(";", ":").split(":") if folder)
+
+
+def brings_driver(env: Mapping[str, str], where: Places) -> bool:
+    """Whether a folder of LD_LIBRARY_PATH holds a libcuda: its answer and the system's are then both wanted."""
+    return any(where.exists(where.join(folder, "libcuda.so.1")) for folder in _search_path(env, where))
 
 
 def _nvml(request: Request) -> Heard:

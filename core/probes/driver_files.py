@@ -63,15 +63,11 @@ def libraries(folders: Iterable[Folder], where: Places) -> tuple[DriverLibrary, 
         real_folder = where.real(folder.path)
         for name in names:
             path = where.join(folder.path, name)
-            if (real_folder, name) in seen or not _there(path, where):
+            if (real_folder, name) in seen or not where.exists(path):
                 continue
             seen.add((real_folder, name))
             found.append(describe(path, folder.source, where))
     return tuple(found)
-
-
-def _there(path: str, where: Places) -> bool:
-    return where.stat(path) is not None or where.is_link(path)
 
 
 def describe(path: str, source: str, where: Places) -> DriverLibrary:

@@ -68,14 +68,13 @@ def module_version(modules: tuple[str, ...] | None, where: Places) -> str | None
 def nodes(where: Places) -> tuple[DeviceNode, ...] | None:
     """Return the /dev/nvidia* nodes and whether each opens; None when /dev cannot be listed.
 
+    The nodes of /dev/nvidia-caps are left out: they are the administrator's, and CUDA does without them.
     Opening is done in a thread: a sick GPU may never answer, and then ``opened`` stays None.
     """
     names = where.names("/dev")
     if names is None:
         return None
     paths = [f"/dev/{name}" for name in names if _NODE.fullmatch(name) or name == "dxg"]
-    caps = where.names("/dev/nvidia-caps") if "nvidia-caps" in names else ()
-    paths += [f"/dev/nvidia-caps/{name}" for name in caps or ()]
     found: dict[str, DeviceNode] = {}
 
     def open_all() -> None:

@@ -68,6 +68,10 @@ class Places:
         except (OSError, ValueError):
             return None
 
+    def exists(self, path: str) -> bool:
+        """Whether there is anything at ``path``, a dangling link included."""
+        return self.stat(path) is not None or self.is_link(path)
+
     def is_folder(self, path: str) -> bool:
         """Whether ``path`` leads to a folder."""
         seen = self.stat(path)

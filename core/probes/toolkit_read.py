@@ -100,9 +100,9 @@ def library(path: str, real: str, draft: Draft, known: Locations, where: Places)
     source = "file name" if version else ""
     if draft.origin == "wheel":
         owner = _owner(family, major, draft.distributions, known)
-        if owner:
+        if owner and (version is None or owner.version.startswith(version)):  # else the name knows better
             version, source = owner.version, f"{owner.name} {owner.version}"
-            major = major or _suffix(owner.name)
+        major = major or (_suffix(owner.name) if owner else None)
     return LibraryFile(
         path=text(path),
         name=text(name),

@@ -105,6 +105,11 @@ def test_hidden_gpus_are_seen_by_the_same_call_without_the_variable(tmp_path: Pa
     assert (seen.cuda_unhidden.status, seen.cuda_unhidden.device_count) == (0, 1)
 
 
+def test_a_containers_variable_is_no_reason_to_ask_twice(tmp_path: Path):
+    seen = look({"LD_LIBRARY_PATH": str(install(tmp_path / "d")), "NVIDIA_VISIBLE_DEVICES": "void"})
+    assert seen.cuda_unhidden is None
+
+
 def test_a_stub_in_front_of_the_driver(tmp_path: Path):
     stubs = tmp_path / "other"
     stubs.mkdir()

@@ -224,6 +224,17 @@ def test_a_distribution_that_is_installed_twice_tells_no_version(tmp_path: Path)
     assert found.libraries[0].version is None
 
 
+def test_a_stray_file_among_a_wheels_own_keeps_the_version_of_its_name(tmp_path: Path):
+    site = "/v/lib/python3.11/site-packages"
+    library(tmp_path, f"{site}/nvidia/cuda_nvrtc/lib/libnvrtc.so.12")
+    library(tmp_path, f"{site}/nvidia/cuda_nvrtc/lib/libnvrtc-builtins.so.12.1")
+    (found,) = look(tmp_path, {}, python("/v", "venv", ("nvidia-cuda-nvrtc-cu12", "12.4.127")))
+    assert [(f.name, f.version, f.version_source) for f in found.libraries] == [
+        ("libnvrtc-builtins.so.12.1", "12.1", "file name"),
+        ("libnvrtc.so.12", "12.4.127", "nvidia-cuda-nvrtc-cu12 12.4.127"),
+    ]
+
+
 def test_conda_and_what_a_framework_brings(tmp_path: Path):
     library(tmp_path, "/conda/lib/libcudart.so.11.8.89", "libcudart.so.11.0")
     write(tmp_path, "/conda/conda-meta/cudatoolkit-11.8.0-h6a678d5_0.json", "{}")
