@@ -1,0 +1,221 @@
+"""Placing cuDNN: is what the person named a complete set of one version for this machine? Then: which files go where."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import csv
+import hashlib
+import os
+import shutil
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+import platformdirs
+
+from core import archives, folders
+from core.archives import ArchiveError, Member
+from core.changes import ChangeError, FileItem, FileSet
+from core.facts import CudnnCopy, Fact, System
+from core.journal import Journal
+from core.probes.cudnn_copy import assemble, choose, deadline, describe
+from core.probes.cudnn_names import MAJORS, parse
+from core.probes.cudnn_places import Found, Spot
+from core.probes.cudnn_record import Row
+from core.probes.places import Places
+from core.watch import Watch
+
+
+class Wanted(Fact, frozen=True, kw_only=True):
+    """What a set must be. ``major`` (of cuDNN) and ``cuda_major``: what the consumer needs, where that is known."""
+
+    system: System
+    architecture: str
+    major: int | None = None
+    cuda_major: int | None = None
+
+
+class CudnnSet(Fact, frozen=True, kw_only=True):
+    """A complete cuDNN, checked, ready to be placed."""
+
+    title: str
+    """"cuDNN 9.10.2 for CUDA 12"."""
+    version: str
+    major: int
+    cuda_major: int | None
+    architecture: str
+    system: System
+    members: tuple[Member, ...]
+    record: bool
+    """Whether every file agrees with the hashes of the wheel's own RECORD."""
+    source: str
+
+
+def recognise(source: str, wanted: Wanted, *, journal: Journal, watch: Watch) -> CudnnSet:
+    """Return the complete set of cuDNN in an archive, a wheel or a folder, unpacked into the journal's staging folder.
+
+    Raises:
+        ArchiveError: it is not one complete, sound set of one version for this machine; the sentence says what is wrong.
+        CancelledError: the person asked to stop.
+    """
+    folders.make_way(str(journal.staging), 0o700)
+    into = journal.staging / hashlib.sha256(f"{source}\0{time.time_ns()}\0{os.getpid()}".encode()).hexdigest()[:16]
+    into.mkdir(mode=0o700)
+    done = False
+    try:
+        found = archives.take(source, lambda name: _is_wanted(name, wanted.system), into, watch)
+        cudnn = _checked(found, source, wanted)
+        done = True
+        return cudnn
+    finally:
+        if not done:
+            shutil.rmtree(into, ignore_errors=True)
+
+
+def _is_wanted(name: str, system: System) -> bool:
+    base = name.rsplit("/", 1)[-1]
+    return parse(base, system) is not None or name.endswith(".dist-info/RECORD") or base in ("LICENSE", "License.txt")
+
+
+def _checked(found: tuple[Member, ...], source: str, wanted: Wanted) -> CudnnSet:
+    system, cuda_major = wanted.system, wanted.cuda_major
+    groups: dict[str, list[Member]] = defaultdict(list)
+    for member in found:
+        folder, _, base = member.name.rpartition("/")
+        if parse(base, system):
+            groups[folder].append(member)
+    if not groups:
+        other = "Linux" if system == "windows" else "Windows"
+        raise ArchiveError(f"{source} holds no cuDNN library for this system (it may be the one for {other}).")
+    recorded = _record(found)
+    sets = [_set(members, recorded, folder, system) for folder, members in sorted(groups.items())]
+    fit = [s for s in sets if cuda_major is None or s[0].cuda_major in (cuda_major, None)] or sets
+    if len(fit) > 1:
+        raise ArchiveError(f"{source} holds {len(fit)} sets of cuDNN ({', '.join(sorted(groups))}); name one folder.")
+    copy, members = fit[0]
+    _require(copy, source, wanted)
+    wrong = [m.name for m in members if m.name in recorded and m.sha256 and m.sha256 != recorded[m.name].sha256]
+    if wrong:
+        raise ArchiveError(
+            f"{wrong[0]} does not agree with the wheel's own list of hashes (RECORD); the file is damaged."
+        )
+    cuda = f" for CUDA {copy.cuda_major}" if copy.cuda_major else ""
+    return CudnnSet(
+        title=f"cuDNN {copy.version}{cuda}",
+        version=copy.version or "",
+        major=copy.major,
+        cuda_major=copy.cuda_major,
+        architecture=wanted.architecture,
+        system=system,
+        members=tuple(members),
+        record=bool(recorded) and all(m.name in recorded for m in members if not m.link),
+        source=source,
+    )
+
+
+def _record(found: tuple[Member, ...]) -> Mapping[str, Row]:
+    """Return member name -> its row in the wheel's RECORD; empty where there is none."""
+    rows: dict[str, Row] = {}
+    for member in found:
+        if member.name.endswith(".dist-info/RECORD") and member.path and member.size < (64 << 20):
+            text = Path(member.path).read_text(encoding="utf-8", errors="replace")
+            for row in csv.reader(text.splitlines()):
+                if len(row) >= 3 and (sha := _sha256(row[1])):
+                    rows[row[0]] = Row(sha256=sha, size=int(row[2]) if row[2].isdecimal() else None)
+    return rows
+
+
+def _sha256(digest: str) -> str:
+    """Return RECORD's "sha256=..." (URL-safe base64, no padding) in hexadecimal digits; empty for anything else."""
+    kind, _, value = digest.partition("=")
+    try:
+        return base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)).hex() if kind == "sha256" else ""
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _set(
+    members: list[Member], recorded: Mapping[str, Row], folder: str, system: System
+) -> tuple[CudnnCopy, list[Member]]:
+    """Look at one folder's members as the probe looks at a copy on the machine."""
+    for member in members:
+        if member.link and parse(member.link, system) is None:
+            raise ArchiveError(f"{member.name} is a link to {member.link}, which is no cuDNN library.")
+    place = Path(members[0].path).parent
+    where = Places(system, str(place.parent))
+    here = ("\\" if system == "windows" else "/") + place.name
+    names = tuple(m.name.rpartition("/")[2] for m in members)
+    spot = Spot(folder=here, origin="folder", source="named by the person")
+    majors = sorted({m for n in names if (what := parse(n, system)) and (m := what.major) in MAJORS})
+    if len(majors) != 1:
+        raise ArchiveError(
+            f"It holds files of cuDNN {' and '.join(map(str, majors)) or 'of no known version'} in one folder."
+        )
+    found = Found(spot=spot, names=names)
+    listed = {n.rpartition("/")[2]: r for n, r in recorded.items() if n.rpartition("/")[0] == folder}
+    mine = {n: r for n, r in listed.items() if (what := parse(n, system)) and what.major == majors[0]}
+    chosen = choose(found, majors[0], where)
+    files = tuple(describe(n, here, mine.get(n), "", where, until=deadline(2.0)) for n in chosen.values())
+    return assemble(found, majors[0], files, mine, where), members
+
+
+def _require(copy: CudnnCopy, source: str, wanted: Wanted) -> None:
+    """Raise for the first thing that speaks against the set."""
+    name = Path(source).name
+    bad = [f for f in copy.files if f.state != "good"]
+    if bad:
+        raise ArchiveError(f"{bad[0].name} in {name} {bad[0].problem or bad[0].state}; get the file again.")
+    if copy.missing:
+        raise ArchiveError(f"{name} is not a complete cuDNN: {', '.join(copy.missing)} is not in it.")
+    if not any((what := parse(f.name, "windows") or parse(f.name, "linux")) and not what.role for f in copy.files):
+        raise ArchiveError(f"{name} is not a complete cuDNN: its main library is not in it.")
+    foreign = [f for f in copy.files if f.architecture != wanted.architecture]
+    if foreign:
+        raise ArchiveError(
+            f"{foreign[0].name} in {name} is for {foreign[0].architecture}; this machine is {wanted.architecture}."
+        )
+    versions = sorted({f.version for f in copy.files if f.version})
+    if not versions:
+        raise ArchiveError(f"Nothing in {name} tells its version.")
+    if len(versions) > 1:
+        raise ArchiveError(f"{name} mixes files of cuDNN {' and '.join(versions)}.")
+    if wanted.major not in (None, copy.major):
+        raise ArchiveError(f"{name} is cuDNN {copy.major}; cuDNN {wanted.major} is needed.")
+    if wanted.cuda_major is not None and copy.cuda_major not in (wanted.cuda_major, None):
+        raise ArchiveError(f"{name} was built for CUDA {copy.cuda_major}; CUDA {wanted.cuda_major} is needed.")
+
+
+# --- where it goes -----------------------------------------------------------------------------------------------
+
+
+def own_folder(cudnn: CudnnSet) -> str:
+    """Return the folder of this user's own that the set goes into; each version and CUDA major has one of its own."""
+    cuda = f"-cuda{cudnn.cuda_major}" if cudnn.cuda_major else ""
+    base = Path(os.path.realpath(platformdirs.user_data_path("convalesce", appauthor=False)))
+    return str(base / "cudnn" / f"{cudnn.version}{cuda}" / ("bin" if cudnn.system == "windows" else "lib"))
+
+
+def file_set(cudnn: CudnnSet, folder: str) -> FileSet:
+    """Return the change that puts the whole set into ``folder``, which is made with those above it that are not there.
+
+    Raises:
+        ChangeError: something is in the folder already.
+    """
+    place = Path(folder)
+    if place.exists() and any(place.iterdir()):
+        raise ChangeError(f"{folder} is not empty; a set of cuDNN goes into a folder of its own.")
+    made = [str(p) for p in (*reversed(place.parents), place) if not p.exists()]
+    items = []
+    for member in cudnn.members:
+        path = str(place / member.name.rpartition("/")[2])
+        after = f"-> {member.link}" if member.link else member.sha256
+        items.append(FileItem(path=path, after=after, size=member.size, source="" if member.link else member.path))
+    return FileSet(title=cudnn.title, items=tuple(items), folders=tuple(made))
+
+
+def forget_staging(journal: Journal) -> None:
+    """Remove everything that was unpacked. Call it when no plan that uses it is waiting any more."""
+    if journal.staging.is_dir() and not journal.staging.is_symlink():
+        shutil.rmtree(journal.staging, ignore_errors=True)
