@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -19,7 +20,7 @@ from core.host.fake import FakeHost, said
 from core.watch import Watch
 from tests import child_work as work
 from tests.child_work import Asked, Said
-from tests.host.test_process import assert_gone
+from tests.host.test_process import assert_gone, assert_gone_all
 
 WINDOWS = sys.platform == "win32"
 HOST: Host = this_host()
@@ -217,6 +218,30 @@ def test_an_event_of_another_form_is_reported_and_the_others_kept() -> None:
 def test_a_line_cut_short_is_no_event() -> None:
     done = Completed(status=-9, out='\n+{"text":"a"}\n\n+{"te', ended="was killed by SIGKILL")
     assert child.read(done, Said) == Answer(events=(Said(text="a"),), ended="was killed by SIGKILL")
+
+
+def test_a_child_does_not_outlive_its_parent(tmp_path: Path) -> None:
+    numbers = tmp_path / "numbers"
+    parent = [sys.executable, "-c", ORPHANED, str(Path(__file__).parents[1]), str(numbers)]
+    with subprocess.Popen(parent) as process:
+        while not (numbers.exists() and len(numbers.read_text().split()) == 2):
+            assert process.poll() is None
+        process.kill()
+    child_number, grandchild = numbers.read_text().split()
+    assert_gone_all([int(child_number)] if not WINDOWS else [int(child_number), int(grandchild)])
+    if not WINDOWS:  # what a child started by itself is beyond a parent that was killed; the job object reaches it
+        os.kill(int(grandchild), signal.SIGKILL)
+
+
+ORPHANED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from core.child import ask
+from core.host import this_host
+from tests.child_work import Asked, Said, hang_with_a_child
+host = this_host()
+ask(hang_with_a_child, Asked(what=sys.argv[2]), Said, host=host, env=host.fresh_environment(), timeout=600)
+"""
 
 
 def test_an_orphan_does_nothing() -> None:

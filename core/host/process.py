@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from queue import Empty, SimpleQueue
@@ -22,7 +23,7 @@ LIMIT = 4 << 20
 _GRACE = 5.0
 """Seconds that a killed process gets to vanish; one that hangs inside the kernel never does."""
 
-_DRAIN = 1.0
+_DRAIN = 3.0
 """Seconds to read what is left in a pipe. Only a descendant in a session of its own can hold one open for longer."""
 
 
@@ -111,8 +112,9 @@ class _Running:
             if what != "ended":
                 self._tree.kill()
         self._waiter.join(_GRACE)
+        deadline = time.monotonic() + _DRAIN
         for reader in self._readers:
-            reader.join(_DRAIN)
+            reader.join(max(deadline - time.monotonic(), 0))
         return self._completed(what, timeout)
 
     def _completed(self, what: str, timeout: float) -> Completed:

@@ -171,6 +171,7 @@ def _variables(root: int, short: str, key: str, scope: Scope) -> tuple[Variable,
             source=rf"{short}\{key}",
         )
         for name, data, kind in values
+        if name  # a key's default value is no variable
     )
 
 

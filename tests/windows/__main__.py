@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import sys
 
-from tests.windows.lab import ROOT, ready
+from tests.windows.lab import ROOT, session
 
 SUITES = ("tests/host", "tests/test_child.py", "tests/loader", "tests/windows")
 
 
 def main(arguments: list[str]) -> int:
     """Set the lab up where need be, run pytest (or Python) in it, pass its output on and return its status."""
-    lab = ready()
     if arguments[:1] == ["--shell"]:
         command = arguments[1:]
     else:
         suites = arguments or [suite for suite in SUITES if (ROOT / suite).exists()]
         command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--color=no", *suites]
-    with lab.start([lab.python, *command]) as process:
+    with session() as (lab, display), lab.start([lab.python, *command], display) as process:
         assert process.stdout is not None
         for line in process.stdout:
             sys.stdout.write(line.decode("utf-8", "replace"))

@@ -61,7 +61,7 @@ class Lab:
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """What wine needs. No .NET and HTML installers, no crash dumper: a crash is then just an exit status."""
-        ours = {n: v for n, v in os.environ.items() if not n.startswith(("PYTHON", "QT_", "VIRTUAL_ENV"))}
+        ours = {n: v for n, v in os.environ.items() if not n.startswith(("PYTHON", "QT_", "VIRTUAL_ENV", "DISPLAY"))}
         qt = {f"WINE{n}": v for n, v in os.environ.items() if n.startswith("QT_")}  # wine hands WINEQT_* on as QT_*
         return {
             **ours,
@@ -98,6 +98,32 @@ class Lab:
 def wine64() -> Path:
     """Wine's 64-bit loader itself, without Debian's wrapper that asks for the 32-bit one."""
     return Path("/usr/lib/wine/wine64")
+
+
+@contextmanager
+def session() -> Iterator[tuple[Lab, dict[str, str]]]:
+    """Give a ready lab to one user alone, with the variables of a display of its own.
+
+    Tests change the prefix's registry, and wine's desktop belongs to the display that it first saw.
+    """
+    lab = ready()
+    with _alone(lab.folder), _display() as number:
+        yield lab, {"DISPLAY": f":{number}"}
+        lab.settle()
+
+
+@contextmanager
+def _display() -> Iterator[int]:
+    """Run a virtual display and give its number."""
+    reading, writing = os.pipe()
+    options = ("-displayfd", str(writing), "-screen", "0", "1600x1200x24", "-nolisten", "tcp")
+    with subprocess.Popen(["Xvfb", *options], pass_fds=[writing], stderr=subprocess.DEVNULL) as server:
+        os.close(writing)
+        try:
+            with os.fdopen(reading) as pipe:
+                yield int(pipe.readline())
+        finally:
+            server.terminate()
 
 
 def ready() -> Lab:
@@ -234,7 +260,7 @@ def _install_packages(lab: Lab) -> None:
     locked = lab.folder / "requirements.txt"
     locked.write_text(windows_lock((ROOT / "requirements/dev.txt").read_text()))
     site = lab.python.parent / "Lib/site-packages"
-    _pip("install", "--quiet", "--require-hashes", "--no-compile", "--target", str(site), "-r", str(locked))
+    _pip("install", "--require-hashes", "--no-compile", "--target", str(site), "-r", str(locked))
     for name in ("vcruntime140.dll", "vcruntime140_1.dll"):  # one run time for the whole process: the newest, PySide6's
         for newer in (site / "shiboken6").glob("*.dll"):
             if newer.name.lower() == name:
@@ -251,7 +277,6 @@ def windows_lock(lock: str) -> str:
 def _pip(command: str, *arguments: str) -> None:
     options = ("--no-deps", "--only-binary=:all:", "--platform", "win_amd64", "--python-version", MINOR)
     subprocess.run(
-        [sys.executable, "-m", "pip", command, "--disable-pip-version-check", *options, *arguments],
+        [sys.executable, "-m", "pip", command, "-qq", "--disable-pip-version-check", *options, *arguments],
         check=True,
-        stdout=subprocess.DEVNULL,
     )
