@@ -11,7 +11,7 @@ from core.findings import Evidence, Finding, Fix, Step
 from core.rules.cudnn_files import faults
 from core.rules.cures import anew, name_folder, pip, without_variable
 from core.rules.known import differs, older
-from core.rules.loads import Case, answered, by_variable, called, mapped_folders, spread, trouble, versions
+from core.rules.loads import Case, answered, by_variable, called, case, mapped_folders, spread, trouble, versions
 from core.rules.view import candidates, copy_at, folder_of, inside, main_name, package_of, tidy
 from core.rules.words import ERROR, NOTE, WARNING, advice, finding, listed, saw
 
@@ -129,7 +129,7 @@ def _closed(c: Case, attempt: Attempt) -> Finding:
 def _off_path(c: Case, here: list[CudnnCopy]) -> Iterator[Finding]:
     """Yield that a complete copy lies off the search path: calm if nothing needs it."""
     best = max(here, key=lambda x: (bool(c.own and x.folder == c.own.folder), x.version or ""))
-    calm = not c.wanted and _others_work(c)
+    calm = not c.wanted and _others_have_one(c)
     yield finding(
         Step.CUDNN,
         NOTE if calm else ERROR,
@@ -147,8 +147,10 @@ def _off_path(c: Case, here: list[CudnnCopy]) -> Iterator[Finding]:
     )
 
 
-def _others_work(c: Case) -> bool:
-    return any(load.consumer.kind != "plain" and answered(load.roll_call) for load in c.seen.loads or ())
+def _others_have_one(c: Case) -> bool:
+    """Whether a Python environment has a cuDNN of its own: nobody waits for this copy then."""
+    loads = (case(c.seen, load) for load in c.seen.loads or () if load.consumer.kind != "plain")
+    return any(other.own is not None or other.winner is not None for other in loads)
 
 
 def _other_major(c: Case, others: list[CudnnCopy]) -> Finding:

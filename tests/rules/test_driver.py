@@ -1,0 +1,304 @@
+"""Driver rules as a table: one change to a machine in order -> the one cause, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+
+from core.facts import ComputeCache, CudaInit, DeviceNode, DriverLibrary, Gpu, Nvml, PciDevice, Snapshot
+from core.findings import Finding, Severity
+from core.rules import devices, driver, gpu_fit
+from core.rules.devices import hides_all
+from tests import machines as m
+
+ERROR, WARNING, NOTE, UNKNOWN = Severity.ERROR, Severity.WARNING, Severity.NOTE, Severity.UNKNOWN
+CARD = PciDevice(address="0000:01:00.0", vendor_id="10de", device_id="2204", bound_driver="")
+LIBCUDA = "/usr/lib/x86_64-linux-gnu/libcuda.so.1"
+NO_DEVICE = CudaInit(status=100, library=LIBCUDA)
+GONE = CudaInit(problem="libcuda.so.1: cannot open shared object file")
+SHUT = tuple(
+    DeviceNode(path=f"/dev/{n}", mode="0660", owner="root", group="video", opened=False, problem="Permission denied")
+    for n in ("nvidia0", "nvidiactl")
+)
+STUB = DriverLibrary(path="/opt/stubs/libcuda.so.1", stub=True, size=60_000, source="LD_LIBRARY_PATH")
+EMPTY = DriverLibrary(path="/opt/x/libcuda.so.1", size=0, problem="is empty (0 bytes)", source="LD_LIBRARY_PATH")
+GTX = Gpu(index=0, name="NVIDIA GeForce GTX 1080", compute_capability="6.1", memory_total=8 << 30, memory_free=7 << 30)
+RTX = Gpu(
+    index=0, name="NVIDIA GeForce RTX 5090", compute_capability="12.0", memory_total=32 << 30, memory_free=31 << 30
+)
+
+
+def changed(**fields: object) -> Callable[[], Snapshot]:
+    """Return a builder of the machine with wheels and a changed driver."""
+    return lambda: m.with_driver(m.wheel_machine(), **fields)
+
+
+def bare(**fields: object) -> Callable[[], Snapshot]:
+    """Return a builder of a machine that has a GPU on its bus and no driver that answers."""
+    known = {
+        "pci": (CARD,),
+        "cuda": GONE,
+        "nvml": Nvml(problem="not there"),
+        "gpus": (),
+        "module_version": "",
+        "modules": (),
+        "nodes": (),
+    }
+    return changed(**(known | fields))
+
+
+def in_container(**fields: object) -> Callable[[], Snapshot]:
+    """Return a builder of a container on a machine whose module is loaded."""
+    known = {"cuda": GONE, "nvml": Nvml(problem="not there"), "gpus": (), "nodes": (), "libraries": ()}
+    return lambda: m.with_driver(m.container_machine(), **(known | fields))
+
+
+def in_wsl(**fields: object) -> Callable[[], Snapshot]:
+    """Return a builder of WSL2 in which cuInit fails."""
+    return lambda: m.with_driver(m.wsl_machine(), **({"nvml": None, "gpus": ()} | fields))
+
+
+def with_variable(name: str, value: str, build: Callable[[], Snapshot]) -> Callable[[], Snapshot]:
+    """Return a builder of a machine on which a variable is set, too."""
+    return lambda: m.with_variable(build(), name, value)
+
+
+TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
+    "no GPU": (m.no_gpu_machine, "no_nvidia_gpu", NOTE),
+    "no GPU in a container": (
+        lambda: replace(m.no_gpu_machine(), machine=m.linux_machine(container="docker")),
+        "no_nvidia_gpu",
+        NOTE,
+    ),
+    "a bus that cannot be read, no driver": (
+        lambda: m.with_driver(m.no_gpu_machine(), pci=None, module_version=None, modules=None),
+        "",
+        UNKNOWN,
+    ),
+    "GPU without any driver": (bare(libraries=()), "driver_module_not_loaded", ERROR),
+    "module not loaded": (bare(), "driver_module_not_loaded", ERROR),
+    "nouveau holds the card": (
+        bare(pci=(replace(CARD, bound_driver="nouveau"),), modules=("nouveau",)),
+        "driver_module_not_loaded",
+        ERROR,
+    ),
+    "uvm not loaded": (
+        changed(modules=("nvidia",), cuda=CudaInit(status=999), nvml=Nvml(status=0, device_count=1)),
+        "driver_module_not_loaded",
+        ERROR,
+    ),
+    "Secure Boot refused the module": (
+        bare(secure_boot=True, kernel_log=("[ 3.1] Loading of module nvidia: Key was rejected by service",)),
+        "secure_boot_blocks_module",
+        ERROR,
+    ),
+    "Secure Boot is on, the log is silent": (bare(secure_boot=True), "driver_module_not_loaded", ERROR),
+    "library and module differ, told by NVML": (
+        changed(cuda=CudaInit(status=803), nvml=Nvml(status=18)),
+        "driver_library_mismatch",
+        ERROR,
+    ),
+    "library and module differ, by their files": (
+        changed(cuda=CudaInit(status=999), nvml=None, module_version="575.57.08"),
+        "driver_library_mismatch",
+        ERROR,
+    ),
+    "module without the library": (
+        changed(libraries=(), cuda=GONE, nvml=Nvml(problem="not there")),
+        "driver_library_mismatch",
+        ERROR,
+    ),
+    "nodes closed": (changed(nodes=SHUT, cuda=NO_DEVICE, nvml=Nvml(status=999)), "device_node_permission", ERROR),
+    "container without GPU": (in_container(), "container_no_gpu_runtime", ERROR),
+    "container with driver packages of another version": (
+        in_container(
+            libraries=(DriverLibrary(path=LIBCUDA, version="550.54.14", stub=False),),
+            nodes=m.working_driver().nodes,
+            cuda=CudaInit(status=803),
+        ),
+        "driver_library_mismatch",
+        ERROR,
+    ),
+    "WSL: a Linux driver hides the library": (
+        in_wsl(cuda=CudaInit(status=100, library=LIBCUDA)),
+        "wsl_libcuda_not_found",
+        ERROR,
+    ),
+    "WSL: the library is not found": (in_wsl(cuda=GONE), "wsl_libcuda_not_found", ERROR),
+    "stub first": (
+        with_variable(
+            "LD_LIBRARY_PATH",
+            "/opt/stubs",
+            changed(
+                cuda=CudaInit(status=34, library=STUB.path), libraries=(STUB, *(m.working_driver().libraries or ()))
+            ),
+        ),
+        "libcuda_wrong_library",
+        ERROR,
+    ),
+    "empty file first": (
+        with_variable(
+            "LD_LIBRARY_PATH",
+            "/opt/x",
+            changed(
+                cuda=CudaInit(problem="/opt/x/libcuda.so.1: file too short"),
+                cuda_clean=CudaInit(status=0, device_count=1, library=LIBCUDA),
+                libraries=(EMPTY, *(m.working_driver().libraries or ())),
+            ),
+        ),
+        "libcuda_wrong_library",
+        ERROR,
+    ),
+    "stub first, without a GPU": (
+        lambda: m.with_driver(m.no_gpu_machine(), cuda=CudaInit(status=34, library=STUB.path), libraries=(STUB,)),
+        "libcuda_wrong_library",
+        ERROR,
+    ),
+    "hidden, proved without the variable": (
+        with_variable(
+            "CUDA_VISIBLE_DEVICES", "-1", changed(cuda=NO_DEVICE, cuda_unhidden=CudaInit(status=0, device_count=1))
+        ),
+        "gpu_hidden_by_env",
+        ERROR,
+    ),
+    "hidden by an index that is not there": (
+        with_variable("CUDA_VISIBLE_DEVICES", "5", changed(cuda=NO_DEVICE)),
+        "gpu_hidden_by_env",
+        ERROR,
+    ),
+    "hiding variable without a GPU": (
+        with_variable("CUDA_VISIBLE_DEVICES", "", m.no_gpu_machine),
+        "gpu_hidden_by_env",
+        WARNING,
+    ),
+    "stale after suspend": (
+        changed(cuda=CudaInit(status=999), resumed=5000.0),
+        "uvm_stale_after_suspend",
+        ERROR,
+    ),
+    "MIG without a part": (
+        changed(cuda=NO_DEVICE, gpus=(replace(GTX, name="NVIDIA H200", compute_capability="9.0", mig=True),)),
+        "mig_misconfigured",
+        ERROR,
+    ),
+    "lost GPU": (changed(cuda=CudaInit(status=999), nvml=Nvml(status=15)), "hardware_fault", ERROR),
+    "cuInit fails for no reason that is seen": (changed(cuda=CudaInit(status=999)), "", ERROR),
+    "driver too old": (
+        changed(
+            cuda=CudaInit(status=0, driver_cuda="11.4", device_count=1, library=LIBCUDA),
+            nvml=Nvml(status=0, driver_version="470.82.01", driver_cuda="11.4", device_count=1),
+        ),
+        "driver_too_old",
+        ERROR,
+    ),
+    "driver too old, by its version alone": (
+        changed(
+            cuda=CudaInit(status=0, device_count=1), nvml=Nvml(status=0, driver_version="470.82.01", device_count=1)
+        ),
+        "driver_too_old",
+        ERROR,
+    ),
+    "GPU too old": (
+        lambda: m.with_copy(m.with_driver(m.wheel_machine(), gpus=(GTX,)), sass=(75, 80, 90), ptx=(90,)),
+        "gpu_arch_too_old",
+        ERROR,
+    ),
+    "GPU too new, and no PTX": (
+        lambda: m.with_copy(m.with_driver(m.wheel_machine(), gpus=(RTX,)), ptx=()),
+        "gpu_arch_too_new",
+        ERROR,
+    ),
+    "GPU too new, with PTX to compile": (changed(gpus=(RTX,)), "gpu_arch_too_new", WARNING),
+    "memory full": (
+        changed(gpus=(replace(GTX, compute_capability="8.6", memory_free=20 << 20),)),
+        "gpu_memory_exhausted",
+        WARNING,
+    ),
+    "kernel cache of root": (
+        changed(
+            compute_cache=ComputeCache(path="/home/ada/.nv/ComputeCache", exists=True, owner="root", writable=False)
+        ),
+        "nv_compute_cache_bad",
+        WARNING,
+    ),
+    "kernel log tells of a fallen GPU": (
+        changed(kernel_log=("[ 9.1] NVRM: Xid (PCI:0000:01:00): 79, pid=1, GPU has fallen off the bus.",)),
+        "hardware_fault",
+        WARNING,
+    ),
+}
+
+
+def findings(snapshot: Snapshot) -> list[Finding]:
+    """Return what the topic's rules find."""
+    return [f for rule in (*driver.RULES, *devices.RULES, *gpu_fit.RULES) for f in rule(snapshot)]
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_one_change_has_one_cause(name: str) -> None:
+    build, cause, severity = TABLE[name]
+    found = [(f.cause, f.severity) for f in findings(build()) if f.severity >= min(severity, UNKNOWN)]
+    assert found == [(cause, severity)]
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_every_finding_explains_itself(name: str) -> None:
+    for f in findings(TABLE[name][0]()):
+        assert f.title.endswith((".", "!"))
+        if f.severity > NOTE:
+            assert f.why
+            assert f.evidence
+            assert f.fix is not None
+            assert f.fix.advice
+
+
+CALM: dict[str, Callable[[], Snapshot]] = {
+    "the stub lies in the toolkit, the driver is found first": changed(
+        libraries=(*(m.working_driver().libraries or ()), STUB)
+    ),
+    "CUDA_VISIBLE_DEVICES=0": with_variable("CUDA_VISIBLE_DEVICES", "0", m.wheel_machine),
+    "a forward-compatibility library that works": changed(module_version="535.104.05"),
+    "closed nodes that are not needed": changed(nodes=SHUT),
+    "resumed, and all is well": changed(resumed=5000.0),
+    "newer minor version of the same GPU generation": changed(gpus=(replace(GTX, compute_capability="8.9"),)),
+    "no memory told": changed(gpus=(replace(GTX, compute_capability="8.6", memory_free=None),)),
+    "an index that cannot be checked": with_variable("CUDA_VISIBLE_DEVICES", "2", m.no_gpu_machine),
+    "a cache that does not exist yet": changed(compute_cache=ComputeCache(path="/x", exists=False, writable=False)),
+    "an application's own Xid": changed(kernel_log=("[ 9.1] NVRM: Xid (PCI:0000:01:00): 31, pid=1, MMU fault",)),
+}
+
+
+@pytest.mark.parametrize("name", CALM)
+def test_no_false_alarm(name: str) -> None:
+    assert [f.title for f in findings(CALM[name]()) if f.severity > NOTE] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "count", "hides"),
+    [
+        ("", 1, True),
+        ("-1", 1, True),
+        ("NoDevFiles", None, True),
+        ("0", 1, False),
+        ("0,1", 2, False),
+        ("5", 1, True),
+        ("5", None, None),
+        ("1,0", 1, True),
+        ("GPU-8932f937", 1, None),
+        ("MIG-1", None, None),
+        (" 0", 1, False),
+    ],
+)
+def test_what_hides_every_gpu(value: str, count: int | None, hides: bool | None) -> None:
+    assert hides_all(value, count) is hides
+
+
+def test_no_gpu_has_no_second_finding_for_the_driver_that_does_not_start() -> None:
+    assert len(findings(m.no_gpu_machine())) == 1
+
+
+def test_driver_maximum_is_not_called_an_installed_toolkit() -> None:
+    texts = [e.value for f in findings(m.wheel_machine()) for e in f.evidence if "Newest CUDA" in e.label]
+    assert texts == ["13.0 (the driver's maximum, not an installed toolkit)"]
