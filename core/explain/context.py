@@ -1,0 +1,220 @@
+"""Marks that need a comparison: versions, compute capability, characters of paths, what a framework's version implies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from core.explain.names import Library
+
+Version = tuple[int, ...]
+
+_NAMED = re.compile(
+    r"\b(tensorflow(?:[-_]gpu)?|tf|torch|pytorch|jaxlib|jax|ctranslate2|onnxruntime(?:[-_]gpu)?|onnx runtime|python|cuda|cudnn|paddlepaddle(?:-gpu)?|cupy)"
+    r"(?: version| runtime| toolkit)?\s?(?:==|>=|>|:|=|-|\bv)?\s?v?(\d{1,2}(?:\.\d{1,4}){0,3})\b"
+)
+_ALIASES = {"tf": "tensorflow", "pytorch": "torch", "jaxlib": "jax", "onnx runtime": "onnxruntime"}
+_ANY_VERSION = re.compile(r"\b[4-9]\.\d{1,2}\.\d{1,3}|\(\d{1,2}, ?\d{1,3}, ?\d{1,4}\)|\b(?:[4-8]\d{3}|9\d{4})\b")
+_COMPATIBILITY = re.compile(r"\(compatibility version \d{4,5}\)")
+_CAPABILITY = re.compile(r"(?:sm_?|compute_|capability:?\s{0,3}(?:of\s|\(|is\s)?)(\d{1,2})\.?(\d)(?![\d.])a?\b")
+_MODELS: tuple[tuple[str, int], ...] = (
+    # compute capability x 10 of product lines (developer.nvidia.com/cuda-gpus)
+    (r"rtx\s?(?:pro\s)?50\d0|\bb[12]00\b|\bgb\d{2,3}\b|blackwell", 120),
+    (r"\bh[12]00\b|\bgh200\b|hopper", 90),
+    (r"rtx\s?40\d0|\bl40s?\b|\bl4\b|\bada\b", 89),
+    (r"rtx\s?30\d0|\ba(?:10|30|40|100)\b|rtx\s?a\d{4}|ampere", 86),
+    (r"rtx\s?20\d0|gtx\s?16[56]0|\bt4\b|turing", 75),
+    (r"\bv100\b|titan v\b|volta", 70),
+    (r"gtx\s?10[5678]0|\bp(?:100|40|4)\b|titan xp?\b|pascal|\bmx1[35]0\b", 61),
+    (r"gtx\s?9[5678]0|gtx\s?750|\bm(?:40|60)\b|maxwell|9[34]0m", 52),
+    (r"gtx\s?[67][0-9]0|\bk(?:20|40|80)\b|kepler|gt\s?7\d0|quadro k", 35),
+    (r"gtx\s?[45][0-9]0|fermi|quadro [456]000\b", 20),
+)
+
+
+def marks(text: str, low: str, libraries: tuple[Library, ...], so_far: set[str]) -> set[str]:
+    """Return every mark that the comparisons of this module find."""
+    versions = _versions(low)
+    found: set[str] = set()
+    for look in _LOOKS:
+        found |= look(text, low, versions, libraries, so_far | found)
+    return found
+
+
+def _versions(low: str) -> dict[str, Version]:
+    versions: dict[str, Version] = {}
+    for m in _NAMED.finditer(low):
+        name = m[1].replace("_", "-").removesuffix("-gpu")
+        versions.setdefault(_ALIASES.get(name, name), tuple(int(n) for n in m[2].split(".")))
+    return versions
+
+
+Look = Callable[[str, str, dict[str, Version], tuple[Library, ...], set[str]], set[str]]
+
+
+def _cudnn_pair(_text: str, low: str, _v: dict[str, Version], _l: tuple[Library, ...], _m: set[str]) -> set[str]:
+    """A cuDNN that was loaded beside the one that the framework was compiled with."""
+    pair = compiled_and_loaded(low)
+    if not pair:
+        return set()
+    compiled, loaded = pair
+    if compiled[0] != loaded[0]:
+        return {"pair", "pair:other-major"}
+    if loaded[:2] == compiled[:2]:
+        return {"pair", "pair:same-minor"}
+    return {"pair", "pair:older" if loaded < compiled else "pair:newer"}
+
+
+def compiled_and_loaded(low: str) -> tuple[Version, Version] | None:
+    """Return the cuDNN versions (compiled with, loaded) that a message compares, as XLA, TensorFlow, PyTorch, Caffe2 and dlib write them."""
+    for line in low.split("\n"):
+        if "cudnn" not in line or "compiled" not in line or len(line) > 4000:
+            continue
+        numbers = [(m.start(), m[0]) for m in _ANY_VERSION.finditer(_COMPATIBILITY.sub("", line)[:1500])]
+        if len(numbers) >= 2:
+            pair = decode(numbers[0][1]), decode(numbers[1][1])
+            # whichever word stands first tells which number is which
+            words = [
+                (line.find(w), w)
+                for w in ("compiled", "loaded", "found runtime", "linked against", "runtime")
+                if w in line
+            ]
+            return pair if min(words)[1] == "compiled" else pair[::-1]
+    return None
+
+
+def decode(number: str) -> Version:
+    """Return cudnnGetVersion's number as a version: 8907 is 8.9.7, 90100 is 9.1.0, 5105 is 5.1.5; dotted text stays."""
+    if not number.isdigit():
+        return tuple(int(n) for n in re.findall(r"\d+", number))
+    n = int(number)
+    return (n // 10000, n // 100 % 100, n % 100) if n >= 10000 else (n // 1000, n // 100 % 10, n % 100)
+
+
+def _systems(_text: str, low: str, _v: dict[str, Version], _l: tuple[Library, ...], so_far: set[str]) -> set[str]:
+    """The operating system from paths and words, where no file name told."""
+    found: set[str] = set()
+    if (
+        re.search(r"(?<![a-z])[a-z]:[\\/][a-z_]", low)
+        or "winerror" in low
+        or so_far & {"win:126", "win:127", "win:193", "win:1114"}
+    ):
+        found.add("windows")
+    if re.search(r"(?<![\w.:])/(?:usr|home|opt|lib|root|dev|proc|etc|mnt)/", low):
+        found.add("linux")
+    if so_far & {"wsl", "container", "ubuntu"}:
+        found.add("linux")
+    if {"windows", "linux"} <= so_far | found and "wsl" not in so_far:
+        found.add("both-systems")
+    return found
+
+
+def _frameworks(_text: str, low: str, versions: dict[str, Version], _l: tuple[Library, ...], _m: set[str]) -> set[str]:
+    """What the version of a framework or of Python implies."""
+    found: set[str] = set()
+    tf = versions.get("tensorflow")
+    if tf:
+        found |= {"tensorflow", "tf>2.10" if tf > (2, 10, 99) else "tf<=2.10"}
+        found |= {"tf1"} if tf[0] == 1 else set()
+    torch = versions.get("torch")
+    if torch:
+        found |= {"pytorch"} | ({"torch>=2.4"} if torch >= (2, 4) else {"torch<2.4"})
+        found |= {"torch-recent"} if torch >= (2, 6) else {"torch-aged"} if torch < (1, 11) else set()
+    ct2 = versions.get("ctranslate2")
+    if ct2:
+        found |= {"ctranslate2", "ct2-wants-9" if ct2 >= (4, 5) else "ct2-wants-8"}
+    ort = versions.get("onnxruntime")
+    if ort:
+        found |= {"onnxruntime", "ort-wants-9" if ort >= (1, 19) else "ort-wants-8"} | (
+            {"ort>=1.21"} if ort >= (1, 21) else set()
+        )
+    python = versions.get("python")
+    if python and python[0] == 3 and len(python) > 1:
+        found.add("python>=3.8" if python >= (3, 8) else "python<3.8")
+    # the wording itself dates the interpreter: "while importing" and "(or one of its dependencies)" came with 3.8
+    if "dll load failed while importing" in low or "constructor syntax" in low:
+        found.add("python>=3.8")
+    elif "dll load failed:" in low:
+        found.add("python<3.8")
+    return found
+
+
+def _capabilities(
+    _text: str, low: str, versions: dict[str, Version], _l: tuple[Library, ...], _m: set[str]
+) -> set[str]:
+    """Whether the GPU is newer or older than what the text says that the program was built for."""
+    supported = re.search(
+        r"(?:supports? cuda capabilities|built for|arch(?:_|itecture )list|supported by this version|minimum required)[^\n]{0,300}",
+        low,
+    )
+    span = supported.span() if supported else (0, 0)
+    inside = [int(m[1] + m[2]) for m in _CAPABILITY.finditer(low[span[0] : span[1]])]
+    outside = [int(m[1] + m[2]) for m in _CAPABILITY.finditer(low[: span[0]] + "\n" + low[span[1] :])]
+    model = next((cc for pattern, cc in _MODELS if re.search(pattern, low)), 0)
+    gpu = outside[0] if outside else model
+    found: set[str] = set()
+    if inside and gpu:
+        found.add("gpu:too-new" if gpu > max(inside) else "gpu:too-old" if gpu < min(inside) else "gpu:in-range")
+    elif gpu:
+        found |= {"gpu:recent"} if gpu >= 86 else {"gpu:aged"} if gpu < 62 else set()
+        if gpu >= 120:
+            found.add("gpu:newest")
+    torch, cuda = versions.get("torch"), versions.get("cuda")
+    if gpu >= 86 and ((torch and torch < (1, 7)) or (cuda and (9,) <= cuda < (11,))):
+        found.add("gpu:newer-than-build")
+    return found
+
+
+def _characters(text: str, _low: str, _v: dict[str, Version], _l: tuple[Library, ...], _m: set[str]) -> set[str]:
+    """Paths with characters that break the look-up of libraries: brackets, or letters that are not ASCII."""
+    found: set[str] = set()
+    for m in re.finditer(r"(?<!\w)(?:[A-Za-z]:[\\/]|/(?:home|mnt|media|data|Users)/)[^\n\"'<>|*?:;,]{1,250}", text):
+        path = m[0].split(" Error", 1)[0]
+        if (
+            not path.isascii()
+            and "\ufffd" not in path
+            and re.search(r"[\\/][^\\/]{0,60}[^\x00-\x7f][^\\/]{0,60}[\\/]", path)
+        ):
+            found.add("path:non-ascii")
+        if re.search(r"[\\/][^\\/\n]{0,60}\[[^\\/\n]{0,60}\][^\\/\n]{0,60}[\\/]", path):
+            found.add("path:brackets")
+    return found
+
+
+def _two_majors(
+    _text: str, _low: str, _v: dict[str, Version], libraries: tuple[Library, ...], _m: set[str]
+) -> set[str]:
+    """Names of two majors of one family in one text: one is wanted, the other is there."""
+    found: set[str] = set()
+    for family in ("cudnn", "cublas", "cudart", "cusolver", "cufft"):
+        majors = {x.major for x in libraries if x.family == family and x.major is not None}
+        if len(majors) > 1:
+            found.add(f"two-majors:{'cudnn' if family == 'cudnn' else 'toolkit'}")
+    return found
+
+
+FIRST_PARTS = frozenset({"ops_infer", "graph", "ops"})
+"""Parts that cuDNN 8 and 9 open first: when a later one is missing, the folder itself is searched."""
+
+
+def _parts(
+    _text: str, low: str, versions: dict[str, Version], libraries: tuple[Library, ...], so_far: set[str]
+) -> set[str]:
+    """Which part of cuDNN is named, and where a file lies that does not fit."""
+    found: set[str] = set()
+    if any(x.part.startswith("cnn_infer") for x in libraries):
+        found.add("cudnn-cnn-infer")
+    if "missing:cudnn-sub" in so_far and all(x.part not in FIRST_PARTS for x in libraries if x.part):
+        found.add("later-part")
+    if any(x.part in ("engines_tensor_ir", "ext") for x in libraries):
+        found.add("new-part")
+    if re.search(r"/usr/(?:local/cuda|lib|lib64)[^\s:]{0,80}/lib\w{2,30}[^\s:]{0,40}\.so", low):
+        found.add("system-path")
+    if "cudnn" in low:
+        found.add("cudnn-word")
+    if "cuda" in versions:
+        found.add("cuda-version-words")
+    return found
+
+
+_LOOKS: tuple[Look, ...] = (_cudnn_pair, _systems, _frameworks, _capabilities, _characters, _two_majors, _parts)

@@ -1,0 +1,128 @@
+"""Put an explanation together: read, rank, prove, warn, and say the result in one sentence."""
+
+from __future__ import annotations
+
+from core.explain import cures, dictionary, foreign, verdicts
+from core.explain.model import CodeMeaning, Explanation, Ranked
+from core.explain.ranking import heard, rank
+from core.explain.reading import Reading, read
+from core.explain.tables import clues, meanings
+from core.facts import Snapshot
+from core.report import printable
+
+SHOWN = 12
+"""Causes that are given at most."""
+LEAST = 0.01
+"""Score below which a cause that the machine does not prove is left out."""
+SHORT = 4000
+"""Characters up to which a text counts as a message by itself: a log must also name something of the GPU set-up."""
+ROOT = 0.4
+"""What being the machine's root cause weighs beside the text's share of belief."""
+NOTHING = "Nothing in here is about the GPU set-up."
+TOPIC = (
+    *(
+        "cuda",
+        "cudnn",
+        "nvidia",
+        "nvrtc",
+        "cublas",
+        "tensorrt",
+        "executionprovider",
+        "nouveau",
+        "tensorflow",
+        "pytorch",
+    ),
+    *("paddle", "jax", "cupy", "ctranslate", "onnxruntime", "libtorch", "torch"),
+)
+
+
+def explain(text: str, snapshot: Snapshot | None = None) -> Explanation:
+    """Explain an error text, a log, or one term; with a Snapshot each cause is proved, refuted or left open on it.
+
+    Works offline and in linear time; never raises for any text.
+    """
+    meant = dictionary.look_up(text)
+    reading = read(f"error code {text.strip()}" if meant and text.strip().isdigit() else text)
+    if not meant and not about_gpu(reading):
+        return Explanation(sentence=NOTHING)
+    codes = meant or dictionary.meanings(reading)
+    away = foreign.reasons(reading, snapshot)
+    causes = () if meant and not heard(reading) else _causes(reading, snapshot if not away else None)
+    return Explanation(
+        sentence=_sentence(meant, causes, snapshot, away),
+        causes=causes,
+        codes=codes,
+        warnings=cures.seen(reading, snapshot if not away else None),
+        foreign=printable(away),
+        decide=_decide(causes),
+        lines=tuple(printable(line) for line in telling_lines(reading)),
+    )
+
+
+def about_gpu(reading: Reading) -> bool:
+    """Whether a text says something about the GPU set-up: a short one by any clue, a log only when it also names the topic."""
+    if not heard(reading):
+        return False
+    return len(reading.text) <= SHORT or any(word in reading.low for word in TOPIC) or "lib:cudnn" in reading.marks
+
+
+def telling_lines(reading: Reading) -> tuple[str, ...]:
+    """Return the lines that carry a symptom or a missing library, as written, at most a dozen of 200 characters."""
+    phrases = [p.split("*")[0] for m in reading.symptoms for p in m.phrases]
+    names = [x.name for x in reading.libraries]
+    lines = (line.strip() for line in reading.text.split("\n"))
+    kept = [line[:200] for line in lines if line and any(p in line.lower() for p in (*phrases, *names))]
+    return tuple(dict.fromkeys(kept))[:12]
+
+
+def _causes(reading: Reading, snapshot: Snapshot | None) -> tuple[Ranked, ...]:
+    words = meanings()
+    judged = verdicts.judge(reading, snapshot)
+    ranked = [
+        Ranked(
+            cause=cause,
+            score=round(score, 4),
+            because=because[:4],
+            meaning=words.get(cause, ""),
+            **judged.get(cause, {}),
+        )
+        for cause, score, because in rank(reading)
+    ]
+    worth = [r for place, r in enumerate(ranked) if (r.score >= LEAST and place < SHOWN) or r.verdict == "proved"]
+    return tuple(sorted(worth, key=_order))
+
+
+def _order(r: Ranked) -> tuple[int, float]:
+    """Proved, open, refuted; among proved ones the root cause gains, and what follows from it loses."""
+    place = {"proved": 0, "open": 1, "refuted": 2}[r.verdict]
+    root = bool(r.finding and r.finding.primary) - bool(r.finding and r.finding.follows_from)
+    return place, -(r.score + ROOT * root)
+
+
+def _sentence(meant: tuple[CodeMeaning, ...], causes: tuple[Ranked, ...], snapshot: Snapshot | None, away: str) -> str:
+    if meant:
+        first = meant[0]
+        number = f" ({first.number})" if first.number else ""
+        return f"{first.term}{number}: {first.meaning}"
+    if not causes:
+        return NOTHING
+    best = causes[0]
+    if best.verdict == "proved" and best.finding:
+        return f"Proved on this machine: {best.finding.title}"
+    if away:
+        return f"This text seems to come from another machine. By itself it points most to this: {best.meaning}"
+    if best.verdict == "refuted":
+        return "The text suggests causes that this machine refutes; the fault may lie elsewhere, or be over."
+    share = (
+        f"The likeliest of several causes ({best.score:.0%})" if best.score < 0.7 else f"Most likely ({best.score:.0%})"
+    )
+    proof = "" if snapshot is None else " This machine neither proves nor refutes it."
+    return f"{share}: {best.meaning}{proof}"
+
+
+def _decide(causes: tuple[Ranked, ...]) -> str:
+    if not causes or causes[0].verdict == "proved":
+        return ""
+    deciding = clues().decides
+    asks = [deciding[r.cause] for r in causes[:3] if r.verdict == "open" and r.cause in deciding]
+    return ("To decide between the best: " + "; ".join(dict.fromkeys(asks)) + ".") if asks else ""

@@ -1,0 +1,122 @@
+"""What a library's file name tells: family, major version, platform, and whether it is a part of a set."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MARKERS: tuple[tuple[str, str], ...] = (
+    # the first prefix that fits names the family; longer ones stand before shorter ones
+    ("cudnn", "cudnn"),
+    ("cudart", "cudart"),
+    ("cublaslt", "cublas"),
+    ("cublas", "cublas"),
+    ("cufft", "cufft"),
+    ("curand", "curand"),
+    ("cusolver", "cusolver"),
+    ("cusparse", "cusparse"),
+    ("cupti", "cupti"),
+    ("nvrtc-builtins", "nvrtc-builtins"),
+    ("caffe2_nvrtc", "framework"),
+    ("nvrtc", "nvrtc"),
+    ("nvjitlink", "nvjitlink"),
+    ("nvinfer", "tensorrt"),
+    ("nvonnxparser", "tensorrt"),
+    ("nccl", "nccl"),
+    ("nvcuda", "driver"),
+    ("nvml", "nvml"),
+    ("nvidia-ml", "nvml"),
+    ("nvidia-", "driver"),
+    ("zlibwapi", "zlibwapi"),
+    ("msvcp", "vcruntime"),
+    ("vcruntime", "vcruntime"),
+    ("concrt", "vcruntime"),
+    ("vcomp", "vcruntime"),
+    ("libomp", "vcruntime"),
+    ("onnxruntime", "framework"),
+    ("libmxnet", "framework"),
+    ("mxnet", "framework"),
+    ("torch", "framework"),
+    ("c10", "framework"),
+    ("caffe2", "framework"),
+    ("fbgemm", "framework"),
+    ("shm", "framework"),
+    ("_c", "framework"),
+    ("llama", "framework"),
+    ("ggml", "framework"),
+    ("tensorflow", "framework"),
+    ("_pywrap_tensorflow", "framework"),
+    ("paddle", "framework"),
+    ("libpaddle", "framework"),
+    ("cv2", "framework"),
+    ("opencv", "framework"),
+    ("ctranslate2", "framework"),
+    ("bitsandbytes", "framework"),
+    ("libbitsandbytes", "framework"),
+    ("dlib", "framework"),
+)
+TOOLKIT = frozenset(
+    {"cudart", "cublas", "cufft", "curand", "cusolver", "cusparse", "cupti", "nvrtc", "nvrtc-builtins", "nvjitlink"}
+)
+"""Families that come with a CUDA toolkit or its runtime wheels."""
+
+_WINDOWS_VERSION = re.compile(r"(?:64|32)?_(\d{1,4})(?:_\d{1,2})?$|64_?(\d{1,4})$")
+_LINUX_VERSION = re.compile(r"\.so(?:\.(\d{1,4}))?(?:\.(\d{1,4}))?")
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library's file name, taken apart."""
+
+    name: str
+    family: str
+    """cudnn, cudart, cublas, ..., zlibwapi, vcruntime, framework; empty for none that matters here."""
+    major: int | None = None
+    minor: int | None = None
+    platform: str = ""
+    part: str = ""
+    """For cuDNN: ops_infer, graph, ...; empty for the main library."""
+
+
+def classify(name: str) -> Library | None:
+    """Take a file name (lower case) apart; None when it is of no family that matters here."""
+    if name.endswith((".dll", ".pyd")):
+        stem, platform = name[:-4].split(".", 1)[0], "windows"
+    elif ".so" in name:
+        stem, platform = name.split(".so", 1)[0], "linux"
+        stem = stem[3:] if stem.startswith("lib") else stem
+    else:
+        return None
+    if stem == "cuda" and platform == "linux":
+        return Library(name, "libcuda", platform=platform, major=1 if name.startswith("libcuda.so.1") else None)
+    family = next((family for prefix, family in MARKERS if stem.startswith(prefix)), "")
+    if not family:
+        return None
+    major, minor = _windows(stem, family) if platform == "windows" else _linux(name)
+    part = ""
+    if family == "cudnn":
+        part = re.sub(r"(64)?_\d{1,2}$", "", stem.removeprefix("cudnn")).strip("_")
+        part = "" if part == "64" else part
+    return Library(name, family, major, minor, platform, part)
+
+
+def _windows(stem: str, family: str) -> tuple[int | None, int | None]:
+    found = _WINDOWS_VERSION.search(stem)
+    if not found:
+        return None, None
+    digits = found[1] or found[2]
+    if family in ("cudnn", "tensorrt") or len(digits) < 2:
+        return int(digits), None
+    # the toolkit's own scheme: 80 is 8.0, 101 is 10.1, 110 is 11.0, 12 is 12 and any minor
+    if len(digits) == 2 and int(digits) in (65, 70, 75, 80, 90, 91, 92):
+        return int(digits[0]), int(digits[1])
+    if len(digits) == 3:
+        return int(digits[:2]), int(digits[2])
+    return int(digits), None
+
+
+def _linux(name: str) -> tuple[int | None, int | None]:
+    found = _LINUX_VERSION.search(name)
+    if not found or not found[1]:
+        return None, None
+    return int(found[1]), int(found[2]) if found[2] else None

@@ -1,0 +1,150 @@
+"""What on a machine proves a cause that no rule names by itself, because only the text says what was wanted."""
+
+from __future__ import annotations
+
+from core.explain.names import TOOLKIT
+from core.explain.reading import Reading
+from core.explain.refutations import version, wanted_majors
+from core.facts import PythonEnvironment, Snapshot
+from core.findings import Evidence
+
+For = tuple[Evidence, ...]
+MODULES = {
+    "torch": "torch",
+    "tensorflow": "tensorflow",
+    "jax": "jax",
+    "onnxruntime": "onnxruntime",
+    "paddle": "paddlepaddle",
+    "cupy": "cupy",
+}
+"""Module name: what the distributions that bring it begin with."""
+
+
+def _packages(python: PythonEnvironment) -> dict[str, str]:
+    return {d.name.lower().replace("_", "-"): d.version for d in python.distributions}
+
+
+def two_packages(reading: Reading, seen: Snapshot) -> For:
+    """The CPU and the GPU package of a framework that the text names lie in one environment."""
+    found: list[Evidence] = []
+    for python in seen.pythons or ():
+        packages = _packages(python)
+        for name in ("onnxruntime", "paddlepaddle"):
+            if name in packages and f"{name}-gpu" in packages and (name[:6] in reading.low or "cuda" in reading.low):
+                value = f"{name} {packages[name]} and {name}-gpu {packages[f'{name}-gpu']}"
+                found.append(Evidence(label="Both packages", value=value, source=python.prefix))
+    return tuple(found)
+
+
+def tensorflow_without_cuda(_r: Reading, seen: Snapshot) -> For:
+    """TensorFlow after 2.10 on Windows."""
+    if seen.machine.system != "windows":
+        return ()
+    flows = [
+        (p.prefix, _packages(p).get("tensorflow") or _packages(p).get("tensorflow-gpu")) for p in seen.pythons or ()
+    ]
+    return tuple(
+        Evidence(label="TensorFlow without CUDA", value=v, source=prefix)
+        for prefix, v in flows
+        if v and version(v)[:2] > (2, 10)
+    )
+
+
+def cpu_build(reading: Reading, seen: Snapshot) -> For:
+    """A framework that the text names is installed as its CPU build, by its version or by its package."""
+    found: list[Evidence] = []
+    for python in seen.pythons or ():
+        packages = _packages(python)
+        torch = packages.get("torch", "")
+        if torch and ("+cpu" in torch) and "torch" in reading.low:
+            found.append(Evidence(label="CPU build", value=f"torch {torch}", source=python.prefix))
+        for name in ("onnxruntime", "paddlepaddle"):
+            if name in packages and f"{name}-gpu" not in packages and name[:6] in reading.low:
+                found.append(Evidence(label="CPU package", value=f"{name} {packages[name]}", source=python.prefix))
+    return tuple(found)
+
+
+def only_in_path(_r: Reading, seen: Snapshot) -> For:
+    """On Windows a plain program finds a CUDA or cuDNN library that Python 3.8 or later does not find."""
+    if seen.machine.system != "windows":
+        return ()
+    plain = {
+        r.name: r.winner for x in seen.loads or () if x.consumer.kind == "plain" for r in x.resolutions if r.winner
+    }
+    return tuple(
+        Evidence(
+            label=f"{r.name}: any program finds it, this Python does not", value=there.path, source=x.consumer.label
+        )
+        for x in seen.loads or ()
+        if x.consumer.kind in ("python", "store")
+        for r in x.resolutions
+        if r.winner is None and (there := plain.get(r.name))
+    )
+
+
+def in_another_environment(reading: Reading, seen: Snapshot) -> For:
+    """The module that the text misses is in an environment of this machine."""
+    if "no-module" not in reading.marks:
+        return ()
+    found: list[Evidence] = []
+    for module, start in MODULES.items():
+        if f"no module named '{module}" not in reading.low and f"no module named {module}" not in reading.low:
+            continue
+        having = [p for p in seen.pythons or () if any(name.startswith(start) for name in _packages(p))]
+        lacking = [p for p in seen.pythons or () if p not in having]
+        if having and lacking:
+            found += [Evidence(label=f"Has {module}", value=p.prefix, source=p.found_by) for p in having]
+    return tuple(found)
+
+
+def another_major(reading: Reading, seen: Snapshot) -> For:
+    """The text misses a cuDNN of one major, and only others are here."""
+    wanted = wanted_majors(reading, seen)
+    there = {c.major for c in seen.cudnn or ()}
+    if "missing:cudnn" not in reading.marks or not wanted or not there or wanted & there:
+        return ()
+    return tuple(
+        Evidence(
+            label=f"Wanted cuDNN {', '.join(map(str, sorted(wanted)))}; here is",
+            value=c.version or str(c.major),
+            source=c.folder,
+        )
+        for c in seen.cudnn or ()
+    )
+
+
+def another_toolkit(reading: Reading, seen: Snapshot) -> For:
+    """The text misses a CUDA library by a name that carries a version, and only others of its family are here."""
+    wanted = {
+        x.name: x
+        for x in reading.libraries
+        if x.family in TOOLKIT and x.platform == seen.machine.system and x.major is not None
+    }
+    if "missing:toolkit" not in reading.marks or not wanted:
+        return ()
+    here = {f.name.lower(): f.path for t in seen.toolkits or () for f in t.libraries}
+    if not here or any(_same(name, had) for name in wanted for had in here):
+        return ()
+    families = {x.family for x in wanted.values()}
+    others = {name: path for name, path in here.items() if any(family in name for family in families)}
+    return tuple(
+        Evidence(label=f"Wanted {', '.join(wanted)}; here is", value=name, source=path) for name, path in others.items()
+    )
+
+
+def _same(wanted: str, had: str) -> bool:
+    return had == wanted or had.startswith(wanted + ".")
+
+
+def container_without_driver(_r: Reading, seen: Snapshot) -> For:
+    """A container into which neither device nodes nor the driver's library were passed."""
+    driver = seen.driver
+    if not seen.machine.container or driver is None or driver.nodes is None or driver.libraries is None:
+        return ()
+    if driver.nodes or driver.libraries:
+        return ()
+    return (
+        Evidence(label="Container", value=seen.machine.container),
+        Evidence(label="Device nodes", value="none", source="/dev/nvidia*"),
+        Evidence(label="Driver libraries", value="none"),
+    )

@@ -1,0 +1,171 @@
+"""What a text says, as marks: short words such as ``windows``, ``missing:cudnn`` or ``win:126`` that clues build on.
+
+Codes and file names decide, not prose: they are the same in every language.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from core.explain import context
+from core.explain.names import TOOLKIT, Library, classify
+from core.explain.tables import Message, messages
+from core.explain.text import relevant
+
+_FILE = re.compile(
+    r"(?<![\w+\-])[a-z0-9_][a-z0-9_+\-]{0,78}(?:\.cp\d{1,4}-win[_a-z0-9]{1,8})?\.(?:dll|pyd|so(?:\.\d{1,6}){0,4})(?![a-z0-9])"
+)
+_WINDOWS_CODE = re.compile(
+    r"(?:winerror|error code(?: is)?|(?:with|last) error|errno|error|fehler(?:code)?|code d.erreur|erreur|错误代码|错误码|错误|エラー(?:コード)?|код ошибки|ошибка)"
+    r"[ \t:：=#(\[]{0,4}(126|127|182|193|998|1114|1157|1392|1455|14001)\b"
+)
+_NTSTATUS = re.compile(r"\b0x(c0[0-9a-f]{6})\b")
+_NEGATIVE = re.compile(r"(?<![\d.])(-10737\d{5}|3221[0-9]{6})(?!\d)")
+_CUDA_NUMBER = re.compile(
+    r"\b(?:cuda|cuinit|cudaerror|cudaerror_t|curesult|cudagetdevicecount)\b[a-z_(): ]{0,30}?[:=#(, ](\d{1,3})\b(?![.\d%])"
+)
+CUDA_NUMBERS = {
+    # number: name of the cudaError, which CUresult shares from CUDA 10.1 on (driver_types.h, cuda.h)
+    2: "out of memory", 3: "cudaerrorinitializationerror", 34: "cudaerrorstublibrary", 35: "cudaerrorinsufficientdriver",
+    46: "cudaerrordevicesunavailable", 100: "cudaerrornodevice", 101: "cudaerrorinvaliddevice", 200: "cudaerrorinvalidkernelimage",
+    209: "cudaerrornokernelimagefordevice", 214: "cudaerroreccuncorrectable", 222: "cudaerrorunsupportedptxversion",
+    304: "cudaerroroperatingsystem", 700: "cudaerrorillegaladdress", 719: "cudaerrorlaunchfailure",
+    802: "cudaerrorsystemnotready", 803: "cudaerrorsystemdrivermismatch", 804: "cudaerrorcompatnotsupportedondevice",
+    999: "cudaerrorunknown",
+    # numbers of CUDA before 10.1
+    8: "cudaerrorinvaliddevicefunction", 10: "cudaerrorinvaliddevice", 30: "cudaerrorunknown", 38: "cudaerrornodevice",
+    48: "cudaerrornokernelimagefordevice", 77: "cudaerrorillegaladdress",
+}  # fmt: skip
+_MISSING = (
+    "cannot open shared object", "not found", "could not locate", "could not find", "cannot find", "can't find", "unable to find",
+    "could not load", "couldn't load", "cannot load", "unable to load", "failed to load", "failed to open", "cannot be loaded", "could not open",
+    "couldn't open", "cannot open", "no such file", "not located", "missing", "is not configured", "failed to dlopen", "cannot be found", "could not be found",
+    "not be located", "was not found", "error loading", "error code 126", "winerror 126", "error 126", "unable to locate", "unsatisfied link",
+    "找不到", "无法找到", "未找到", "缺少", "无法加载", "introuvable", "nicht gefunden", "konnte nicht", "не найден", "не удалось", "не удается найти", "見つかりません", "読み込めません",
+    "no se encuentra", "no se pudo", "não foi possível", "impossible de", "fehlt", "module could not be", "absent", "dlerror",
+)  # fmt: skip
+"""Words that say that the library in the same line was not found, or did not load."""
+_OTHERWISE = (
+    "undefined symbol",
+    "error code 127",
+    "error code 193",
+    "error code 1114",
+    "1455",
+    "file too short",
+    "invalid elf",
+)
+"""Words that give another reason."""
+_OPENED = ("successfully opened", "successfully loaded", "loaded library", "opened dynamic library")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Everything that was read from one text."""
+
+    text: str
+    """The relevant part, cleaned, as it was written."""
+    low: str
+    """The same in lower case, with the names of codes that stood there as numbers."""
+    marks: frozenset[str]
+    """What clues may build on."""
+    libraries: tuple[Library, ...] = ()
+    symptoms: tuple[Message, ...] = ()
+    harmless: tuple[Message, ...] = ()
+
+
+def read(text: str) -> Reading:
+    """Read an error text or a log. Never raises; the cost is linear in the length of the text."""
+    kept = relevant(text)
+    low = kept.lower()
+    named, marks = _codes(low)
+    low = low + "\n" + "\n".join(named)
+    found = tuple(m for m in messages() if any(_said(p, low) for p in m.phrases))
+    marks |= {m.id for m in found}
+    libraries, of_files = _files(low)
+    marks |= of_files
+    marks |= context.marks(kept, low, libraries, marks)
+    return Reading(
+        text=kept,
+        low=low,
+        marks=frozenset(marks),
+        libraries=libraries,
+        symptoms=tuple(m for m in found if m.kind == "symptom"),
+        harmless=tuple(m for m in found if m.kind == "harmless"),
+    )
+
+
+def _codes(low: str) -> tuple[list[str], set[str]]:
+    """Return names for numbers that the text gives, and the marks of its codes."""
+    marks = {f"win:{m[1]}" for m in _WINDOWS_CODE.finditer(low)}
+    nt = {m[1] for m in _NTSTATUS.finditer(low)}
+    nt |= {f"{int(m[1]) & 0xFFFFFFFF:08x}" for m in _NEGATIVE.finditer(low)}
+    marks |= {f"nt:{n}" for n in nt}
+    numbers = {int(m[1]) for m in _CUDA_NUMBER.finditer(low)}
+    return [CUDA_NUMBERS[n] for n in sorted(numbers) if n in CUDA_NUMBERS] + [f"0x{n}" for n in sorted(nt)], marks
+
+
+def _said(phrase: str, low: str) -> bool:
+    """Whether the text has the phrase as words; the pieces beside a ``*`` must stand in one line, near each other."""
+    first, *rest = phrase.split("*")
+    at = low.find(first)
+    for _ in range(50):
+        if at < 0:
+            return False
+        end = at + len(first)
+        if _at_word(low, at, end, first) and _follow(rest, low, end):
+            return True
+        at = low.find(first, at + 1)
+    return False
+
+
+def _at_word(low: str, start: int, end: int, phrase: str) -> bool:
+    """A phrase starts where a word starts; a short one also ends where a word ends. Scripts without spaces are exempt."""
+    if not phrase.isascii():
+        return True
+    if phrase[0].isalnum() and start and low[start - 1].isalnum() and low[start - 1].isascii():
+        return False
+    return len(phrase) > 5 or not phrase[-1].isalpha() or not low[end : end + 1].isalpha()
+
+
+def _follow(pieces: list[str], low: str, end: int) -> bool:
+    for piece in pieces:
+        stop = low.find("\n", end, end + 120)
+        place = low.find(piece, end, stop if stop >= 0 else end + 120)
+        if place < 0:
+            return False
+        end = place + len(piece)
+    return True
+
+
+def _files(low: str) -> tuple[tuple[Library, ...], set[str]]:
+    """Return every library that the text names, and whether its line says that it is missing or was opened."""
+    libraries: dict[str, Library] = {}
+    marks: set[str] = set()
+    for line in low.split("\n"):
+        here = [(m.start(), x) for m in _FILE.finditer(line) if (x := classify(m[0]))]
+        if not here:
+            continue
+        opened = any(w in line for w in _OPENED)
+        missing = not opened and not any(w in line for w in _OTHERWISE) and any(w in line for w in _MISSING)
+        # "Could not load library A. Error: B: cannot open": B is missing, not A
+        reason = line.find("error: ")
+        behind = [x for at, x in here if at > reason >= 0]
+        victims = {x.name for at, x in here if at < reason} if behind and behind[0].name != here[0][1].name else set()
+        marks |= {"names-other-library"} if victims and missing else set()
+        for _, x in here:
+            libraries.setdefault(x.name, x)
+            marks |= _marks_of(x, "opened" if opened else "missing" if missing and x.name not in victims else "named")
+    return tuple(libraries.values()), marks
+
+
+def _marks_of(x: Library, how: str) -> set[str]:
+    families = {x.family, *(("toolkit",) if x.family in TOOLKIT else ())}
+    if x.family == "cudnn":
+        families.add("cudnn-sub" if x.part else "cudnn-main")
+    if x.family == "libcuda" and x.major is None:
+        families.add("libcuda-unversioned")
+    marks = {f"{word}:{f}" for f in families for word in ({"lib", how} if how != "opened" else {"opened"})}
+    if how != "opened" and x.major is not None:
+        marks |= {f"lib:{f}-{x.major}" for f in families}
+    return marks | {x.platform}

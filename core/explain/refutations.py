@@ -1,0 +1,287 @@
+"""What on a machine speaks against a cause: each function returns the evidence, or nothing where it does not decide."""
+
+from __future__ import annotations
+
+from core.explain.reading import Reading
+from core.facts import CudnnCopy, Snapshot
+from core.findings import Evidence
+
+Against = tuple[Evidence, ...]
+STATIC_ZLIB = (8, 9, 4)
+"""First Windows release of cuDNN that was seen with zlib inside (imports and strings of the published wheels)."""
+
+
+def _saw(label: str, value: object, source: str = "") -> Against:
+    return (Evidence(label=label, value=str(value), source=source),)
+
+
+def version(text: str | None) -> tuple[int, ...]:
+    """Return a dotted version as numbers; what is no number ends it."""
+    numbers: list[int] = []
+    for part in (text or "").split("."):
+        if not part.isdigit():
+            break
+        numbers.append(int(part))
+    return tuple(numbers)
+
+
+def wanted_majors(reading: Reading, seen: Snapshot, family: str = "cudnn") -> frozenset[int]:
+    """Return the major versions that the text names under a file name of this system."""
+    return frozenset(
+        x.major
+        for x in reading.libraries
+        if x.family == family and x.major is not None and x.platform == seen.machine.system
+    )
+
+
+def _fitting(reading: Reading, seen: Snapshot) -> tuple[CudnnCopy, ...]:
+    """Copies of the major that the text names, or all when it names none."""
+    majors = wanted_majors(reading, seen)
+    return tuple(c for c in seen.cudnn or () if not majors or c.major in majors)
+
+
+# --- the system ------------------------------------------------------------------------------------------
+
+
+def not_on_linux(_r: Reading, seen: Snapshot) -> Against:
+    """A cause that only Windows knows."""
+    return (
+        _saw("System", seen.machine.release or "Linux", "this happens on Windows only")
+        if seen.machine.system == "linux"
+        else ()
+    )
+
+
+def not_on_windows(_r: Reading, seen: Snapshot) -> Against:
+    """A cause that only Linux knows."""
+    return (
+        _saw("System", seen.machine.release or "Windows", "this happens on Linux only")
+        if seen.machine.system == "windows"
+        else ()
+    )
+
+
+def no_container(_r: Reading, seen: Snapshot) -> Against:
+    """No container was recognised."""
+    return _saw("Container", "none") if seen.machine.container is None else ()
+
+
+def no_wsl(_r: Reading, seen: Snapshot) -> Against:
+    """It is no WSL."""
+    return _saw("WSL", "no") if not seen.machine.wsl else ()
+
+
+# --- cuDNN -----------------------------------------------------------------------------------------------
+
+
+def zlib_inside(reading: Reading, seen: Snapshot) -> Against:
+    """Every cuDNN that fits has zlib inside."""
+    copies = _fitting(reading, seen)
+    if copies and all(c.major != 8 or version(c.version) >= STATIC_ZLIB for c in copies):
+        return tuple(
+            Evidence(label="cuDNN with zlib inside", value=c.version or str(c.major), source=c.folder) for c in copies
+        )
+    return ()
+
+
+def zlibwapi_found(_r: Reading, seen: Snapshot) -> Against:
+    """Every consumer finds zlibwapi.dll."""
+    searches = [r for load in seen.loads or () for r in load.resolutions if r.name.lower() == "zlibwapi.dll"]
+    if searches and all(r.winner and r.winner.outcome == "found" for r in searches):
+        return _saw("zlibwapi.dll", searches[0].winner.path if searches[0].winner else "", "search order")
+    return ()
+
+
+def cudnn_found(reading: Reading, seen: Snapshot) -> Against:
+    """Every consumer of the wanted major finds its main library and calls it well."""
+    majors = wanted_majors(reading, seen)
+    loads = [x for x in seen.loads or () if not majors or x.major in majors]
+    called = [x for x in loads if x.roll_call and x.roll_call.loaded and not x.roll_call.ended]
+    if loads and len(called) == len(loads):
+        return tuple(
+            Evidence(label="Found and called", value=x.roll_call.loaded, source=x.consumer.label)
+            for x in called
+            if x.roll_call
+        )
+    return ()
+
+
+def cudnn_there(reading: Reading, seen: Snapshot) -> Against:
+    """A cuDNN of the wanted major lies on the machine."""
+    copies = _fitting(reading, seen)
+    return _saw("cuDNN on this machine", copies[0].version or copies[0].major, copies[0].folder) if copies else ()
+
+
+def cudnn_major_found(reading: Reading, seen: Snapshot) -> Against:
+    """Every major that the text names is on the machine."""
+    majors = wanted_majors(reading, seen)
+    there = {c.major for c in seen.cudnn or ()}
+    return _saw("cuDNN majors on this machine", sorted(there)) if majors and majors <= there else ()
+
+
+def sets_whole(reading: Reading, seen: Snapshot) -> Against:
+    """No file is missing from any set that fits, and every roll call ended well."""
+    copies = _fitting(reading, seen)
+    if copies and not any(c.missing for c in copies) and roll_calls_pass(reading, seen):
+        return tuple(Evidence(label="Whole set", value=c.version or str(c.major), source=c.folder) for c in copies)
+    return ()
+
+
+def roll_calls_pass(_r: Reading, seen: Snapshot) -> Against:
+    """Every part of every cuDNN that programs load could be called, with result 0."""
+    calls = [x.roll_call for x in seen.loads or () if x.roll_call]
+    good = [
+        c
+        for c in calls
+        if c.calls
+        and not c.ended
+        and all(k.result is not None and not k.meaning.startswith("CUDNN_STATUS_S") for k in c.calls)
+    ]
+    return _saw("Every part could be called", len(good), "roll call") if calls and len(good) == len(calls) else ()
+
+
+def new_enough(_r: Reading, seen: Snapshot) -> Against:
+    """Every consumer loads at least the cuDNN that it was built with."""
+    pairs = [
+        (x.roll_call.version, x.wanted_version)
+        for x in seen.loads or ()
+        if x.roll_call and x.roll_call.version and x.wanted_version
+    ]
+    if pairs and all(version(had) >= version(wanted) for had, wanted in pairs):
+        return tuple(Evidence(label="Loaded, and wanted at least", value=f"{had}, {wanted}") for had, wanted in pairs)
+    return ()
+
+
+def one_copy(_r: Reading, seen: Snapshot) -> Against:
+    """There are no two copies, so none can hide another."""
+    if seen.cudnn is None or len(seen.cudnn) > 1:
+        return ()
+    return _saw("Copies of cuDNN", len(seen.cudnn))
+
+
+def all_readable(_r: Reading, seen: Snapshot) -> Against:
+    """Every library could be read."""
+    files = [f for c in seen.cudnn or () for f in c.files] + [f for t in seen.toolkits or () for f in t.libraries]
+    return _saw("Libraries read", len(files)) if files and all(f.state != "unreadable" for f in files) else ()
+
+
+def all_as_recorded(_r: Reading, seen: Snapshot) -> Against:
+    """Every file of every cuDNN was compared with its package by its hash, and matches."""
+    files = [f for c in seen.cudnn or () for f in c.files]
+    return (
+        _saw("Files that match their package", len(files))
+        if files and seen.thorough and all(f.record == "matches" for f in files)
+        else ()
+    )
+
+
+def one_architecture(_r: Reading, seen: Snapshot) -> Against:
+    """Every library is for this kind of processor."""
+    files = [f for c in seen.cudnn or () for f in c.files] + [f for t in seen.toolkits or () for f in t.libraries]
+    mine = seen.machine.architecture
+    return _saw("Libraries for " + mine, len(files)) if files and all(f.architecture == mine for f in files) else ()
+
+
+def plain_paths(_r: Reading, seen: Snapshot) -> Against:
+    """No folder has brackets or letters outside ASCII."""
+    folders = [c.folder for c in seen.cudnn or ()] + [p.prefix for p in seen.pythons or ()]
+    if seen.cudnn is None or seen.pythons is None or not folders:
+        return ()
+    return _saw("Folders with plain names", len(folders)) if all(f.isascii() and "[" not in f for f in folders) else ()
+
+
+def no_ld_library_path(_r: Reading, seen: Snapshot) -> Against:
+    """LD_LIBRARY_PATH is set nowhere."""
+    if seen.environment is None:
+        return ()
+    values = [v for v in seen.environment.variables if v.name == "LD_LIBRARY_PATH" and v.value]
+    return () if values else _saw("LD_LIBRARY_PATH", "not set")
+
+
+# --- CUDA, frameworks ------------------------------------------------------------------------------------
+
+
+def toolkit_there(_r: Reading, seen: Snapshot) -> Against:
+    """A CUDA runtime lies on the machine."""
+    toolkit = next((t for t in seen.toolkits or () if t.libraries), None)
+    return _saw("CUDA on this machine", toolkit.version or "", toolkit.folder or toolkit.root) if toolkit else ()
+
+
+def one_toolkit(_r: Reading, seen: Snapshot) -> Against:
+    """There are no two sets of CUDA libraries."""
+    if seen.toolkits is None or len(seen.toolkits) > 1:
+        return ()
+    return _saw("Sets of CUDA libraries", len(seen.toolkits))
+
+
+def no_such_tensorflow(_r: Reading, seen: Snapshot) -> Against:
+    """No TensorFlow after 2.10 is installed."""
+    if seen.pythons is None:
+        return ()
+    flows = [
+        d.version for p in seen.pythons for d in p.distributions if d.name.lower() in ("tensorflow", "tensorflow-gpu")
+    ]
+    newer = [v for v in flows if version(v)[:2] > (2, 10)]
+    return () if newer else _saw("TensorFlow after 2.10", "not installed")
+
+
+def single_packages(_r: Reading, seen: Snapshot) -> Against:
+    """No environment has a CPU and a GPU package of one framework."""
+    if seen.pythons is None:
+        return ()
+    for python in seen.pythons:
+        names = {d.name.lower().replace("_", "-") for d in python.distributions}
+        if any(f"{name}-gpu" in names for name in names):
+            return ()
+    return _saw("Environments without a doubled package", len(seen.pythons)) if seen.pythons else ()
+
+
+# --- driver and GPU --------------------------------------------------------------------------------------
+
+
+def driver_starts(_r: Reading, seen: Snapshot) -> Against:
+    """CUDA starts on this machine and sees a GPU."""
+    cuda = seen.driver.cuda if seen.driver else None
+    if cuda and cuda.status == 0 and cuda.device_count:
+        return _saw("CUDA starts and sees", f"{cuda.device_count} GPU", cuda.library)
+    return ()
+
+
+def driver_new_enough(_r: Reading, seen: Snapshot) -> Against:
+    """The driver runs a CUDA at least as new as every toolkit of this machine."""
+    driver = seen.driver
+    newest = (driver.cuda.driver_cuda if driver and driver.cuda else None) or (
+        driver.nvml.driver_cuda if driver and driver.nvml else None
+    )
+    needs = [version(t.version)[:2] for t in seen.toolkits or () if t.version]
+    if newest and needs and all(version(newest) >= need for need in needs):
+        return _saw("Newest CUDA that the driver runs", newest)
+    return ()
+
+
+def nothing_hides(_r: Reading, seen: Snapshot) -> Against:
+    """No variable hides a GPU."""
+    if seen.environment is None:
+        return ()
+    hiding = [v for v in seen.environment.variables if v.name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")]
+    return () if hiding else _saw("CUDA_VISIBLE_DEVICES", "not set")
+
+
+def not_divided(_r: Reading, seen: Snapshot) -> Against:
+    """No GPU is divided into instances."""
+    gpus = seen.driver.gpus if seen.driver else None
+    return _saw("Divided GPUs", "none") if gpus and all(g.mig is False for g in gpus) else ()
+
+
+def cache_in_order(_r: Reading, seen: Snapshot) -> Against:
+    """The compute cache can be written and read."""
+    kept = seen.driver.compute_cache if seen.driver else None
+    if kept and (not kept.exists or (kept.writable and kept.index_readable is not False)) and not kept.problem:
+        return _saw("Compute cache", "in order" if kept.exists else "none yet", kept.path)
+    return ()
+
+
+def gpu_there(_r: Reading, seen: Snapshot) -> Against:
+    """The machine has an NVIDIA GPU."""
+    gpus = seen.driver.gpus if seen.driver else None
+    return _saw("GPU", gpus[0].name, gpus[0].source) if gpus else ()

@@ -1,0 +1,99 @@
+"""Typed reading of the explaining tables: messages, clues and codes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Literal
+
+from core.facts import Fact
+from core.knowledge import read
+
+
+class Message(Fact, frozen=True, kw_only=True):
+    """A family of messages: the words that give it away, in whatever language, and what they mean."""
+
+    id: str
+    """The mark that it leaves."""
+    kind: Literal["context", "symptom", "harmless"] = "symptom"
+    """context says where it happened; symptom says what is wrong; harmless looks like a fault and is none."""
+    phrases: tuple[str, ...]
+    """Lower case; ``*`` stands for up to 120 characters of the same line."""
+    meaning: str = ""
+    usually: str = ""
+    source: str = ""
+
+
+class Clue(Fact, frozen=True, kw_only=True):
+    """What some marks together say about causes, in natural log-odds: 1 slight, 2 clear, 3 strong, 5 nearly decisive."""
+
+    when: tuple[str, ...]
+    """Marks that must all be there; ``a|b`` is either, ``!a`` is not."""
+    because: str = ""
+    """What the user reads; empty for a clue of context."""
+    causes: dict[str, float]
+
+
+class Clues(Fact, frozen=True, kw_only=True):
+    """The whole table: base rates of causes in resolved public cases, and the clues."""
+
+    base: dict[str, float]
+    clues: tuple[Clue, ...]
+    decides: dict[str, str] = {}  # noqa: RUF012 - msgspec copies defaults
+    """What would decide about a cause: part of a sentence that begins with whether, what or how."""
+
+
+class Code(Fact, frozen=True, kw_only=True):
+    """One entry of the dictionary of codes."""
+
+    name: str
+    family: str
+    number: str = ""
+    meaning: str
+    usually: str
+    source: str
+
+
+@cache
+def messages() -> tuple[Message, ...]:
+    """Return resources/knowledge/messages.json."""
+    return read("messages", tuple[Message, ...])
+
+
+@cache
+def clues() -> Clues:
+    """Return resources/knowledge/clues.json."""
+    return read("clues", Clues)
+
+
+@cache
+def codes() -> tuple[Code, ...]:
+    """Return resources/knowledge/codes.json."""
+    return read("codes", tuple[Code, ...])
+
+
+class Cause(Fact, frozen=True, kw_only=True):
+    """One word of the vocabulary."""
+
+    cause: str
+    meaning: str
+
+
+class Cure(Fact, frozen=True, kw_only=True):
+    """A popular cure that does harm."""
+
+    id: str
+    title: str
+    harm: str
+    undo: str
+
+
+@cache
+def meanings() -> dict[str, str]:
+    """Return each cause in one plain sentence, from resources/knowledge/causes.json."""
+    return {c.cause: c.meaning for c in read("causes", tuple[Cause, ...])}
+
+
+@cache
+def wrong_cures() -> tuple[Cure, ...]:
+    """Return resources/knowledge/wrong_cures.json."""
+    return read("wrong_cures", tuple[Cure, ...])
