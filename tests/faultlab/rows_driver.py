@@ -17,8 +17,7 @@ def without_module(bound: str) -> p.Plant:
 
     def plant(lab: Lab, site: Site) -> None:
         setups.gpu(lab, bound)
-        setups.standins.driver(lab.at("/usr/local/nvidia/lib64"), Driver(init=100, nvml=9))
-        lab.search("/usr/local/nvidia/lib64", "nvidia")
+        setups.driver_files(lab, Driver(init=100, nvml=9))
         if bound:
             lab.write(f"/sys/module/{bound}/refcnt", "1\n")
 

@@ -92,8 +92,7 @@ def gpu(lab: Lab, bound: str = "nvidia") -> None:
 
 def driver(lab: Lab, how: Driver, *, module: str = "") -> None:
     """Install the driver's libraries, its kernel module's traces (``module``: of another version) and its nodes."""
-    standins.driver(lab.at("/usr/local/nvidia/lib64"), how)
-    lab.search("/usr/local/nvidia/lib64", "nvidia")
+    driver_files(lab, how)
     version = module or how.version
     lab.write("/sys/module/nvidia/version", version + "\n")
     lab.write("/sys/module/nvidia_uvm/refcnt", "0\n")
@@ -103,6 +102,14 @@ def driver(lab: Lab, how: Driver, *, module: str = "") -> None:
     )
     for name in ("nvidia0", "nvidiactl", "nvidia-uvm"):
         lab.write(f"/dev/{name}", "")
+
+
+def driver_files(lab: Lab, how: Driver) -> None:
+    """Install what a driver's package puts on disk, where container images of NVIDIA's expect it."""
+    standins.driver(lab.at("/usr/local/nvidia/lib64"), how)
+    standins.smi(lab.at("/usr/local/nvidia/bin/nvidia-smi"), how)
+    lab.search("/usr/local/nvidia/lib64", "nvidia")
+    lab.environment["PATH"] = "/usr/local/nvidia/bin:/usr/bin:/bin"
 
 
 def environment(lab: Lab, name: str = "ml") -> Site:

@@ -107,6 +107,48 @@ int nvmlDeviceGetPciInfo_v2(void *d, struct pci *p) { return nvmlDeviceGetPciInf
 int nvmlDeviceGetPciInfo(void *d, struct pci *p) { return nvmlDeviceGetPciInfo_v3(d, p); }
 """
 
+SMI_SOURCE = r"""
+if [ $nvml = 18 ]; then echo 'Failed to initialize NVML: Driver/library version mismatch'; exit 18; fi
+if [ $nvml != 0 ]; then
+    echo "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
+    exit 9
+fi
+case "$1" in
+-L) echo "GPU 0: $gpu (UUID: $uuid)" ;;
+--query-gpu=*)
+    answer=
+    for field in $(echo "${1#--query-gpu=}" | tr , ' '); do
+        case "$field" in
+        index) value=0 ;;
+        name) value=$gpu ;;
+        uuid) value=$uuid ;;
+        memory.total) value='24576 MiB' ;;
+        compute_cap) value=$capability ;;
+        driver_version) value=$version ;;
+        *) value='[N/A]' ;;
+        esac
+        answer="$answer${answer:+, }$value"
+    done
+    echo "$answer" ;;
+*) echo "| NVIDIA-SMI $version              Driver Version: $version      CUDA Version: $cuda      |" ;;
+esac
+"""
+
+
+def smi(path: Path, how: Driver) -> None:
+    """Write a stand-in of nvidia-smi, for the tools that ask it."""
+    words = {
+        "nvml": how.nvml,
+        "gpu": how.gpu,
+        "uuid": "GPU-01020304-0506-0708-090a-0b0c0d0e0f10",
+        "capability": ".".join(map(str, how.capability)),
+        "cuda": f"{how.cuda // 1000}.{how.cuda % 1000 // 10}",
+        "version": how.version,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n" + "".join(f"{k}='{v}'\n" for k, v in words.items()) + SMI_SOURCE)
+    path.chmod(0o755)
+
 
 def driver(folder: Path, how: Driver) -> None:
     """Put libcuda and libnvidia-ml into ``folder``, named and linked as NVIDIA's installer does."""
