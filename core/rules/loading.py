@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from core.facts import Snapshot
 from core.findings import Evidence, Finding, Severity, Step
-from core.rules import loading_cuda, loading_search
+from core.rules import loading_cuda, loading_extra, loading_order, loading_search
 from core.rules.cudnn_files import faults
 from core.rules.loads import CONCERNS, Case, answered, called, in_order, spread, trouble
 from core.rules.view import candidates, shown
@@ -92,15 +92,15 @@ REASONS: tuple[Reason, ...] = (
     loading_search.overridden,
     files,
     loading_search.not_found,
-    loading_search.shadowed,
-    loading_search.too_old,
-    loading_search.mixed,
-    loading_cuda.zlib,
+    loading_order.shadowed,
+    loading_order.too_old,
+    loading_order.mixed,
+    loading_extra.zlib,
     loading_cuda.other_cuda,
     loading_cuda.pair,
-    loading_cuda.compiler,
+    loading_extra.compiler,
     loading_cuda.runtime,
-    loading_search.brackets,
+    loading_order.brackets,
     unanswered,
     undecided,
     works,

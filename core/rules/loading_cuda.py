@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from core.facts import LibraryFile, Resolution, Toolkit
 from core.findings import Evidence, Finding, Fix, Step
 from core.rules.cures import name_folder, pip
-from core.rules.known import compatibility, differs, numbers, older
+from core.rules.known import compatibility, differs
 from core.rules.loads import Case, answered, role_of, trouble
-from core.rules.view import candidates, file_at, folder_of, inside, name_of, package_of, resolution
-from core.rules.words import ERROR, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
+from core.rules.view import candidates, file_at, folder_of, inside, name_of, package_of, python_of
+from core.rules.words import ERROR, NOTE, WARNING, advice, finding, listed, saw
 
 _CUDA = re.compile(
     r"lib(?P<linux>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)\.so\.(?P<major>\d+)(?:\.\d+)*"
@@ -43,7 +43,7 @@ class Absent:
     family: str
     major: int
     by_framework: bool
-    """Wanted by a file that is not cuDNN's."""
+    """Wanted by a file that is not cuDNN's, or of the CUDA that the framework was built for."""
 
 
 def absent(c: Case, *families: str) -> list[Absent]:
@@ -56,8 +56,23 @@ def absent(c: Case, *families: str) -> list[Absent]:
         what = family(searches[0].name)
         if what and what[0] in families and not any(s.winner for s in searches):
             theirs = [s for s in searches if not _by_cudnn(c, s)]
-            out.append(Absent((theirs or searches)[0], *what, bool(theirs)))
+            asks = bool(theirs) or what[1] in framework_cuda(c)
+            out.append(Absent((theirs or searches)[0], *what, asks))
     return sorted(out, key=lambda a: not a.by_framework)
+
+
+def framework_cuda(c: Case) -> set[int]:
+    """Return the CUDA majors that the consumer's framework was built for, as its version and requirements tell."""
+    python = python_of(c.seen, c.load.consumer.prefix) if c.load.consumer.prefix else None
+    name, _, version = c.load.consumer.framework.partition(" ")
+    if python is None or not name:
+        return set()
+    local = re.search(r"\+cu(\d{2})\d", version)
+    if local:
+        return {int(local[1])}
+    requires = [r for d in python.distributions if d.name == name for r in d.requires]
+    found = (re.match(r"nvidia-[a-z-]+?-cu(\d{2})\b", r) for r in requires)
+    return {int(m[1]) for m in found if m}
 
 
 def _by_cudnn(c: Case, search: Resolution) -> bool:
@@ -79,11 +94,13 @@ def on_disk(c: Case, what: str, major: int | None) -> list[tuple[Toolkit, Librar
     return out
 
 
-def _mine(c: Case, toolkit: Toolkit) -> bool:
+def is_own(c: Case, toolkit: Toolkit) -> bool:
+    """Whether a toolkit lies in the consumer's own environment."""
     return bool(c.load.consumer.prefix) and inside(c.system, toolkit.root, c.load.consumer.prefix)
 
 
-def _wanted_by(c: Case, gone: Absent) -> Evidence:
+def wanted_by(c: Case, gone: Absent) -> Evidence:
+    """Return which file names the library, as evidence."""
     by = gone.search.wanted_by or (c.winner.path if c.winner else "")
     return saw("Wanted", gone.search.name, f"named by {by}" if by else "")
 
@@ -94,11 +111,11 @@ def other_cuda(c: Case) -> Iterator[Finding]:
         if on_disk(c, gone.family, gone.major):
             continue
         others = on_disk(c, gone.family, None)
-        mine = [pair for pair in others if _mine(c, pair[0])] or ([] if c.load.consumer.prefix else others)
+        mine = [pair for pair in others if is_own(c, pair[0])] or ([] if c.load.consumer.prefix else others)
         if not mine:
             continue
         majors = listed(sorted({str((family(f.name) or ("", 0))[1]) for _, f in mine}))
-        rows = [_wanted_by(c, gone), *(saw("There instead", f.path, f.version_source) for _, f in mine[:3])]
+        rows = [wanted_by(c, gone), *(saw("There instead", f.path, f.version_source) for _, f in mine[:3])]
         if gone.by_framework:
             yield _other_toolkit(c, gone, majors, rows)
         else:
@@ -117,7 +134,7 @@ def _other_toolkit(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> 
         "renaming or linking them does not help. Several versions may lie side by side.",
         evidence=[*rows, *candidates(gone.search), *trouble(c.load.roll_call)],
         subject=c.load.consumer.id,
-        fix=_install(c, gone),
+        fix=install(c, gone),
     )
 
 
@@ -156,7 +173,8 @@ def _other_build(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> Fi
     )
 
 
-def _install(c: Case, gone: Absent) -> Fix:
+def install(c: Case, gone: Absent) -> Fix:
+    """Return how to install the package or the toolkit that brings a library."""
     prefix = c.load.consumer.prefix
     middle = PACKAGES.get(gone.family, gone.family)
     if prefix and gone.major in (11, 12):
@@ -210,91 +228,6 @@ def pair(c: Case) -> Iterator[Finding]:
         )
 
 
-def compiler(c: Case) -> Iterator[Finding]:
-    """NVRTC, with which cuDNN compiles kernels at run time: nowhere, or without its built-ins of the same version."""
-    for gone in absent(c, "nvrtc"):
-        if on_disk(c, "nvrtc", gone.major):
-            continue  # runtime() says that it is not searched; a framework's own wheel is loaded by the framework
-        yield finding(
-            Step.TOOLKIT,
-            ERROR if gone.by_framework else WARNING,
-            "nvrtc-missing",
-            f"CUDA's run-time compiler ({gone.search.name}) is nowhere.",
-            cause="nvrtc_missing_or_mismatch",
-            why="cuDNN and frameworks compile some kernels when they run. Those fail without it; the rest works.",
-            evidence=[_wanted_by(c, gone), *candidates(gone.search)],
-            subject=c.load.consumer.id,
-            fix=_install(c, gone),
-        )
-        return
-    for search in c.load.resolutions:
-        what = family(search.name)
-        if what and what[0] == "nvrtc" and search.winner:
-            yield from _builtins(c, search)
-            return
-    for toolkit, file in on_disk(c, "nvrtc", None):
-        if _mine(c, toolkit):
-            yield from _builtins_beside(c, toolkit, file)
-            return
-
-
-def _builtins(c: Case, search: Resolution) -> Iterator[Finding]:
-    winner = search.winner
-    for toolkit in c.seen.toolkits or ():
-        for file in toolkit.libraries:
-            if winner and winner.path in (file.path, file.real_path):
-                yield from _builtins_beside(c, toolkit, file)
-                return
-
-
-def _builtins_beside(c: Case, toolkit: Toolkit, compiler_file: LibraryFile) -> Iterator[Finding]:
-    """Compare a compiler with the built-ins in its folder; those that the loader finds elsewhere count, too."""
-    folder = folder_of(c.system, compiler_file.path)
-    beside = [
-        f
-        for f in toolkit.libraries
-        if "nvrtc-builtins" in f.name and folder_of(c.system, f.path) == folder and f.state == "good"
-    ]
-    if any("nvrtc-builtins" in s.name and s.winner for s in c.load.resolutions):
-        return
-    version = compiler_file.version or toolkit.version
-    fits = [f for f in beside if not _other_release(f.version, version)]
-    if fits or (numbers(version)[:1] < (11,) and not beside):
-        return
-    what = f"are of {listed(f.version or '?' for f in beside)}" if beside else "are not there"
-    yield finding(
-        Step.TOOLKIT,
-        ERROR,
-        "nvrtc-builtins",
-        f"The built-ins of CUDA's run-time compiler {version or ''} {what}.".replace("  ", " "),
-        cause="nvrtc_missing_or_mismatch",
-        why="The compiler opens its built-ins by name, in exactly its own version. Without them every kernel that is "
-        "compiled at run time fails.",
-        evidence=[
-            saw("Compiler", f"{compiler_file.path}, version {version or 'unknown'}", compiler_file.version_source),
-            *(saw("Built-ins", f"{f.path}, version {f.version}", f.version_source) for f in beside),
-        ],
-        subject=folder,
-        fix=_compiler_again(c, toolkit, compiler_file),
-    )
-
-
-def _other_release(one: str | None, two: str | None) -> bool:
-    a, b = numbers(one)[:2], numbers(two)[:2]
-    return bool(a and b and a != b)
-
-
-def _compiler_again(c: Case, toolkit: Toolkit, file: LibraryFile) -> Fix:
-    package = package_of(file.version_source)
-    if toolkit.origin == "wheel" and package:
-        return advice(
-            f"Install {package[0]} {package[1]} again",
-            pip(c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", "==".join(package)),
-            restart="program",
-        )
-    return advice("Install this toolkit again", f"The toolkit in {toolkit.root} is incomplete: install it again.")
-
-
 def runtime(c: Case) -> Iterator[Finding]:
     """CUDA's libraries are off the search path, or nowhere."""
     gone = absent(c, "cudart", "cublas", "cublasLt", "nvrtc")
@@ -309,7 +242,7 @@ def runtime(c: Case) -> Iterator[Finding]:
         return
     for one in gone:
         places = on_disk(c, one.family, one.major)
-        if not places or any(_mine(c, toolkit) for toolkit, _ in places):
+        if not places or any(is_own(c, toolkit) for toolkit, _ in places):
             continue  # the program's own packages: it loads them itself before cuDNN asks
         folder = folder_of(c.system, places[0][1].path)
         yield finding(
@@ -320,7 +253,7 @@ def runtime(c: Case) -> Iterator[Finding]:
             cause="cuda_not_on_search_path",
             why=f"{c.load.consumer.label} asks for {listed(g.search.name for g in gone)}. The files are on this machine, "
             "but the loader does not look in their folder.",
-            evidence=[_wanted_by(c, one), saw("It lies in", folder, places[0][0].source), *candidates(one.search)],
+            evidence=[wanted_by(c, one), saw("It lies in", folder, places[0][0].source), *candidates(one.search)],
             subject=folder,
             fix=name_folder(c.seen, folder),
         )
@@ -338,43 +271,7 @@ def _nowhere(c: Case, gone: list[Absent], *, calm: bool) -> Finding:
         cause="cuda_runtime_missing",
         why="The GPU driver does not bring them; they come with a CUDA toolkit or as Python packages. "
         "cuDNN loads without them, and fails when it computes.",
-        evidence=[*(_wanted_by(c, g) for g in gone), *candidates(gone[0].search), *trouble(c.load.roll_call)],
+        evidence=[*(wanted_by(c, g) for g in gone), *candidates(gone[0].search), *trouble(c.load.roll_call)],
         subject=c.load.consumer.id,
-        fix=_install(c, gone[0]),
-    )
-
-
-def zlib(c: Case) -> Iterator[Finding]:
-    """The zlibwapi.dll that cuDNN 8.3 to 8.9.3 open on Windows; from 8.9.4 on it is never the reason."""
-    if c.system != "windows" or c.load.major != 8 or c.winner is None:
-        return
-    search = resolution(c.load, "zlibwapi.dll")
-    version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
-    if older(version, "8.3") or older(version, "8.9.4") is False:
-        return
-    if search is None or search.winner:
-        return
-    wrong = next((a for a in search.attempts if a.outcome == "wrong architecture"), None)
-    fact = compatibility().fact("zlib_needed")
-    rows = [saw("cuDNN", version or "version unknown", c.winner.path), *candidates(search), *trouble(c.load.roll_call)]
-    severity = UNKNOWN if version is None else ERROR if trouble(c.load.roll_call) or wrong else WARNING
-    yield finding(
-        Step.CUDNN,
-        severity,
-        "zlib-missing" if wrong is None else "zlib-wrong-architecture",
-        "cuDNN needs zlibwapi.dll, and it cannot be found."
-        if wrong is None
-        else "The zlibwapi.dll that is found is not for this processor.",
-        cause="zlibwapi_missing" if wrong is None else "dll_wrong_architecture",
-        why="This version of cuDNN opens the 64-bit zlibwapi.dll by name when it first convolves."
-        + ("" if version else " Its version could not be read: from 8.9.4 on it needs no such file."),
-        evidence=[*rows, saw("Known from", fact.source)],
-        subject=c.load.consumer.id,
-        fix=advice(
-            "Put the 64-bit zlibwapi.dll where it is searched",
-            "Best: install cuDNN 8.9.7, which brings zlib inside.",
-            "Or put the 64-bit zlibwapi.dll that NVIDIA's installation guide names into cuDNN's own folder: "
-            + folder_of(c.system, c.winner.path),
-            restart="program",
-        ),
+        fix=install(c, gone[0]),
     )

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.facts import Attempt, CudnnCopy
-from core.findings import Evidence, Finding, Fix, Step
+from core.findings import Finding, Fix, Step
 from core.rules.cudnn_files import faults
-from core.rules.cures import anew, name_folder, pip, without_variable
-from core.rules.known import differs, older
-from core.rules.loads import Case, answered, by_variable, called, case, mapped_folders, spread, trouble, versions
-from core.rules.view import candidates, copy_at, folder_of, inside, main_name, package_of, tidy
-from core.rules.words import ERROR, NOTE, WARNING, advice, finding, listed, saw
+from core.rules.cures import name_folder, pip, without_variable
+from core.rules.known import differs
+from core.rules.loads import Case, answered, by_variable, called, case, trouble, versions
+from core.rules.view import candidates, copy_at, folder_of, main_name, package_of, tidy
+from core.rules.words import ERROR, NOTE, advice, finding, listed, saw
 
 ROLL = "roll call in a child process"
 
@@ -23,7 +23,7 @@ def overridden(c: Case) -> Iterator[Finding]:
     roll, clean = c.load.roll_call, c.load.clean_roll_call
     proved = bool(trouble(roll)) and answered(clean)
     theirs = [w for w in (c.winner, *(s.winner for _, s in c.parts)) if by_variable(w)]
-    outside = [w for w in theirs if w and not (c.own and _in(c, w.path, c.own))]
+    outside = [w for w in theirs if w and not (c.own and lies_in(c, w.path, c.own))]
     if not outside or not (c.own or proved):
         return
     other = copy_at(c.seen, outside[0].path)
@@ -56,7 +56,8 @@ def overridden(c: Case) -> Iterator[Finding]:
     )
 
 
-def _in(c: Case, path: str, copy: CudnnCopy) -> bool:
+def lies_in(c: Case, path: str, copy: CudnnCopy) -> bool:
+    """Whether a file lies in a copy's folder."""
     return tidy(c.system, folder_of(c.system, path)) == tidy(c.system, copy.folder)
 
 
@@ -76,7 +77,7 @@ def not_found(c: Case) -> Iterator[Finding]:
     if told:
         yield replace(told, evidence=(*told.evidence, *candidates(c.main)))
         return
-    here = [x for x in c.seen.cudnn or () if x.major == c.load.major and _complete(x) and _mine_or_shared(c, x)]
+    here = [x for x in c.seen.cudnn or () if x.major == c.load.major and is_whole(x) and _mine_or_shared(c, x)]
     if here:
         yield from _off_path(c, here)
     elif not c.wanted:
@@ -89,10 +90,11 @@ def not_found(c: Case) -> Iterator[Finding]:
 
 def _leads_to(c: Case, attempt: Attempt, copy: CudnnCopy) -> bool:
     """Whether the loader looked for the main library in this copy's folder, and found it unfit there."""
-    return _in(c, attempt.path, copy)
+    return lies_in(c, attempt.path, copy)
 
 
-def _complete(copy: CudnnCopy) -> bool:
+def is_whole(copy: CudnnCopy) -> bool:
+    """Whether every file of a copy is there and sound."""
     return not copy.missing and all(f.state == "good" for f in copy.files)
 
 
@@ -169,7 +171,7 @@ def _other_major(c: Case, others: list[CudnnCopy]) -> Finding:
             *candidates(c.main),
         ],
         subject=c.load.consumer.id,
-        fix=_install(c),
+        fix=install(c),
     )
 
 
@@ -186,11 +188,11 @@ def _nowhere(c: Case) -> Finding:
             *candidates(c.main),
         ],
         subject=c.load.consumer.id,
-        fix=_install(c),
+        fix=install(c),
     )
 
 
-def _install(c: Case) -> Fix:
+def install(c: Case) -> Fix:
     """Return how to install the wanted cuDNN: the exact package that the environment pins, where it pins one."""
     prefix = c.load.consumer.prefix
     pins = [p for p in c.seen.pythons or () if prefix and tidy(c.system, p.prefix) == tidy(c.system, prefix)]
@@ -218,138 +220,3 @@ def _install(c: Case) -> Fix:
             restart="program",
         )
     return advice(f"Install {what}", "Get it from developer.nvidia.com/cudnn for your CUDA version.", restart="program")
-
-
-def shadowed(c: Case) -> Iterator[Finding]:
-    """Two copies, and the wrong one is found first."""
-    if c.winner is None or c.main is None:
-        return
-    if c.own and not _in(c, c.winner.path, c.own) and not inside(c.system, c.winner.path, c.own.folder):
-        verdict = older(c.copy.version if c.copy else None, c.own.version)
-        if differs(c.copy.version if c.copy else None, c.own.version) or (c.copy is None and trouble(c.load.roll_call)):
-            yield _shadowed(c, c.own, certain=bool(verdict) or bool(trouble(c.load.roll_call)))
-            return
-    wanted = c.load.wanted_version
-    if wanted and older(c.copy.version if c.copy else None, wanted):
-        later = [x for a in c.main.found[1:] if (x := copy_at(c.seen, a.path)) and older(x.version, wanted) is False]
-        if later:
-            yield _shadowed(c, later[0], certain=True)
-            return
-    if trouble(c.load.roll_call) and c.copy is not None:
-        later = [x for a in c.main.found[1:] if (x := copy_at(c.seen, a.path)) and x is not c.copy and _complete(x)]
-        if later and not any(True for _ in faults(c.seen, c.copy)) and not spread(c):
-            yield _shadowed(c, later[0], certain=True)
-
-
-def _shadowed(c: Case, better: CudnnCopy, *, certain: bool) -> Finding:
-    winner = c.winner
-    assert winner is not None  # shadowed() saw it
-    folder = folder_of(c.system, winner.path)
-    windows = c.system == "windows"
-    wanted = (
-        [saw("Built with", f"cuDNN {c.load.wanted_version}", c.load.wanted_source)] if c.load.wanted_version else []
-    )
-    return finding(
-        Step.CUDNN,
-        ERROR if certain else WARNING,
-        "shadowed",
-        f"{called(c.copy)} is found first and hides {called(better)}, the right one.",
-        cause="cudnn_shadowed",
-        why=f"The first cuDNN on the search path wins, and for {c.load.consumer.label} that is not the one it needs.",
-        evidence=[*wanted, *candidates(c.main), *trouble(c.load.roll_call)],
-        subject=folder,
-        fix=advice(
-            f"Let {better.folder} be found before {folder}",
-            f"Move {better.folder} before {folder} in PATH, or take the latter out."
-            if windows
-            else f"Remove {folder} from where it is named ({winner.via or winner.how.value}), then: sudo ldconfig",
-            "If nothing else needs the other copy, uninstall it.",
-            restart="program",
-        ),
-    )
-
-
-def too_old(c: Case) -> Iterator[Finding]:
-    """The only copy is older than what the program was built with."""
-    wanted = c.load.wanted_version
-    version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
-    if not wanted or not older(version, wanted):
-        return
-    yield finding(
-        Step.CUDNN,
-        ERROR,
-        "too-old",
-        f"{c.load.consumer.framework or c.load.consumer.label} was built with cuDNN {wanted}, but {version} is loaded.",
-        cause="cudnn_minor_too_old",
-        why="A program runs with the cuDNN that it was built with or a newer one of the same major version. "
-        "With an older one it stops with a version incompatibility.",
-        evidence=[
-            saw("Built with", wanted, c.load.wanted_source),
-            saw("Loaded", version, c.winner.path if c.winner else ""),
-            *candidates(c.main),
-        ],
-        subject=c.load.consumer.id,
-        fix=_install(c),
-    )
-
-
-def mixed(c: Case) -> Iterator[Finding]:
-    """The parts come from another folder, and from another release, than the main library."""
-    away = spread(c)
-    folders = mapped_folders(c)
-    if not away and len(folders) < 2:
-        return
-    places = list(dict.fromkeys([*(folder for _, folder in away), *folders]))
-    copies = [x for place in places for x in c.seen.cudnn or () if tidy(c.system, x.folder) == tidy(c.system, place)]
-    base = c.copy
-    others = [x for x in copies if base is not None and x.folder != base.folder]
-    unlike = [x for x in others if base is not None and differs(x.version, base.version)]
-    rows: list[Evidence] = [saw(f"Part {role}", folder, "loader") for role, folder in away]
-    rows += [saw("Mapped from", folder, ROLL) for folder in folders]
-    if not unlike and not trouble(c.load.roll_call):
-        return
-    alone = base is not None and {f.name for f in base.files} == {main_name(c.system, c.load.major)}
-    if alone and not trouble(c.load.roll_call):
-        return  # a main library that is meant to use the machine's parts, and does
-    yield finding(
-        Step.CUDNN,
-        ERROR,
-        "mixed",
-        f"Parts of two cuDNN releases are loaded together for {c.load.consumer.label}.",
-        cause="mixed_cudnn_sublibraries",
-        why="The main library comes from one folder, other parts from another. All must be of one release.",
-        evidence=[
-            *(saw("Copy", called(x), x.folder) for x in ([base] if base else []) + others),
-            *rows,
-            *trouble(c.load.roll_call),
-        ],
-        subject=c.load.consumer.id,
-        fix=anew(c.seen, base) if base else None,
-    )
-
-
-def brackets(c: Case) -> Iterator[Finding]:
-    """Characters in the folder's name on which programs that search for libraries stumble."""
-    copy = c.own or c.copy
-    if copy is None:
-        return
-    odd = sorted({ch for ch in copy.folder if ch in "[]*?" or (c.system == "linux" and ch in ":;")})
-    foreign = c.system == "windows" and not copy.folder.isascii()
-    if not odd and not foreign:
-        return
-    what = listed(f"'{ch}'" for ch in odd) or "letters beyond ASCII"
-    yield finding(
-        Step.CUDNN,
-        ERROR if trouble(c.load.roll_call) else WARNING,
-        "path-characters",
-        f"The path of cuDNN contains {what}, on which programs stumble.",
-        cause="install_path_characters",
-        why="Frameworks search their own folder for libraries with patterns in which such characters have a meaning, or with "
-        "functions that know no other alphabet. They then find nothing, or run on the processor without a message.",
-        evidence=[saw("Folder", copy.folder, copy.source), *trouble(c.load.roll_call)],
-        subject=copy.folder,
-        fix=advice(
-            "Move the environment to a plain path",
-            "Make the environment anew in a folder whose path has only letters, digits, dots, dashes and underscores.",
-        ),
-    )

@@ -153,6 +153,7 @@ def asked_by_torch(build: Callable[[], Snapshot], *names: str) -> Callable[[], S
     return more
 
 
+UNPINNED = (m.python(distributions=(Distribution(name="torch", version="2.6.0"),)),)
 CUBLAS11 = m.toolkit(m.CUBLAS, {"libcublas.so.11": "11.11.3.6", "libcublasLt.so.11": "11.11.3.6"}, version="11.8")
 WHEELS = m.wheels()
 LOCAL = m.toolkit(
@@ -243,17 +244,22 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
     "brackets in the path": (brackets, "install_path_characters", WARNING),
     "brackets in the path, and parts are not found": (lambda: brackets(roll=False), "install_path_characters", ERROR),
     "cuDNN for CUDA 12 beside cuBLAS 11": (
-        cuda("libcublas.so.12", "libcublasLt.so.12", toolkits=(CUBLAS11, WHEELS[1])),
+        cuda("libcublas.so.12", "libcublasLt.so.12", toolkits=(CUBLAS11, WHEELS[1]), pythons=UNPINNED),
         "cudnn_cuda_major_mismatch",
         ERROR,
     ),
-    "torch for CUDA 12 beside cuBLAS 11": (
+    "torch whose pins are for CUDA 12 beside cuBLAS 11": (
+        cuda("libcublas.so.12", "libcublasLt.so.12", toolkits=(CUBLAS11, WHEELS[1])),
+        "cuda_toolkit_version_mismatch",
+        ERROR,
+    ),
+    "torch that asks for CUDA 12 beside cuBLAS 11": (
         asked_by_torch(cuda("libcublas.so.12", "libcublasLt.so.12", toolkits=(CUBLAS11, WHEELS[1])), "libcublas.so.12"),
         "cuda_toolkit_version_mismatch",
         ERROR,
     ),
     "no cuBLAS anywhere": (
-        cuda("libcublas.so.12", "libcublasLt.so.12", toolkits=(WHEELS[1],)),
+        cuda("libcublas.so.12", "libcublasLt.so.12", toolkits=(WHEELS[1],), pythons=UNPINNED),
         "cuda_runtime_missing",
         WARNING,
     ),
@@ -268,7 +274,11 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
         ERROR,
     ),
     "two halves of cuBLAS": (halves, "cuda_lib_shadowed", ERROR),
-    "no NVRTC anywhere": (cuda("libnvrtc.so.12", toolkits=(WHEELS[0],)), "nvrtc_missing_or_mismatch", WARNING),
+    "no NVRTC anywhere": (
+        cuda("libnvrtc.so.12", toolkits=(WHEELS[0],), pythons=UNPINNED),
+        "nvrtc_missing_or_mismatch",
+        WARNING,
+    ),
     "NVRTC without built-ins": (cuda(toolkits=(WHEELS[0], NVRTC_ONLY)), "nvrtc_missing_or_mismatch", ERROR),
     "NVRTC with other built-ins": (cuda(toolkits=(WHEELS[0], NVRTC_OTHER)), "nvrtc_missing_or_mismatch", ERROR),
     "zlib is missing": (lambda: zlib("8.9.2", NO_ZLIB), "zlibwapi_missing", ERROR),

@@ -1,0 +1,135 @@
+"""What cuDNN opens late: NVRTC with its built-ins, and on Windows the zlib of older releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.facts import LibraryFile, Resolution, Toolkit
+from core.findings import Finding, Fix, Step
+from core.rules.cures import pip
+from core.rules.known import compatibility, numbers, older
+from core.rules.loading_cuda import absent, family, install, is_own, on_disk, wanted_by
+from core.rules.loads import Case, trouble
+from core.rules.view import candidates, folder_of, package_of, resolution
+from core.rules.words import ERROR, UNKNOWN, WARNING, advice, finding, listed, saw
+
+
+def compiler(c: Case) -> Iterator[Finding]:
+    """NVRTC, with which cuDNN compiles kernels at run time: nowhere, or without its built-ins of the same version."""
+    for gone in absent(c, "nvrtc"):
+        if on_disk(c, "nvrtc", gone.major):
+            continue  # runtime() says that it is not searched; a framework's own wheel is loaded by the framework
+        yield finding(
+            Step.TOOLKIT,
+            ERROR if gone.by_framework else WARNING,
+            "nvrtc-missing",
+            f"CUDA's run-time compiler ({gone.search.name}) is nowhere.",
+            cause="nvrtc_missing_or_mismatch",
+            why="cuDNN and frameworks compile some kernels when they run. Those fail without it; the rest works.",
+            evidence=[wanted_by(c, gone), *candidates(gone.search)],
+            subject=c.load.consumer.id,
+            fix=install(c, gone),
+        )
+        return
+    for search in c.load.resolutions:
+        what = family(search.name)
+        if what and what[0] == "nvrtc" and search.winner:
+            yield from _builtins(c, search)
+            return
+    for toolkit, file in on_disk(c, "nvrtc", None):
+        if is_own(c, toolkit):
+            yield from _builtins_beside(c, toolkit, file)
+            return
+
+
+def _builtins(c: Case, search: Resolution) -> Iterator[Finding]:
+    winner = search.winner
+    for toolkit in c.seen.toolkits or ():
+        for file in toolkit.libraries:
+            if winner and winner.path in (file.path, file.real_path):
+                yield from _builtins_beside(c, toolkit, file)
+                return
+
+
+def _builtins_beside(c: Case, toolkit: Toolkit, compiler_file: LibraryFile) -> Iterator[Finding]:
+    """Compare a compiler with the built-ins in its folder; those that the loader finds elsewhere count, too."""
+    folder = folder_of(c.system, compiler_file.path)
+    beside = [
+        f
+        for f in toolkit.libraries
+        if "nvrtc-builtins" in f.name and folder_of(c.system, f.path) == folder and f.state == "good"
+    ]
+    if any("nvrtc-builtins" in s.name and s.winner for s in c.load.resolutions):
+        return
+    version = compiler_file.version or toolkit.version
+    fits = [f for f in beside if not _other_release(f.version, version)]
+    if fits or (numbers(version)[:1] < (11,) and not beside):
+        return
+    what = f"are of {listed(f.version or '?' for f in beside)}" if beside else "are not there"
+    yield finding(
+        Step.TOOLKIT,
+        ERROR,
+        "nvrtc-builtins",
+        f"The built-ins of CUDA's run-time compiler {version or ''} {what}.".replace("  ", " "),
+        cause="nvrtc_missing_or_mismatch",
+        why="The compiler opens its built-ins by name, in exactly its own version. Without them every kernel that is "
+        "compiled at run time fails.",
+        evidence=[
+            saw("Compiler", f"{compiler_file.path}, version {version or 'unknown'}", compiler_file.version_source),
+            *(saw("Built-ins", f"{f.path}, version {f.version}", f.version_source) for f in beside),
+        ],
+        subject=folder,
+        fix=_compiler_again(c, toolkit, compiler_file),
+    )
+
+
+def _other_release(one: str | None, two: str | None) -> bool:
+    a, b = numbers(one)[:2], numbers(two)[:2]
+    return bool(a and b and a != b)
+
+
+def _compiler_again(c: Case, toolkit: Toolkit, file: LibraryFile) -> Fix:
+    package = package_of(file.version_source)
+    if toolkit.origin == "wheel" and package:
+        return advice(
+            f"Install {package[0]} {package[1]} again",
+            pip(c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", "==".join(package)),
+            restart="program",
+        )
+    return advice("Install this toolkit again", f"The toolkit in {toolkit.root} is incomplete: install it again.")
+
+
+def zlib(c: Case) -> Iterator[Finding]:
+    """The zlibwapi.dll that cuDNN 8.3 to 8.9.3 open on Windows; from 8.9.4 on it is never the reason."""
+    if c.system != "windows" or c.load.major != 8 or c.winner is None:
+        return
+    search = resolution(c.load, "zlibwapi.dll")
+    version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
+    if older(version, "8.3") or older(version, "8.9.4") is False:
+        return
+    if search is None or search.winner:
+        return
+    wrong = next((a for a in search.attempts if a.outcome == "wrong architecture"), None)
+    fact = compatibility().fact("zlib_needed")
+    rows = [saw("cuDNN", version or "version unknown", c.winner.path), *candidates(search), *trouble(c.load.roll_call)]
+    severity = UNKNOWN if version is None else ERROR if trouble(c.load.roll_call) or wrong else WARNING
+    yield finding(
+        Step.CUDNN,
+        severity,
+        "zlib-missing" if wrong is None else "zlib-wrong-architecture",
+        "cuDNN needs zlibwapi.dll, and it cannot be found."
+        if wrong is None
+        else "The zlibwapi.dll that is found is not for this processor.",
+        cause="zlibwapi_missing" if wrong is None else "dll_wrong_architecture",
+        why="This version of cuDNN opens the 64-bit zlibwapi.dll by name when it first convolves."
+        + ("" if version else " Its version could not be read: from 8.9.4 on it needs no such file."),
+        evidence=[*rows, saw("Known from", fact.source)],
+        subject=c.load.consumer.id,
+        fix=advice(
+            "Put the 64-bit zlibwapi.dll where it is searched",
+            "Best: install cuDNN 8.9.7, which brings zlib inside.",
+            "Or put the 64-bit zlibwapi.dll that NVIDIA's installation guide names into cuDNN's own folder: "
+            + folder_of(c.system, c.winner.path),
+            restart="program",
+        ),
+    )

@@ -1,0 +1,150 @@
+"""Why a consumer gets the wrong files although some are found: shadowed, too old, of two releases, odd paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.facts import CudnnCopy
+from core.findings import Evidence, Finding, Step
+from core.rules.cudnn_files import faults
+from core.rules.cures import anew
+from core.rules.known import differs, older
+from core.rules.loading_search import ROLL, install, is_whole, lies_in
+from core.rules.loads import Case, called, mapped_folders, spread, trouble
+from core.rules.view import candidates, copy_at, folder_of, inside, main_name, tidy
+from core.rules.words import ERROR, WARNING, advice, finding, listed, saw
+
+
+def shadowed(c: Case) -> Iterator[Finding]:
+    """Two copies, and the wrong one is found first."""
+    if c.winner is None or c.main is None:
+        return
+    if c.own and not lies_in(c, c.winner.path, c.own) and not inside(c.system, c.winner.path, c.own.folder):
+        verdict = older(c.copy.version if c.copy else None, c.own.version)
+        if differs(c.copy.version if c.copy else None, c.own.version) or (c.copy is None and trouble(c.load.roll_call)):
+            yield _shadowed(c, c.own, certain=bool(verdict) or bool(trouble(c.load.roll_call)))
+            return
+    wanted = c.load.wanted_version
+    if wanted and older(c.copy.version if c.copy else None, wanted):
+        later = [x for a in c.main.found[1:] if (x := copy_at(c.seen, a.path)) and older(x.version, wanted) is False]
+        if later:
+            yield _shadowed(c, later[0], certain=True)
+            return
+    if trouble(c.load.roll_call) and c.copy is not None:
+        later = [x for a in c.main.found[1:] if (x := copy_at(c.seen, a.path)) and x is not c.copy and is_whole(x)]
+        if later and not any(True for _ in faults(c.seen, c.copy)) and not spread(c):
+            yield _shadowed(c, later[0], certain=True)
+
+
+def _shadowed(c: Case, better: CudnnCopy, *, certain: bool) -> Finding:
+    winner = c.winner
+    assert winner is not None  # shadowed() saw it
+    folder = folder_of(c.system, winner.path)
+    windows = c.system == "windows"
+    wanted = (
+        [saw("Built with", f"cuDNN {c.load.wanted_version}", c.load.wanted_source)] if c.load.wanted_version else []
+    )
+    return finding(
+        Step.CUDNN,
+        ERROR if certain else WARNING,
+        "shadowed",
+        f"{called(c.copy)} is found first and hides {called(better)}, the right one.",
+        cause="cudnn_shadowed",
+        why=f"The first cuDNN on the search path wins, and for {c.load.consumer.label} that is not the one it needs.",
+        evidence=[*wanted, *candidates(c.main), *trouble(c.load.roll_call)],
+        subject=folder,
+        fix=advice(
+            f"Let {better.folder} be found before {folder}",
+            f"Move {better.folder} before {folder} in PATH, or take the latter out."
+            if windows
+            else f"Remove {folder} from where it is named ({winner.via or winner.how.value}), then: sudo ldconfig",
+            "If nothing else needs the other copy, uninstall it.",
+            restart="program",
+        ),
+    )
+
+
+def too_old(c: Case) -> Iterator[Finding]:
+    """The only copy is older than what the program was built with."""
+    wanted = c.load.wanted_version
+    version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
+    if not wanted or not older(version, wanted):
+        return
+    yield finding(
+        Step.CUDNN,
+        ERROR,
+        "too-old",
+        f"{c.load.consumer.framework or c.load.consumer.label} was built with cuDNN {wanted}, but {version} is loaded.",
+        cause="cudnn_minor_too_old",
+        why="A program runs with the cuDNN that it was built with or a newer one of the same major version. "
+        "With an older one it stops with a version incompatibility.",
+        evidence=[
+            saw("Built with", wanted, c.load.wanted_source),
+            saw("Loaded", version, c.winner.path if c.winner else ""),
+            *candidates(c.main),
+        ],
+        subject=c.load.consumer.id,
+        fix=install(c),
+    )
+
+
+def mixed(c: Case) -> Iterator[Finding]:
+    """The parts come from another folder, and from another release, than the main library."""
+    away = spread(c)
+    folders = mapped_folders(c)
+    if not away and len(folders) < 2:
+        return
+    places = list(dict.fromkeys([*(folder for _, folder in away), *folders]))
+    copies = [x for place in places for x in c.seen.cudnn or () if tidy(c.system, x.folder) == tidy(c.system, place)]
+    base = c.copy
+    others = [x for x in copies if base is not None and x.folder != base.folder]
+    unlike = [x for x in others if base is not None and differs(x.version, base.version)]
+    rows: list[Evidence] = [saw(f"Part {role}", folder, "loader") for role, folder in away]
+    rows += [saw("Mapped from", folder, ROLL) for folder in folders]
+    if not unlike and not trouble(c.load.roll_call):
+        return
+    alone = base is not None and {f.name for f in base.files} == {main_name(c.system, c.load.major)}
+    if alone and not trouble(c.load.roll_call):
+        return  # a main library that is meant to use the machine's parts, and does
+    yield finding(
+        Step.CUDNN,
+        ERROR,
+        "mixed",
+        f"Parts of two cuDNN releases are loaded together for {c.load.consumer.label}.",
+        cause="mixed_cudnn_sublibraries",
+        why="The main library comes from one folder, other parts from another. All must be of one release.",
+        evidence=[
+            *(saw("Copy", called(x), x.folder) for x in ([base] if base else []) + others),
+            *rows,
+            *trouble(c.load.roll_call),
+        ],
+        subject=c.load.consumer.id,
+        fix=anew(c.seen, base) if base else None,
+    )
+
+
+def brackets(c: Case) -> Iterator[Finding]:
+    """Characters in the folder's name on which programs that search for libraries stumble."""
+    copy = c.own or c.copy
+    if copy is None:
+        return
+    odd = sorted({ch for ch in copy.folder if ch in "[]*?" or (c.system == "linux" and ch in ":;")})
+    foreign = c.system == "windows" and not copy.folder.isascii()
+    if not odd and not foreign:
+        return
+    what = listed(f"'{ch}'" for ch in odd) or "letters beyond ASCII"
+    yield finding(
+        Step.CUDNN,
+        ERROR if trouble(c.load.roll_call) else WARNING,
+        "path-characters",
+        f"The path of cuDNN contains {what}, on which programs stumble.",
+        cause="install_path_characters",
+        why="Frameworks search their own folder for libraries with patterns in which such characters have a meaning, or with "
+        "functions that know no other alphabet. They then find nothing, or run on the processor without a message.",
+        evidence=[saw("Folder", copy.folder, copy.source), *trouble(c.load.roll_call)],
+        subject=copy.folder,
+        fix=advice(
+            "Move the environment to a plain path",
+            "Make the environment anew in a folder whose path has only letters, digits, dots, dashes and underscores.",
+        ),
+    )
