@@ -115,4 +115,4 @@ _MAGIC = (
 
 
 def _is_text(start: bytes) -> bool:
-    return not any(byte < 9 or 13 < byte < 32 for byte in start)
+    return not any(byte < 9 or 13 < byte < 32 or byte == 127 for byte in start)

@@ -8,6 +8,7 @@ ends the list of folders that it is in.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import posixpath
 import re
@@ -71,6 +72,8 @@ class Place:
     path: str
     how: How
     via: str = ""
+    refused: str = ""
+    """Why the loader passes over it without a look."""
 
 
 class Search:
@@ -121,7 +124,7 @@ class Search:
         if asker and asker[0].image.runpath:
             yield self._folders(asker[0].image.runpath, How.RUNPATH, "RUNPATH", asker)
         bare = bool(asker and asker[0].image.no_default_folders)
-        yield [place for place in self._cached(name) if not (bare and self._is_default(place.path))]
+        yield [self._unless_default(place) if bare else place for place in self._cached(name)]
         if not bare:
             yield self._folders(self.policy.folders, How.DEFAULT, "", ())
 
@@ -159,8 +162,11 @@ class Search:
         fit.sort(key=lambda entry: ranks.index(entry.hwcaps) if entry.hwcaps else len(ranks))
         return [Place(entry.path, How.LD_CACHE, "/etc/ld.so.cache") for entry in fit[:1]]
 
-    def _is_default(self, path: str) -> bool:
-        return any(path.startswith(folder.rstrip("/") + "/") for folder in self.policy.folders)
+    def _unless_default(self, place: Place) -> Place:
+        """Refuse a file of the default folders: who asks was linked with -z nodefaultlib."""
+        if any(place.path.startswith(folder.rstrip("/") + "/") for folder in self.policy.folders):
+            return dataclasses.replace(place, refused="lies in a default folder, which is switched off (nodefaultlib)")
+        return place
 
     def _try(self, name: str, places: Iterable[Place]) -> Iterator[Attempt]:
         """Look at one list; a link that leads to itself ends it, and the loader goes on with the next list."""
@@ -168,10 +174,9 @@ class Search:
         for place in places:
             path = place.path if place.how is How.LD_CACHE else posixpath.join(place.path, name)
             attempt = self._attempt(path, place.how, place.via)
-            if ended:
-                attempt = replace(
-                    attempt, outcome="passed over", stops=False, detail="the list ended at a link to itself before it"
-                )
+            refused = "the list ended at a link to itself before it" if ended else place.refused
+            if refused:
+                attempt = replace(attempt, outcome="passed over", stops=False, detail=refused)
             yield attempt
             ended = ended or self.image(path).problem == LOOP
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pefile
@@ -125,5 +125,9 @@ def _fetch(pe: Any, rva: int, size: int) -> bytes:
         return b""
 
 
-def _unique(names: Any) -> tuple[str, ...]:
-    return tuple({name.lower(): name for name in names}.values())
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    """Return each name once, as it is written first: letter case does not matter on Windows."""
+    first: dict[str, str] = {}
+    for name in names:
+        first.setdefault(name.lower(), name)
+    return tuple(first.values())
