@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 
 import platformdirs
 
@@ -136,6 +137,15 @@ def _sha256(digest: str) -> str:
         return ""
 
 
+class _Unpacked(Places):
+    """Files for the examined system, in folders of the running one."""
+
+    @property
+    def form(self) -> ModuleType:
+        """The path module of the running system."""
+        return os.path
+
+
 def _set(
     members: list[Member], recorded: Mapping[str, Row], folder: str, system: System
 ) -> tuple[CudnnCopy, list[Member]]:
@@ -143,9 +153,8 @@ def _set(
     for member in members:
         if member.link and parse(member.link, system) is None:
             raise ArchiveError(f"{member.name} is a link to {member.link}, which is no cuDNN library.")
-    place = Path(members[0].path).parent
-    where = Places(system, str(place.parent))
-    here = ("\\" if system == "windows" else "/") + place.name
+    here = str(Path(members[0].path).parent)
+    where = _Unpacked(system)
     names = tuple(m.name.rpartition("/")[2] for m in members)
     spot = Spot(folder=here, origin="folder", source="named by the person")
     majors = sorted({m for n in names if (what := parse(n, system)) and (m := what.major) in MAJORS})
