@@ -77,7 +77,7 @@ def describe(path: str, source: str, where: Places) -> DriverLibrary:
     version = _VERSION.search(real)
     return DriverLibrary(
         path=text(path),
-        real_path=text(real) if real != path else "",
+        real_path=text(real) if where.form.normcase(real) != where.form.normcase(path) else "",
         version=version[1] if version else None,
         stub=is_stub(path, real, image.size, where),
         size=image.size,

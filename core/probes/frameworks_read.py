@@ -92,7 +92,7 @@ def describe(prefix: str, given: str, found_by: str, env: Mapping[str, str], whe
         executable=text(executable),
         version=_version(prefix, kind, settings, where),
         kind=kind,
-        architecture=images.read(executable, root=where.root).architecture if executable else "",
+        architecture=images.read(where.under(executable)).architecture if executable else "",
         site_packages=tuple(text(f) for f in folders),
         distributions=tuple(found),
         found_by=found_by,

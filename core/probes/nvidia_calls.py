@@ -105,7 +105,12 @@ def mapped(library: Any, function: str, name: str) -> str:
 
 
 def _reason(error: OSError) -> str:
-    """Return the loader's own words, printable and of one line."""
+    """Return the loader's own words, printable and of one line; on Windows the number, for the words hide it."""
+    if sys.platform == "win32":
+        # ctypes says FileNotFoundError, without a number, for ERROR_MOD_NOT_FOUND alone
+        number = 126 if isinstance(error, FileNotFoundError) else error.winerror or 0
+        missing = " (it, or a library that it needs, was not found)" if number == 126 else ""
+        return f"It could not be loaded: Windows error {number}{missing}."
     return " ".join(str(error).encode("utf-8", "backslashreplace").decode().split())[:500]
 
 
@@ -239,4 +244,5 @@ def _nvml_gpu(pynvml: Any, index: int) -> Said:
 def _driver_model(pynvml: Any, handle: Any) -> str:
     if sys.platform != "win32":
         return ""
-    return _MODELS.get(_nvml(pynvml, lambda: pynvml.nvmlDeviceGetCurrentDriverModel(handle)), "")
+    model = _nvml(pynvml, lambda: pynvml.nvmlDeviceGetCurrentDriverModel(handle))
+    return _MODELS.get(-1 if model is None else int(model), "")

@@ -32,16 +32,21 @@ class Places:
         """The path module of the examined system; usable on either."""
         return ntpath if self.system == "windows" else posixpath
 
+    @property
+    def whole(self) -> bool:
+        r"""Whether the root is the running system's own: "/", or a drive such as "C:\\"."""
+        return ntpath.splitdrive(self.root)[1] in ("", "/", "\\")
+
     def under(self, path: str) -> str:
         """Return where ``path`` lies for the running system."""
-        if self.root in ("", "/", "\\"):
+        if self.whole:
             return path
         relative = path.replace("\\", "/") if self.system == "windows" else path
         return self.root.rstrip("/\\") + "/" + relative.lstrip("/")
 
     def shown(self, real: str) -> str:
         """Return the examined system's form of a path that the running system gave: the inverse of ``under``."""
-        if self.root in ("", "/", "\\"):
+        if self.whole:
             return real
         base = os.path.realpath(self.root).rstrip("/\\")
         if not real.startswith(base + os.sep):

@@ -106,7 +106,7 @@ def library(path: str, real: str, draft: Draft, known: Locations, where: Places)
     return LibraryFile(
         path=text(path),
         name=text(name),
-        real_path=text(real) if real != path else "",
+        real_path=text(real) if where.form.normcase(real) != where.form.normcase(path) else "",
         state=image.state,
         problem=image.problem,
         size=image.size,
