@@ -132,13 +132,8 @@ def _closed_above(path: Path) -> set[Path]:
 
 
 def set_up(tree: Path, keep: Sequence[Path], gone_after_cache: Sequence[str]) -> None:
-    """Enter a private machine: ``tree`` laid over it, the folders of ``keep`` still at their own paths.
-
-    Raises:
-        OSError: this system or this user's rights allow no such thing.
-    """
+    """Inside a mount namespace of our own: lay ``tree`` over the machine; ``keep`` stays at its own paths."""
     closed = {folder for path in keep for folder in _closed_above(path)}
-    _unshare()
     held = {path: _held(path) for path in sorted(keep)}
     held_tree = _held(tree)
     os.umask(0o022)
@@ -157,7 +152,9 @@ def set_up(tree: Path, keep: Sequence[Path], gone_after_cache: Sequence[str]) ->
     _graft(lab, Path("/"))
     _loader_cache()
     for gone in map(Path, gone_after_cache):
-        gone.unlink()
+        if gone.is_mount():
+            _call("umount2", os.fsencode(gone), _MNT_DETACH)
+        gone.rmdir() if gone.is_dir() else gone.unlink()
     _call("umount2", os.fsencode(lab), _MNT_DETACH)
     lab.rmdir()
     Path("/tmp").chmod(0o1777)
@@ -177,10 +174,11 @@ def main() -> int:
     """Read a specification from the file named on the command line, set the machine up, become the command."""
     spec = json.loads(Path(sys.argv[1]).read_bytes())
     try:
-        set_up(Path(spec["tree"]), [Path(p) for p in spec["keep"]], spec["gone_after_cache"])
+        _unshare()
     except OSError as e:
         print(f"This system allows no private machine: {e}", file=sys.stderr)
         return NO_MACHINE
+    set_up(Path(spec["tree"]), [Path(p) for p in spec["keep"]], spec["gone_after_cache"])
     if os.getuid() == 0:
         os.setgroups([])
         os.setgid(NOBODY)
