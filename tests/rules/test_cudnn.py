@@ -1,0 +1,105 @@
+"""Rules about copies of cuDNN as files: what nothing loads, what compilers would get, a stale cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+
+from core.facts import CudnnCopy, LibraryFile, Snapshot
+from core.findings import Severity
+from core.rules import cudnn
+from core.rules.cudnn_files import faults, release_of
+from tests import machines as m
+
+WARNING, NOTE = Severity.WARNING, Severity.NOTE
+
+
+def stray(**fields: object) -> Snapshot:
+    """Return a machine in order with a second copy that nothing loads."""
+    whole = m.wheel_machine()
+    copy = replace(m.system_copy("9.10.2", "/opt/old"), **fields)
+    return replace(whole, cudnn=(*(whole.cudnn or ()), copy))
+
+
+def with_state(state: str) -> tuple[LibraryFile, ...]:
+    """Return the files of a copy, all in one state."""
+    return tuple(replace(f, state=state) for f in m.system_copy("9.10.2", "/opt/old").files)
+
+
+LINK = LibraryFile(
+    path=f"{m.SYSTEM}/libcudnn.so", name="libcudnn.so", real_path="/opt/libcudnn.so.8.9.7", version="8.9.7"
+)
+
+TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
+    "damaged, and nothing loads it": (
+        lambda: stray(files=with_state("truncated")),
+        "corrupt_or_truncated_file",
+        WARNING,
+    ),
+    "incomplete, and nothing loads it": (
+        lambda: stray(missing=("libcudnn_ext.so.9",), missing_source="libcudnn_graph.so.9"),
+        "cudnn_sublibrary_missing",
+        WARNING,
+    ),
+    "header of a newer release": (
+        lambda: m.with_copy(m.system_machine(), header_version="9.19.0", header="/usr/include/cudnn_version.h"),
+        "cudnn_minor_too_old",
+        WARNING,
+    ),
+    "header of an older release": (lambda: m.with_copy(m.system_machine(), header_version="9.1.0"), "", NOTE),
+    "header of another major": (lambda: m.with_copy(m.system_machine(), header_version="8.9.7"), "", NOTE),
+    "link for compilers to another release": (lambda: m.with_copy(m.system_machine(), links=(LINK,)), "", NOTE),
+    "stale cache, and the copy is found all the same": (
+        lambda: m.with_copy(m.system_machine(), cached_elsewhere="/opt/gone/libcudnn.so.9"),
+        "cudnn_not_on_search_path",
+        NOTE,
+    ),
+    "stale cache, and nobody finds the copy": (
+        lambda: stray(cached_elsewhere="/opt/gone/libcudnn.so.9"),
+        "cudnn_not_on_search_path",
+        WARNING,
+    ),
+    "a main library alone": (
+        lambda: stray(files=with_state("good")[:1], missing=("libcudnn_graph.so.9",), origin="framework"),
+        "",
+        NOTE,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_one_change_has_one_cause(name: str) -> None:
+    build, cause, severity = TABLE[name]
+    found = [(f.cause, f.severity) for rule in cudnn.RULES for f in rule(build()) if f.severity >= NOTE]
+    assert found == [(cause, severity)]
+
+
+def test_a_whole_copy_that_nothing_loads_is_silent() -> None:
+    assert [f for rule in cudnn.RULES for f in rule(stray())] == []
+
+
+@pytest.mark.parametrize(
+    ("copy", "release"),
+    [
+        (m.cudnn(), "9.1.0"),
+        (replace(m.cudnn(), version="9.10.2"), "9.1.0"),
+        (replace(m.cudnn(), owner=""), "9.1.0"),
+        (replace(m.cudnn(), owner="nvidia-cudnn-cu11 2022.5.19"), "9.1.0"),
+        (replace(m.cudnn(), owner="", files=()), "9.1.0"),
+        (replace(m.cudnn(), owner="", files=(), version=None), None),
+    ],
+)
+def test_the_release_that_a_copy_is_meant_to_be(copy: CudnnCopy, release: str | None) -> None:
+    assert release_of(copy) == release
+
+
+def test_the_odd_file_is_named_not_the_others() -> None:
+    """With another release's graph library the copy's own version is that of the graph; the package's counts."""
+    snapshot = m.with_file(m.wheel_machine(), "graph", version="9.10.2", record="size differs")
+    copy = replace((snapshot.cudnn or ())[0], version="9.10.2")
+    titles = [f.title for f in faults(snapshot, copy)]
+    assert titles == [
+        "cuDNN's folder holds files of different releases: libcudnn_graph.so.9 does not belong to the others."
+    ]

@@ -1,0 +1,64 @@
+"""Environment rules: untidy entries are notes; an entry that no loader understands is a warning."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from core.facts import Environment, Mark, PathEntry, Snapshot
+from core.findings import Severity
+from core.rules import environment
+from tests import machines as m
+
+NOTE, WARNING, GOOD = Severity.NOTE, Severity.WARNING, Severity.GOOD
+
+
+def entry(text: str, *marks: Mark, variable: str = "PATH", windows: bool = False) -> Snapshot:
+    """Return a machine with one more entry in a search path."""
+    base = m.windows_machine() if windows else m.wheel_machine()
+    old = base.environment or Environment()
+    added = PathEntry(variable=variable, index=9, text=text, expanded=text, marks=marks, exists="missing" not in marks)
+    return replace(base, environment=replace(old, entries=(*old.entries, added)))
+
+
+TABLE: dict[str, tuple[Snapshot, str, Severity]] = {
+    "duplicate": (entry("/usr/bin", "duplicate"), "environment.untidy-path", NOTE),
+    "trailing slash": (entry("/usr/bin/", "trailing slash", "duplicate"), "environment.untidy-path", NOTE),
+    "gone": (entry("/opt/gone", "missing"), "environment.untidy-path", NOTE),
+    "empty": (entry("", "empty", variable="LD_LIBRARY_PATH"), "environment.untidy-path", NOTE),
+    "open to everybody": (entry("/tmp/lib", "writable by others"), "environment.writable-by-others", NOTE),
+    "quoted CUDA folder on Windows": (
+        entry('"C:\\CUDA\\bin"', "quoted", windows=True),
+        "environment.broken-entry",
+        WARNING,
+    ),
+    "unexpanded CUDA folder": (
+        entry("%CUDA_PATH%\\bin", "unexpanded", windows=True),
+        "environment.broken-entry",
+        WARNING,
+    ),
+    "tilde before a CUDA folder": (
+        entry("~/cuda/lib64", "unexpanded", variable="LD_LIBRARY_PATH"),
+        "environment.broken-entry",
+        WARNING,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_one_entry_has_one_finding(name: str) -> None:
+    snapshot, wanted, severity = TABLE[name]
+    found = [(f.id, f.severity) for rule in environment.RULES for f in rule(snapshot) if f.severity > GOOD]
+    assert found == [(wanted, severity)]
+
+
+def test_quoted_folder_that_has_nothing_to_do_with_cuda_is_silent() -> None:
+    snapshot = entry('"C:\\Program Files\\Git\\cmd"', "quoted", windows=True)
+    assert [f.id for rule in environment.RULES for f in rule(snapshot)] == ["environment.in-order"]
+
+
+def test_exceeded_limit_is_a_warning_and_a_silent_folder_a_note() -> None:
+    base = m.wheel_machine()
+    problems = ("PATH is 9,000 characters long. cmd.exe cuts it.", "The folder /net/x did not answer within 3 seconds.")
+    snapshot = replace(base, environment=replace(base.environment or Environment(), problems=problems))
+    assert [f.severity for f in environment.limits(snapshot)] == [WARNING, NOTE]

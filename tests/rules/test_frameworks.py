@@ -1,0 +1,33 @@
+"""Rules about Python environments on disk, and about what the scan could not look at."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from core.facts import ProbeError
+from core.findings import Severity, Step
+from core.rules import frameworks, scan
+from tests import machines as m
+
+
+def test_an_environment_with_a_framework_is_told() -> None:
+    assert [f.title for f in frameworks.read(m.wheel_machine())] == [
+        f"The Python environment {m.PREFIX} has torch 2.6.0."
+    ]
+
+
+def test_a_named_environment_that_could_not_be_read_is_not_decided() -> None:
+    python = m.python(problem="There is no Python environment here.", distributions=())
+    found = [f for rule in frameworks.RULES for f in rule(replace(m.wheel_machine(), pythons=(python,)))]
+    assert [(f.severity, f.subject) for f in found] == [(Severity.UNKNOWN, m.PREFIX)]
+
+
+@pytest.mark.parametrize(
+    ("probe", "step"), [("driver", Step.DRIVER), ("loads", Step.CUDNN), ("somewhere", Step.ENVIRONMENT)]
+)
+@pytest.mark.parametrize("kind", ["crash", "time-out", "cancelled", "refused"])
+def test_what_was_not_looked_at_is_said(probe: str, step: Step, kind: str) -> None:
+    error = ProbeError(probe=probe, kind=kind, message="why")  # type: ignore[arg-type]  # the table's words
+    found = list(scan.errors(replace(m.wheel_machine(), errors=(error,))))
+    assert [(f.severity, f.step, f.subject) for f in found] == [(Severity.UNKNOWN, step, probe)]

@@ -1,0 +1,120 @@
+"""Toolkit rules as a table: variables that name no toolkit, libraries that are not what they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+
+from core.diagnose import diagnose
+from core.facts import Gpu, Snapshot
+from core.findings import Severity
+from core.rules import toolkit
+from tests import machines as m
+
+ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+
+def cuda_path(value: str, *marks: str, name: str = "CUDA_PATH") -> Callable[[], Snapshot]:
+    """Return a builder: a variable names something, on a machine with a toolkit in /usr/local."""
+    return lambda: m.with_variable(m.system_machine(), name, value, *marks)
+
+
+def library(name: str, **fields: object) -> Callable[[], Snapshot]:
+    """Return a builder: one library of the environment's CUDA wheels is otherwise."""
+
+    def build() -> Snapshot:
+        changed = tuple(
+            replace(t, libraries=tuple(replace(f, **fields) if f.name == name else f for f in t.libraries))
+            for t in m.wheels()
+        )
+        return replace(m.wheel_machine(), toolkits=changed)
+
+    return build
+
+
+TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
+    "CUDA_PATH dangles": (cuda_path("/usr/local/cuda-11.8", "missing"), "cuda_path_env_wrong", WARNING),
+    "CUDA_PATH is empty": (cuda_path(""), "cuda_path_env_wrong", WARNING),
+    "CUDA_HOME is a dot": (cuda_path(".", "relative", name="CUDA_HOME"), "cuda_path_env_wrong", WARNING),
+    "CUDA_PATH is a file": (cuda_path("/etc/passwd", "not a folder"), "cuda_path_env_wrong", WARNING),
+    "CUDA_PATH names a folder without CUDA": (cuda_path("/usr/local/share"), "cuda_path_env_wrong", WARNING),
+    "CUDA_PATH holds another variable": (cuda_path("$BASE/cuda", "unexpanded"), "cuda_path_env_wrong", WARNING),
+    "a library that is loaded is damaged": (
+        library("libcublasLt.so.12", state="truncated"),
+        "corrupt_or_truncated_file",
+        ERROR,
+    ),
+    "a library that is loaded has another checksum": (
+        library("libcublas.so.12", record="hash differs"),
+        "corrupt_or_truncated_file",
+        ERROR,
+    ),
+    "a library that nothing loads is damaged": (
+        library("libnvrtc-builtins.so.12.4", record="hash differs"),
+        "corrupt_or_truncated_file",
+        WARNING,
+    ),
+    "a library that may not be read": (library("libnvrtc.so.12", state="unreadable"), "library_unreadable", ERROR),
+    "a library for another processor": (
+        library("libcublas.so.12", architecture="aarch64"),
+        "dll_wrong_architecture",
+        ERROR,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_one_change_has_one_cause(name: str) -> None:
+    build, cause, severity = TABLE[name]
+    found = [(f.cause, f.severity) for rule in toolkit.RULES for f in rule(build()) if f.severity > NOTE]
+    assert found == [(cause, severity)]
+
+
+CALM: dict[str, Callable[[], Snapshot]] = {
+    "CUDA_PATH names the toolkit": cuda_path("/usr/local/cuda-12.4"),
+    "CUDA_PATH names a folder above the libraries": cuda_path("/usr/local/cuda-12.4/"),
+    "CUDA_PATH cannot be looked at": cuda_path("/root/cuda", "unreadable"),
+    "toolkits were not looked for": lambda: replace(cuda_path("/opt/cuda")(), toolkits=None),
+    "a whole toolkit for another processor": lambda: replace(
+        m.wheel_machine(),
+        toolkits=(
+            *m.wheels(),
+            replace(
+                m.toolkit("/usr/local/cuda-12.4/targets/sbsa-linux/lib", {"libcudart.so.12": "12.4.127"}),
+                libraries=tuple(
+                    replace(f, architecture="aarch64")
+                    for f in m.toolkit("/x", {"libcudart.so.12": "12.4.127"}).libraries
+                ),
+            ),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALM)
+def test_no_false_alarm(name: str) -> None:
+    assert [f.title for f in diagnose(CALM[name]()) if f.severity > NOTE] == []
+
+
+def test_cure_names_a_toolkit_that_is_there() -> None:
+    finding = next(f for f in diagnose(cuda_path("/usr/local/cuda-11.8", "missing")()) if f.primary)
+    assert finding.fix is not None
+    assert finding.fix.advice == 'export CUDA_PATH="/usr/local/cuda-12.4"'
+
+
+def test_two_variables_that_disagree_are_a_note() -> None:
+    found = [
+        f for f in toolkit.disagree(m.with_variable(cuda_path("/usr/local/cuda-12.4")(), "CUDA_HOME", "/opt/cuda"))
+    ]
+    assert [f.severity for f in found] == [NOTE]
+
+
+def test_compiler_without_code_for_the_gpu_is_a_note() -> None:
+    gpu = Gpu(index=0, name="NVIDIA B200", compute_capability="10.0")
+    snapshot = m.system_machine()
+    tools = tuple(replace(t, nvcc="/usr/local/cuda-12.4/bin/nvcc") for t in snapshot.toolkits or ())
+    snapshot = m.with_copy(m.with_driver(replace(snapshot, toolkits=tools), gpus=(gpu,)), sass=(90, 100))
+    found = [f for f in diagnose(snapshot) if f.cause == "gpu_arch_too_new"]
+    assert [f.severity for f in found] == [NOTE]
