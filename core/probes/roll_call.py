@@ -18,7 +18,7 @@ LOAD: dict[System, str] = {"linux": "dlopen", "windows": "LoadLibraryExW"}
 """What a Call is named that loads a file instead of calling a function."""
 
 CUDA_FILE = re.compile(
-    r"lib(cudnn|cublas|cudart|nvrtc|cuda\b|cuda\.|nvJitLink|nvjitlink|z\.so)|"
+    r"lib(cudnn|cublas|cudart|nvrtc|cuda\.|nvJitLink)|"
     r"(cudnn|cublas|cudart|nvrtc|nvcuda|nvjitlink|zlibwapi)[^/\\]*\.dll$",
     re.IGNORECASE,
 )
@@ -37,6 +37,7 @@ class Roll(Fact, frozen=True, kw_only=True):
     """What a child is asked to do. Paths are those of the running system."""
 
     system: System
+    major: int
     main: str
     """A bare name or a full path."""
     preload: tuple[str, ...] = ()

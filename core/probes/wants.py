@@ -85,6 +85,8 @@ class Wish(Fact, frozen=True, kw_only=True):
     askers: tuple[str, ...] = ()
     """The framework's binaries that are there, in the order in which they are loaded; the last one asks for cuDNN."""
     way: Way = "bare name"
+    main: str = ""
+    """The main library's path where nothing asks for it by name: a wheel without a framework."""
     wanted_version: str | None = None
     wanted_source: str = ""
 

@@ -1,0 +1,124 @@
+"""One consumer's load, planned: what its loader will find, and the roll call that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.facts import Consumer, PythonEnvironment, Resolution, System
+from core.loader.linux import Loaded, Search
+from core.probes import Request
+from core.probes.cudnn_names import file_name, parse
+from core.probes.loading_linux import Tracer, loader, preloaded
+from core.probes.loading_windows import loader as windows_loader
+from core.probes.loading_windows import trace as windows_trace
+from core.probes.places import Places
+from core.probes.roll_call import Part, Roll
+from core.probes.wants import Check, Knowledge, Wish
+
+SYSTEMS: tuple[System, ...] = ("linux", "windows")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be asked of a child for one consumer and one major."""
+
+    consumer: Consumer
+    wish: Wish
+    resolutions: tuple[Resolution, ...]
+    roll: Roll | None
+    """None when the main library is nowhere to be found, so that nothing could be called; a plain program's bare name
+    is tried nevertheless."""
+    fragile: frozenset[str]
+    """Functions and parts that need a file which is missing or broken."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a plan is made from beside the wish: request, places, knowledge, and the environment of variables."""
+
+    request: Request
+    where: Places
+    known: Knowledge
+    env: Mapping[str, str]
+
+
+def plan(consumer: Consumer, wish: Wish, python: PythonEnvironment | None, setting: Setting) -> Plan:
+    """Return the plan for one wish. ``wish.main``, if set, is loaded by its path; else by its name."""
+    resolve = _on_windows if setting.where.system == "windows" else _on_linux
+    resolutions = resolve(wish, python, setting)
+    main = _main(wish, resolutions, setting)
+    roll = _roll(main, wish, resolutions, setting) if main else None
+    checks = tuple(c for c in setting.known.checks if c.major == wish.major)
+    needed = {f.path: f.needed for copy in setting.request.seen.cudnn or () for f in copy.files}
+    return Plan(consumer, wish, resolutions, roll, fragile(resolutions, checks, needed))
+
+
+def _on_linux(wish: Wish, python: PythonEnvironment | None, setting: Setting) -> tuple[Resolution, ...]:
+    search = Search(loader(setting.env, setting.request.seen.machine, setting.where))
+    program = [search.load(python.executable)] if python and python.executable else []
+    askers = [search.load(path) for path in wish.askers]
+    chain: list[Loaded] = [*askers[-1:], *program]
+    tracer = Tracer(search, wish.major, chain, preloaded(askers, program, search))
+    tracer.trace(wish.main or file_name("", wish.major, "linux"))
+    return tuple(tracer.resolutions)
+
+
+def _on_windows(wish: Wish, python: PythonEnvironment | None, setting: Setting) -> tuple[Resolution, ...]:
+    where = setting.where
+    application = where.parent(python.executable) if python and python.executable else ""
+    folders = tuple(dict.fromkeys(where.parent(path) for path in wish.askers))
+    policy = windows_loader(setting.env, application, wish.way if wish.askers else None, folders, where)
+    main = wish.main or file_name("", wish.major, "windows")
+    return windows_trace(main, wish.major, policy, setting.known.zlibwapi, where)
+
+
+def _main(wish: Wish, resolutions: tuple[Resolution, ...], setting: Setting) -> str:
+    """Return what the child loads: the path that the search predicts, or the bare name for a plain program.
+
+    A framework's main library that is not found is not looked for by another way: the search has the answer.
+    """
+    name = file_name("", wish.major, setting.where.system)
+    if not wish.main and not wish.askers:
+        return name
+    winner = resolutions[0].winner if resolutions else None
+    return winner.path if winner else ""
+
+
+def _roll(main: str, wish: Wish, resolutions: tuple[Resolution, ...], setting: Setting) -> Roll:
+    where = setting.where
+    parts = []
+    for resolution in resolutions[1:]:
+        what = parse(resolution.name, where.system)
+        if what and what.role and what.major == wish.major:
+            winner = resolution.winner
+            parts.append(Part(name=resolution.name, tries=(winner.path if winner else resolution.name,)))
+    preload: tuple[str, ...] = ()
+    if where.system == "windows" and wish.way == "whole folder" and wish.askers:
+        folder = where.parent(wish.askers[-1])
+        names = (n for n in where.names(folder) or () if parse(n, "windows"))
+        preload = tuple(where.join(folder, n) for n in names)
+    return Roll(
+        system=where.system,
+        major=wish.major,
+        main=main,
+        preload=preload,
+        folders=tuple(dict.fromkeys(where.parent(p) for p in wish.askers)) if where.system == "windows" else (),
+        functions=tuple(c.function for c in setting.known.checks if c.major == wish.major),
+        parts=tuple(parts),
+    )
+
+
+def fragile(
+    resolutions: tuple[Resolution, ...], checks: tuple[Check, ...], needed: Mapping[str, tuple[str, ...]]
+) -> frozenset[str]:
+    """Return the functions and parts that cannot do their work: a file that they need is missing or broken.
+
+    ``needed``: a file's path -> the names that it is linked against.
+    """
+    gone = {r.name for r in resolutions if not r.winner or r.winner.outcome != "found"}
+    paths = {r.name: r.winner.path for r in resolutions if r.winner}
+    for _link in range(3):  # the longest chain of cuDNN files that need each other
+        gone |= {name for name, path in paths.items() if gone.intersection(needed.get(path, ()))}
+    roles = {what.role for name in gone for system in SYSTEMS if (what := parse(name, system))}
+    return frozenset(gone | {c.function for c in checks if c.role in roles})

@@ -1,0 +1,103 @@
+"""One consumer's roll calls: as it really starts, and once more without its search path where that made a difference."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from core.facts import Consumer, How, Load, PythonEnvironment, RollCall
+from core.probes.environment_paths import split
+from core.probes.loading_plan import Plan, Setting, plan
+from core.probes.places import Places
+from core.probes.roll_call_run import by_child, run
+from core.probes.wants import Wish
+
+PATH_VARIABLE = "LD_LIBRARY_PATH"
+
+
+def load(consumer: Consumer, wish: Wish, python: PythonEnvironment | None, setting: Setting) -> Load:
+    """Return a consumer's search and its roll calls."""
+    first = plan(consumer, wish, python, setting)
+    called = _call(first, setting)
+    again: RollCall | None = None
+    if called is not None and _path_mattered(first, called):
+        env = {name: value for name, value in setting.env.items() if name != PATH_VARIABLE}
+        clean = replace_env(setting, env)
+        again = _call(plan(consumer, wish, python, clean), clean)
+    return Load(
+        consumer=consumer,
+        major=wish.major,
+        resolutions=first.resolutions,
+        roll_call=called,
+        clean_roll_call=again,
+        wanted_version=wish.wanted_version,
+        wanted_source=wish.wanted_source,
+    )
+
+
+def replace_env(setting: Setting, env: Mapping[str, str]) -> Setting:
+    """Return the setting with another environment of variables."""
+    return Setting(setting.request, setting.where, setting.known, env)
+
+
+def _call(its: Plan, setting: Setting) -> RollCall | None:
+    """Make a roll call; None where nothing can be run: another system's files, or no main library."""
+    if its.roll is None or not runs_here(setting.where):
+        return None
+    watch = setting.request.watch
+    watch.check()
+    called = run(its.roll, its.fragile, setting.known, by_child(setting.request.host, setting.env, watch))
+    own = _own_files(its.consumer.prefix, setting)
+    mapped = tuple(
+        replace(m, origin=origin(own.get(m.path, m.path), its.consumer.prefix, setting.env, setting.where))
+        for m in called.mapped
+    )
+    return replace(called, mapped=mapped)
+
+
+def _own_files(prefix: str, setting: Setting) -> dict[str, str]:
+    """Return real path -> path of an environment's own cuDNN files: packages may be links into a shared store."""
+    copies = (copy for copy in setting.request.seen.cudnn or () if prefix and copy.environment == prefix)
+    return {f.real_path: f.path for copy in copies for f in copy.files if f.real_path}
+
+
+def runs_here(where: Places) -> bool:
+    """Whether the examined system is the running one, so that its files may be loaded."""
+    ours = "windows" if sys.platform == "win32" else "linux"
+    return where.system == ours and where.root in ("", "/", "\\")
+
+
+def _path_mattered(its: Plan, called: RollCall) -> bool:
+    winners = (r.winner for r in its.resolutions)
+    predicted = any(w is not None and w.how is How.LD_LIBRARY_PATH for w in winners)
+    return predicted or any(m.origin == PATH_VARIABLE for m in called.mapped)
+
+
+def origin(path: str, prefix: str, env: Mapping[str, str], where: Places) -> str:
+    """Return in a few words who owns a file that was mapped."""
+    if prefix and _inside(path, prefix, where):
+        return "this environment's wheel" if re.search(r"[\\/]nvidia[\\/]", path) else "this environment"
+    if where.system == "linux":
+        for entry in split(PATH_VARIABLE, env.get(PATH_VARIABLE, ""), "linux"):
+            if entry.startswith("/") and where.real(entry) == where.real(where.parent(path)):
+                return PATH_VARIABLE
+    if re.search(r"[\\/](site|dist)-packages[\\/]", path):
+        return "another environment"
+    if re.match(
+        r"/usr/local/cuda|/opt/cuda|.*\\NVIDIA GPU Computing Toolkit\\|.*\\NVIDIA\\CUDNN\\", path, re.IGNORECASE
+    ):
+        return "installer"
+    if re.match(r"/(usr/)?lib(32|64)?/|[a-z]:\\windows\\", path, re.IGNORECASE):
+        return "system"
+    return "another folder"
+
+
+def _inside(path: str, prefix: str, where: Places) -> bool:
+    form = where.form
+    for base in {prefix, where.real(prefix)}:
+        if form.normcase(path).startswith(form.normcase(base).rstrip("\\/") + form.sep):
+            return True
+    return False
