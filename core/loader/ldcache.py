@@ -6,10 +6,11 @@ alone or behind an old one, with its list of glibc-hwcaps folders in an extensio
 
 from __future__ import annotations
 
+import posixpath
 import re
 import struct
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from core.facts import Fact, text
 from core.loader.files import CHUNK, UnfitError, opened, under
@@ -53,14 +54,14 @@ def read_cache(path: str = "/etc/ld.so.cache", *, root: str = "/") -> tuple[Cach
 def parse_cache(data: bytes) -> tuple[CacheEntry, ...] | None:
     """Return the entries of a cache file's bytes; None when it is no cache. Entries that make no sense are left out."""
     if data.startswith(NEW_MAGIC):
-        return tuple(_new(data))
+        return tuple(_new(data, 0))
     if not data.startswith(OLD_MAGIC) or len(data) < 16:
         return None
     count = struct.unpack_from("<I", data, 12)[0]
     end = 16 + 12 * count
     behind = (end + 7) // 8 * 8
     if data[behind : behind + len(NEW_MAGIC)] == NEW_MAGIC:
-        return tuple(_new(data[behind:]))
+        return tuple(_new(data, behind))
     return tuple(_old(data, min(count, MAX_ENTRIES), end))
 
 
@@ -84,14 +85,15 @@ def _old(data: bytes, count: int, strings: int) -> Iterator[CacheEntry]:
             yield entry
 
 
-def _new(data: bytes) -> Iterator[CacheEntry]:
-    if len(data) < 48:
+def _new(data: bytes, base: int) -> Iterator[CacheEntry]:
+    """Yield the entries of the table at ``base``: its strings count from there, its extension from the file's start."""
+    if len(data) < base + 48:
         return
-    order = ">" if data[28] & 3 == 3 else "<"
-    count = struct.unpack_from(order + "I", data, 20)[0]
-    folders = _hwcaps(data, order)
-    for n in range(min(count, MAX_ENTRIES, (len(data) - 48) // 24)):
-        flags, key, value, _os, hwcap = struct.unpack_from(order + "IIIIQ", data, 48 + 24 * n)
+    order = ">" if data[base + 28] & 3 == 3 else "<"
+    count = struct.unpack_from(order + "I", data, base + 20)[0]
+    folders = _hwcaps(data, base, order)
+    for n in range(min(count, MAX_ENTRIES, (len(data) - base - 48) // 24)):
+        flags, key, value, _os, hwcap = struct.unpack_from(order + "IIIIQ", data, base + 48 + 24 * n)
         named = ""
         if hwcap & HWCAP_EXTENSION:
             index = hwcap & 0xFFFFFFFF
@@ -100,13 +102,13 @@ def _new(data: bytes) -> Iterator[CacheEntry]:
             named = folders[index]
         elif hwcap:
             continue  # the scheme of before glibc 2.33, which new processors and loaders pass over
-        entry = _entry(data, flags, key, value, named)
+        entry = _entry(data, flags, base + key, base + value, named)
         if entry:
             yield entry
 
 
-def _hwcaps(data: bytes, order: str) -> list[str]:
-    at = struct.unpack_from(order + "I", data, 32)[0]
+def _hwcaps(data: bytes, base: int, order: str) -> list[str]:
+    at = struct.unpack_from(order + "I", data, base + 32)[0]
     if not 48 <= at <= len(data) - 8 or struct.unpack_from(order + "I", data, at)[0] != EXTENSION_MAGIC:
         return []
     count = struct.unpack_from(order + "I", data, at + 4)[0]
@@ -114,7 +116,7 @@ def _hwcaps(data: bytes, order: str) -> list[str]:
         tag, _flags, offset, size = struct.unpack_from(order + "IIII", data, at + 8 + 16 * n)
         if tag == HWCAPS_TAG and offset + size <= len(data):
             places = struct.unpack_from(f"{order}{min(size // 4, 256)}I", data, offset)
-            return [_string(data, place) for place in places]
+            return [_string(data, base + place) for place in places]
     return []
 
 
@@ -145,7 +147,7 @@ def _conf(path: str, root: str, seen: set[str]) -> Iterator[ConfFolder]:
         words = line.split()
         if words[:1] == ["include"]:
             for pattern in words[1:]:
-                for file in _glob(str(PurePosixPath(path).parent / pattern), root):
+                for file in _glob(posixpath.normpath(posixpath.join(posixpath.dirname(path), pattern)), root):
                     yield from _conf(file, root, seen)
         elif line and words[0] != "hwcap":
             folders = (folder.split("=", 1)[0] for folder in re.split(r"[:,\s]+", line))  # "=libc5" was a type

@@ -1,0 +1,234 @@
+r"""Each rule of Windows' DLL search, named after it, on C:\ trees under a temporary folder; runs on either system."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.facts import How, Resolution
+from core.loader.windows import Policy, Search, closure, conda, plain, python, resolve
+from core.loader.winpolicy import DLL_LOAD_DIR, SYSTEM32, USER_DIRS, places
+from tests.loader import build
+
+APP, SYS, WIN, CUR, ONE, TWO = (
+    r"C:\app",
+    r"C:\Windows\System32",
+    r"C:\Windows",
+    r"C:\here",
+    r"C:\one",
+    r"C:\two",
+)
+
+
+class Drive:
+    """A C: drive in a folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = str(root)
+
+    def put(self, path: str, content: bytes | None = None) -> None:
+        """Write a file; a small 64-bit DLL when nothing is said."""
+        file = Path(self.root, *path.replace("\\", "/").split("/"))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(build.pe(("kernel32.dll",)) if content is None else content)
+
+    def everywhere(self, name: str) -> None:
+        """Put a DLL into every folder that a search can reach."""
+        for folder in (APP, SYS, WIN + r"\System", WIN, CUR, ONE, TWO, r"C:\set", r"C:\added", r"C:\loading"):
+            self.put(f"{folder}\\{name}")
+
+    def plain(self, path: str = f"{ONE};{TWO}") -> Policy:
+        return plain(APP, path, current=CUR, root=self.root)
+
+    def python(self, path: str = f"{ONE};{TWO}", added: tuple[str, ...] = ()) -> Policy:
+        return python(APP, path, added=added, root=self.root)
+
+
+@pytest.fixture
+def drive(tmp_path: Path) -> Drive:
+    return Drive(tmp_path)
+
+
+def hows(found: Resolution) -> list[How]:
+    return [a.how for a in found.found]
+
+
+def test_standard_order(drive: Drive) -> None:
+    drive.everywhere("x.dll")
+    found = resolve("x.dll", drive.plain())
+    assert hows(found) == [How.APPLICATION, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.CURRENT, How.PATH, How.PATH]
+    assert found.attempts[-1].path == r"C:\two\x.dll"
+    assert found.attempts[-1].via == r"PATH: C:\two"
+
+
+def test_without_safe_search_the_current_folder_comes_second(drive: Drive) -> None:
+    drive.everywhere("x.dll")
+    assert hows(resolve("x.dll", replace(drive.plain(), safe=False)))[:3] == [How.APPLICATION, How.CURRENT, How.SYSTEM]
+
+
+def test_set_dll_directory_comes_second_and_takes_the_current_folder_out(drive: Drive) -> None:
+    drive.everywhere("x.dll")
+    found = hows(resolve("x.dll", replace(drive.plain(), set_directory=r"C:\set")))
+    assert found[:3] == [How.APPLICATION, How.SET_DLL_DIRECTORY, How.SYSTEM]
+    assert How.CURRENT not in found
+
+
+def test_an_empty_set_dll_directory_takes_the_current_folder_out(drive: Drive) -> None:
+    drive.everywhere("x.dll")
+    found = hows(resolve("x.dll", replace(drive.plain(), set_directory="")))
+    assert {How.CURRENT, How.SET_DLL_DIRECTORY}.isdisjoint(found)
+
+
+def test_python_ignores_path_and_the_current_folder(drive: Drive) -> None:
+    drive.everywhere("x.dll")
+    policy = replace(drive.python(added=(r"C:\added",)), loading=r"C:\loading", current=CUR)
+    assert hows(resolve("x.dll", policy)) == [How.DLL_FOLDER, How.APPLICATION, How.DLL_DIRECTORY, How.SYSTEM]
+
+
+def test_set_dll_directory_counts_among_the_user_folders(drive: Drive) -> None:
+    drive.everywhere("x.dll")
+    policy = replace(drive.python(added=(r"C:\added",)), set_directory=r"C:\set")
+    assert hows(resolve("x.dll", policy))[1:3] == [How.DLL_DIRECTORY, How.SET_DLL_DIRECTORY]
+
+
+def test_single_search_flags(drive: Drive) -> None:
+    drive.everywhere("x.dll")
+    policy = replace(drive.python(added=(r"C:\added",)), loading=r"C:\loading")
+    assert hows(resolve("x.dll", replace(policy, flags=SYSTEM32))) == [How.SYSTEM]
+    assert hows(resolve("x.dll", replace(policy, flags=USER_DIRS | DLL_LOAD_DIR))) == [
+        How.DLL_FOLDER,
+        How.DLL_DIRECTORY,
+    ]
+
+
+def test_altered_search_path_puts_the_dlls_folder_for_the_applications(drive: Drive) -> None:
+    drive.everywhere("x.dll")
+    policy = replace(drive.plain(), altered=True, loading=r"C:\loading")
+    found = resolve("x.dll", policy)
+    assert hows(found)[0] is How.DLL_FOLDER
+    assert How.APPLICATION not in hows(found)
+
+
+def test_a_bare_name_asked_for_later_sees_path_but_no_added_folder(drive: Drive) -> None:
+    drive.put(rf"{ONE}\cudnn_ops64_9.dll")
+    drive.put(r"C:\added\cudnn_ops64_9.dll")
+    policy = drive.python(added=(r"C:\added",))
+    assert hows(resolve("cudnn_ops64_9.dll", policy)) == [How.DLL_DIRECTORY]
+    assert hows(resolve("cudnn_ops64_9.dll", policy.bare())) == [How.PATH]
+
+
+def test_conda_searches_path_only_where_its_variable_says_so(drive: Drive) -> None:
+    drive.put(rf"{ONE}\x.dll")
+    assert resolve("x.dll", conda(APP, ONE, root=drive.root)).winner is None
+    assert hows(resolve("x.dll", conda(APP, ONE, variable="1", root=drive.root))) == [How.DLL_DIRECTORY]
+
+
+def test_known_dlls_come_from_system32_alone(drive: Drive) -> None:
+    drive.everywhere("KERNEL32.dll")
+    found = resolve("KERNEL32.dll", drive.plain())
+    assert [(a.how, a.path) for a in found.attempts] == [(How.KNOWN_DLL, r"C:\Windows\System32\KERNEL32.dll")]
+
+
+@pytest.mark.parametrize("name", ["api-ms-win-crt-runtime-l1-1-0.dll", "EXT-MS-WIN-x-l1-1-0.dll"])
+def test_api_sets_are_never_missing(drive: Drive, name: str) -> None:
+    found = resolve(name, drive.python())
+    assert hows(found) == [How.API_SET]
+
+
+def test_a_loaded_name_is_taken_from_where_it_lies(drive: Drive) -> None:
+    drive.everywhere("x.dll")
+    found = Search(drive.plain()).resolve("X.dll", loaded={"x.dll": r"D:\elsewhere\x.dll"})
+    assert [(a.how, a.path) for a in found.attempts] == [(How.LOADED, r"D:\elsewhere\x.dll")]
+
+
+def test_letter_case_does_not_matter(drive: Drive) -> None:
+    drive.put(r"C:\APP\CuDNN64_9.DLL")
+    found = resolve("cudnn64_9.dll", drive.plain())
+    assert found.winner
+    assert found.winner.path == r"C:\app\cudnn64_9.dll"
+
+
+def test_a_name_without_extension_gets_dll(drive: Drive) -> None:
+    drive.put(rf"{APP}\x.dll")
+    assert resolve("x", drive.plain()).winner
+    assert resolve("x.", drive.plain()).winner is None
+
+
+def test_a_path_is_taken_as_it_is(drive: Drive) -> None:
+    drive.everywhere("x.dll")
+    found = resolve(rf"{TWO}\x.dll", drive.plain())
+    assert [(a.how, a.path) for a in found.attempts] == [(How.DIRECT, r"C:\two\x.dll")]
+
+
+PATHS = {
+    "quoted": (rf'"{ONE}";{TWO}', "quotes"),
+    "unexpanded": (rf"%NOWHERE%\bin;{TWO}", "not expanded"),
+    "relative": (rf"bin;{TWO}", "relative"),
+    "no drive": (rf"\one;{TWO}", "relative"),
+}
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_odd_entries_of_path_are_remarked(drive: Drive, name: str) -> None:
+    drive.put(rf"{ONE}\x.dll")
+    drive.put(rf"{TWO}\x.dll")
+    path, words = PATHS[name]
+    odd, good = resolve("x.dll", replace(drive.plain(path), current="")).attempts[-2:]
+    assert odd.outcome == "not there"
+    assert words in odd.detail
+    assert good.outcome == "found"
+
+
+def test_empty_and_double_entries_of_path_count_for_nothing(drive: Drive) -> None:
+    policy = drive.plain(rf";;{ONE};{ONE}\;C:\ONE; ;{TWO};")
+    assert [place.folder for place in places(policy) if place.how is How.PATH] == [ONE, TWO]
+
+
+def test_network_folders_are_not_asked(drive: Drive) -> None:
+    found = resolve("x.dll", drive.plain(r"\\server\share"))
+    assert "network" in found.attempts[-1].detail
+
+
+@pytest.mark.parametrize(
+    ("content", "outcome"),
+    [
+        (build.pe(machine=0x14C), "wrong architecture"),
+        (build.pe(machine=0xAA64), "wrong architecture"),
+        (b"", "damaged"),
+        (b"MZ", "damaged"),
+        (build.pe(("a.dll",))[:700], "damaged"),
+        (b"\x7fELF" + bytes(100), "damaged"),
+        (b"<html>not found</html>", "damaged"),
+    ],
+)
+def test_the_first_file_of_that_name_is_taken_whatever_it_is(drive: Drive, content: bytes, outcome: str) -> None:
+    drive.put(rf"{ONE}\x.dll", content)
+    drive.put(rf"{TWO}\x.dll")
+    found = resolve("x.dll", drive.plain())
+    assert found.winner
+    assert (found.winner.path, found.winner.outcome, found.winner.stops) == (r"C:\one\x.dll", outcome, True)
+    assert "193" in found.winner.detail
+    assert [a.path for a in found.found] == [r"C:\two\x.dll"]
+
+
+def test_closure_follows_imports_then_what_is_opened_later(drive: Drive) -> None:
+    drive.put(r"C:\dl\main.dll", build.pe(("dep.dll", "api-ms-win-x-l1-1-0.dll"), ("late.dll",)))
+    drive.put(r"C:\dl\dep.dll", build.pe(("main.dll",)))
+    drive.put(r"C:\dl\late.dll")
+    drive.put(rf"{ONE}\late.dll")
+    drive.put(rf"{TWO}\sub.dll", build.pe(("dep.dll",)))
+    search = Search(drive.python())
+    found = closure(r"C:\dl\main.dll", search, opens=lambda path: ["sub.dll"] if path.endswith("main.dll") else [])
+    got = [(r.name, r.winner.how if r.winner else None) for r in found]
+    assert got == [
+        ("main.dll".join((r"C:\dl" + "\\", "")), How.DIRECT),
+        ("dep.dll", How.DLL_FOLDER),
+        ("api-ms-win-x-l1-1-0.dll", How.API_SET),
+        ("main.dll", How.LOADED),
+        ("late.dll", How.PATH),
+        ("kernel32.dll", None),
+        ("sub.dll", How.PATH),
+        ("dep.dll", How.LOADED),
+    ]
