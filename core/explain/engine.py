@@ -60,10 +60,10 @@ def explain(text: str, snapshot: Snapshot | None = None) -> Explanation:
 
 
 def about_gpu(reading: Reading) -> bool:
-    """Whether a text says something about the GPU set-up: a short one by any clue, a log only when it also names the topic."""
-    if not heard(reading):
-        return False
-    return len(reading.text) <= SHORT or any(word in reading.low for word in TOPIC) or "lib:cudnn" in reading.marks
+    """Whether a text says something about the GPU set-up: a short one by any clue or name, a log by both."""
+    named = any(word in reading.low for word in TOPIC) or "lib:cudnn" in reading.marks
+    told = bool(heard(reading))
+    return (told or named) if len(reading.text) <= SHORT else (told and named)
 
 
 def telling_lines(reading: Reading) -> tuple[str, ...]:
@@ -113,6 +113,8 @@ def _sentence(meant: tuple[CodeMeaning, ...], causes: tuple[Ranked, ...], snapsh
         return f"This text seems to come from another machine. By itself it points most to this: {best.meaning}"
     if best.verdict == "refuted":
         return "The text suggests causes that this machine refutes; the fault may lie elsewhere, or be over."
+    if not best.because:
+        return "The text names no symptom that points anywhere; a scan of the machine decides."
     share = (
         f"The likeliest of several causes ({best.score:.0%})" if best.score < 0.7 else f"Most likely ({best.score:.0%})"
     )
