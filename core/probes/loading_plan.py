@@ -87,12 +87,14 @@ def _main(wish: Wish, resolutions: tuple[Resolution, ...], setting: Setting) -> 
 
 def _roll(main: str, wish: Wish, resolutions: tuple[Resolution, ...], setting: Setting) -> Roll:
     where = setting.where
-    parts = []
+    parts: dict[str, Part] = {}
     for resolution in resolutions[1:]:
         what = parse(resolution.name, where.system)
         if what and what.role and what.major == wish.major:
             winner = resolution.winner
-            parts.append(Part(name=resolution.name, tries=(winner.path if winner else resolution.name,)))
+            part = Part(name=resolution.name, tries=(winner.path if winner else resolution.name,))
+            if winner or resolution.name not in parts:
+                parts[resolution.name] = part
     preload: tuple[str, ...] = ()
     if where.system == "windows" and wish.way == "whole folder" and wish.askers:
         folder = where.parent(wish.askers[-1])
@@ -105,20 +107,25 @@ def _roll(main: str, wish: Wish, resolutions: tuple[Resolution, ...], setting: S
         preload=preload,
         folders=tuple(dict.fromkeys(where.parent(p) for p in wish.askers)) if where.system == "windows" else (),
         functions=tuple(c.function for c in setting.known.checks if c.major == wish.major),
-        parts=tuple(parts),
+        parts=tuple(parts.values()),
     )
 
 
 def fragile(
     resolutions: tuple[Resolution, ...], checks: tuple[Check, ...], needed: Mapping[str, tuple[str, ...]]
 ) -> frozenset[str]:
-    """Return the functions and parts that cannot do their work: a file that they need is missing or broken.
+    """Return the functions and parts that are likely to end a process: they need a file that is missing or broken.
 
-    ``needed``: a file's path -> the names that it is linked against.
+    Loading a missing part only fails; loading a broken one may kill. ``needed``: a file's path -> the names that it is linked against.
     """
-    gone = {r.name for r in resolutions if not r.winner or r.winner.outcome != "found"}
     paths = {r.name: r.winner.path for r in resolutions if r.winner}
-    for _link in range(3):  # the longest chain of cuDNN files that need each other
-        gone |= {name for name, path in paths.items() if gone.intersection(needed.get(path, ()))}
+
+    def with_dependents(names: set[str]) -> set[str]:
+        for _link in range(3):  # the longest chain of cuDNN files that need each other
+            names |= {name for name, path in paths.items() if names.intersection(needed.get(path, ()))}
+        return names
+
+    broken = with_dependents({r.name for r in resolutions if r.winner and r.winner.outcome != "found"})
+    gone = with_dependents({r.name for r in resolutions if not r.winner}) | broken
     roles = {what.role for name in gone for system in SYSTEMS if (what := parse(name, system))}
-    return frozenset(gone | {c.function for c in checks if c.role in roles})
+    return frozenset(broken | {c.function for c in checks if c.role in roles})

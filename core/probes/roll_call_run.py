@@ -16,17 +16,14 @@ from core.probes.wants import Knowledge
 from core.watch import Watch
 
 CHILDREN = 5
-"""At most so many children for one roll call: one, and one more for each call that killed its child."""
-
-DEATHS = 2
-"""After so many deaths, calls that are likely to kill as well are no longer made."""
+"""At most so many children for one roll call: one, and one more for each step that killed its child."""
 
 SECONDS = 20.0
 """For one child. A healthy one takes 0.06; a cold disk a few."""
 
 OUTPUT_LIMIT = 8 << 10
 
-SPARED = "Not called: what it needs is missing or broken, and such calls had ended the process twice."
+SPARED = "Not tried: what it needs is missing or broken, and another such step had ended the process."
 
 
 @dataclass
@@ -39,7 +36,6 @@ class _Tally:
     version: str | None = None
     output: str = ""
     ended: str = ""
-    deaths: int = 0
 
 
 Ask = Callable[[Roll], Answer[Event]]
@@ -48,10 +44,10 @@ Ask = Callable[[Roll], Answer[Event]]
 def run(roll: Roll, fragile: frozenset[str], known: Knowledge, asking: Ask) -> RollCall:
     """Make a roll call and return what happened.
 
-    ``fragile``: functions and parts whose files are known to be missing or broken. They are called last, and no more
-    once DEATHS children have died. ``asking`` runs one child.
+    ``fragile``: functions and parts that are likely to end the process, because a file that they need is missing or
+    broken. They come last, and after the first that does, no more of its kind are tried. ``asking`` runs one child.
     """
-    tally = _Tally()
+    tally, load = _Tally(), LOAD[roll.system]
     functions = sorted(roll.functions, key=lambda f: f in fragile)  # stable: the healthy ones keep their order
     parts = sorted(roll.parts, key=lambda p: p.name in fragile)
     for _n in range(CHILDREN):
@@ -60,14 +56,15 @@ def run(roll: Roll, fragile: frozenset[str], known: Knowledge, asking: Ask) -> R
         tried = {e.name for e in said.events if e.kind == "begin"}
         functions = [f for f in functions if f not in tried]
         parts = [p for p in parts if p.name not in tried]
-        if tally.deaths >= DEATHS:
+        if fatal in ("", load) or said.timed_out:
+            break
+        if fatal in roll.functions:
             tally.calls += [Call(function=f, meaning=SPARED) for f in functions if f in fragile]
-            tally.calls += [
-                Call(function=LOAD[roll.system], library=p.name, meaning=SPARED) for p in parts if p.name in fragile
-            ]
             functions = [f for f in functions if f not in fragile]
+        else:
+            tally.calls += [Call(function=load, library=p.name, meaning=SPARED) for p in parts if p.name in fragile]
             parts = [p for p in parts if p.name not in fragile]
-        if fatal in ("", LOAD[roll.system]) or said.timed_out or not (functions or parts):
+        if not (functions or parts):
             break
     return RollCall(
         library=roll.main,
@@ -104,7 +101,6 @@ def _count(said: Answer[Event], tally: _Tally, roll: Roll, known: Knowledge) -> 
     if not said.ended:
         return ""
     if begun:
-        tally.deaths += 1
         load = LOAD[roll.system]
         name, library = (begun, roll.main) if begun in (load, *roll.functions) else (load, begun)
         _add(Call(function=name, library=library, meaning=f"The process {said.ended}."), tally)
