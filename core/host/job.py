@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _winapi
 import ctypes
+import errno
 import msvcrt
 import os
 import subprocess
@@ -12,6 +13,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from ctypes import wintypes
+from pathlib import Path
 
 assert sys.platform == "win32"  # tells mypy, too
 
@@ -49,6 +51,24 @@ def _kernel32() -> ctypes.WinDLL:
     return kernel32
 
 
+def find(name: str, env: Mapping[str, str]) -> str:
+    """Return where a program named without a folder lies on the given PATH.
+
+    CreateProcess itself would look in our own folder, the current one and our own PATH instead.
+
+    Raises:
+        FileNotFoundError: it lies in none of its folders.
+    """
+    if os.path.dirname(name):  # noqa: PTH120  # text, not a path: "tool" and ".\\tool" differ
+        return name
+    folders = next((value for variable, value in env.items() if variable.upper() == "PATH"), "").split(";")
+    for folder in (Path(f.strip('"')) for f in folders):
+        for candidate in (folder / name, folder / f"{name}.exe"):
+            if candidate.is_absolute() and candidate.suffix.lower() == ".exe" and candidate.is_file():
+                return str(candidate)
+    raise FileNotFoundError(errno.ENOENT, "No such program on PATH", name)
+
+
 def start(argv: Sequence[str], env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
     """Start a process with three pipes, no window, no error dialogs and the system's own DLL search order.
 
@@ -62,6 +82,7 @@ def start(argv: Sequence[str], env: Mapping[str, str] | None) -> subprocess.Pope
     system_root = os.environ.get("SystemRoot") or "C:\\Windows"  # noqa: SIM112  # the name's usual spelling
     if env is not None and not any(name.upper() == "SYSTEMROOT" for name in env):
         env = {**env, "SystemRoot": system_root}  # the C run time does not start without it
+    program = find(argv[0], os.environ if env is None else env)
     pipe = subprocess.PIPE
     with _starting:
         msvcrt.SetErrorMode(msvcrt.SetErrorMode(0) | msvcrt.SEM_FAILCRITICALERRORS | msvcrt.SEM_NOGPFAULTERRORBOX)
@@ -70,7 +91,7 @@ def start(argv: Sequence[str], env: Mapping[str, str] | None) -> subprocess.Pope
         kernel32.SetDllDirectoryW(None)
         try:
             return subprocess.Popen(
-                list(argv),
+                [program, *argv[1:]],
                 stdin=pipe,
                 stdout=pipe,
                 stderr=pipe,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from core.facts import Variable
 
-SUPPLIED = (
-    "ALLUSERSPROFILE",
+CORE = ("ALLUSERSPROFILE", "ProgramData", "PUBLIC", "SystemDrive", "SystemRoot")
+USER_CORE = (
     "APPDATA",
     "CommonProgramFiles",
     "CommonProgramFiles(x86)",
@@ -19,21 +19,15 @@ SUPPLIED = (
     "HOMESHARE",
     "LOCALAPPDATA",
     "LOGONSERVER",
-    "ProgramData",
     "ProgramFiles",
     "ProgramFiles(x86)",
     "ProgramW6432",
-    "PUBLIC",
     "SESSIONNAME",
-    "SystemDrive",
-    "SystemRoot",
-    "USERDNSDOMAIN",
-    "USERDOMAIN",
-    "USERDOMAIN_ROAMINGPROFILE",
-    "USERNAME",
     "USERPROFILE",
 )
-"""What Windows itself adds to every program's environment without a registry value of its own: taken from ours."""
+ACCOUNT = ("USERDNSDOMAIN", "USERDOMAIN", "USERDOMAIN_ROAMINGPROFILE", "USERNAME")
+"""What Windows itself adds to a new program's environment before the machine's variables (CORE), between those and the
+user's (USER_CORE), and at the end (ACCOUNT). Their values are taken from our own environment."""
 
 _JOINED = ("PATH", "LIBPATH", "OS2LIBPATH")
 """Variables whose user value follows the machine value instead of replacing it, as CreateEnvironmentBlock does it."""
@@ -86,26 +80,31 @@ def block_of(environment: Mapping[str, str]) -> Block:
 def compose(variables: Iterable[Variable]) -> dict[str, str]:
     """Return what a newly started program gets, from the variables of the process, machine and user scopes.
 
-    Each registry scope is read twice, first the plain values and then those of kind REG_EXPAND_SZ, which may refer to
-    what is there by then; the machine's come before the user's. Of our own process only what Windows supplies by
-    itself is kept: the rest may be a terminal's or an activated environment's. Where no registry was read, our own
-    environment is all there is.
+    The steps are those of Microsoft ("What happens if I define one environment variable in terms of the value of
+    another environment variable?", The Old New Thing, 12 December 2023): core variables, the machine's REG_SZ values,
+    its REG_EXPAND_SZ values, core variables of the user, the user's REG_SZ values, the user's REG_EXPAND_SZ values,
+    the account. A REG_EXPAND_SZ value sees what earlier steps set, and nothing else: a machine PATH with
+    %ProgramFiles% or %APPDATA% stays as it is written.
+
+    Where no registry was read, our own environment is all there is.
     """
     known = tuple(variables)
     ours = block_of({v.name: v.value for v in known if v.scope == "process"})
-    registry = [v for v in known if v.scope in ("machine", "user")]
-    if not registry:
+    machine = [v for v in known if v.scope == "machine"]
+    user = [v for v in known if v.scope == "user"]
+    if not machine and not user:
         return ours.plain()
     block = Block()
-    _supply(block, ours)
-    _apply(block, [v for v in registry if v.scope == "machine"], joined=False)
-    _supply(block, ours)  # the machine's values hold a USERNAME, which is the system account's
-    _apply(block, [v for v in registry if v.scope == "user"], joined=True)
+    _supply(block, ours, CORE)
+    _apply(block, machine, joined=False)
+    _supply(block, ours, USER_CORE)
+    _apply(block, user, joined=True)
+    _supply(block, ours, ACCOUNT)
     return block.plain()
 
 
-def _supply(block: Block, ours: Block) -> None:
-    for name in SUPPLIED:
+def _supply(block: Block, ours: Block, names: tuple[str, ...]) -> None:
+    for name in names:
         value = ours.get(name)
         if value is not None:
             block.set(name, value)
@@ -113,11 +112,12 @@ def _supply(block: Block, ours: Block) -> None:
 
 def _apply(block: Block, variables: list[Variable], *, joined: bool) -> None:
     for kind in ("REG_SZ", "REG_EXPAND_SZ"):
+        before = block_of(block.plain())
         for variable in variables:
             if variable.kind == kind and variable.name and "=" not in variable.name:
-                value = expand(variable.value, block) if kind == "REG_EXPAND_SZ" else variable.value
-                before = block.get(variable.name) if joined and variable.name.upper() in _JOINED else None
-                block.set(variable.name, f"{before.rstrip(';')};{value}" if before else value)
+                value = expand(variable.value, before) if kind == "REG_EXPAND_SZ" else variable.value
+                first = before.get(variable.name) if joined and variable.name.upper() in _JOINED else None
+                block.set(variable.name, f"{first.rstrip(';')};{value}" if first else value)
 
 
 def release_name(values: Mapping[str, str]) -> str:

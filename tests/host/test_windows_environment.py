@@ -65,6 +65,28 @@ def test_plain_values_come_first_whatever_their_order() -> None:
     assert got["A"] == "b"
 
 
+def test_values_of_one_step_do_not_see_each_other() -> None:
+    got = compose([variable("machine", "A", "a", "REG_EXPAND_SZ"), variable("machine", "B", "%A%", "REG_EXPAND_SZ")])
+    assert got["B"] == "%A%"
+
+
+@pytest.mark.parametrize("name", ["ProgramFiles", "APPDATA", "USERPROFILE", "USERNAME"])
+def test_the_machines_path_does_not_know_the_users_folders(name: str) -> None:
+    got = compose([variable("process", name, "C:\\x"), variable("machine", "Path", f"%{name}%\\bin", "REG_EXPAND_SZ")])
+    assert got["Path"] == f"%{name}%\\bin"
+
+
+def test_the_users_path_may_name_the_machines_variables_and_its_own_folders() -> None:
+    got = compose(
+        [
+            variable("process", "LOCALAPPDATA", "C:\\local"),
+            variable("machine", "CUDA_PATH", "C:\\cuda"),
+            variable("user", "Path", "%CUDA_PATH%\\bin;%LOCALAPPDATA%\\x", "REG_EXPAND_SZ"),
+        ]
+    )
+    assert got["Path"] == "C:\\cuda\\bin;C:\\local\\x"
+
+
 def test_the_machine_does_not_see_the_users_values() -> None:
     got = compose([variable("machine", "A", "%ONLY_USER%", "REG_EXPAND_SZ"), variable("user", "ONLY_USER", "x")])
     assert got["A"] == "%ONLY_USER%"

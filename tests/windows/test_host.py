@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import sys
 import threading
 import winreg
@@ -13,8 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from core import child
+from core.child import ask
 from core.facts import Variable
 from core.host.windows import USER_KEY, WindowsHost
+from tests.child_work import Asked, Said, chatter
 
 assert sys.platform == "win32"
 
@@ -111,7 +115,7 @@ def test_a_new_program_gets_what_windows_says(user_variables: winreg.HKEYType) -
         winreg.SetValueEx(user_variables, name, 0, kind, value)
     ours = {n.upper(): v for n, v in WindowsHost().fresh_environment().items()}
     theirs = {n.upper(): v for n, v in environment_block().items()}
-    if WINE:  # its CreateEnvironmentBlock does not join PATH, and supplies less before it expands; Windows does both
+    if WINE:  # its CreateEnvironmentBlock does not join PATH and supplies less at other steps; see Microsoft's
         for name in [n for n in theirs if n.startswith("WINE")]:
             del theirs[name]
         for name in ("PATH", "CONVALESCE_B", "PROGRAMDATA", "ALLUSERSPROFILE", "PUBLIC", "HOMESHARE"):
@@ -207,6 +211,28 @@ def test_a_program_whose_dll_is_missing_ends_with_a_sentence_and_no_dialog(tmp_p
     assert done.ended == (
         "ended with code 0xC0000135 (STATUS_DLL_NOT_FOUND): a DLL that it needs at its start was not found"
     )
+
+
+def test_bare_names_are_looked_up_on_the_given_path_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    shutil.copy(Path(os.environ["SYSTEMROOT"]) / "system32/cmd.exe", tmp_path / "here/convalesce-tool.exe")
+    monkeypatch.chdir(tmp_path / "here")
+    argv, base = ["convalesce-tool", "/c", "echo found"], {"SystemRoot": os.environ["SYSTEMROOT"]}
+    for path in ("", ".", str(tmp_path), "relative"):
+        done = WindowsHost().run(argv, timeout=60, env={**base, "PATH": path})
+        assert done.ended.startswith("could not be started: "), path
+    done = WindowsHost().run(argv, timeout=60, env={**base, "Path": f'C:\\no;"{tmp_path / "here"}"'})
+    assert done.out.strip() == "found"
+
+
+def test_a_windowed_program_can_ask_children_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    windowed = Path(child.command()[0]).with_name("pythonw.exe")
+    assert windowed.is_file()
+    monkeypatch.setattr(sys, "_base_executable", str(windowed))
+    host = WindowsHost()
+    got = ask(chatter, Asked(number=2), Said, host=host, env=host.fresh_environment(), timeout=60)
+    assert (len(got.events), got.ended) == (2, "")
+    assert got.output.count("from C\n") == 2
 
 
 DISPLAY_KEY = r"SYSTEM\CurrentControlSet\Enum\PCI\VEN_10DE&DEV_2684&SUBSYS_00000000&REV_A1"
