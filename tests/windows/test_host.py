@@ -172,8 +172,7 @@ class Window:
         user32.SetWindowLongPtrW.argtypes = (wintypes.HWND, ctypes.c_int, ctypes.c_void_p)
         user32.DefWindowProcW.argtypes = (wintypes.HWND, wintypes.UINT, wintypes.WPARAM, wintypes.LPARAM)
         user32.DefWindowProcW.restype = ctypes.c_ssize_t
-        overlapped = 0x00CF0000  # WS_OVERLAPPEDWINDOW: wine passes broadcasts on to windows with a caption only
-        window = user32.CreateWindowExW(0, "STATIC", "convalesce test", overlapped, 0, 0, 9, 9, None, None, None, None)
+        window = user32.CreateWindowExW(0, "STATIC", "convalesce test", 0, 0, 0, 9, 9, None, None, None, None)
         user32.SetWindowLongPtrW(window, -4, ctypes.cast(procedure, ctypes.c_void_p))
         assert window, ctypes.get_last_error()
         self._ready.set()
