@@ -18,13 +18,11 @@ WHOLE, EDGE = 32 << 20, 4 << 20
 """A section of up to WHOLE bytes is read; of a larger one (cuDNN's tables of kernels) the first and last EDGE bytes,
 between which compilers put no strings: so in every cuDNN file from 8.9.7 to 9.21, both systems."""
 
-LIBRARY_NAME = re.compile(
-    rb"(?<![\w.+-])(?:"
-    rb"lib[\w+-]{2,64}\.so(?:\.[0-9%d]{1,8}){0,4}"
-    rb"|[\w+-]{2,64}\.dll"
-    rb")(?=[\0\x27\x22 ,;:)}]|$)"
-)
-"""A library's name that stands alone in a string."""
+ENDINGS = {
+    "ELF": (b".so", re.compile(rb"(?<![\w.+-])lib[\w+-]{2,64}\.so(?:\.[0-9%d]{1,8}){0,4}(?=[\0\x27\x22 ,;:)}]|$)")),
+    "PE": (b".dll", re.compile(rb"(?<![\w.+-])[\w+-]{2,64}\.dll(?=[\0\x27\x22 ,;:)}]|$)")),
+}
+"""For each format, how library names end, and a whole name that stands alone in a string."""
 
 INTEREST = re.compile(
     r"^(?:lib)?(?:cudnn|cublas|cudart|nvrtc|cuda|cufft|curand|cusolver|cusparse|nvjitlink|nvjpeg|cupti|nccl|nvcuda|nvml"
@@ -44,7 +42,7 @@ def library_names(path: str | os.PathLike[str], *, root: str = "/") -> tuple[str
     try:
         with layout(under(root, os.fspath(path))) as file:
             for piece in _data(file):
-                names.update(_in(piece, b".dll" if file.format == "PE" else b".so"))
+                names.update(_in(piece, *ENDINGS[file.format]))
     except UnfitError:
         return ()
     return tuple(sorted(names))
@@ -83,11 +81,11 @@ def _holds_strings(section: Section) -> bool:
     return section.name in DATA and section.kind in (0, 1)
 
 
-def _in(piece: bytes, ending: bytes) -> Iterator[str]:
+def _in(piece: bytes, ending: bytes, whole: re.Pattern[bytes]) -> Iterator[str]:
     """Yield the interesting names in a piece of data: look for the endings first, which are rare."""
     at = piece.find(ending)
     while at >= 0:
-        for match in LIBRARY_NAME.finditer(piece[max(0, at - 72) : at + 24]):
+        for match in whole.finditer(piece[max(0, at - 72) : at + 24]):
             name = text(match[0])
             if INTEREST.match(name):
                 yield name

@@ -26,6 +26,7 @@ MAX_CACHE = 64 << 20
 MAX_ENTRIES = 500_000
 MAX_CONF_FILES = 1000
 MAX_CONF_SIZE = 1 << 20
+MAX_DEPTH = 32
 
 ARCHITECTURES = {0x0000: "x86", 0x0300: "x86_64", 0x0800: "x32", 0x0A00: "aarch64", 0x0500: "ppc64le", 0x0400: "s390x"}
 """Second byte of an entry's flags -> architecture (glibc's ldconfig.h)."""
@@ -130,11 +131,11 @@ class ConfFolder(Fact, frozen=True, kw_only=True):
 
 def conf_folders(path: str = "/etc/ld.so.conf", *, root: str = "/") -> tuple[ConfFolder, ...]:
     """Return the folders of ld.so.conf in order, with its includes (globs, relative to the including file)."""
-    return tuple(_conf(path, root, seen=set()))
+    return tuple(_conf(path, root, set()))
 
 
-def _conf(path: str, root: str, seen: set[str]) -> Iterator[ConfFolder]:
-    if path in seen or len(seen) >= MAX_CONF_FILES:
+def _conf(path: str, root: str, seen: set[str], depth: int = 0) -> Iterator[ConfFolder]:
+    if path in seen or len(seen) >= MAX_CONF_FILES or depth > MAX_DEPTH:
         return
     seen.add(path)
     try:
@@ -148,7 +149,7 @@ def _conf(path: str, root: str, seen: set[str]) -> Iterator[ConfFolder]:
         if words[:1] == ["include"]:
             for pattern in words[1:]:
                 for file in _glob(posixpath.normpath(posixpath.join(posixpath.dirname(path), pattern)), root):
-                    yield from _conf(file, root, seen)
+                    yield from _conf(file, root, seen, depth + 1)
         elif line and words[0] != "hwcap":
             folders = (folder.split("=", 1)[0] for folder in re.split(r"[:,\s]+", line))  # "=libc5" was a type
             yield from (ConfFolder(path=folder, source=f"{path}:{number}") for folder in folders if folder[:1] == "/")

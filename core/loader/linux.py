@@ -152,7 +152,7 @@ class Search:
         return self._subfolders[folder]
 
     def _cached(self, name: str) -> list[Place]:
-        """Return the one file that the cache names: the best that this processor is fit for."""
+        """Return what the cache names: the best that this processor is fit for, then what the loader never tries."""
         ranks = [sub.removeprefix("glibc-hwcaps/") for sub in self.policy.subfolders if sub.startswith("glibc-hwcaps/")]
         fit = [
             entry
@@ -160,7 +160,12 @@ class Search:
             if entry.architecture == self.policy.architecture and (not entry.hwcaps or entry.hwcaps in ranks)
         ]
         fit.sort(key=lambda entry: ranks.index(entry.hwcaps) if entry.hwcaps else len(ranks))
-        return [Place(entry.path, How.LD_CACHE, "/etc/ld.so.cache") for entry in fit[:1]]
+        places = [Place(entry.path, How.LD_CACHE, "/etc/ld.so.cache") for entry in fit]
+        if places and judge(self.image(places[0].path), self.policy.architecture)[0] != "found":
+            # ld.so takes the first entry alone; where that one is unfit, it goes on to the default folders
+            refused = "ld.so.cache names another file first, and only that one is tried"
+            return [places[0], *(dataclasses.replace(place, refused=refused) for place in places[1:])]
+        return places
 
     def _unless_default(self, place: Place) -> Place:
         """Refuse a file of the default folders: who asks was linked with -z nodefaultlib."""

@@ -45,10 +45,15 @@ class Layout:
 
     def at(self, address: int, size: int) -> bytes:
         """Return up to ``size`` bytes at an address of the loaded image, as far as the file holds them."""
+        return self.near(address, 0, size)
+
+    def near(self, address: int, before: int, behind: int) -> bytes:
+        """Return the bytes around an address, as far as its section goes."""
         for section in self.sections:
             inside = address - section.address
             if section.address and 0 <= inside < section.size and section.kind != NOBITS:
-                return self.source.read(section.offset + inside, min(size, section.size - inside))
+                start, stop = max(0, inside - before), min(inside + behind, section.size)
+                return self.source.read(section.offset + start, stop - start)
         return b""
 
 

@@ -85,7 +85,7 @@ def _evidence(file: Layout) -> Iterator[TrueVersion]:
         return
     for name in CHECKS:
         at = address(file, name)
-        code = b"" if at is None else file.at(at - AROUND, 2 * AROUND)
+        code = b"" if at is None else file.near(at, AROUND, AROUND)
         found = _agreed(_packed(_number(match)) for match in COMPARE_PACKED.finditer(code))
         if found:
             yield TrueVersion(version=found, source=f"the number that {name} compares with")
@@ -101,7 +101,7 @@ def _start(file: Layout) -> Iterator[TrueVersion]:
         matches = [match for piece in pieces for match in START_ON_WINDOWS.finditer(piece)]
     else:
         places = [at for name in DUMMIES if (at := address(file, name)) is not None]
-        matches = [match for at in places for match in COMPARE_DECIMAL.finditer(file.at(at - BEFORE, BEFORE))]
+        matches = [match for at in places for match in COMPARE_DECIMAL.finditer(file.near(at, BEFORE, 0))]
     found = _agreed(_decimal(_number(match)) for match in matches)
     if found:
         yield TrueVersion(version=found, source="the number that its start function compares with")

@@ -76,6 +76,19 @@ def test_a_stale_cache_names_a_file_that_is_gone(system: Path) -> None:
     assert [(a.how, a.outcome) for a in found.attempts][:1] == [(How.LD_CACHE, "not there")]
 
 
+@linux
+@pytest.mark.parametrize(("first", "second"), [("found", "found"), ("not there", "passed over")])
+def test_of_two_files_in_the_cache_the_loader_tries_the_first_alone(system: Path, first: str, second: str) -> None:
+    build.library(system / "opt/new/libx.so.1")
+    (system / "etc/ld.so.conf.d/new.conf").write_text("/opt/new\n")
+    ldconfig(system)
+    if first == "not there":
+        (system / "opt/cuda/lib64/libx.so.1").unlink()
+    found = Search(LdSo(root=str(system), cache=read_cache(root=str(system)) or ())).resolve("libx.so.1")
+    seen = [(a.path, a.outcome) for a in found.attempts if a.how is How.LD_CACHE]
+    assert seen == [("/opt/cuda/lib64/libx.so.1", first), ("/opt/new/libx.so.1", second)]
+
+
 def test_includes_comments_and_loops(tmp_path: Path) -> None:
     etc = tmp_path / "etc"
     (etc / "more").mkdir(parents=True)
