@@ -146,7 +146,8 @@ def main() -> NoReturn:
     except Exception as e:  # noqa: BLE001  # the edge of the process: it becomes data
         import traceback
 
-        _write(out, b"\n!" + msgspec.json.encode(f"{type(e).__name__}: {e}"[:500]) + b"\n")
+        words = f"{type(e).__name__}: {e}"[:500].encode("utf-8", "backslashreplace").decode()
+        _write(out, b"\n!" + msgspec.json.encode(words) + b"\n")
         traceback.print_exc()
         status = 1
     for stream in (sys.stdout, sys.stderr):

@@ -72,6 +72,10 @@ def read_beyond_the_end(request: Asked, emit: Emit) -> None:
         emit(Said(number=mapped[2 * mmap.PAGESIZE]))
 
 
+def emit_a_surrogate(request: Asked, emit: Emit) -> None:
+    emit(Said(text="\udcff"))
+
+
 def hang_with_a_child(request: Asked, emit: Emit) -> None:
     """Start another process, write both numbers to the named file, and hang."""
     import subprocess

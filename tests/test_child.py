@@ -91,6 +91,11 @@ def test_an_exception_of_ours_is_named() -> None:
     assert "in die" in got.output
 
 
+def test_an_event_that_is_no_text_is_an_error_of_ours() -> None:
+    got = answer(work.emit_a_surrogate)
+    assert got.ended.startswith("stopped at an error of Convalesce's own: UnicodeEncodeError")
+
+
 def test_a_hang_is_stopped_with_what_it_started(tmp_path: Path) -> None:
     numbers = tmp_path / "numbers"
     for timeout in (0.5, 2, 8, 32):  # long enough for it to have started its own child
