@@ -97,6 +97,10 @@ class Search:
         """Return a file as the head of a chain: a program or a library that was loaded by its path."""
         return Loaded(path, self.image(path))
 
+    def program(self, path: str) -> Loaded:
+        """Return a program as the end of a chain; its links are followed, for its $ORIGIN is where it really lies."""
+        return self.load(os.path.realpath(path) if under(self.policy.root, path) == path else path)
+
     def resolve(self, name: str, chain: Sequence[Loaded] = ()) -> Resolution:
         """Return every candidate for ``name``, in order.
 
@@ -221,12 +225,17 @@ def closure(
     chain: Sequence[Loaded] = (),
     opens: Callable[[str], Iterable[str]] = lambda _path: (),
 ) -> tuple[Resolution, ...]:
-    """Return what loading ``start`` (a path, or a bare name) brings with it, in the loader's order, breadth first.
+    """Return what loading ``start`` (a library's or a program's path, or a bare name) brings with it, breadth first.
 
     ``chain``: who loads it. ``opens(path)``: names that a loaded file may open by itself later; they are resolved
     after all that is needed, as dlopen by that file. A name that is loaded already gets one attempt, LOADED.
     """
     first = search.resolve(start, chain)
+    program = search.program(start) if "/" in start else None
+    if program and _runs(program.image, search.policy.architecture):
+        first = Resolution(
+            name=text(start), attempts=(Attempt(path=text(program.path), how=How.DIRECT, outcome="found"),)
+        )
     found: list[Resolution] = [first]
     loaded = {name: file for link in chain for name, file in _names(link).items()}
     queue = [line for line in [_taken(search, first, chain)] if line]
@@ -255,6 +264,11 @@ def closure(
                 loaded.update(_names(took[0]))
                 queue.append(took)
     return tuple(found)
+
+
+def _runs(image: Image, architecture: str) -> bool:
+    """Whether a file is a whole program of this architecture, which is started and not loaded."""
+    return image.format == "ELF" and not image.library and image.mappable and image.architecture == architecture
 
 
 def _names(link: Loaded) -> dict[str, str]:
