@@ -90,6 +90,13 @@ def _copy(found: Found, major: int, recorded: Mapping[str, Row], survey: Survey)
     return assemble(found, major, files, recorded, where)
 
 
+def _wheels(site: str, where: Places) -> Iterator[Distribution]:
+    """Yield the cuDNN wheels in a folder of packages."""
+    for name in where.names(site) or ():
+        if m := _WHEEL.fullmatch(name):
+            yield Distribution(name=name.split("-")[0].replace("_", "-"), version=m["version"], location=site)
+
+
 def _recorded(folder: str, where: Places) -> tuple[Distribution | None, Mapping[str, Row]]:
     """Return the wheel that a folder's cuDNN came with, and file name -> what its RECORD says.
 
@@ -98,19 +105,14 @@ def _recorded(folder: str, where: Places) -> tuple[Distribution | None, Mapping[
     m = re.fullmatch(r"(.+)[\\/]nvidia[\\/].+", folder)
     best: tuple[Distribution | None, Mapping[str, Row]] = (None, {})
     most = -1
-    for name in where.names(m[1]) or () if m else ():
-        info = _WHEEL.fullmatch(name)
-        if not (m and info):
-            continue
-        wheel = Distribution(name=name.split("-")[0].replace("_", "-"), version=info["version"], location=m[1])
+    for wheel in _wheels(m[1], where) if m else ():
         here = {
             where.name(path): row
             for path, row in rows(wheel, "cudnn", where).items()
             if where.form.normcase(where.parent(path)) == where.form.normcase(folder)
         }
-        agree = sum(
-            (seen := where.stat(where.join(folder, n))) is not None and seen.st_size == r.size for n, r in here.items()
-        )
+        sizes = ((where.stat(where.join(folder, name)), row.size) for name, row in here.items())
+        agree = sum(seen is not None and seen.st_size == size for seen, size in sizes)
         if here and agree > most:
             best, most = (wheel, here), agree
     return best
@@ -121,7 +123,7 @@ def _emptied(request: Request, found: list[Found], where: Places) -> list[Found]
     seen = {where.form.normcase(one.spot.folder) for one in found}
     gone = []
     for python in request.seen.pythons or ():
-        for wheel in (d for d in python.distributions if re.fullmatch(r"nvidia-cudnn(-cu\d+)?", d.name)):
+        for wheel in (w for site in python.site_packages for w in _wheels(site, where)):
             for path in rows(wheel, "cudnn", where):
                 folder = where.parent(path)
                 what = parse(where.name(path), where.system)

@@ -76,7 +76,7 @@ def sub_libraries(names: tuple[str, ...], major: int, system: System) -> tuple[s
     roles = []
     for name in names:
         what = parse(name, system)
-        if what and what.role and what.major in (major, None) and what.role not in roles:
+        if what and what.role and (what.major or 9) == major and what.role not in roles:
             roles.append(what.role)
     return tuple(roles)
 

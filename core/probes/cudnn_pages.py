@@ -17,6 +17,9 @@ PAGE = 4096
 STRETCH = {".text": 64 << 10, ".nv_fatbin": 512 << 10, ".nv_fatb": 512 << 10}
 """Section -> bytes of which one page is looked at. A run of zeroed pages as long as the stretch is always found."""
 
+SAMPLES = 128
+"""At least so many pages of a section are looked at, or all: zeroed pages scattered over a small file are found, too."""
+
 ZEROS = bytes(PAGE)
 
 
@@ -29,7 +32,8 @@ def zeroed(path: str, root: str = "/", *, until: float) -> str:
         with layout(under(root, path)) as file:
             for section in file.named(*STRETCH):
                 first = -(-section.offset // PAGE) * PAGE
-                for at in range(first, section.offset + section.size - PAGE + 1, STRETCH[section.name]):
+                step = max(PAGE, min(STRETCH[section.name], section.size // SAMPLES // PAGE * PAGE))
+                for at in range(first, section.offset + section.size - PAGE + 1, step):
                     if file.source.read(at, PAGE) == ZEROS:
                         return f"holds nothing but zeros at byte {at}, where its {_kind(section.name)} should be"
                     if time.monotonic() > until:

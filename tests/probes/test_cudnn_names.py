@@ -1,0 +1,90 @@
+"""cuDNN's file names, and the names that it asks a loader for."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.facts import System
+from core.probes.cudnn_names import asked, dotted, file_name, is_link_library, parse, sub_libraries
+
+
+@pytest.mark.parametrize(
+    ("name", "system", "expected"),
+    [
+        ("libcudnn.so.9", "linux", ("", 9, "9", False)),
+        ("libcudnn.so.8.9.7", "linux", ("", 8, "8.9.7", False)),
+        ("libcudnn_engines_runtime_compiled.so.9.1.0", "linux", ("engines_runtime_compiled", 9, "9.1.0", False)),
+        ("libcudnn_cnn_infer.so.8", "linux", ("cnn_infer", 8, "8", False)),
+        ("libcudnn.so", "linux", ("", None, "", False)),
+        ("libcudnn-f0ff4753.so.8.1.1", "linux", ("", 8, "8.1.1", True)),
+        ("cudnn64_7.dll", "windows", ("", 7, "7", False)),
+        ("cudnn_cnn_infer64_8.dll", "windows", ("cnn_infer", 8, "8", False)),
+        ("CUDNN_Engines_Precompiled64_9.DLL", "windows", ("engines_precompiled", 9, "9", False)),
+    ],
+)
+def test_a_name_says_role_and_major(name: str, system: System, expected: tuple[str, int | None, str, bool]) -> None:
+    what = parse(name, system)
+    assert what is not None
+    assert (what.role, what.major, what.release, what.hashed) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "system"),
+    [
+        ("libcudnn_static.a", "linux"),
+        ("libcudnn.so.9.bak", "linux"),
+        ("libcudnn_frontend.py", "linux"),
+        ("libcudnnx.so.9", "linux"),
+        ("cudnn64_9.dll", "linux"),
+        ("cudnn64_9.dll.old", "windows"),
+        ("cudnn.lib", "windows"),
+        ("libcudnn.so.9", "windows"),
+    ],
+)
+def test_other_files_are_none_of_it(name: str, system: System) -> None:
+    assert parse(name, system) is None
+
+
+@pytest.mark.parametrize("name", ["cudnn.lib", "cudnn64_9.lib", "cudnn_ops_infer64_8.lib", "libcudnn_static_v9.a"])
+def test_files_for_compilers(name: str) -> None:
+    assert is_link_library(name)
+    assert not is_link_library(name + "x")
+
+
+@pytest.mark.parametrize(
+    ("major", "version", "system", "names"),
+    [
+        (
+            9,
+            "9.10.2",
+            "linux",
+            ("libcudnn_ops.so.9.10.2", "libcudnn_ops.so.9.10", "libcudnn_ops.so.9", "libcudnn_ops.so"),
+        ),
+        (9, None, "linux", ("libcudnn_ops.so.9", "libcudnn_ops.so")),
+        (9, "9.10.2", "windows", ("cudnn_ops64_9.dll",)),
+        (8, "8.9.7", "linux", ("libcudnn_ops.so.8",)),
+    ],
+)
+def test_the_names_that_are_asked_for_in_order(
+    major: int, version: str | None, system: System, names: tuple[str, ...]
+) -> None:
+    assert asked("ops", major, version, system) == names
+
+
+def test_sub_libraries_are_those_of_this_major_or_unversioned() -> None:
+    words = ("libcudnn_graph.so", "libcudnn.so.9", "libcudnn_ops_infer.so.8", "libcublas.so.12", "libcudnn_graph.so.9")
+    assert sub_libraries(words, 9, "linux") == ("graph",)
+    assert sub_libraries(words, 8, "linux") == ("ops_infer",)
+
+
+@pytest.mark.parametrize(
+    ("code", "version"),
+    [(7605, "7.6.5"), (8907, "8.9.7"), (90100, "9.1.0"), (92800, "9.28.0"), (0, None), (-1, None), (6021, "6.0.21")],
+)
+def test_the_number_that_cudnn_returns(code: int, version: str | None) -> None:
+    assert dotted(code) == version
+
+
+def test_names_of_shipped_files() -> None:
+    assert file_name("", 9, "linux") == "libcudnn.so.9"
+    assert file_name("adv_train", 8, "windows") == "cudnn_adv_train64_8.dll"
