@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from core.facts import CudnnCopy, Snapshot
 from core.findings import Finding, Step
 from core.rules.cudnn_files import faults, lone
+from core.rules.driver_facts import works
 from core.rules.known import differs, numbers, older
 from core.rules.loads import called, cases, used_folders
 from core.rules.view import tidy
@@ -30,6 +31,28 @@ def unused(seen: Snapshot) -> Iterator[Finding]:
             name = "cudnn.unused-" + fault.id.removeprefix("cudnn.") if known else fault.id
             yield replace(fault, id=name, severity=min(WARNING, fault.severity), why=why + fault.why)
             break
+
+
+def none(seen: Snapshot) -> Iterator[Finding]:
+    """No cuDNN at all, and no framework that was seen to ask for one."""
+    if seen.cudnn is None or seen.cudnn or any(c.wanted or c.copy for c in cases(seen)):
+        return
+    usable = seen.driver is not None and works(seen.driver)
+    yield finding(
+        Step.CUDNN,
+        WARNING if usable else NOTE,
+        "none",
+        "There is no cuDNN on this machine.",
+        cause="cudnn_not_installed",
+        why="Deep-learning programs need it on an NVIDIA GPU. Most Python frameworks bring their own when they are installed."
+        + ("" if usable else " Without a GPU that works, nothing misses it."),
+        evidence=[saw("Copies of cuDNN", "none in the usual places nor on the search paths", "file system")],
+        fix=advice(
+            "Install a framework that brings cuDNN, or cuDNN itself",
+            "For Python, install your framework with pip into an environment of its own: it brings cuDNN and CUDA's libraries.",
+            "For other programs, get cuDNN from developer.nvidia.com/cudnn.",
+        ),
+    )
 
 
 def shims(seen: Snapshot) -> Iterator[Finding]:
@@ -114,4 +137,4 @@ def _found_by_someone(seen: Snapshot, copy: CudnnCopy) -> bool:
     return any(c.copy is not None and c.copy.folder == copy.folder for c in cases(seen))
 
 
-RULES = (unused, shims, headers, links, cache)
+RULES = (unused, none, shims, headers, links, cache)

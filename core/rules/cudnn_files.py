@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from core.facts import CudnnCopy, LibraryFile, Snapshot
 from core.findings import Evidence, Finding, Step
-from core.knowledge import read
 from core.rules.cures import anew, pip
-from core.rules.known import FaultyRelease, Releases, differs
-from core.rules.loads import called, role_of
+from core.rules.known import differs
+from core.rules.loads import called, faulty_release, role_of
 from core.rules.view import package_of
 from core.rules.words import ERROR, NOTE, advice, finding, listed, saw
 
@@ -40,17 +39,6 @@ def _error(
         subject=copy.folder,
         fix=anew(seen, copy),
     )
-
-
-def faulty_release(seen: Snapshot, copy: CudnnCopy) -> FaultyRelease | None:
-    """Return the row of a release that was published with a fault, if this copy is one and shows the fault."""
-    package = package_of(copy.owner)
-    for row in read("releases", Releases).faults:
-        if package != (row.package, row.version) or row.system not in ("", seen.machine.system):
-            continue
-        if not row.missing or any(name.startswith(row.missing) for name in copy.missing):
-            return row
-    return None
 
 
 def release(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
@@ -113,8 +101,8 @@ def unreadable(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 def architecture(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files for another kind of processor."""
     mine = seen.machine.architecture
-    other = [f for f in copy.files if f.architecture and f.state not in BROKEN and f.architecture != mine]
-    if other and mine:
+    other = [f for f in copy.files if _elsewhere(f, mine)]
+    if other:
         yield _error(
             seen,
             copy,
@@ -129,9 +117,14 @@ def architecture(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         )
 
 
+def _elsewhere(file: LibraryFile, mine: str) -> bool:
+    """Whether a file's header names another processor; what such a header says of the rest does not matter then."""
+    return bool(mine and file.architecture and file.architecture != mine) and file.state in ("good", "damaged")
+
+
 def damaged(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files that are empty, cut short or not libraries at all."""
-    broken = [f for f in copy.files if f.state in BROKEN]
+    broken = [f for f in copy.files if f.state in BROKEN and not _elsewhere(f, seen.machine.architecture)]
     if broken:
         rows = []
         for f in broken:
@@ -216,7 +209,7 @@ def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     gone = [name for name in copy.missing if not (row and row.missing and name.startswith(row.missing))]
     dangling = [f for f in copy.files if f.state in ("dangling", "missing")]
     names = list(dict.fromkeys([*gone, *(f.name for f in dangling)]))
-    if not names or lone(copy):
+    if not names or lone(copy) or not copy.files:
         return
     rows = [saw("Missing", name, copy.missing_source or "the set's own files") for name in gone]
     rows += [saw(f.path, f.problem or "a link to a file that is not there", "file system") for f in dangling]

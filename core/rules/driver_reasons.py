@@ -79,6 +79,8 @@ def container(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     kind = seen.machine.container
     if not kind or seen.machine.wsl or not (on_bus(seen) or driver.module_version):
         return
+    if driver.module_version == "":
+        return  # the kernel, which is the host's, has no NVIDIA module: module() says so
     no_library = driver.libraries is not None and not cuda_libraries(driver)
     no_nodes = driver.nodes is not None and not any(n.path.startswith("/dev/nvidia") for n in driver.nodes)
     if not (no_library or no_nodes):

@@ -34,7 +34,7 @@ def tidy_paths(seen: Snapshot) -> Iterator[Finding]:
                 Step.ENVIRONMENT,
                 NOTE,
                 "untidy-path",
-                f"{name} has {counted(len(odd), 'entry', 'entries')} that do nothing.",
+                f"{name} has {counted(len(odd), 'entry that does', 'entries that do')} nothing.",
                 why="The loader skips them. They are told so that nobody looks for a fault there.",
                 evidence=[saw(f"{name} entry {e.index + 1}", e.text or "(empty)", ", ".join(e.marks)) for e in odd],
                 subject=name,

@@ -10,7 +10,7 @@ from core.facts import Snapshot
 from core.findings import Evidence, Finding, Severity, Step
 from core.rules import loading_cuda, loading_extra, loading_order, loading_search
 from core.rules.cudnn_files import faults
-from core.rules.loads import CONCERNS, Case, answered, called, in_order, spread, trouble
+from core.rules.loads import CONCERNS, Case, called, in_order, spread, trouble
 from core.rules.view import candidates, shown
 from core.rules.words import ERROR, GOOD, UNKNOWN, advice, counted, finding, saw
 
@@ -21,7 +21,7 @@ def files(c: Case) -> Iterator[Finding]:
     """Faults in the files of the consumer's own copy, else of the copy that it takes."""
     for copy in (c.own, c.copy):
         for fault in faults(c.seen, copy) if copy else ():
-            rows = (*fault.evidence, *_leaks(c), *trouble(c.load.roll_call))
+            rows = (*fault.evidence, *_leaks(c), *trouble(c))
             yield replace(fault, evidence=shown(list(rows)))
 
 
@@ -31,16 +31,8 @@ def _leaks(c: Case) -> list[Evidence]:
 
 def unanswered(c: Case) -> Iterator[Finding]:
     """The roll call failed, and nothing that was seen explains it."""
-    rows = trouble(c.load.roll_call)
-    if not rows:
-        return
-    if (
-        c.load.roll_call
-        and c.load.roll_call.ended
-        and not c.load.roll_call.calls
-        and not c.load.roll_call.loaded
-        and not c.winner
-    ):
+    rows = trouble(c)
+    if not rows or c.winner is None:
         return
     yield finding(
         Step.CUDNN,
@@ -72,7 +64,7 @@ def undecided(c: Case) -> Iterator[Finding]:
 def works(c: Case) -> Iterator[Finding]:
     """Everything loaded and answered."""
     roll = c.load.roll_call
-    if roll is None or not answered(roll):
+    if roll is None or not (roll.calls or roll.version) or trouble(c):
         return
     yield finding(
         Step.CUDNN,
@@ -91,6 +83,7 @@ def works(c: Case) -> Iterator[Finding]:
 REASONS: tuple[Reason, ...] = (
     loading_search.overridden,
     files,
+    loading_search.stopped,
     loading_search.not_found,
     loading_order.shadowed,
     loading_order.too_old,

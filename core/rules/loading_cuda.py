@@ -132,7 +132,7 @@ def _other_toolkit(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> 
         cause="cuda_toolkit_version_mismatch",
         why=f"It asks for {gone.search.name} by this name. Libraries of another major CUDA version have other names; "
         "renaming or linking them does not help. Several versions may lie side by side.",
-        evidence=[*rows, *candidates(gone.search), *trouble(c.load.roll_call)],
+        evidence=[*rows, *candidates(gone.search), *trouble(c)],
         subject=c.load.consumer.id,
         fix=install(c, gone),
     )
@@ -167,7 +167,7 @@ def _other_build(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> Fi
         f"This cuDNN was built for CUDA {gone.major}, but the libraries beside it are of CUDA {majors}.",
         cause="cudnn_cuda_major_mismatch",
         why=fact.fact + " " + "Without them it loads, and fails when it computes.",
-        evidence=[*rows, *candidates(gone.search), *trouble(c.load.roll_call), saw("Known from", fact.source)],
+        evidence=[*rows, *candidates(gone.search), *trouble(c), saw("Known from", fact.source)],
         subject=c.copy.folder if c.copy else c.load.consumer.id,
         fix=cure,
     )
@@ -262,7 +262,7 @@ def runtime(c: Case) -> Iterator[Finding]:
 
 def _nowhere(c: Case, gone: list[Absent], *, calm: bool) -> Finding:
     names = listed(g.search.name for g in gone)
-    certain = any(g.by_framework for g in gone) or bool(trouble(c.load.roll_call))
+    certain = any(g.by_framework for g in gone) or bool(trouble(c))
     return finding(
         Step.TOOLKIT,
         NOTE if calm else ERROR if certain else WARNING,
@@ -271,7 +271,7 @@ def _nowhere(c: Case, gone: list[Absent], *, calm: bool) -> Finding:
         cause="cuda_runtime_missing",
         why="The GPU driver does not bring them; they come with a CUDA toolkit or as Python packages. "
         "cuDNN loads without them, and fails when it computes.",
-        evidence=[*(wanted_by(c, g) for g in gone), *candidates(gone[0].search), *trouble(c.load.roll_call)],
+        evidence=[*(wanted_by(c, g) for g in gone), *candidates(gone[0].search), *trouble(c)],
         subject=c.load.consumer.id,
         fix=install(c, gone[0]),
     )

@@ -111,8 +111,8 @@ def zlib(c: Case) -> Iterator[Finding]:
         return
     wrong = next((a for a in search.attempts if a.outcome == "wrong architecture"), None)
     fact = compatibility().fact("zlib_needed")
-    rows = [saw("cuDNN", version or "version unknown", c.winner.path), *candidates(search), *trouble(c.load.roll_call)]
-    severity = UNKNOWN if version is None else ERROR if trouble(c.load.roll_call) or wrong else WARNING
+    rows = [saw("cuDNN", version or "version unknown", c.winner.path), *candidates(search), *trouble(c)]
+    severity = UNKNOWN if version is None else ERROR if trouble(c) or wrong else WARNING
     yield finding(
         Step.CUDNN,
         severity,

@@ -9,8 +9,8 @@ from core.findings import Evidence, Finding, Step
 from core.rules.cudnn_files import faults
 from core.rules.cures import anew
 from core.rules.known import differs, older
-from core.rules.loading_search import ROLL, install, is_whole, lies_in
-from core.rules.loads import Case, called, mapped_folders, spread, trouble
+from core.rules.loading_search import ROLL, install, lies_in
+from core.rules.loads import Case, at_hand, called, is_whole, mapped_folders, spread, trouble
 from core.rules.view import candidates, copy_at, folder_of, inside, main_name, tidy
 from core.rules.words import ERROR, WARNING, advice, finding, listed, saw
 
@@ -21,16 +21,18 @@ def shadowed(c: Case) -> Iterator[Finding]:
         return
     if c.own and not lies_in(c, c.winner.path, c.own) and not inside(c.system, c.winner.path, c.own.folder):
         verdict = older(c.copy.version if c.copy else None, c.own.version)
-        if differs(c.copy.version if c.copy else None, c.own.version) or (c.copy is None and trouble(c.load.roll_call)):
-            yield _shadowed(c, c.own, certain=bool(verdict) or bool(trouble(c.load.roll_call)))
+        if differs(c.copy.version if c.copy else None, c.own.version) or (c.copy is None and trouble(c)):
+            yield _shadowed(c, c.own, certain=bool(verdict) or bool(trouble(c)))
             return
     wanted = c.load.wanted_version
     if wanted and older(c.copy.version if c.copy else None, wanted):
-        later = [x for a in c.main.found[1:] if (x := copy_at(c.seen, a.path)) and older(x.version, wanted) is False]
+        later = [x for a in c.main.found[1:] if (x := copy_at(c.seen, a.path))]
+        later += [x for x in at_hand(c) if is_whole(x)]
+        later = [x for x in later if older(x.version, wanted) is False]
         if later:
             yield _shadowed(c, later[0], certain=True)
             return
-    if trouble(c.load.roll_call) and c.copy is not None:
+    if trouble(c) and c.copy is not None:
         later = [x for a in c.main.found[1:] if (x := copy_at(c.seen, a.path)) and x is not c.copy and is_whole(x)]
         if later and not any(True for _ in faults(c.seen, c.copy)) and not spread(c):
             yield _shadowed(c, later[0], certain=True)
@@ -51,7 +53,7 @@ def _shadowed(c: Case, better: CudnnCopy, *, certain: bool) -> Finding:
         f"{called(c.copy)} is found first and hides {called(better)}, the right one.",
         cause="cudnn_shadowed",
         why=f"The first cuDNN on the search path wins, and for {c.load.consumer.label} that is not the one it needs.",
-        evidence=[*wanted, *candidates(c.main), *trouble(c.load.roll_call)],
+        evidence=[*wanted, *candidates(c.main), *trouble(c)],
         subject=folder,
         fix=advice(
             f"Let {better.folder} be found before {folder}",
@@ -101,10 +103,10 @@ def mixed(c: Case) -> Iterator[Finding]:
     unlike = [x for x in others if base is not None and differs(x.version, base.version)]
     rows: list[Evidence] = [saw(f"Part {role}", folder, "loader") for role, folder in away]
     rows += [saw("Mapped from", folder, ROLL) for folder in folders]
-    if not unlike and not trouble(c.load.roll_call):
+    if not unlike and not trouble(c):
         return
     alone = base is not None and {f.name for f in base.files} == {main_name(c.system, c.load.major)}
-    if alone and not trouble(c.load.roll_call):
+    if alone and not trouble(c):
         return  # a main library that is meant to use the machine's parts, and does
     yield finding(
         Step.CUDNN,
@@ -116,7 +118,7 @@ def mixed(c: Case) -> Iterator[Finding]:
         evidence=[
             *(saw("Copy", called(x), x.folder) for x in ([base] if base else []) + others),
             *rows,
-            *trouble(c.load.roll_call),
+            *trouble(c),
         ],
         subject=c.load.consumer.id,
         fix=anew(c.seen, base) if base else None,
@@ -135,13 +137,13 @@ def brackets(c: Case) -> Iterator[Finding]:
     what = listed(f"'{ch}'" for ch in odd) or "letters beyond ASCII"
     yield finding(
         Step.CUDNN,
-        ERROR if trouble(c.load.roll_call) else WARNING,
+        ERROR if trouble(c) else WARNING,
         "path-characters",
         f"The path of cuDNN contains {what}, on which programs stumble.",
         cause="install_path_characters",
         why="Frameworks search their own folder for libraries with patterns in which such characters have a meaning, or with "
         "functions that know no other alphabet. They then find nothing, or run on the processor without a message.",
-        evidence=[saw("Folder", copy.folder, copy.source), *trouble(c.load.roll_call)],
+        evidence=[saw("Folder", copy.folder, copy.source), *trouble(c)],
         subject=copy.folder,
         fix=advice(
             "Move the environment to a plain path",

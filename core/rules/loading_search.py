@@ -11,7 +11,18 @@ from core.findings import Finding, Fix, Step
 from core.rules.cudnn_files import faults
 from core.rules.cures import name_folder, pip, without_variable
 from core.rules.known import differs
-from core.rules.loads import Case, answered, by_variable, called, case, trouble, versions
+from core.rules.loads import (
+    Case,
+    answered,
+    at_hand,
+    by_variable,
+    called,
+    expects,
+    is_whole,
+    meant_for,
+    trouble,
+    versions,
+)
 from core.rules.view import candidates, copy_at, folder_of, main_name, package_of, tidy
 from core.rules.words import ERROR, NOTE, advice, finding, listed, saw
 
@@ -20,8 +31,8 @@ ROLL = "roll call in a child process"
 
 def overridden(c: Case) -> Iterator[Finding]:
     """LD_LIBRARY_PATH puts another folder before the libraries that the program brings."""
-    roll, clean = c.load.roll_call, c.load.clean_roll_call
-    proved = bool(trouble(roll)) and answered(clean)
+    clean = c.load.clean_roll_call
+    proved = bool(trouble(c)) and answered(clean)
     theirs = [w for w in (c.winner, *(s.winner for _, s in c.parts)) if by_variable(w)]
     outside = [w for w in theirs if w and not (c.own and lies_in(c, w.path, c.own))]
     if not outside or not (c.own or proved):
@@ -30,7 +41,7 @@ def overridden(c: Case) -> Iterator[Finding]:
     home = c.own or (copy_at(c.seen, clean.loaded) if clean else None)
     same = other is not None and home is not None and differs(other.version, home.version) is False
     broken = other is not None and any(True for _ in faults(c.seen, other))
-    if same and not broken and not proved and not trouble(roll):
+    if same and not broken and not proved and not trouble(c):
         return
     if home is not None and any(True for _ in faults(c.seen, home)) and not proved:
         return  # the loader came here because the program's own copy is broken
@@ -50,7 +61,7 @@ def overridden(c: Case) -> Iterator[Finding]:
         cause="ld_library_path_override",
         why="Folders in LD_LIBRARY_PATH are searched before the folder that a wheel's libraries name themselves. "
         "The program then runs with files of another release, or of two releases at once, often without a message.",
-        evidence=[*rows, *trouble(roll)],
+        evidence=[*rows, *trouble(c)],
         subject=listed(folders),
         fix=without_variable(folders),
     )
@@ -61,6 +72,41 @@ def lies_in(c: Case, path: str, copy: CudnnCopy) -> bool:
     return tidy(c.system, folder_of(c.system, path)) == tidy(c.system, copy.folder)
 
 
+STOPS = {
+    "unreadable": ("unreadable", "library_unreadable", "may not be read by this user"),
+    "wrong architecture": ("wrong-architecture", "dll_wrong_architecture", "is for another kind of processor"),
+    "damaged": ("damaged", "corrupt_or_truncated_file", "is damaged"),
+}
+"""Outcome of a candidate -> name of the finding, cause, and what is said of the file."""
+
+
+def stopped(c: Case) -> Iterator[Finding]:
+    """The loader stops at a file that does not serve, although another may lie further on."""
+    for search in c.load.resolutions:
+        winner = search.winner
+        if winner is None or winner.outcome not in STOPS or search.name.startswith(("libcuda.", "nvcuda")):
+            continue
+        name, cause, words = STOPS[winner.outcome]
+        later = [a.path for a in search.found]
+        yield finding(
+            Step.CUDNN,
+            ERROR,
+            name,
+            f"{winner.path} is found first, and it {words}.",
+            cause=cause,
+            why="The loader takes the first file of this name and stops there, even if a good one lies further on.",
+            evidence=[*candidates(search), *trouble(c)],
+            subject=winner.path,
+            fix=advice(
+                "Replace that file, or take its folder off the search path",
+                f"Install the package or program that owns {winner.path} again, or move the file away.",
+                f"Then {later[0]} is found." if later else "",
+                restart="program",
+            ),
+        )
+        return
+
+
 def not_found(c: Case) -> Iterator[Finding]:
     """No file serves as the main library."""
     if c.main is None or c.winner is not None:
@@ -69,44 +115,20 @@ def not_found(c: Case) -> Iterator[Finding]:
     if closed:
         yield _closed(c, closed[0])
         return
-    others = [x for x in c.seen.cudnn or () if x.major != c.load.major and _reachable(c, x)]
-    broken = [
-        x for x in c.seen.cudnn or () if x.major == c.load.major and any(_leads_to(c, a, x) for a in c.main.attempts)
-    ]
-    told = next((f for x in broken for f in faults(c.seen, x) if f.severity > NOTE), None)
-    if told:
-        yield replace(told, evidence=(*told.evidence, *candidates(c.main)))
-        return
-    here = [x for x in c.seen.cudnn or () if x.major == c.load.major and is_whole(x) and _mine_or_shared(c, x)]
+    others = [x for x in c.seen.cudnn or () if x.major != c.load.major and meant_for(c, x)]
+    mine = at_hand(c)
+    here = [x for x in mine if is_whole(x)]
+    told = next((f for x in mine for f in faults(c.seen, x) if f.severity > NOTE), None) if expects(c) else None
     if here:
         yield from _off_path(c, here)
+    elif told:  # the loader's cache passes over what is broken, so no candidate leads to it
+        yield replace(told, evidence=(*told.evidence, *candidates(c.main)))
     elif not c.wanted:
         return
     elif others:
         yield _other_major(c, others)
     else:
         yield _nowhere(c)
-
-
-def _leads_to(c: Case, attempt: Attempt, copy: CudnnCopy) -> bool:
-    """Whether the loader looked for the main library in this copy's folder, and found it unfit there."""
-    return lies_in(c, attempt.path, copy)
-
-
-def is_whole(copy: CudnnCopy) -> bool:
-    """Whether every file of a copy is there and sound."""
-    return not copy.missing and all(f.state == "good" for f in copy.files)
-
-
-def _mine_or_shared(c: Case, copy: CudnnCopy) -> bool:
-    """Whether a copy is meant for this consumer: in its own environment, or in none at all."""
-    if copy.environment:
-        return tidy(c.system, copy.environment) == tidy(c.system, c.load.consumer.prefix)
-    return copy.origin != "framework"
-
-
-def _reachable(c: Case, copy: CudnnCopy) -> bool:
-    return _mine_or_shared(c, copy)
 
 
 def _closed(c: Case, attempt: Attempt) -> Finding:
@@ -131,7 +153,7 @@ def _closed(c: Case, attempt: Attempt) -> Finding:
 def _off_path(c: Case, here: list[CudnnCopy]) -> Iterator[Finding]:
     """Yield that a complete copy lies off the search path: calm if nothing needs it."""
     best = max(here, key=lambda x: (bool(c.own and x.folder == c.own.folder), x.version or ""))
-    calm = not c.wanted and _others_have_one(c)
+    calm = not expects(c)
     yield finding(
         Step.CUDNN,
         NOTE if calm else ERROR,
@@ -147,12 +169,6 @@ def _off_path(c: Case, here: list[CudnnCopy]) -> Iterator[Finding]:
         subject=best.folder,
         fix=name_folder(c.seen, best.folder),
     )
-
-
-def _others_have_one(c: Case) -> bool:
-    """Whether a Python environment has a cuDNN of its own: nobody waits for this copy then."""
-    loads = (case(c.seen, load) for load in c.seen.loads or () if load.consumer.kind != "plain")
-    return any(other.own is not None or other.winner is not None for other in loads)
 
 
 def _other_major(c: Case, others: list[CudnnCopy]) -> Finding:

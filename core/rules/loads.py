@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from core.facts import Attempt, CudnnCopy, How, Load, Resolution, RollCall, Snapshot, System
 from core.findings import Evidence
-from core.rules.known import numbers
-from core.rules.view import copy_at, folder_of, inside, main_resolution, tidy
+from core.knowledge import read
+from core.rules.known import FaultyRelease, Releases, numbers
+from core.rules.view import copy_at, folder_of, inside, main_resolution, package_of, tidy
 from core.rules.words import listed, saw
 
 CONCERNS = "Concerns"
@@ -101,13 +102,33 @@ def _parts(load: Load) -> Iterator[tuple[str, Resolution]]:
     yield from found.items()
 
 
-def trouble(roll: RollCall | None) -> list[Evidence]:
-    """Return what went wrong in a roll call, as evidence; empty when everything answered or none was made."""
+def faulty_release(seen: Snapshot, copy: CudnnCopy) -> FaultyRelease | None:
+    """Return the row of a release that was published with a fault, if this copy is one and shows the fault."""
+    package = package_of(copy.owner)
+    for row in read("releases", Releases).faults:
+        if package != (row.package, row.version) or row.system not in ("", seen.machine.system):
+            continue
+        if not row.missing or any(name.startswith(row.missing) for name in copy.missing):
+            return row
+    return None
+
+
+def trouble(c: Case) -> list[Evidence]:
+    """Return what went wrong in a load's roll call; a part that its release never had is not missed."""
+    row = faulty_release(c.seen, c.copy) if c.copy else None
+    return failures(c.load.roll_call, row.missing if row else "")
+
+
+def failures(roll: RollCall | None, spared: str = "") -> list[Evidence]:
+    """Return what went wrong in a roll call, as evidence; empty when everything answered or none was made.
+
+    ``spared``: start of a library's bare name whose absence does not count.
+    """
     if roll is None:
         return []
     rows = []
     for call in roll.calls:
-        if failed(call.function, call.result):
+        if failed(call.function, call.result) and not (spared and call.library.startswith(spared)):
             answer = f"{call.result if call.result is not None else 'failed'} {call.meaning}".strip()
             rows.append(saw(f"{call.function} {call.library}".strip(), answer, "roll call in a child process"))
     if roll.ended:
@@ -125,9 +146,9 @@ def failed(function: str, result: int | None) -> bool:
     return result != 0
 
 
-def answered(roll: RollCall | None) -> bool:
+def answered(roll: RollCall | None, spared: str = "") -> bool:
     """Whether a roll call was made and everything in it answered."""
-    return roll is not None and bool(roll.calls or roll.version) and not trouble(roll)
+    return roll is not None and bool(roll.calls or roll.version) and not failures(roll, spared)
 
 
 def by_variable(attempt: Attempt | None) -> bool:
@@ -166,8 +187,31 @@ def mapped_folders(c: Case) -> list[str]:
     return list(dict.fromkeys(folder_of(c.system, path) for path in files))
 
 
+def is_whole(copy: CudnnCopy) -> bool:
+    """Whether every file of a copy is there and sound."""
+    return not copy.missing and all(f.state == "good" for f in copy.files)
+
+
+def meant_for(c: Case, copy: CudnnCopy) -> bool:
+    """Whether a copy is meant for this consumer: in its own environment, or in none at all."""
+    if copy.environment:
+        return tidy(c.system, copy.environment) == tidy(c.system, c.load.consumer.prefix)
+    return copy.origin != "framework"
+
+
+def at_hand(c: Case) -> list[CudnnCopy]:
+    """Return the copies of the wanted major version that are meant for this consumer, wherever they lie."""
+    return [x for x in c.seen.cudnn or () if x.major == c.load.major and meant_for(c, x)]
+
+
+def expects(c: Case) -> bool:
+    """Whether a consumer that finds no cuDNN misses it: somebody asks for it, or no environment has one of its own."""
+    others = (case(c.seen, load) for load in c.seen.loads or () if load.consumer.kind != "plain")
+    return c.wanted or not any(other.own is not None or other.winner is not None for other in others)
+
+
 def used_folders(seen: Snapshot) -> set[str]:
-    """Return every folder that some consumer takes a cuDNN file from, tidied."""
+    """Return every folder that some consumer takes a cuDNN file from, or would if the copy there were whole; tidied."""
     system = seen.machine.system
     folders = set()
     for c in cases(seen):
@@ -176,6 +220,8 @@ def used_folders(seen: Snapshot) -> set[str]:
         folders |= {tidy(system, folder) for folder in mapped_folders(c)}
         if c.own:
             folders.add(tidy(system, c.own.folder))
+        if c.main and c.winner is None and expects(c) and not any(is_whole(x) for x in at_hand(c)):
+            folders |= {tidy(system, x.folder) for x in at_hand(c)}
     return folders
 
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.diagnose import diagnose
-from core.facts import Attempt, Consumer, Distribution, How, LibraryFile, Load, RollCall, Snapshot
+from core.facts import Attempt, Call, Consumer, Distribution, How, LibraryFile, Load, RollCall, Snapshot
 from core.findings import Finding, Severity
 from core.rules.loads import CONCERNS
 from tests import machines as m
@@ -17,6 +17,7 @@ ERROR, WARNING, NOTE, UNKNOWN = Severity.ERROR, Severity.WARNING, Severity.NOTE,
 OLD, NEW = "/usr/local/cudnn-9.1/lib64", "/usr/local/cudnn-9.10/lib64"
 ADV, GRAPH = f"{m.CUDNN}/libcudnn_adv.so.9", f"{m.CUDNN}/libcudnn_graph.so.9"
 TORCH = f"{m.SITE}/torch/lib/libtorch_cuda.so"
+NO_MAIN = Call(function="dlopen", library="libcudnn.so.9", meaning="cannot open shared object file")
 ANY = Consumer(id="plain", kind="plain", label="any program")
 
 
@@ -59,8 +60,12 @@ def faulty_release(*, beside: bool) -> Snapshot:
     )
     files = tuple(replace(f, version="9.20.0" if f.version else None) for f in (snapshot.cudnn or ())[0].files)
     snapshot = m.with_copy(snapshot, files=files)
-    snapshot = m.with_load(snapshot, roll_call=m.answers((snapshot.cudnn or ())[0]))
     name = "libcudnn_engines_tensor_ir.so"
+    roll = m.answers((snapshot.cudnn or ())[0])
+    last = Call(
+        function="dlopen", library=f"{name}.9", result=0 if beside else None, meaning="" if beside else "no file"
+    )
+    snapshot = m.with_load(snapshot, roll_call=replace(roll, calls=(*roll.calls, last)))
     attempts = (m.found(f"{m.SYSTEM}/{name}", How.LD_CACHE),) if beside else (m.nothing(f"{m.CUDNN}/{name}"),)
     first = (snapshot.loads or ())[0]
     snapshot = m.with_load(
@@ -105,6 +110,17 @@ def off_path(*, beside_environment: bool) -> Snapshot:
         whole = m.wheel_machine()
         return replace(whole, cudnn=(*(whole.cudnn or ()), copy), loads=((whole.loads or ())[0], plain))
     return replace(m.system_machine(), cudnn=(copy,), loads=(plain,))
+
+
+def broken_link() -> Snapshot:
+    """The system's main library is a link to nothing; ldconfig left it out, so the loader never comes there."""
+    snapshot = m.with_file(off_path(beside_environment=False), "", state="dangling")
+    broken = (snapshot.cudnn or ())[0]
+    torch = m.load(broken, replace(m.PYTHON, prefix="/home/ada/other"))
+    gone = m.search("libcudnn.so.9", m.nothing("/usr/lib/libcudnn.so.9"), by=TORCH)
+    torch = replace(torch, resolutions=(gone,), roll_call=RollCall(library="libcudnn.so.9", calls=(NO_MAIN,)))
+    plain = replace((snapshot.loads or ())[0], roll_call=torch.roll_call)
+    return replace(snapshot, loads=(torch, plain))
 
 
 def two_copies(first: str, second: str, wanted: str | None = "9.10.2") -> Snapshot:
@@ -203,6 +219,7 @@ ZLIB32 = Attempt(path=r"C:\tools\zlibwapi.dll", how=How.PATH, outcome="wrong arc
 TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
     "a part is deleted": (lambda: m.without_file(m.wheel_machine(), "ops"), "cudnn_sublibrary_missing", ERROR),
     "a part is a link to nothing": (file("ops", state="dangling"), "cudnn_sublibrary_missing", ERROR),
+    "the system's main library is a link to nothing": (broken_link, "cudnn_sublibrary_missing", ERROR),
     "a part is deleted, the system's is taken": (lambda: leaking("gone"), "cudnn_sublibrary_missing", ERROR),
     "a part is cut": (file("cnn", state="truncated"), "corrupt_or_truncated_file", ERROR),
     "a part is empty": (file("graph", state="empty", size=0, version=None), "corrupt_or_truncated_file", ERROR),
