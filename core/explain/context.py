@@ -75,7 +75,7 @@ def compiled_and_loaded(low: str) -> tuple[Version, Version] | None:
         if len(numbers) >= 2:
             pair = decode(numbers[0][1]), decode(numbers[1][1])
             # whichever word stands first tells which number is which
-            words = [(line.find(w), w) for w in BUILT + ("loaded", "found", "linked against", "runtime") if w in line]
+            words = [(line.find(w), w) for w in (*BUILT, "loaded", "found", "linked against", "runtime") if w in line]
             return pair if min(words)[1] in BUILT else pair[::-1]
     return None
 

@@ -93,9 +93,10 @@ def _causes(reading: Reading, snapshot: Snapshot | None) -> tuple[Ranked, ...]:
 
 
 def _order(r: Ranked) -> tuple[int, float]:
-    """Proved, open, refuted; among proved ones the root cause gains, and what follows from it loses."""
+    """Proved, open, refuted; among proved ones the root cause and what the text itself asked for gain, what follows loses."""
     place = {"proved": 0, "open": 1, "refuted": 2}[r.verdict]
-    root = bool(r.finding and r.finding.primary) - bool(r.finding and r.finding.follows_from)
+    asked = r.verdict == "proved" and r.finding is None
+    root = (asked or bool(r.finding and r.finding.primary)) - bool(r.finding and r.finding.follows_from)
     return place, -(r.score + ROOT * root)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from core.explain.names import TOOLKIT
 from core.explain.reading import Reading
 from core.explain.refutations import version, wanted_majors
@@ -9,6 +11,7 @@ from core.facts import PythonEnvironment, Snapshot
 from core.findings import Evidence
 
 For = tuple[Evidence, ...]
+_VERSION = re.compile(r"\((\d{1,2}\.\d{1,2})\)")
 MODULES = {
     "torch": "torch",
     "tensorflow": "tensorflow",
@@ -147,4 +150,89 @@ def container_without_driver(_r: Reading, seen: Snapshot) -> For:
         Evidence(label="Container", value=seen.machine.container),
         Evidence(label="Device nodes", value="none", source="/dev/nvidia*"),
         Evidence(label="Driver libraries", value="none"),
+    )
+
+
+def no_cudnn(reading: Reading, seen: Snapshot) -> For:
+    """The text misses cuDNN, and the machine has none at all."""
+    if not reading.marks & {"missing:cudnn", "cudnn-not-found-words"} or seen.cudnn is None or seen.cudnn:
+        return ()
+    return (Evidence(label="Copies of cuDNN on this machine", value="0"),)
+
+
+def no_toolkit(reading: Reading, seen: Snapshot) -> For:
+    """The text misses a CUDA library, and the machine has none at all."""
+    if not reading.marks & {"missing:toolkit", "toolkit-not-found-words"} or seen.toolkits is None:
+        return ()
+    if any(t.libraries for t in seen.toolkits):
+        return ()
+    return (Evidence(label="CUDA libraries on this machine", value="0"),)
+
+
+def toolkit_beside(reading: Reading, seen: Snapshot) -> For:
+    """The text misses a CUDA library that lies on the machine, in a folder that no search-path entry names."""
+    if "missing:toolkit" not in reading.marks or seen.environment is None:
+        return ()
+    wanted = {x.name for x in reading.libraries if x.family in TOOLKIT and x.platform == seen.machine.system}
+    windows = seen.machine.system == "windows"
+    searched = {
+        _tidy(e.expanded or e.text, windows)
+        for e in seen.environment.entries
+        if e.variable in ("PATH", "LD_LIBRARY_PATH")
+    }
+    there = [
+        (f.name, t.folder)
+        for t in seen.toolkits or ()
+        for f in t.libraries
+        if any(_same(w, f.name.lower()) for w in wanted)
+    ]
+    if not there or any(_tidy(folder, windows) in searched for _, folder in there) or (not windows and not seen.loads):
+        return ()
+    cached = {a.path for x in seen.loads or () for r in x.resolutions for a in r.attempts if a.outcome == "found"}
+    return tuple(
+        Evidence(label=f"{name} is here, in a folder that is not searched", value=folder)
+        for name, folder in there
+        if not any(path.startswith(folder) for path in cached)
+    )
+
+
+def _tidy(folder: str, windows: bool) -> str:
+    return folder.rstrip("\\/").lower() if windows else folder.rstrip("/")
+
+
+def older_variables(_r: Reading, seen: Snapshot) -> For:
+    """New programs get a folder with CUDA or cuDNN from a variable, and this running session does not have it."""
+    variables = seen.environment.variables if seen.environment else ()
+    folders = [c.folder for c in seen.cudnn or ()] + [t.folder for t in seen.toolkits or () if t.folder]
+    windows = seen.machine.system == "windows"
+    split = ";" if windows else ":"
+    found: list[Evidence] = []
+    for name in ("PATH", "LD_LIBRARY_PATH"):
+        now = {
+            _tidy(p, windows)
+            for v in variables
+            if v.name.upper() == name and v.scope == "process"
+            for p in v.value.split(split)
+        }
+        soon = [v for v in variables if v.name.upper() == name and v.scope != "process"]
+        if not soon or not any(v.scope == "process" for v in variables):
+            continue
+        for v in soon:
+            new = [f for f in folders if _tidy(f, windows) in {_tidy(p, windows) for p in v.value.split(split)} - now]
+            found += [
+                Evidence(label=f"{name} of new programs has it, that of this session has not", value=f, source=v.source)
+                for f in new
+            ]
+    return tuple(found)
+
+
+def other_nvcc(reading: Reading, seen: Snapshot) -> For:
+    """The toolkit whose nvcc the text complains of is on this machine."""
+    if "nvcc-mismatch" not in reading.marks:
+        return ()
+    said = {m[1] for m in _VERSION.finditer(reading.low)}
+    return tuple(
+        Evidence(label="nvcc", value=t.nvcc_version or t.version or "", source=t.nvcc or t.root)
+        for t in seen.toolkits or ()
+        if (t.nvcc or t.nvcc_version) and ".".join((t.nvcc_version or t.version or "").split(".")[:2]) in said
     )

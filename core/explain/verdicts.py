@@ -25,6 +25,11 @@ PROOFS: dict[str, Judge] = {
     "wrong_environment_active": proofs.in_another_environment,
     "cudnn_major_mismatch": proofs.another_major,
     "cuda_toolkit_version_mismatch": proofs.another_toolkit,
+    "cuda_not_on_search_path": proofs.toolkit_beside,
+    "cuda_runtime_missing": proofs.no_toolkit,
+    "cudnn_not_installed": proofs.no_cudnn,
+    "process_env_not_inherited": proofs.older_variables,
+    "nvcc_toolkit_mismatch_build": proofs.other_nvcc,
     "container_no_gpu_runtime": proofs.container_without_driver,
 }
 REFUTATIONS: dict[str, tuple[Judge, ...]] = {
@@ -64,6 +69,13 @@ REFUTATIONS: dict[str, tuple[Judge, ...]] = {
 }
 
 
+EXACT: dict[str, tuple[str, ...]] = {
+    "python_dll_search_change": ("cudnn_not_on_search_path", "cuda_not_on_search_path"),
+    "process_env_not_inherited": ("cudnn_not_on_search_path", "cuda_not_on_search_path"),
+}
+"""A proved cause that says more exactly why: it takes over the finding of the more general one."""
+
+
 def judge(reading: Reading, seen: Snapshot | None) -> dict[str, dict[str, Any]]:
     """Return for each cause that the machine decides: its verdict, the evidence, and the finding that proves it."""
     if seen is None:
@@ -86,6 +98,12 @@ def judge(reading: Reading, seen: Snapshot | None) -> dict[str, dict[str, Any]]:
             and not _superseded(verdicts, finding)
         ):
             verdicts[finding.cause] = {"verdict": "proved", "evidence": finding.evidence, "finding": finding}
+    for exact, general in EXACT.items():
+        if verdicts.get(exact, {}).get("verdict") == "proved":
+            for cause in general:
+                taken = verdicts.pop(cause, {}).get("finding")
+                if taken is not None:
+                    verdicts[exact].setdefault("finding", taken)
     return verdicts
 
 
