@@ -17,7 +17,7 @@ from typing import Literal, NoReturn
 
 import msgspec
 
-from core import filesets, folders
+from core import file_checks, folders
 from core.apply import Outcome, Plan, perform, undo
 from core.changes import Change, ChangeError, EditPath, SetVariable
 from core.facts import Fact
@@ -120,7 +120,7 @@ def _not_allowed(change: Change, env: Mapping[str, str]) -> str:
         if change.scope != "machine" or not SEARCH_PATH.fullmatch(change.name):
             return f"{change.name} ({change.scope}) is not a search path that is edited with an administrator's rights."
         folder = change.entry.strip('"')
-        if change.new is not None and (loose := filesets.writable_by_others(folder, frozenset({0}))):
+        if change.new is not None and (loose := file_checks.writable_by_others(folder, frozenset({0}))):
             return f"{loose} can be changed by ordinary users, so {folder} must not stand in everybody's {change.name}."
         return ""
     return next((row for item in change.items if (row := _bad_target(item.path, env))), "") or next(
@@ -179,7 +179,7 @@ def _trusted(env: Mapping[str, str]) -> frozenset[int]:
 def _read(path: str, digest: str, trusted: frozenset[int]) -> Order:
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
         raise ChangeError("The command line does not name the plan's SHA-256.")
-    if loose := filesets.writable_by_others(path, trusted):
+    if loose := file_checks.writable_by_others(path, trusted):
         raise ChangeError(f"{loose} can be changed by other users, so no plan is taken from there.")
     folder, name = folders.split(path)
     with folders.opened(folder) as place:

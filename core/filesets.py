@@ -2,175 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
-import shutil
 import stat
-from collections import defaultdict
-from pathlib import Path
 
 from core import folders
 from core.changes import ChangeError, FileItem, FileSet
+from core.file_checks import words
 from core.folders import Folder
 from core.journal import Journal
-
-_STATE = re.compile(r"(?:[0-9a-f]{64}|-> [^/\\\0\r\n]+)?\Z")
-LARGEST_TEXT = 1 << 20
-
-
-# --- what must hold before anything is done ------------------------------------------------------------------
-
-
-def problems(change: FileSet, journal: Journal, *, trusted: frozenset[int] | None = None) -> tuple[str, ...]:
-    """Return a sentence for everything that stands against the change; empty when it can be done. Changes nothing.
-
-    ``trusted``: only these user numbers may be able to write a source (None: nobody but everybody is refused).
-    """
-    found = malformed(change)
-    if found:
-        return found
-    rows = [p for folder in change.folders for p in _folder_problems(folder, change)]
-    rows += [p for item in change.items for p in _item_problems(item, change, trusted)]
-    return (*rows, *_space(change, journal))
-
-
-def malformed(change: FileSet) -> tuple[str, ...]:
-    """Return a sentence for everything that no sound plan would say."""
-    rows = []
-    paths = [i.path for i in change.items]
-    if len({os.path.normcase(p) for p in paths}) != len(paths):
-        rows.append("The plan names a file twice.")
-    for path in (*paths, *change.folders, *(i.source for i in change.items if i.source)):
-        try:
-            folders.split(path)
-        except ChangeError as e:
-            rows.append(str(e))
-    for item in change.items:
-        if not _STATE.match(item.before) or not _STATE.match(item.after) or item.before == item.after:
-            rows.append(f"The plan does not say what becomes of {item.path}.")
-        if item.after in ("-> .", "-> ..") or item.size < 0:
-            rows.append(f"The plan makes no sense for {item.path}.")
-        if item.text is not None and _digest(item.text) != item.after:
-            rows.append(f"The text planned for {item.path} is not the one that was shown.")
-    return tuple(rows)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _folder_problems(folder: str, change: FileSet) -> list[str]:
-    parent = folders.split(folder)[0]
-    if change.unmake:
-        return []
-    if os.path.lexists(folder):
-        return [f"The folder {folder} is there already."]
-    try:
-        with folders.opened(parent):
-            return []
-    except FileNotFoundError:
-        return [] if _is_made(parent, change) else [f"The folder {parent} is not there."]
-    except (ChangeError, OSError) as e:
-        return [f"{folder} cannot be made: {e}."]
-
-
-def _item_problems(item: FileItem, change: FileSet, trusted: frozenset[int] | None) -> list[str]:
-    rows = []
-    folder, name = folders.split(item.path)
-    try:
-        with folders.opened(folder) as place:
-            now = place.state(name)
-        if now != item.before:
-            rows.append(f"{item.path} changed since it was shown: {_words(item.before)}, and now {_words(now)}.")
-    except FileNotFoundError:
-        if item.before or change.unmake or not _is_made(folder, change):
-            rows.append(f"The folder {folder} is not there.")
-    except (ChangeError, OSError) as e:
-        rows.append(f"{item.path} cannot be changed: {e}.")
-    if item.source:
-        rows += _source_problems(item, trusted)
-    return rows
-
-
-def _is_made(folder: str, change: FileSet) -> bool:
-    return any(Path(folder) == Path(f) for f in change.folders)
-
-
-def _source_problems(item: FileItem, trusted: frozenset[int] | None) -> list[str]:
-    loose = writable_by_others(item.source, trusted)
-    if loose:
-        return [f"{loose} can be changed by other users, so nothing is taken from {item.source}."]
-    folder, name = folders.split(item.source)
-    try:
-        with folders.opened(folder) as place:
-            fd = place.open(name)
-            size = os.fstat(fd).st_size
-            os.close(fd)
-    except (ChangeError, OSError) as e:
-        return [f"The source {item.source} cannot be read: {e}."]
-    return [] if size == item.size else [f"The source {item.source} changed since it was shown."]
-
-
-def writable_by_others(path: str, trusted: frozenset[int] | None = None) -> str:
-    """Return the first part of a path, from the root, that somebody else may write; empty when there is none.
-
-    With ``trusted``, a part that belongs to another user than these, or that its group may write, counts, too. In a
-    folder with the sticky bit (/tmp) nobody can swap what belongs to another. On Windows access lists are not read.
-    """
-    if os.name == "nt":
-        return ""
-    for part in (*reversed(Path(path).parents), Path(path)):
-        try:
-            found = part.lstat()
-        except OSError:
-            return ""
-        if stat.S_ISLNK(found.st_mode):
-            continue
-        sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
-        if found.st_mode & stat.S_IWOTH and not sticky:
-            return str(part)
-        if trusted is not None and not sticky:
-            group = found.st_mode & stat.S_IWGRP and found.st_gid != 0
-            if found.st_uid not in trusted or group:
-                return str(part)
-    return ""
-
-
-def _space(change: FileSet, journal: Journal) -> list[str]:
-    """Return a sentence for each volume that is too small. A margin of 64 MiB stays free."""
-    wanted: dict[int, int] = defaultdict(int)
-    example: dict[int, str] = {}
-    for item in change.items:
-        place = _existing(folders.split(item.path)[0])
-        device = place.stat().st_dev
-        wanted[device] += item.size
-        example.setdefault(device, str(place))
-        if item.before and not item.before.startswith("-> ") and Path(item.path).is_file():
-            keep = _existing(journal.folder)
-            if keep.stat().st_dev != device or Path(item.path).stat().st_nlink > 1:
-                wanted[keep.stat().st_dev] += Path(item.path).stat().st_size
-                example.setdefault(keep.stat().st_dev, str(keep))
-    rows = []
-    for device, size in wanted.items():
-        free = shutil.disk_usage(example[device]).free
-        if size and size + (64 << 20) > free:
-            rows.append(f"{example[device]} has {free >> 20:,} MiB free; {(size >> 20) + 64:,} MiB are needed.")
-    return rows
-
-
-def _existing(path: str) -> Path:
-    here = Path(path)
-    while not here.exists():
-        here = here.parent
-    return here
-
-
-def _words(state: str) -> str:
-    if not state:
-        return "no file"
-    return f"a link to {state[3:]}" if state.startswith("-> ") else f"a file with SHA-256 {state[:12]}..."
-
 
 # --- doing -----------------------------------------------------------------------------------------------------
 
@@ -258,7 +97,7 @@ def _stage(item: FileItem, entry: str, journal: Journal, *, keep: bool) -> tuple
     with folders.opened(folder) as place:
         now, seen = place.state(name), _signature(place, name)
         if now != item.before:
-            raise ChangeError(f"{item.path} changed since it was shown: {_words(item.before)}, and now {_words(now)}.")
+            raise ChangeError(f"{item.path} changed since it was shown: {words(item.before)}, and now {words(now)}.")
         if keep and now and not now.startswith("-> "):
             _keep(place, name, now, journal)
             seen = _signature(place, name)

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from core import activation, apply, changes, filesets, folders, journal, writing
+from core import activation, apply, changes, checks, file_checks, filesets, folders, journal, writing
 from core.apply import Plan, perform, recover, undo
 from core.changes import FileSet, SetVariable, Value
 from core.journal import Entry, Journal
 from core.writing import LinuxWriter
 from tests.fixing.conftest import files, item, tree
 
-OURS = {m.__file__ for m in (activation, apply, changes, filesets, folders, journal, writing)}
+OURS = {m.__file__ for m in (activation, apply, checks, file_checks, changes, filesets, folders, journal, writing)}
 CALLS = {
     "open",
     "os.rename",

@@ -1,0 +1,133 @@
+"""Fixes that place or put aside files: a set completed from an identical one, stray copies, a plain name. Pure.
+
+Hashes are not in every Snapshot: a state "?" stands for "the bytes that are there", and is settled when the plan is
+prepared (core/filesets.py).
+"""
+
+from __future__ import annotations
+
+import re
+
+from core.changes import Change, FileItem, FileSet
+from core.facts import CudnnCopy, How, LibraryFile, Snapshot
+from core.findings import Finding
+from core.rules.loads import cases
+from core.rules.view import folder_of, name_of, tidy
+
+SPOILT = ("missing", "dangling", "empty", "truncated", "damaged")
+
+
+def complete(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Take what a set lacks, and what is spoilt in it, from a sound set of exactly the same release and CUDA major."""
+    copy = _copy(snapshot, finding.subject)
+    if copy is None or copy.origin == "distribution":
+        return ()
+    spoilt = [f.name for f in copy.files if f.state in SPOILT or f.record in ("size differs", "hash differs")]
+    wanted = list(dict.fromkeys([*copy.missing, *spoilt]))
+    donor = next((d for d in snapshot.cudnn or () if wanted and _gives(d, copy, wanted)), None)
+    if donor is None:
+        return ()
+    system = snapshot.machine.system
+    there = {f.name.lower(): f for f in donor.files}
+    mine = {f.name.lower(): f for f in copy.files}
+    items = []
+    for name in wanted:
+        source = there[name.lower()]
+        before = "" if name.lower() not in mine or mine[name.lower()].state == "missing" else "?"
+        items.append(
+            FileItem(
+                path=_join(system, copy.folder, name),
+                before=before,
+                after="?",
+                size=source.size or 0,
+                source=source.real_path or source.path,
+            )
+        )
+    return (
+        FileSet(title=f"cuDNN {donor.version} in {copy.folder}, completed from {donor.folder}", items=tuple(items)),
+    )
+
+
+def _gives(donor: CudnnCopy, copy: CudnnCopy, wanted: list[str]) -> bool:
+    """Whether a set is sound, of the same release, and has every wanted file."""
+    version = copy.version or _agreed(copy)
+    sound = {
+        f.name.lower() for f in donor.files if f.state == "good" and f.record not in ("size differs", "hash differs")
+    }
+    return (
+        donor.folder != copy.folder
+        and donor.major == copy.major
+        and donor.version is not None
+        and donor.version == version
+        and (donor.cuda_major, donor.sass) == (copy.cuda_major or donor.cuda_major, copy.sass or donor.sass)
+        and not donor.missing
+        and all(name.lower() in sound for name in wanted)
+        and len({f.version for f in donor.files if f.version}) == 1
+    )
+
+
+def _agreed(copy: CudnnCopy) -> str | None:
+    """Return the version that all readable files of a set agree on."""
+    found = {f.version for f in copy.files if f.version}
+    return found.pop() if len(found) == 1 else None
+
+
+def quarantine(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Put a stray copy aside that nothing owns and that lies where the loader looks before any search path (Windows)."""
+    copy = _copy(snapshot, finding.subject)
+    ways = (How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.APPLICATION)
+    stray = [c for c in cases(snapshot) if c.winner and c.winner.how in ways and c.copy is not None and c.copy is copy]
+    if copy is None or not stray or copy.owner or copy.origin not in ("system", "folder"):
+        return ()
+    system = snapshot.machine.system
+    items = tuple(FileItem(path=_join(system, copy.folder, f.name), before="?", after="") for f in copy.files)
+    return (FileSet(title=f"The stray cuDNN {copy.version or copy.major} in {copy.folder}", items=items),)
+
+
+_HASHED = re.compile(r"(libnvrtc-builtins)-[0-9a-f]{8}(\.so\.[\d.]+)|(nvrtc-builtins64_\d+)-[0-9a-f]{8}(\.dll)", re.I)
+
+
+def under_plain_name(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Give the compiler's built-ins of the same version, which a packager renamed, their plain name beside them."""
+    system = snapshot.machine.system
+    for toolkit in snapshot.toolkits or ():
+        for file in toolkit.libraries:
+            name = name_of(system, file.path)
+            found = _HASHED.fullmatch(name)
+            if not found or tidy(system, folder_of(system, file.path)) != tidy(system, finding.subject):
+                continue
+            compilers = [f for f in toolkit.libraries if _is_compiler(f) and f.version and f.version == file.version]
+            if not compilers or file.state != "good":
+                continue
+            plain = "".join(part for part in found.groups() if part)
+            path = _join(system, finding.subject, plain)
+            if system == "linux":
+                item = FileItem(path=path, after=f"-> {name}")
+            else:
+                item = FileItem(path=path, after="?", size=file.size or 0, source=file.path)
+            return (FileSet(title=f"{plain}, the same file under its plain name", items=(item,)),)
+    return ()
+
+
+def _is_compiler(file: LibraryFile) -> bool:
+    return "nvrtc" in file.name.lower() and "builtins" not in file.name.lower()
+
+
+def dll_hook(site_packages: str, folder: str) -> FileSet:
+    """Return the change that makes one environment's Python search a folder for DLLs (a ``.pth`` file, Windows).
+
+    It serves what Python itself loads; cuDNN's own lazy loads do not look there (rehearse decides).
+    """
+    text = f"import os; os.path.isdir({folder!r}) and os.add_dll_directory({folder!r})\n"
+    item = FileItem(path=_join("windows", site_packages, "convalesce_cuda.pth"), after="?", size=len(text), text=text)
+    return FileSet(title=f"A hook that lets this Python find DLLs in {folder}", items=(item,))
+
+
+def _copy(snapshot: Snapshot, folder: str) -> CudnnCopy | None:
+    system = snapshot.machine.system
+    return next((c for c in snapshot.cudnn or () if tidy(system, c.folder) == tidy(system, folder)), None)
+
+
+def _join(system: str, folder: str, name: str) -> str:
+    separator = "\\" if system == "windows" else "/"
+    return folder.rstrip("\\/") + separator + name
