@@ -26,10 +26,25 @@ NOBODY = 65534
 _CLONE_NEWNS, _CLONE_NEWUSER = 0x00020000, 0x10000000
 _MS_NOSUID, _MS_BIND, _MS_REC, _MS_PRIVATE, _MNT_DETACH = 2, 4096, 16384, 1 << 18, 2
 
-_EMPTIED = ("/home", "/opt", "/tmp", "/root", "/mnt", "/media", "/srv", "/proc/driver", "/sys/bus/pci", "/sys/module")
+_EMPTIED = (
+    "/home",
+    "/opt",
+    "/tmp",
+    "/root",
+    "/run",
+    "/mnt",
+    "/media",
+    "/srv",
+    "/proc/driver",
+    "/sys/bus/pci",
+    "/sys/module",
+)
 _CLEANSED = ("/usr/local", "/usr/lib/x86_64-linux-gnu", "/usr/lib64")
 _NVIDIAN = ("cuda*", "nvidia*", "libcuda*", "libnv*", "libcudnn*", "libcublas*", "libcupti*", "TensorRT*", "cudnn*")
+_MARKS = (".dockerenv", "lost+found")
+"""What is left out of the root: a container's mark would be a fact about the lab, not about the machine."""
 _NODES = ("null", "zero", "full", "random", "urandom", "tty")
+_CLOSED = ("kmsg", "console", "tty0", "mem", "port")
 _OPENED = (*_EMPTIED, *_CLEANSED, "/dev", "/etc", "/usr", "/usr/lib", "/proc", "/sys", "/sys/bus")
 """Folders into which the lab's files go one by one; any other folder of the lab's covers the machine's."""
 
@@ -52,6 +67,22 @@ def _bind(source: Path | str, target: Path | str) -> None:
 
 def _empty(folder: Path | str) -> None:
     _mount("tmpfs", folder, b"tmpfs", _MS_NOSUID, b"mode=755")
+
+
+def _new_root() -> None:
+    """Change to a root that has everything of the old one but the marks of a container."""
+    root = Path("/mnt")
+    entries = {e: e.readlink() if e.is_symlink() else None for e in sorted(Path("/").iterdir())}
+    _empty(root)
+    for entry, goal in entries.items():
+        if goal is not None:
+            (root / entry.name).symlink_to(goal)
+        elif entry.name == root.name:
+            (root / entry.name).mkdir()
+        elif entry.name not in _MARKS:
+            _place(entry, root / entry.name)
+    os.chroot(root)
+    os.chdir("/")
 
 
 def _unshare() -> None:
@@ -101,26 +132,33 @@ def _cleanse(folder: Path) -> None:
         _place(held, path)
 
 
-def _devices() -> None:
+def _devices() -> str:
+    """Put a bare /dev in place; return the name of a device of the machine that only root may open."""
     nodes = {path: _held(path) for name in _NODES if (path := Path("/dev", name)).exists()}
+    closed = (p for name in _CLOSED if (p := Path("/dev", name)).is_char_device() and not p.stat().st_mode & 0o007)
+    closed_node = _held(next(closed, Path("/dev/null")))
     _empty("/dev")
     for path, held in nodes.items():
         _place(held, path)
     Path("/dev/shm").mkdir()
     for name, goal in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
         Path("/dev", name).symlink_to(f"/proc/self/fd{goal}")
+    return closed_node
 
 
-def _graft(source: Path, target: Path) -> None:
-    """Lay the lab's tree over the machine: links are remade, files and folders are bound."""
+def _graft(source: Path, target: Path, closed_node: str) -> None:
+    """Lay the lab's tree over the machine: links are remade, files and folders are bound.
+
+    A file of /dev stands for a device that this user can open, or that he can not (``closed_node``).
+    """
     for entry in sorted(source.iterdir()):
         goal = target / entry.name
         if entry.is_symlink():
             goal.symlink_to(entry.readlink())
         elif str(goal) in _OPENED:
-            _graft(entry, goal)
-        elif target == Path("/dev") and entry.stat().st_mode & 0o004:
-            _place("/dev/null", goal)  # a device that this user can open
+            _graft(entry, goal, closed_node)
+        elif target == Path("/dev"):
+            _place("/dev/null" if entry.stat().st_mode & 0o004 else closed_node, goal)
         else:
             _place(entry, goal)
 
@@ -133,6 +171,7 @@ def _closed_above(path: Path) -> set[Path]:
 
 def set_up(tree: Path, keep: Sequence[Path], gone_after_cache: Sequence[str]) -> None:
     """Inside a mount namespace of our own: lay ``tree`` over the machine; ``keep`` stays at its own paths."""
+    _new_root()
     closed = {folder for path in keep for folder in _closed_above(path)}
     held = {path: _held(path) for path in sorted(keep)}
     held_tree = _held(tree)
@@ -146,10 +185,10 @@ def set_up(tree: Path, keep: Sequence[Path], gone_after_cache: Sequence[str]) ->
     for path, source in held.items():
         if not path.exists():
             _place(source, path)
-    _devices()
+    closed_node = _devices()
     lab = Path("/mnt/lab")
     _place(held_tree, lab)
-    _graft(lab, Path("/"))
+    _graft(lab, Path("/"), closed_node)
     _loader_cache()
     for gone in map(Path, gone_after_cache):
         if gone.is_mount():

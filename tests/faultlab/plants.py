@@ -87,10 +87,14 @@ def pages_zeroed(name: str, pages: int) -> Plant:
     return _to(name, alter)
 
 
-def of_machine(name: str, machine: int, *, bits: int = 64) -> Plant:
-    """Make the ELF header say another processor: 183 is aarch64; 3 with 32 bits is x86."""
-    change = overwritten(name, 18, machine.to_bytes(2, "little"))
-    return both(change, overwritten(name, 4, b"\x01")) if bits == 32 else change
+def of_machine(name: str, machine: int) -> Plant:
+    """Make the ELF header say another processor: 183 is aarch64."""
+    return overwritten(name, 18, machine.to_bytes(2, "little"))
+
+
+def of_32_bits(name: str) -> Plant:
+    """Put a real 32-bit library in a file's place."""
+    return _to(name, lambda path: standins.library(path, soname=name, flags=("-m32", "-nostdlib")))
 
 
 def replaced(name: str, wheel: Wheel) -> Plant:

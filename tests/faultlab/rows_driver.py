@@ -91,7 +91,7 @@ DRIVER = (
         "The user may not open /dev/nvidia*.",
         bases.torch_9,
         p.both(*(p.mode(f"/dev/{name}", 0) for name in ("nvidia0", "nvidiactl", "nvidia-uvm"))),
-        driver=Driver(init=100, nvml=999),
+        driver=Driver(init=100, nvml=4),
     ),
     Fault(
         "gpu-too-new",

@@ -8,7 +8,7 @@ from tests.faultlab.faults import Fault
 
 MISSING, DAMAGED, FOREIGN = "cudnn_sublibrary_missing", "corrupt_or_truncated_file", "dll_wrong_architecture"
 MIXED, CLOSED = "mixed_cudnn_sublibraries", "library_unreadable"
-AARCH64, X86 = 183, 3
+AARCH64 = 183
 
 FILES = (
     Fault(
@@ -116,7 +116,7 @@ FILES = (
         FOREIGN,
         "A 32-bit library in a 64-bit set.",
         bases.torch_9,
-        p.of_machine("libcudnn_cnn.so.9", X86, bits=32),
+        p.of_32_bits("libcudnn_cnn.so.9"),
     ),
     Fault(
         "other-sublibrary",

@@ -74,6 +74,7 @@ def machine(tree: Path, how: Driver | None) -> Lab:
     lab.write("/etc/ld.so.conf", "include /etc/ld.so.conf.d/*.conf\n")
     lab.write("/etc/ld.so.conf.d/libc.conf", "/usr/local/lib\n")
     lab.write("/etc/ld.so.conf.d/x86_64-linux-gnu.conf", "/lib/x86_64-linux-gnu\n/usr/lib/x86_64-linux-gnu\n")
+    _pci(lab, "0000:00:02.0", "0x8086", "0x4680")
     if how:
         gpu(lab)
         driver(lab, how)
@@ -82,12 +83,17 @@ def machine(tree: Path, how: Driver | None) -> Lab:
 
 def gpu(lab: Lab, bound: str = "nvidia") -> None:
     """Put a GPU on the PCI bus, held by the kernel driver ``bound`` (empty: by none)."""
-    device = "/sys/bus/pci/devices/0000:01:00.0"
-    for name, value in (("vendor", "0x10de"), ("device", "0x2204"), ("class", "0x030000")):
-        lab.write(f"{device}/{name}", value + "\n")
+    device = _pci(lab, "0000:01:00.0", "0x10de", "0x2204")
     if bound:
         lab.write(f"/sys/bus/pci/drivers/{bound}/bind", "")
         lab.at(f"{device}/driver").symlink_to(f"../../drivers/{bound}")
+
+
+def _pci(lab: Lab, address: str, vendor: str, device: str) -> str:
+    folder = f"/sys/bus/pci/devices/{address}"
+    for name, value in (("vendor", vendor), ("device", device), ("class", "0x030000")):
+        lab.write(f"{folder}/{name}", value + "\n")
+    return folder
 
 
 def driver(lab: Lab, how: Driver, *, module: str = "") -> None:

@@ -29,7 +29,7 @@ class Driver:
     init: int = 0
     """What cuInit returns: 0, 34 (stub), 100 (no device), 999 (unknown)."""
     nvml: int = 0
-    """What nvmlInit returns: 0, 9 (driver not loaded), 18 (library and driver differ)."""
+    """What nvmlInit returns: 0, 4 (no permission), 9 (driver not loaded), 18 (library and driver differ)."""
 
 
 HEALTHY_DRIVER = Driver()
@@ -79,7 +79,7 @@ int nvmlInit_v2(void) { return NVML; }
 int nvmlInitWithFlags(unsigned f) { return NVML; }
 int nvmlShutdown(void) { return 0; }
 const char *nvmlErrorString(int e) {
-    return e == 0 ? "Success" : e == 9 ? "Driver Not Loaded" : e == 18 ? "Driver/library version mismatch" : "Unknown Error";
+    return e == 0 ? "Success" : e == 4 ? "Insufficient Permissions" : e == 9 ? "Driver Not Loaded" : e == 18 ? "Driver/library version mismatch" : "Unknown Error";
 }
 int nvmlSystemGetDriverVersion(char *out, unsigned size) { return text(out, size, VERSION); }
 int nvmlSystemGetNVMLVersion(char *out, unsigned size) { return text(out, size, "13." VERSION); }

@@ -1,0 +1,193 @@
+"""Faults on a machine with a real GPU and PyTorch's CUDA wheels: ``python -m tests.faultlab.on_gpu OUT [NAME...]``.
+
+Each fault is a copy of the wheel's cuDNN set in a folder of its own, named by LD_LIBRARY_PATH, or a variable. Run it as
+root on Linux with the interpreter that holds PyTorch. OUT gets a redacted report for each, and the table is printed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.findings import Report, from_json
+
+STUB = "int cuInit(unsigned f){(void)f;return 34;} int cuDriverGetVersion(int*v){*v=0;return 34;}"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where things are on this machine."""
+
+    wheel: Path
+    """The wheel's cuDNN folder."""
+    other: Path
+    """A folder with another cuDNN of the same major (the distribution's)."""
+    work: Path
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One row: what to plant in a copy of the set, which variables to set, and the cause to be named."""
+
+    name: str
+    cause: str
+    plant: Callable[[Path, Place], object] | None = None
+    env: dict[str, str] = field(default_factory=dict)
+    user: str = ""
+
+
+def part(folder: Path, word: str) -> Path:
+    """Return the file of a sub-library."""
+    return next(f for f in sorted(folder.glob(f"libcudnn_{word}.so.9*")) if f.is_file())
+
+
+def own(file: Path) -> Path:
+    """Make a hard-linked file one of its own, so that the original stays whole."""
+    data = file.read_bytes()
+    file.unlink()
+    file.write_bytes(data)
+    return file
+
+
+def from_other(word: str) -> Callable[[Path, Place], object]:
+    """Replace a sub-library by the other release's."""
+
+    def plant(folder: Path, place: Place) -> object:
+        target = part(folder, word)
+        target.unlink()
+        return shutil.copy(part(place.other, word).resolve(), target)
+
+    return plant
+
+
+def cut(word: str, size: int) -> Callable[[Path, Place], object]:
+    """Cut a sub-library to a size in bytes."""
+    return lambda folder, _place: os.truncate(own(part(folder, word)), size)
+
+
+def delete(*words: str) -> Callable[[Path, Place], object]:
+    """Delete sub-libraries."""
+    return lambda folder, _place: [part(folder, w).unlink() for w in words]
+
+
+def zero_pages(word: str) -> Callable[[Path, Place], object]:
+    """Overwrite 200 pages in the middle with zeros."""
+
+    def plant(folder: Path, _place: Place) -> object:
+        file = own(part(folder, word))
+        with file.open("r+b") as f:
+            f.seek(file.stat().st_size // 2 // 4096 * 4096)
+            return f.write(bytes(200 * 4096))
+
+    return plant
+
+
+def stub(folder: Path, _place: Place) -> object:
+    """Leave nothing but a stub of the driver in the folder."""
+    empty(folder)
+    source = folder / "stub.c"
+    source.write_text(STUB)
+    target = folder / "libcuda.so.1"
+    return subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", target, source], check=True)
+
+
+def empty(folder: Path) -> None:
+    """Delete every file of the folder."""
+    for f in folder.iterdir():
+        f.unlink()
+
+
+def empty_driver(folder: Path, _place: Place) -> object:
+    """Leave nothing but an empty file with the driver's name in the folder."""
+    empty(folder)
+    return (folder / "libcuda.so.1").write_bytes(b"")
+
+
+FAULTS = (
+    Fault("healthy", ""),
+    Fault("variable-names-distribution", "ld_library_path_override", env={"LD_LIBRARY_PATH": "{other}"}),
+    Fault("cnn-of-other-release", "ld_library_path_override", from_other("cnn")),
+    Fault("ops-of-other-release", "ld_library_path_override", from_other("ops")),
+    Fault("cnn-deleted", "cudnn_sublibrary_missing", delete("cnn")),
+    Fault("ops-deleted", "cudnn_sublibrary_missing", delete("ops")),
+    Fault("engines-precompiled-deleted", "cudnn_sublibrary_missing", delete("engines_precompiled")),
+    Fault("runtime-and-heuristic-deleted", "cudnn_sublibrary_missing", delete("engines_runtime_compiled", "heuristic")),
+    Fault("ops-cut", "corrupt_or_truncated_file", cut("ops", 1 << 20)),
+    Fault("graph-emptied", "corrupt_or_truncated_file", cut("graph", 0)),
+    Fault("cnn-zeroed-pages", "corrupt_or_truncated_file", zero_pages("cnn")),
+    Fault("hidden-empty", "gpu_hidden_by_env", env={"CUDA_VISIBLE_DEVICES": ""}),
+    Fault("hidden-minus-1", "gpu_hidden_by_env", env={"CUDA_VISIBLE_DEVICES": "-1"}),
+    Fault("hidden-5", "gpu_hidden_by_env", env={"CUDA_VISIBLE_DEVICES": "5"}),
+    Fault("stub-libcuda", "libcuda_wrong_library", stub),
+    Fault("empty-libcuda", "libcuda_wrong_library", empty_driver),
+    Fault("file-mode-600", "library_unreadable", lambda f, _p: own(part(f, "cnn")).chmod(0o600), user="nobody"),
+)
+
+
+def main(argv: list[str]) -> int:
+    """Run the faults named (all of them by default) and print the table."""
+    out = Path(argv[0])
+    out.mkdir(parents=True, exist_ok=True)
+    misses = 0
+    with tempfile.TemporaryDirectory(prefix="on-gpu-") as work:
+        Path(work).chmod(0o755)
+        place = find(Path(work))
+        for fault in FAULTS:
+            if argv[1:] and fault.name not in argv[1:]:
+                continue
+            report, seconds = scan(fault, place, out)
+            found = report.primary.cause if report.primary else ""
+            good = found == fault.cause and (fault.cause or report.worst.word in ("good", "note"))
+            misses += not good
+            title = report.primary.title if report.primary else f"worst: {report.worst.word}"
+            print(
+                f"{'ok  ' if good else 'MISS'} {fault.name:<30} {found or '-':<28} {seconds:5.2f} s  {title}",
+                flush=True,
+            )
+    return 1 if misses else 0
+
+
+def find(work: Path) -> Place:
+    """Find the wheel's cuDNN, and the distribution's."""
+    site = Path(next(p for p in sys.path if (Path(p) / "nvidia" / "cudnn" / "lib").is_dir()))
+    other = next(
+        Path(f) for f in ("/usr/lib/x86_64-linux-gnu", "/usr/local/cuda/lib64") if list(Path(f).glob("libcudnn.so.9*"))
+    )
+    return Place(wheel=site / "nvidia" / "cudnn" / "lib", other=other, work=work)
+
+
+def scan(fault: Fault, place: Place, out: Path) -> tuple[Report, float]:
+    """Plant a fault and scan; return the report and the scan's seconds."""
+    env = {k: v for k, v in os.environ.items() if k not in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")}
+    env |= {k: v.format(other=place.other) for k, v in fault.env.items()}
+    if fault.plant:
+        folder = place.work / fault.name
+        folder.mkdir()
+        for file in place.wheel.glob("libcudnn*.so*"):
+            try:
+                os.link(file, folder / file.name)
+            except OSError:  # another file system
+                shutil.copy2(file, folder / file.name)
+        fault.plant(folder, place)
+        env["LD_LIBRARY_PATH"] = str(folder)
+    command = [sys.executable, "-m", "core.cli", "scan", "--json", "--python", sys.executable]
+    if fault.user:
+        command = ["setpriv", "--reuid", fault.user, "--clear-groups", *command]
+    start = time.perf_counter()
+    done = subprocess.run(command, env=env, capture_output=True, check=False)
+    seconds = time.perf_counter() - start
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"{fault.name}: {done.stderr.decode(errors='replace')}")
+    (out / f"{fault.name}.json").write_bytes(done.stdout)
+    return from_json(done.stdout), seconds
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
