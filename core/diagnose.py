@@ -124,5 +124,6 @@ def _explained(finding: Finding, primary: Finding) -> Finding:
     concerned = {e.value for e in finding.evidence if e.label == CONCERNS}
     same = concerned & {e.value for e in primary.evidence if e.label == CONCERNS}
     by_driver = primary.step is Step.DRIVER and (finding.id in DRIVER_EXPLAINS)
-    by_files = primary.step is Step.CUDNN and bool(same) and finding.step in (Step.CUDNN, Step.BENCHMARK)
+    shared = bool(finding.subject) and finding.subject in (primary.subject, *primary.subject.split(" and "))
+    by_files = primary.step is Step.CUDNN and (bool(same) or shared) and finding.step in (Step.CUDNN, Step.BENCHMARK)
     return replace(finding, follows_from=primary.id) if by_driver or by_files else finding

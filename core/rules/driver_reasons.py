@@ -79,7 +79,7 @@ def container(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     kind = seen.machine.container
     if not kind or seen.machine.wsl or not (on_bus(seen) or driver.module_version):
         return
-    if driver.module_version == "":
+    if driver.module_version == "" or (driver.nvml and driver.nvml.status == 9):
         return  # the kernel, which is the host's, has no NVIDIA module: module() says so
     no_library = driver.libraries is not None and not cuda_libraries(driver)
     no_nodes = driver.nodes is not None and not any(n.path.startswith("/dev/nvidia") for n in driver.nodes)
@@ -140,7 +140,7 @@ def module(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA]
     other = next((d.bound_driver for d in cards if d.bound_driver and not _is_nvidia(d.bound_driver)), None)
     windows = seen.machine.system == "windows"
-    missing = driver.libraries == () if windows else driver.module_version == ""
+    missing = driver.libraries == () if windows else _unloaded(driver)
     uvm = driver.modules is not None and "nvidia" in driver.modules and "nvidia_uvm" not in driver.modules
     if not missing and not (other and not driver.gpus) and not (uvm and driver.cuda and driver.cuda.status):
         return
@@ -174,6 +174,15 @@ def module(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         evidence=evidence,
         fix=advice("Get the GPU's driver running", *steps, restart="computer"),
     )
+
+
+def _unloaded(driver: Driver) -> bool:
+    """Whether no NVIDIA module is loaded, as the kernel says, or else NVML or the card that no driver holds."""
+    if driver.module_version is not None:
+        return not driver.module_version
+    cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA]
+    unheld = bool(cards) and all(d.bound_driver == "" for d in cards)
+    return unheld or bool(driver.nvml and driver.nvml.status == 9)
 
 
 _WINDOWS_DRIVER = ["Install the driver for this GPU from www.nvidia.com/drivers, then restart the computer."]

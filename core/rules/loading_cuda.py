@@ -10,7 +10,7 @@ from core.facts import LibraryFile, Resolution, Toolkit
 from core.findings import Evidence, Finding, Fix, Step
 from core.rules.cures import name_folder, pip
 from core.rules.known import compatibility, differs
-from core.rules.loads import Case, answered, role_of, trouble
+from core.rules.loads import Case, others_answer, role_of, trouble
 from core.rules.view import candidates, file_at, folder_of, inside, name_of, package_of, python_of
 from core.rules.words import ERROR, NOTE, WARNING, advice, finding, listed, saw
 
@@ -233,9 +233,7 @@ def runtime(c: Case) -> Iterator[Finding]:
     gone = absent(c, "cudart", "cublas", "cublasLt", "nvrtc")
     if c.winner is None or not gone:
         return
-    calm = c.load.consumer.kind == "plain" and any(
-        x.consumer.kind != "plain" and answered(x.roll_call) for x in c.seen.loads or ()
-    )
+    calm = others_answer(c)
     nowhere = [g for g in gone if not on_disk(c, g.family, g.major) and g.family != "nvrtc"]
     if nowhere:
         yield _nowhere(c, nowhere, calm=calm)

@@ -151,6 +151,12 @@ def answered(roll: RollCall | None, spared: str = "") -> bool:
     return roll is not None and bool(roll.calls or roll.version) and not failures(roll, spared)
 
 
+def others_answer(c: Case) -> bool:
+    """Whether this is any program, while the Python environments have a cuDNN that answered: little hangs on it."""
+    loads = c.seen.loads or ()
+    return c.load.consumer.kind == "plain" and any(x.consumer.kind != "plain" and answered(x.roll_call) for x in loads)
+
+
 def by_variable(attempt: Attempt | None) -> bool:
     """Whether LD_LIBRARY_PATH led to this candidate."""
     return attempt is not None and attempt.how is How.LD_LIBRARY_PATH
