@@ -147,7 +147,7 @@ def new_enough(_r: Reading, seen: Snapshot) -> Against:
         for x in seen.loads or ()
         if x.roll_call and x.roll_call.version and x.wanted_version
     ]
-    if pairs and all(version(had) >= version(wanted) for had, wanted in pairs):
+    if pairs and all(version(had)[:3] >= version(wanted)[:3] for had, wanted in pairs):
         return tuple(Evidence(label="Loaded, and wanted at least", value=f"{had}, {wanted}") for had, wanted in pairs)
     return ()
 

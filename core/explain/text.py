@@ -27,6 +27,7 @@ TRIGGERS: tuple[bytes, ...] = (
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_SPACE = re.compile("[\xa0\u2000-\u200a\u202f\u205f\u3000]")
 _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>\n]{0,200})?/?>")
 
 
@@ -103,4 +104,4 @@ def clean(text: str) -> str:
         text = _ESCAPE.sub("", text)
     if "<" in text or "&" in text:
         text = unescape(_TAG.sub(" ", text))
-    return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _CONTROL.sub("", _SPACE.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")))

@@ -1,0 +1,72 @@
+"""The tables hold together: known causes, marks that something leaves, plain sentences with a source."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from core.explain import context, names, reading
+from core.explain.tables import clues, codes, meanings, messages, wrong_cures
+
+FAMILIES = {family for _, family in names.MARKERS} | {
+    "toolkit",
+    "cudnn-sub",
+    "cudnn-main",
+    "libcuda",
+    "libcuda-unversioned",
+}
+CODE_MARK = re.compile(r"win:(126|127|182|193|998|1114|1157|1392|1455|14001)|nt:c0[0-9a-f]{6}")
+FILE_MARK = re.compile(r"(lib|missing|named|opened):([a-z-]+?)(-\d+)?")
+
+
+def left_by_code() -> set[str]:
+    """Return the marks that the source of the comparing modules writes as text."""
+    sources = "".join(Path(m.__file__).read_text(encoding="utf-8") for m in (context, reading))
+    return set(re.findall(r'"([a-z0-9:<>=.+-]{2,40})"', sources)) | {"two-majors:cudnn", "two-majors:toolkit"}
+
+
+def test_every_mark_of_a_clue_is_left_by_something() -> None:
+    known = {m.id for m in messages()} | left_by_code()
+    unknown = []
+    for clue in clues().clues:
+        for part in clue.when:
+            for mark in part.lstrip("!").split("|"):
+                file = FILE_MARK.fullmatch(mark)
+                if mark not in known and not CODE_MARK.fullmatch(mark) and not (file and file[2] in FAMILIES):
+                    unknown.append(mark)
+    assert unknown == []
+
+
+def test_causes_are_words_of_the_vocabulary() -> None:
+    known = set(meanings())
+    assert set(clues().base) <= known
+    assert set(clues().decides) == set(clues().base)
+    assert {cause for clue in clues().clues for cause in clue.causes} <= set(clues().base)
+
+
+def test_messages_are_lower_case_and_have_their_own_id() -> None:
+    ids = [m.id for m in messages()]
+    assert len(ids) == len(set(ids))
+    assert [p for m in messages() for p in m.phrases if p != p.lower() or p.startswith("*")] == []
+
+
+def test_every_symptom_has_two_sentences_and_a_source() -> None:
+    lacking = [m.id for m in messages() if m.kind != "context" and not (m.meaning and m.usually and m.source)]
+    assert lacking == []
+
+
+def test_every_code_has_two_sentences_and_a_source() -> None:
+    lacking = [c.name for c in codes() if not (c.meaning.endswith(".") and c.usually.endswith(".") and c.source)]
+    assert lacking == []
+    assert len(codes()) > 350
+
+
+def test_every_wrong_cure_says_why_and_how_back() -> None:
+    assert all(c.title and c.harm and c.undo for c in wrong_cures())
+    assert {c.id for c in wrong_cures()} >= {
+        "system32",
+        "one_file",
+        "renamed",
+        "zlibwapi_useless",
+        "global_ld_library_path",
+    }
