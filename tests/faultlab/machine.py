@@ -159,7 +159,7 @@ def _graft(source: Path, target: Path, closed_node: str) -> None:
             _graft(entry, goal, closed_node)
         elif target == Path("/dev"):
             _place("/dev/null" if entry.stat().st_mode & 0o004 else closed_node, goal)
-        else:
+        elif target != Path("/proc") or goal.exists():  # a kernel built without modules has no /proc/modules
             _place(entry, goal)
 
 

@@ -19,7 +19,7 @@ def without_module(bound: str) -> p.Plant:
         setups.gpu(lab, bound)
         setups.driver_files(lab, Driver(init=100, nvml=9))
         if bound:
-            lab.write(f"/sys/module/{bound}/refcnt", "1\n")
+            setups.modules(lab, "i915", bound)
 
     return plant
 

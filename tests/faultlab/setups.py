@@ -75,6 +75,7 @@ def machine(tree: Path, how: Driver | None) -> Lab:
     lab.write("/etc/ld.so.conf.d/libc.conf", "/usr/local/lib\n")
     lab.write("/etc/ld.so.conf.d/x86_64-linux-gnu.conf", "/lib/x86_64-linux-gnu\n/usr/lib/x86_64-linux-gnu\n")
     _pci(lab, "0000:00:02.0", "0x8086", "0x4680")
+    modules(lab, "i915")
     if how:
         gpu(lab)
         driver(lab, how)
@@ -96,12 +97,19 @@ def _pci(lab: Lab, address: str, vendor: str, device: str) -> str:
     return folder
 
 
+def modules(lab: Lab, *names: str) -> None:
+    """Let the kernel list these modules as loaded."""
+    lab.write("/proc/modules", "".join(f"{name} 65536 0 - Live 0x0000000000000000\n" for name in names))
+    for name in names:
+        lab.write(f"/sys/module/{name}/refcnt", "0\n")
+
+
 def driver(lab: Lab, how: Driver, *, module: str = "") -> None:
     """Install the driver's libraries, its kernel module's traces (``module``: of another version) and its nodes."""
     driver_files(lab, how)
     version = module or how.version
     lab.write("/sys/module/nvidia/version", version + "\n")
-    lab.write("/sys/module/nvidia_uvm/refcnt", "0\n")
+    modules(lab, "i915", "nvidia", "nvidia_modeset", "nvidia_uvm")
     lab.write(
         "/proc/driver/nvidia/version",
         f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {version}  Thu Aug 28 18:22:39 UTC 2025\nGCC version:  gcc version 12.2.0\n",
