@@ -135,3 +135,20 @@ def with_steps(script: str, steps: Steps) -> str:
 def _blocks(script: str) -> list[tuple[int, int]]:
     pattern = rf"^[ ]*{re.escape(BEGIN)}\n.*?^[ ]*{re.escape(END)}\n"
     return [m.span() for m in re.finditer(pattern, script, re.MULTILINE | re.DOTALL)]
+
+
+def applied(steps: str, value: str | None) -> str | None:
+    """Return what a variable holds after its steps, as the shell lines of ``on`` make it; None for not set."""
+    for step in steps.split("\n"):
+        verb, _, text = step.partition(" ")
+        if verb == "unset":
+            value = None
+        elif verb == "set":
+            value = text
+        elif verb == "prepend":
+            value = f"{text}:{value}" if value else text
+        else:
+            bare = text.rstrip("/") or "/"
+            left = [e for e in (value or "").split(":") if e not in (bare, f"{bare}/")]
+            value = ":".join(left) or None
+    return value

@@ -1,0 +1,122 @@
+"""Supposed hosts: the real one with other variables, so that everything can be looked at as it would be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core import activation
+from core.changes import Change, FileSet, SetVariable
+from core.facts import Machine, PciDevice, System, Variable
+from core.host import Completed, Host
+from core.host.windows_environment import compose
+from core.watch import Watch
+
+
+@dataclass(frozen=True)
+class WithEnvironment:
+    """The real host, whose newly started programs get another environment."""
+
+    host: Host
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def system(self) -> System:
+        """The real one's."""
+        return self.host.system
+
+    @property
+    def root(self) -> Path:
+        """The real one's."""
+        return self.host.root
+
+    def machine(self) -> Machine:
+        """The real one's."""
+        return self.host.machine()
+
+    def pci_devices(self) -> tuple[PciDevice, ...] | None:
+        """The real one's."""
+        return self.host.pci_devices()
+
+    def fresh_environment(self) -> dict[str, str]:
+        """The given one."""
+        return dict(self.env)
+
+    def variables(self) -> tuple[Variable, ...]:
+        """Those of the given environment, and the kept ones."""
+        ours = (Variable(name=n, value=v, source="environment") for n, v in self.fresh_environment().items())
+        return (*ours, *(v for v in self.host.variables() if v.scope != "process"))
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        env: Mapping[str, str] | None = None,
+        input: bytes = b"",
+        watch: Watch | None = None,
+    ) -> Completed:
+        """The real one's, in the environment as it would be."""
+        return self.host.run(
+            argv, timeout=timeout, env=self.fresh_environment() if env is None else env, input=input, watch=watch
+        )
+
+
+@dataclass(frozen=True)
+class AsItWouldBe(WithEnvironment):
+    """A Host whose variables are those after some changes; everything else is the real one's."""
+
+    changes: tuple[Change, ...] = ()
+    moved: Mapping[str, str] = field(default_factory=dict)
+    """Folders whose files are not there yet -> where they lie for the rehearsal."""
+
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables after the changes, and this process' own as a new program would get them."""
+        kept = [v for v in map(self._after, self.host.variables()) if v is not None]
+        new = (
+            Variable(name=c.name, value=self._there(c.after.text), scope=c.scope, kind=c.after.kind, source=c.at)
+            for c in self.changes
+            if not isinstance(c, FileSet) and c.scope != "environment" and c.before is None and c.after is not None
+        )
+        known = (*kept, *new)
+        if self.system == "windows":
+            return known
+        env = self.fresh_environment()
+        ours = (Variable(name=n, value=v, source="environment") for n, v in env.items())
+        return (*ours, *(v for v in known if v.scope != "process"))
+
+    def _after(self, v: Variable) -> Variable | None:
+        value: str | None = v.value
+        for c in self.changes:
+            if isinstance(c, FileSet) or c.scope != v.scope or c.name.upper() != v.name.upper():
+                continue
+            if c.before is not None and c.before.text == value and c.at in ("", v.source):
+                value = c.after.text if c.after else None
+        if value is None:
+            return None
+        return Variable(name=v.name, value=self._there(value), scope=v.scope, kind=v.kind, source=v.source)
+
+    def fresh_environment(self) -> dict[str, str]:
+        """What a newly started program would get."""
+        if self.system == "windows":
+            return compose(self.variables())
+        env = self.host.fresh_environment()
+        for c in self.changes:
+            if isinstance(c, FileSet):
+                continue
+            now, before, after = env.get(c.name), c.before, c.after
+            if isinstance(c, SetVariable) and c.scope == "environment":
+                now = activation.applied(after.text, now) if after else now
+            elif now == (before.text if before else None):
+                now = after.text if after else None
+            if now is None:
+                env.pop(c.name, None)
+            else:
+                env[c.name] = self._there(now)
+        return env
+
+    def _there(self, value: str) -> str:
+        for folder, overlay in self.moved.items():
+            value = value.replace(folder, overlay)
+        return value
