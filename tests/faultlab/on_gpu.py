@@ -1,7 +1,8 @@
 """Faults on a machine with a real GPU and PyTorch's CUDA wheels: ``python -m tests.faultlab.on_gpu OUT [NAME...]``.
 
-Each fault is a copy of the wheel's cuDNN set in a folder of its own, named by LD_LIBRARY_PATH, or a variable. Run it as
-root on Linux with the interpreter that holds PyTorch. OUT gets a redacted report for each, and the table is printed.
+A fault is planted in the cuDNN wheel of a throw-away environment that shares all else with the real one by hard links, or
+in a folder named by LD_LIBRARY_PATH, or it is a variable. Run it as root on Linux with the interpreter that holds PyTorch. OUT
+gets a redacted report for each, and the table is printed.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ class Fault:
     plant: Callable[[Path, Place], object] | None = None
     env: dict[str, str] = field(default_factory=dict)
     user: str = ""
+    by_variable: bool = False
+    """Whether the altered set lies in a folder named by LD_LIBRARY_PATH, not in the environment's wheel."""
 
 
 def part(folder: Path, word: str) -> Path:
@@ -113,8 +116,9 @@ def empty_driver(folder: Path, _place: Place) -> object:
 FAULTS = (
     Fault("healthy", ""),
     Fault("variable-names-distribution", "ld_library_path_override", env={"LD_LIBRARY_PATH": "{other}"}),
-    Fault("cnn-of-other-release", "ld_library_path_override", from_other("cnn")),
-    Fault("ops-of-other-release", "ld_library_path_override", from_other("ops")),
+    Fault("cnn-of-other-release", "ld_library_path_override", from_other("cnn"), by_variable=True),
+    Fault("ops-of-other-release", "ld_library_path_override", from_other("ops"), by_variable=True),
+    Fault("wheel-with-cnn-of-other-release", "mixed_cudnn_sublibraries", from_other("cnn")),
     Fault("cnn-deleted", "cudnn_sublibrary_missing", delete("cnn")),
     Fault("ops-deleted", "cudnn_sublibrary_missing", delete("ops")),
     Fault("engines-precompiled-deleted", "cudnn_sublibrary_missing", delete("engines_precompiled")),
@@ -125,8 +129,8 @@ FAULTS = (
     Fault("hidden-empty", "gpu_hidden_by_env", env={"CUDA_VISIBLE_DEVICES": ""}),
     Fault("hidden-minus-1", "gpu_hidden_by_env", env={"CUDA_VISIBLE_DEVICES": "-1"}),
     Fault("hidden-5", "gpu_hidden_by_env", env={"CUDA_VISIBLE_DEVICES": "5"}),
-    Fault("stub-libcuda", "libcuda_wrong_library", stub),
-    Fault("empty-libcuda", "libcuda_wrong_library", empty_driver),
+    Fault("stub-libcuda", "libcuda_wrong_library", stub, by_variable=True),
+    Fault("empty-libcuda", "libcuda_wrong_library", empty_driver, by_variable=True),
     Fault("file-mode-600", "library_unreadable", lambda f, _p: own(part(f, "cnn")).chmod(0o600), user="nobody"),
 )
 
@@ -136,9 +140,11 @@ def main(argv: list[str]) -> int:
     out = Path(argv[0])
     out.mkdir(parents=True, exist_ok=True)
     misses = 0
-    with tempfile.TemporaryDirectory(prefix="on-gpu-") as work:
+    site = Path(next(p for p in sys.path if (Path(p) / "nvidia" / "cudnn" / "lib").is_dir()))
+    # beside the real environment: hard links need one file system
+    with tempfile.TemporaryDirectory(prefix="on-gpu-", dir=site.parents[3]) as work:
         Path(work).chmod(0o755)
-        place = find(Path(work))
+        place = find(site, Path(work))
         for fault in FAULTS:
             if argv[1:] and fault.name not in argv[1:]:
                 continue
@@ -154,30 +160,43 @@ def main(argv: list[str]) -> int:
     return 1 if misses else 0
 
 
-def find(work: Path) -> Place:
+def find(site: Path, work: Path) -> Place:
     """Find the wheel's cuDNN, and the distribution's."""
-    site = Path(next(p for p in sys.path if (Path(p) / "nvidia" / "cudnn" / "lib").is_dir()))
-    other = next(
-        Path(f) for f in ("/usr/lib/x86_64-linux-gnu", "/usr/local/cuda/lib64") if list(Path(f).glob("libcudnn.so.9*"))
-    )
+    folders = [Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/local/cuda/lib64")]
+    other = next(f for f in folders if list(f.glob("libcudnn.so.9*")))
     return Place(wheel=site / "nvidia" / "cudnn" / "lib", other=other, work=work)
+
+
+def environment(place: Place, name: str) -> tuple[Path, Path]:
+    """Make an environment that shares the real one's files by hard links; return its prefix and its cuDNN folder."""
+    prefix, site = place.work / name, place.wheel.parents[2]
+    there = prefix / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
+    (prefix / "bin").mkdir(parents=True)
+    there.mkdir(parents=True)
+    (prefix / "bin" / "python").symlink_to(Path(sys.executable).resolve())
+    home = Path(sys.executable).resolve().parent
+    (prefix / "pyvenv.cfg").write_text(f"home = {home}\nversion = {sys.version.split()[0]}\n")
+    for pattern in ("torch", "torch-*", "nvidia", "nvidia_*"):
+        for source in site.glob(pattern):
+            shutil.copytree(source, there / source.name, copy_function=os.link, symlinks=True)
+    return prefix, there / "nvidia" / "cudnn" / "lib"
 
 
 def scan(fault: Fault, place: Place, out: Path) -> tuple[Report, float]:
     """Plant a fault and scan; return the report and the scan's seconds."""
     env = {k: v for k, v in os.environ.items() if k not in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")}
     env |= {k: v.format(other=place.other) for k, v in fault.env.items()}
-    if fault.plant:
+    python = sys.executable
+    if fault.plant and fault.by_variable:
         folder = place.work / fault.name
-        folder.mkdir()
-        for file in place.wheel.glob("libcudnn*.so*"):
-            try:
-                os.link(file, folder / file.name)
-            except OSError:  # another file system
-                shutil.copy2(file, folder / file.name)
+        shutil.copytree(place.wheel, folder, copy_function=os.link, symlinks=True)
         fault.plant(folder, place)
         env["LD_LIBRARY_PATH"] = str(folder)
-    command = [sys.executable, "-m", "core.cli", "scan", "--json", "--python", sys.executable]
+    elif fault.plant:
+        prefix, folder = environment(place, fault.name)
+        fault.plant(folder, place)
+        python = str(prefix)
+    command = [sys.executable, "-m", "core.cli", "scan", "--json", "--python", python]
     if fault.user:
         command = ["setpriv", "--reuid", fault.user, "--clear-groups", *command]
     start = time.perf_counter()
