@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from core.facts import CudnnCopy, LibraryFile, Snapshot
 from core.findings import Evidence, Finding, Step
-from core.rules.cures import anew, pip
+from core.rules.cures import anew, another_release
 from core.rules.known import differs
 from core.rules.loads import called, faulty_release, role_of
 from core.rules.view import package_of
@@ -17,6 +17,9 @@ LAZY = (
     "cuDNN's main library opens its parts later and by name, so it loads although a part is broken; "
     "the program fails only when it needs that part."
 )
+
+
+MAIN = "Programs open cuDNN's main library by this name, and there is no file behind it."
 
 
 def faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
@@ -35,7 +38,7 @@ def _error(
         title,
         cause=cause,
         why=why,
-        evidence=[*rows, saw("Copy", called(copy), copy.folder)],
+        evidence=[saw("Copy", called(copy), copy.folder), *rows],
         subject=copy.folder,
         fix=anew(seen, copy),
     )
@@ -46,7 +49,6 @@ def release(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     row = faulty_release(seen, copy)
     if row is None:
         return
-    command = pip(seen, copy.environment, "install", "--no-deps", f"{row.package}=={row.instead}")
     yield finding(
         Step.CUDNN,
         NOTE,
@@ -60,12 +62,7 @@ def release(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             saw("Known from", row.source),
         ],
         subject=copy.folder,
-        fix=advice(
-            f"Install {row.package} {row.instead} instead",
-            command,
-            f"({row.instead_source}. A framework that pins {row.version} will say so; that is only a message of pip.)",
-            restart="program",
-        ),
+        fix=another_release(seen, copy, row),
     )
 
 
@@ -85,8 +82,8 @@ def unreadable(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             cause="library_unreadable",
             why="The file is there, but its permissions shut this user out. The loader then passes it over or fails.",
             evidence=[
+                saw("Copy", called(copy), copy.folder),
                 *(saw(f.path, f.problem or "may not be read", "file system") for f in shut),
-                saw("Copy", called(copy)),
             ],
             subject=copy.folder,
             fix=advice(
@@ -211,6 +208,7 @@ def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     names = list(dict.fromkeys([*gone, *(f.name for f in dangling)]))
     if not names or lone(copy) or not copy.files:
         return
+    main_gone = any(role_of(name) == "" for name in names)
     rows = [saw("Missing", name, copy.missing_source or "the set's own files") for name in gone]
     rows += [saw(f.path, f.problem or "a link to a file that is not there", "file system") for f in dangling]
     yield _error(
@@ -219,7 +217,10 @@ def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         "sublibrary-missing",
         f"cuDNN is incomplete: {listed(names)} {'is' if len(names) == 1 else 'are'} missing.",
         cause="cudnn_sublibrary_missing",
-        why=(LAZY + " With another cuDNN on the search path, a file of that one may be taken in silence."),
+        why=(
+            (MAIN if main_gone else LAZY)
+            + " With another cuDNN on the search path, a file of that one may be taken in silence."
+        ),
         rows=rows,
     )
 
@@ -227,4 +228,4 @@ def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 def lone(copy: CudnnCopy) -> bool:
     """Whether a copy is the main library alone, as some programs ship it to use the parts that the machine has."""
     roles = {role_of(f.name) for f in copy.files if f.state == "good"}
-    return copy.major >= 8 and roles == {""}
+    return copy.major >= 8 and roles == {""} and copy.origin not in ("wheel", "conda", "distribution")

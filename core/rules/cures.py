@@ -6,6 +6,7 @@ import re
 
 from core.facts import CudnnCopy, Snapshot
 from core.findings import Fix
+from core.rules.known import FaultyRelease
 from core.rules.view import package_of, python_of
 from core.rules.words import advice
 
@@ -61,6 +62,27 @@ def anew(seen: Snapshot, copy: CudnnCopy) -> Fix:
     )
 
 
+def another_release(seen: Snapshot, copy: CudnnCopy, row: FaultyRelease) -> Fix:
+    """Return how to replace a release that was published with a fault."""
+    return advice(
+        f"Install {row.package} {row.instead} instead",
+        pip(seen, copy.environment, "install", "--no-deps", f"{row.package}=={row.instead}"),
+        f"({row.instead_source}. A framework that pins {row.version} is named by pip; that is only a message.)",
+        restart="program",
+    )
+
+
+def pinned(seen: Snapshot, prefix: str, name: str) -> tuple[str, str] | None:
+    """Return name and version of the package, beginning with ``name``, that a distribution of an environment pins."""
+    python = python_of(seen, prefix) if prefix else None
+    for distribution in python.distributions if python else ():
+        for wish in distribution.requires:
+            found = re.match(r"(nvidia-[a-z0-9-]+)\s*\(?==\s*([\w.]+)", wish)
+            if found and found[1].startswith(name) and "*" not in wish:
+                return found[1], found[2]
+    return None
+
+
 def _system_package(owner: str) -> str:
     found = re.search(r"\b((?:lib)?cudnn\d*[\w-]*)", owner)
     return found[1] if found else ""
@@ -79,9 +101,13 @@ def name_folder(seen: Snapshot, folder: str) -> Fix:
     return advice(
         f"Let the loader search {folder}",
         f"For this terminal: export LD_LIBRARY_PATH={_shell(folder)}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",
-        f"For all programs: echo {_shell(folder)} | sudo tee /etc/ld.so.conf.d/cudnn.conf && sudo ldconfig",
+        f"For all programs: echo {_shell(folder)} | sudo tee -a /etc/ld.so.conf.d/{_conf(folder)} && sudo ldconfig",
         restart="terminal",
     )
+
+
+def _conf(folder: str) -> str:
+    return "cudnn.conf" if "cudnn" in folder else "cuda.conf"
 
 
 def _shell(text: str) -> str:

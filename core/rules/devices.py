@@ -64,7 +64,7 @@ def _hiding(seen: Snapshot, count: int | None) -> list[Variable]:
 def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, certain: bool) -> Finding:
     name = names[0].name if names else "CUDA_VISIBLE_DEVICES"
     windows = seen.machine.system == "windows"
-    where = listed(dict.fromkeys(v.source for v in names if v.source))
+    where = listed(dict.fromkeys(v.source for v in names if v.source not in ("", "environment")))
     how = (
         "Remove it in the Start menu under Edit environment variables" if windows else f"In this terminal: unset {name}"
     )

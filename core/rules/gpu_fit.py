@@ -172,8 +172,10 @@ def _other_release(c: Case, copy: CudnnCopy, gpu: Gpu, capability: int, *, new: 
         ended = f"CUDA {architecture.last_cuda} is the last that supports the {architecture.architecture} generation ({architecture.source})."
     step = ""
     if pick:
-        what = "or newer" if new else "or older"
-        step = f"Use a cuDNN with machine code for this GPU: {pick.version} for CUDA {pick.cuda_major} {what} has it ({pick.source})."
+        others = "so have newer ones" if new else "it is the newest that is known to"
+        step = (
+            f"cuDNN {pick.version} for CUDA {pick.cuda_major} has machine code for this GPU, {others} ({pick.source})."
+        )
     return advice(
         f"Use a release that was built for {'this new' if new else 'this older'} GPU",
         step,

@@ -88,6 +88,7 @@ REASONS: tuple[Reason, ...] = (
     loading_order.shadowed,
     loading_order.too_old,
     loading_order.mixed,
+    loading_order.parts_missing,
     loading_extra.zlib,
     loading_cuda.other_cuda,
     loading_cuda.pair,

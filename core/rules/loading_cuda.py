@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from core.facts import LibraryFile, Resolution, Toolkit
 from core.findings import Evidence, Finding, Fix, Step
-from core.rules.cures import name_folder, pip
+from core.rules.cures import name_folder, pinned, pip
 from core.rules.known import compatibility, differs
-from core.rules.loads import Case, others_answer, role_of, trouble
+from core.rules.loads import Case, idle, role_of, trouble
 from core.rules.view import candidates, file_at, folder_of, inside, name_of, package_of, python_of
-from core.rules.words import ERROR, NOTE, WARNING, advice, finding, listed, saw
+from core.rules.words import ERROR, NOTE, WARNING, advice, finding, listed, saw, sentence
 
 _CUDA = re.compile(
     r"lib(?P<linux>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)\.so\.(?P<major>\d+)(?:\.\d+)*"
@@ -128,7 +128,7 @@ def _other_toolkit(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> 
         Step.TOOLKIT,
         ERROR,
         "other-cuda",
-        f"{c.load.consumer.framework or c.load.consumer.label} was built for CUDA {gone.major}; only CUDA {majors} is there.",
+        f"{sentence(c.load.consumer.framework or c.load.consumer.label)} was built for CUDA {gone.major}; only CUDA {majors} is there.",
         cause="cuda_toolkit_version_mismatch",
         why=f"It asks for {gone.search.name} by this name. Libraries of another major CUDA version have other names; "
         "renaming or linking them does not help. Several versions may lie side by side.",
@@ -146,18 +146,13 @@ def _other_build(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> Fi
     )
     if package and majors.isdigit() and c.load.consumer.prefix:
         right = f"nvidia-cudnn-cu{majors}"
+        wish = pinned(c.seen, c.load.consumer.prefix, right)
+        exact = "==".join(wish) if wish else f'"{right}=={c.load.major}.*"'
         cure = advice(
             f"Install the cuDNN that was built for CUDA {majors}",
             pip(c.seen, c.load.consumer.prefix, "uninstall", "-y", package[0]),
-            pip(
-                c.seen,
-                c.load.consumer.prefix,
-                "install",
-                "--force-reinstall",
-                "--no-deps",
-                f'"{right}=={c.load.major}.*"',
-            ),
-            "Take the exact version that your framework pins, if it pins one.",
+            pip(c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", exact),
+            "" if wish else "Take the exact version that your framework asks for, if it names one.",
             restart="program",
         )
     return finding(
@@ -177,6 +172,13 @@ def install(c: Case, gone: Absent) -> Fix:
     """Return how to install the package or the toolkit that brings a library."""
     prefix = c.load.consumer.prefix
     middle = PACKAGES.get(gone.family, gone.family)
+    wish = pinned(c.seen, prefix, f"nvidia-{middle}")
+    if wish and (gone.major >= 13 or wish[0].endswith(f"-cu{gone.major}")):
+        return advice(
+            f"Install {wish[0]} {wish[1]}, which the framework asks for",
+            pip(c.seen, prefix, "install", "==".join(wish)),
+            restart="program",
+        )
     if prefix and gone.major in (11, 12):
         package = f"nvidia-{middle}-cu{gone.major}"
         return advice(f"Install {package}", pip(c.seen, prefix, "install", package), restart="program")
@@ -233,7 +235,7 @@ def runtime(c: Case) -> Iterator[Finding]:
     gone = absent(c, "cudart", "cublas", "cublasLt", "nvrtc")
     if c.winner is None or not gone:
         return
-    calm = others_answer(c)
+    calm = idle(c)
     nowhere = [g for g in gone if not on_disk(c, g.family, g.major) and g.family != "nvrtc"]
     if nowhere:
         yield _nowhere(c, nowhere, calm=calm)
@@ -249,7 +251,7 @@ def runtime(c: Case) -> Iterator[Finding]:
             "not-on-search-path",
             f"CUDA's libraries in {folder} are not on the search path.",
             cause="cuda_not_on_search_path",
-            why=f"{c.load.consumer.label} asks for {listed(g.search.name for g in gone)}. The files are on this machine, "
+            why=f"{sentence(c.load.consumer.label)} asks for {listed(g.search.name for g in gone)}. The files are on this machine, "
             "but the loader does not look in their folder.",
             evidence=[wanted_by(c, one), saw("It lies in", folder, places[0][0].source), *candidates(one.search)],
             subject=folder,

@@ -9,7 +9,7 @@ from core.findings import Finding, Fix, Step
 from core.rules.cures import pip
 from core.rules.known import compatibility, numbers, older
 from core.rules.loading_cuda import absent, family, install, is_own, on_disk, wanted_by
-from core.rules.loads import Case, others_answer, trouble
+from core.rules.loads import Case, idle, trouble
 from core.rules.view import candidates, folder_of, package_of, resolution
 from core.rules.words import ERROR, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
 
@@ -21,7 +21,7 @@ def compiler(c: Case) -> Iterator[Finding]:
             continue  # runtime() says that it is not searched; a framework's own wheel is loaded by the framework
         yield finding(
             Step.TOOLKIT,
-            NOTE if others_answer(c) else ERROR if gone.by_framework else WARNING,
+            NOTE if idle(c) else ERROR if gone.by_framework else WARNING,
             "nvrtc-missing",
             f"CUDA's run-time compiler ({gone.search.name}) is nowhere.",
             cause="nvrtc_missing_or_mismatch",

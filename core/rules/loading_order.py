@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.facts import CudnnCopy
-from core.findings import Evidence, Finding, Step
+from core.facts import Attempt, CudnnCopy, How
+from core.findings import Evidence, Finding, Fix, Step
 from core.rules.cudnn_files import faults
-from core.rules.cures import anew
+from core.rules.cures import anew, another_release, name_folder
 from core.rules.known import differs, older
 from core.rules.loading_search import ROLL, install, lies_in
-from core.rules.loads import Case, at_hand, called, is_whole, mapped_folders, spread, trouble
+from core.rules.loads import Case, at_hand, called, faulty_release, is_whole, mapped_folders, spread, trouble
 from core.rules.view import candidates, copy_at, folder_of, inside, main_name, tidy
-from core.rules.words import ERROR, WARNING, advice, finding, listed, saw
+from core.rules.words import ERROR, WARNING, advice, finding, listed, saw, sentence
 
 
 def shadowed(c: Case) -> Iterator[Finding]:
@@ -59,11 +59,17 @@ def _shadowed(c: Case, better: CudnnCopy, *, certain: bool) -> Finding:
             f"Let {better.folder} be found before {folder}",
             f"Move {better.folder} before {folder} in PATH, or take the latter out."
             if windows
-            else f"Remove {folder} from where it is named ({winner.via or winner.how.value}), then: sudo ldconfig",
+            else f"Remove {folder} from where it is named ({_named_in(c, winner)}), then: sudo ldconfig",
             "If nothing else needs the other copy, uninstall it.",
             restart="program",
         ),
     )
+
+
+def _named_in(c: Case, winner: Attempt) -> str:
+    if winner.how is How.LD_CACHE and c.copy and c.copy.source:
+        return c.copy.source
+    return winner.via or winner.how.value
 
 
 def too_old(c: Case) -> Iterator[Finding]:
@@ -76,7 +82,7 @@ def too_old(c: Case) -> Iterator[Finding]:
         Step.CUDNN,
         ERROR,
         "too-old",
-        f"{c.load.consumer.framework or c.load.consumer.label} was built with cuDNN {wanted}, but {version} is loaded.",
+        f"{sentence(c.load.consumer.framework or c.load.consumer.label)} was built with cuDNN {wanted}, but {version} is loaded.",
         cause="cudnn_minor_too_old",
         why="A program runs with the cuDNN that it was built with or a newer one of the same major version. "
         "With an older one it stops with a version incompatibility.",
@@ -87,6 +93,29 @@ def too_old(c: Case) -> Iterator[Finding]:
         ],
         subject=c.load.consumer.id,
         fix=install(c),
+    )
+
+
+def parts_missing(c: Case) -> Iterator[Finding]:
+    """The main library is found, and parts of it are not."""
+    row = faulty_release(c.seen, c.copy) if c.copy else None
+    gone = [s for _, s in c.parts if s.winner is None and not (row and row.missing and s.name.startswith(row.missing))]
+    if c.winner is None or not gone:
+        return
+    beside = {f.name.lower() for f in c.copy.files if f.state == "good"} if c.copy else set()
+    there = [s.name for s in gone if s.name.lower() in beside]
+    names = listed(s.name for s in gone)
+    yield finding(
+        Step.CUDNN,
+        ERROR if trouble(c) else WARNING,
+        "parts-off-path" if there else "parts-missing",
+        f"cuDNN's main library is found, but {'its folder is not searched for ' if there else 'not '}{names}.",
+        cause="cudnn_not_on_search_path" if there else "cudnn_sublibrary_missing",
+        why="The main library opens its parts later, by bare name, through the ordinary search path. "
+        + ("They lie beside it, and the loader does not look there." if there else "They are in none of its folders."),
+        evidence=[saw("Copy", called(c.copy), folder_of(c.system, c.winner.path)), *candidates(gone[0]), *trouble(c)],
+        subject=c.load.consumer.id,
+        fix=name_folder(c.seen, folder_of(c.system, c.winner.path)) if there else install(c),
     )
 
 
@@ -108,6 +137,7 @@ def mixed(c: Case) -> Iterator[Finding]:
     alone = base is not None and {f.name for f in base.files} == {main_name(c.system, c.load.major)}
     if alone and not trouble(c):
         return  # a main library that is meant to use the machine's parts, and does
+    row = faulty_release(c.seen, base) if base else None
     yield finding(
         Step.CUDNN,
         ERROR,
@@ -117,12 +147,20 @@ def mixed(c: Case) -> Iterator[Finding]:
         why="The main library comes from one folder, other parts from another. All must be of one release.",
         evidence=[
             *(saw("Copy", called(x), x.folder) for x in ([base] if base else []) + others),
+            *([saw("Known fault of this release", row.what, row.source)] if row else []),
             *rows,
             *trouble(c),
         ],
         subject=c.load.consumer.id,
-        fix=anew(c.seen, base) if base else None,
+        fix=_one_release(c),
     )
+
+
+def _one_release(c: Case) -> Fix | None:
+    row = faulty_release(c.seen, c.copy) if c.copy else None
+    if c.copy is None:
+        return None
+    return another_release(c.seen, c.copy, row) if row else anew(c.seen, c.copy)
 
 
 def brackets(c: Case) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from core.facts import Attempt, CudnnCopy
 from core.findings import Finding, Fix, Step
 from core.rules.cudnn_files import faults
-from core.rules.cures import name_folder, pip, without_variable
+from core.rules.cures import name_folder, pinned, pip, without_variable
 from core.rules.known import differs
 from core.rules.loads import (
     Case,
@@ -23,8 +23,8 @@ from core.rules.loads import (
     trouble,
     versions,
 )
-from core.rules.view import candidates, copy_at, folder_of, main_name, package_of, tidy
-from core.rules.words import ERROR, NOTE, advice, finding, listed, saw
+from core.rules.view import candidates, copy_at, folder_of, main_name, tidy
+from core.rules.words import ERROR, NOTE, advice, finding, listed, saw, sentence
 
 ROLL = "roll call in a child process"
 
@@ -46,7 +46,7 @@ def overridden(c: Case) -> Iterator[Finding]:
     if home is not None and any(True for _ in faults(c.seen, home)) and not proved:
         return  # the loader came here because the program's own copy is broken
     folders = list(dict.fromkeys(folder_of(c.system, w.path) for w in outside))
-    rows = [saw("Found first", w.path, f"LD_LIBRARY_PATH: {w.via}") for w in outside]
+    rows = []
     if other:
         rows.append(saw("What lies there", called(other), other.folder))
     if home:
@@ -61,7 +61,7 @@ def overridden(c: Case) -> Iterator[Finding]:
         cause="ld_library_path_override",
         why="Folders in LD_LIBRARY_PATH are searched before the folder that a wheel's libraries name themselves. "
         "The program then runs with files of another release, or of two releases at once, often without a message.",
-        evidence=[*rows, *trouble(c)],
+        evidence=[*rows, *(saw("Found first", w.path, w.via or "LD_LIBRARY_PATH") for w in outside), *trouble(c)],
         subject=listed(folders),
         fix=without_variable(folders),
     )
@@ -177,7 +177,7 @@ def _other_major(c: Case, others: list[CudnnCopy]) -> Finding:
         Step.CUDNN,
         ERROR,
         "other-major",
-        f"{c.load.consumer.framework or c.load.consumer.label} needs cuDNN {wanted}; only {versions(others)} is there.",
+        f"{sentence(c.load.consumer.framework or c.load.consumer.label)} needs cuDNN {wanted}; only {versions(others)} is there.",
         cause="cudnn_major_mismatch",
         why=f"It opens {main_name(c.system, wanted)} by this name. Files of another major version have other names and "
         "functions; renaming or linking them does not help. Both majors may lie side by side.",
@@ -196,7 +196,7 @@ def _nowhere(c: Case) -> Finding:
         Step.CUDNN,
         ERROR,
         "not-installed",
-        f"{c.load.consumer.framework or c.load.consumer.label} needs cuDNN {c.load.major}, and there is none.",
+        f"{sentence(c.load.consumer.framework or c.load.consumer.label)} needs cuDNN {c.load.major}, and there is none.",
         cause="cudnn_not_installed",
         why="No file of this name lies where the loader looks, nor anywhere else that was searched.",
         evidence=[
@@ -211,18 +211,10 @@ def _nowhere(c: Case) -> Finding:
 def install(c: Case) -> Fix:
     """Return how to install the wanted cuDNN: the exact package that the environment pins, where it pins one."""
     prefix = c.load.consumer.prefix
-    pins = [p for p in c.seen.pythons or () if prefix and tidy(c.system, p.prefix) == tidy(c.system, prefix)]
-    wishes = [r for p in pins for d in p.distributions for r in d.requires if r.startswith("nvidia-cudnn")]
-    pinned = [
-        package
-        for r in wishes
-        if (package := package_of(r.replace("==", " "))) and package[1].startswith(f"{c.load.major}.")
-    ]
-    if pinned:
-        command = pip(c.seen, prefix, "install", "==".join(pinned[0]))
-        return advice(
-            f"Install {pinned[0][0]} {pinned[0][1]}, which the framework asks for", command, restart="program"
-        )
+    wish = pinned(c.seen, prefix, "nvidia-cudnn")
+    if wish and wish[1].startswith(f"{c.load.major}."):
+        command = pip(c.seen, prefix, "install", "==".join(wish))
+        return advice(f"Install {wish[0]} {wish[1]}, which the framework asks for", command, restart="program")
     what = f"cuDNN {c.load.wanted_version}" if c.load.wanted_version else f"cuDNN {c.load.major}"
     if prefix:
         cuda = next((x.cuda_major for x in c.seen.cudnn or () if x.environment == prefix and x.cuda_major), None)

@@ -130,7 +130,8 @@ def failures(roll: RollCall | None, spared: str = "") -> list[Evidence]:
     for call in roll.calls:
         if failed(call.function, call.result) and not (spared and call.library.startswith(spared)):
             answer = f"{call.result if call.result is not None else 'failed'} {call.meaning}".strip()
-            rows.append(saw(f"{call.function} {call.library}".strip(), answer, "roll call in a child process"))
+            name = re.split(r"[\\/]", call.library)[-1]
+            rows.append(saw(f"{call.function} {name}".strip(), answer, "roll call in a child process"))
     if roll.ended:
         rows.append(saw("The child process", roll.ended, "roll call in a child process"))
     if rows and roll.output.strip():
@@ -151,9 +152,11 @@ def answered(roll: RollCall | None, spared: str = "") -> bool:
     return roll is not None and bool(roll.calls or roll.version) and not failures(roll, spared)
 
 
-def others_answer(c: Case) -> bool:
-    """Whether this is any program, while the Python environments have a cuDNN that answered: little hangs on it."""
+def idle(c: Case) -> bool:
+    """Whether little hangs on this load: nothing asks for it, or it is any program, and the environments answered."""
     loads = c.seen.loads or ()
+    if c.load.consumer.kind != "plain":
+        return not c.load.consumer.framework
     return c.load.consumer.kind == "plain" and any(x.consumer.kind != "plain" and answered(x.roll_call) for x in loads)
 
 

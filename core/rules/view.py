@@ -110,11 +110,11 @@ def on(cc: str | None) -> int | None:
     return int(found[1]) * 10 + int(found[2]) if found else None
 
 
-def shown(rows: list[Evidence], what: str = "rows") -> tuple[Evidence, ...]:
+def shown(rows: list[Evidence], what: str = "entries") -> tuple[Evidence, ...]:
     """Return the first rows, and one that counts the rest."""
     if len(rows) <= SHOWN:
         return tuple(rows)
-    return (*rows[:SHOWN], Evidence(label="and", value=f"{len(rows) - SHOWN} more {what}"))
+    return (*rows[:SHOWN], Evidence(label="and more", value=f"{len(rows) - SHOWN} further {what}"))
 
 
 def tried(attempt: Attempt) -> str:
@@ -132,10 +132,17 @@ def candidates(search: Resolution | None) -> list[Evidence]:
         Evidence(label=f"{search.name}, candidate {n}", value=tried(a), source=_way(a)) for n, a in enumerate(real, 1)
     ]
     if not rows and search.attempts:
-        places = list(dict.fromkeys(a.path for a in search.attempts))
+        places = list(dict.fromkeys(_plain_folder(a.path) for a in search.attempts))
         rest = f" and {len(places) - 4} more" if len(places) > 4 else ""
-        rows = [Evidence(label=f"{search.name} was looked for in", value=", ".join(places[:4]) + rest, source="loader")]
+        rows = [Evidence(label=f"{search.name} is not in", value=", ".join(places[:4]) + rest, source="loader")]
     return rows
+
+
+def _plain_folder(path: str) -> str:
+    """Return the folder of a candidate without the detours that RUNPATH texts make."""
+    if "\\" in path:
+        return ntpath.normpath(ntpath.dirname(path))
+    return posixpath.normpath(posixpath.dirname(path))
 
 
 def _way(attempt: Attempt) -> str:

@@ -60,6 +60,11 @@ def listed(items: Iterable[str], most: int = 5) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
 
 
+def sentence(text: str) -> str:
+    """Return a text with a capital letter at its start."""
+    return text[:1].upper() + text[1:]
+
+
 def counted(count: int, one: str, many: str = "") -> str:
     """Return a number with its noun: "1 file", "3 files"."""
     return f"{count} {one if count == 1 else many or one + 's'}"

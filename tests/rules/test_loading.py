@@ -133,6 +133,23 @@ def two_copies(first: str, second: str, wanted: str | None = "9.10.2") -> Snapsh
     return replace(m.wheel_machine(), cudnn=tuple(copies[f] for f in (first, second) if f), loads=(made,))
 
 
+def parts_gone(*, whole: bool) -> Snapshot:
+    """On Windows a program loads the main library by its full path, and its parts by name are not found."""
+    snapshot = m.windows_machine()
+    copy = (snapshot.cudnn or ())[0]
+    made = (snapshot.loads or ())[0]
+    first, *parts = made.resolutions
+    gone = tuple(replace(p, attempts=(m.nothing("C:\\Windows\\System32\\" + p.name, How.SYSTEM),)) for p in parts)
+    roll = m.answers(copy, "windows")
+    calls = tuple(
+        replace(x, result=126, meaning="ERROR_MOD_NOT_FOUND") if n > 1 else x for n, x in enumerate(roll.calls)
+    )
+    made = replace(made, resolutions=(first, *gone), roll_call=replace(roll, calls=calls))
+    if not whole:
+        copy = replace(copy, origin="framework", files=copy.files[:1], missing=tuple(f.name for f in copy.files[1:]))
+    return replace(snapshot, cudnn=(copy,), loads=(made,))
+
+
 def brackets(roll: bool = True) -> Snapshot:
     """The environment lies in a folder with brackets."""
     text = "/home/ada/[ml] 2026"
@@ -242,6 +259,12 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
     "a part may not be read": (file("ops", state="unreadable"), "library_unreadable", ERROR),
     "the main library may not be read": (unread, "library_unreadable", ERROR),
     "the faulty release beside a system copy": (lambda: faulty_release(beside=True), "mixed_cudnn_sublibraries", ERROR),
+    "parts lie beside the main library, off the search path": (
+        lambda: parts_gone(whole=True),
+        "cudnn_not_on_search_path",
+        ERROR,
+    ),
+    "a lone main library, and no parts anywhere": (lambda: parts_gone(whole=False), "cudnn_sublibrary_missing", ERROR),
     "LD_LIBRARY_PATH leads the parts elsewhere": (lambda: overridden("9.10.2"), "ld_library_path_override", ERROR),
     "LD_LIBRARY_PATH leads all elsewhere": (lambda: overridden("9.0.0", main=True), "ld_library_path_override", ERROR),
     "LD_LIBRARY_PATH, proved by the clean roll call": (
