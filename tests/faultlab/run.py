@@ -93,7 +93,15 @@ def built(fault: Fault, keep: Path | None = None) -> Iterator[Lab]:
         yield fault.build(folder / "tree")
     finally:
         if not keep:
-            shutil.rmtree(folder)
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    for place, folders, _files in os.walk(folder):
+        for name in folders:
+            if not (inner := Path(place, name)).is_symlink():
+                inner.chmod(0o755)  # what a row closed is opened before the walk comes to it
+    shutil.rmtree(folder)
 
 
 def on_machine(
