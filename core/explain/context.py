@@ -13,7 +13,7 @@ _NAMED = re.compile(
     r"\b(tensorflow(?:[-_]gpu)?|tf|torch|pytorch|jaxlib|jax|ctranslate2|onnxruntime(?:[-_]gpu)?|onnx runtime|python|cuda|cudnn|paddlepaddle(?:-gpu)?|cupy)"
     r"(?: version| runtime| toolkit)?\s?(?:==|>=|>|:|=|-|\bv)?\s?v?(\d{1,2}(?:\.\d{1,4}){0,3})\b"
 )
-BUILT = ("compiled", "built against")
+BUILT = ("compiled", "built against", "linked against")
 _ALIASES = {"tf": "tensorflow", "pytorch": "torch", "jaxlib": "jax", "onnx runtime": "onnxruntime"}
 _ANY_VERSION = re.compile(r"\b[4-9]\.\d{1,2}\.\d{1,3}|\(\d{1,2}, ?\d{1,3}, ?\d{1,4}\)|\b(?:[4-8]\d{3}|9\d{4})\b")
 _COMPATIBILITY = re.compile(r"\(compatibility version \d{4,5}\)")
@@ -69,13 +69,13 @@ def _cudnn_pair(_text: str, low: str, _v: dict[str, Version], _l: tuple[Library,
 def compiled_and_loaded(low: str) -> tuple[Version, Version] | None:
     """Return the cuDNN versions (compiled with, loaded) that a message compares, as XLA, TensorFlow, PyTorch, Caffe2 and dlib write them."""
     for line in low.split("\n"):
-        if "cudnn" not in line or not ("compiled" in line or "built against" in line) or len(line) > 4000:
+        if "cudnn" not in line or not any(w in line for w in BUILT) or len(line) > 4000:
             continue
         numbers = [(m.start(), m[0]) for m in _ANY_VERSION.finditer(_COMPATIBILITY.sub("", line)[:1500])]
         if len(numbers) >= 2:
             pair = decode(numbers[0][1]), decode(numbers[1][1])
             # whichever word stands first tells which number is which
-            words = [(line.find(w), w) for w in (*BUILT, "loaded", "found", "linked against", "runtime") if w in line]
+            words = [(line.find(w), w) for w in (*BUILT, "loaded", "found", "runtime") if w in line]
             return pair if min(words)[1] in BUILT else pair[::-1]
     return None
 

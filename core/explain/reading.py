@@ -23,7 +23,8 @@ _WINDOWS_CODE = re.compile(
 _NTSTATUS = re.compile(r"\b0x(c0[0-9a-f]{6})\b")
 _NEGATIVE = re.compile(r"(?<![\d.])(-10737\d{5}|3221[0-9]{6})(?!\d)")
 _CUDA_NUMBER = re.compile(
-    r"\b(?:cuda|cuinit|cudaerror|cudaerror_t|curesult|cudagetdevicecount)\b[a-z_(): ]{0,30}?[:=#(, ](\d{1,3})\b(?![.\d%])"
+    r"\b(?:cuda|cuinit|cudaerror_t|curesult|cudagetdevicecount)\b[a-z_(): ]{0,24}?\b(?:error|returned|status|code|failed|results in)"
+    r"[ :=#(,]{1,4}(\d{1,3})\b|\bcudaerror ?\((\d{1,3})\)|\berror (\d{3}):"
 )
 CUDA_NUMBERS = {
     # number: name of the cudaError, which CUresult shares from CUDA 10.1 on (driver_types.h, cuda.h)
@@ -101,7 +102,7 @@ def _codes(low: str) -> tuple[list[str], set[str]]:
     nt = {m[1] for m in _NTSTATUS.finditer(low)}
     nt |= {f"{int(m[1]) & 0xFFFFFFFF:08x}" for m in _NEGATIVE.finditer(low)}
     marks |= {f"nt:{n}" for n in nt}
-    numbers = {int(m[1]) for m in _CUDA_NUMBER.finditer(low)}
+    numbers = {int(m[1] or m[2] or m[3]) for m in _CUDA_NUMBER.finditer(low)}
     return [CUDA_NUMBERS[n] for n in sorted(numbers) if n in CUDA_NUMBERS] + [f"0x{n}" for n in sorted(nt)], marks
 
 

@@ -59,7 +59,8 @@ def _near_triggers(text: str) -> str:
     # bytes.lower() folds ASCII only, so that positions stay the same
     raw = text.encode("utf-8", "replace")
     low = raw.lower()
-    spans = sorted({span for trigger in TRIGGERS for span in (*_first(low, trigger), *_last(low, trigger))})
+    present = [trigger for trigger in TRIGGERS if trigger in low]
+    spans = sorted({span for trigger in present for span in (*_first(low, trigger), *_last(low, trigger))})
     parts: list[bytes] = []
     end = 0
     for start, stop in spans:
