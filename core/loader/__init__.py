@@ -1,1 +1,5 @@
-"""How a loader finds libraries: headers of images, and search policies of both systems."""
+"""The loader room: files as their headers tell, and where each system's loader looks for them.
+
+images (elf, pe) reads headers; contents, exports, versions and fatbin what is inside (sections finds it); linux (ldso,
+ldcache) and windows (winpolicy) search. All of it runs on either system, and nothing here loads or maps a file.
+"""

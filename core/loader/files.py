@@ -61,13 +61,15 @@ class Source:
 def under(root: str | os.PathLike[str], path: str) -> str:
     r"""Return where an absolute path of the examined system lies; links inside are followed by the running system.
 
-    A root that is a whole drive ("/", "C:\\") is the running system itself. Under another root, C:\\ml is the folder C:/ml.
+    A root that is a whole drive ("/", "C:\\") is the running system itself. Under another root, C:\\ml is the folder C:/ml
+    (C/ml on Windows, where no folder's name holds a colon).
     """
     base = os.fspath(root)
     drive, rest = ntpath.splitdrive(base)
     if rest in ("", "/", "\\") and (drive or not base.strip("/\\")):
         return path
     inner = path.replace("\\", "/") if ntpath.splitdrive(path)[0] else path
+    inner = inner.replace(":", "", 1) if os.name == "nt" else inner
     return base.rstrip("/\\") + "/" + inner.lstrip("/")
 
 

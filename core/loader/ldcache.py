@@ -158,8 +158,6 @@ def _conf(path: str, root: str, seen: set[str], depth: int = 0) -> Iterator[Conf
 def _glob(pattern: str, root: str) -> list[str]:
     """Return the files that match an absolute pattern, in glob's order."""
     try:
-        found = sorted(str(file) for file in Path(root).glob(pattern.lstrip("/")))
+        return sorted("/" + file.relative_to(root).as_posix() for file in Path(root).glob(pattern.lstrip("/")))
     except (OSError, ValueError, NotImplementedError):
         return []
-    base = root.rstrip("/")
-    return [file[len(base) :] if base else file for file in found]

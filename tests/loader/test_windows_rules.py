@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.facts import How, Resolution
+from core.loader.files import under
 from core.loader.windows import Policy, Search, closure, conda, plain, python, resolve
 from core.loader.winpolicy import DLL_LOAD_DIR, SYSTEM32, USER_DIRS, places
 from tests.loader import build
@@ -30,7 +31,7 @@ class Drive:
 
     def put(self, path: str, content: bytes | None = None) -> None:
         """Write a file; a small 64-bit DLL when nothing is said."""
-        file = Path(self.root, *path.replace("\\", "/").split("/"))
+        file = Path(under(self.root, path))
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(build.pe(("kernel32.dll",)) if content is None else content)
 
