@@ -54,7 +54,7 @@ def links(found: Found, where: Places) -> tuple[LibraryFile, ...]:
         up = where.parent(folder)
         for lib in (where.join(up, "lib", "x64"), where.join(where.parent(up), "lib", "x64")):
             beside += [where.join(lib, n) for n in where.names(lib) or () if is_link_library(n)]
-    return tuple(_link(path, where) for path in beside if not path.endswith(".a"))
+    return tuple(_link(path, where) for path in beside)
 
 
 def _link(path: str, where: Places) -> LibraryFile:

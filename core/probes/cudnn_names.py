@@ -10,7 +10,7 @@ _LINUX = re.compile(
     r"libcudnn(?:_(?P<role>(?!static)[a-z0-9_]+?))?(?P<hash>-[0-9a-f]{8})?\.so(?:\.(?P<release>\d+(?:\.\d+){0,3}))?"
 )
 _WINDOWS = re.compile(r"cudnn(?:_(?P<role>[a-z0-9_]+?))?64_(?P<release>\d+)\.dll", re.IGNORECASE)
-_IMPORT = re.compile(r"cudnn(_[a-z0-9_]+?)?(64_\d+)?\.lib|libcudnn(_[a-z0-9_]+?)?(_v\d+)?\.a", re.IGNORECASE)
+_IMPORT = re.compile(r"cudnn(64_\d+)?\.lib", re.IGNORECASE)
 
 FIRST = {7: "", 8: "ops_infer", 9: "graph"}
 """Major -> role of the library whose version is that of the set: cudnnGetVersion is answered there."""
@@ -44,7 +44,7 @@ def parse(name: str, system: System) -> Name | None:
 
 
 def is_link_library(name: str) -> bool:
-    """Whether a file is one that only compilers use: an import library or a static archive."""
+    """Whether a file is the main library's import library, which only compilers use."""
     return _IMPORT.fullmatch(name) is not None
 
 

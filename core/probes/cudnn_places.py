@@ -128,7 +128,7 @@ def _placed(folder: str, source: str, where: Places) -> Spot:
     if where.system == "windows":
         if re.search(r"\\windows\\(system32|syswow64)$|\\windows$", low):
             origin = "system"
-        elif "\\nvidia gpu computing toolkit\\" in low or "\\nvidia\\cudnn\\" in low:
+        elif re.search(r"\\nvidia gpu computing toolkit\\|\\nvidia\\cudnn\\v\d", low):
             origin = "installer"
     elif re.match(r"/usr/local/(cuda|cudnn)[^/]*/|/opt/(cuda|cudnn|nvidia)", low + "/"):
         origin = "installer"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.facts import Consumer, PythonEnvironment, Resolution, System
+from core.facts import Consumer, How, PythonEnvironment, Resolution, System
 from core.loader.linux import Loaded, Search
 from core.probes import Request
 from core.probes.cudnn_names import file_name, parse
@@ -14,7 +14,7 @@ from core.probes.loading_windows import loader as windows_loader
 from core.probes.loading_windows import trace as windows_trace
 from core.probes.places import Places
 from core.probes.roll_call import Part, Roll
-from core.probes.wants import Check, Knowledge, Wish
+from core.probes.wants import Check, Knowledge, Way, Wish
 
 SYSTEMS: tuple[System, ...] = ("linux", "windows")
 
@@ -67,10 +67,28 @@ def _on_linux(wish: Wish, python: PythonEnvironment | None, setting: Setting) ->
 def _on_windows(wish: Wish, python: PythonEnvironment | None, setting: Setting) -> tuple[Resolution, ...]:
     where = setting.where
     application = where.parent(python.executable) if python and python.executable else ""
-    folders = tuple(dict.fromkeys(where.parent(path) for path in wish.askers))
-    policy = windows_loader(setting.env, application, wish.way if wish.askers else None, folders, where)
+    way: Way | None = wish.way if wish.askers else "whole folder" if wish.main else None
+    policy = windows_loader(setting.env, application, way, _folders(wish, where), where)
     main = wish.main or file_name("", wish.major, "windows")
-    return windows_trace(main, wish.major, policy, setting.known.zlibwapi, where)
+    return windows_trace(main, wish.major, policy, setting.known.zlibwapi, where, preload=_preload(wish, where))
+
+
+def _folders(wish: Wish, where: Places) -> tuple[str, ...]:
+    """Return the folders of a framework's own DLLs, or of a wheel that is loaded by its path."""
+    return tuple(dict.fromkeys(where.parent(path) for path in (*wish.askers, wish.main) if path))
+
+
+def _preload(wish: Wish, where: Places) -> tuple[str, ...]:
+    """Return the cuDNN DLLs that a consumer on Windows loads by their paths before anything asks for them by name.
+
+    PyTorch and CTranslate2 load every DLL of their folder; who uses the bare wheel has to do the same, because cuDNN
+    opens its parts by name and add_dll_directory does not reach that.
+    """
+    if where.system != "windows" or not (wish.main or (wish.askers and wish.way == "whole folder")):
+        return ()
+    folder = _folders(wish, where)[-1]
+    named = ((n, parse(n, "windows")) for n in where.names(folder) or ())
+    return tuple(where.join(folder, n) for n, what in named if what and what.major == wish.major)
 
 
 def _main(wish: Wish, resolutions: tuple[Resolution, ...], setting: Setting) -> str:
@@ -78,11 +96,23 @@ def _main(wish: Wish, resolutions: tuple[Resolution, ...], setting: Setting) -> 
 
     A framework's main library that is not found is not looked for by another way: the search has the answer.
     """
-    name = file_name("", wish.major, setting.where.system)
     if not wish.main and not wish.askers:
-        return name
-    winner = resolutions[0].winner if resolutions else None
-    return winner.path if winner else ""
+        return file_name("", wish.major, setting.where.system)
+    return _spelt(resolutions[0]) if resolutions and resolutions[0].winner else ""
+
+
+BY_NAME = (How.PATH, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.LOADED, How.KNOWN_DLL)
+"""Ways of Windows' search that lead any process with the consumer's environment to the same file."""
+
+
+def _spelt(resolution: Resolution) -> str:
+    """Return how the child asks for a library so that it gets the file that the consumer gets.
+
+    cuDNN for Windows asks by bare name, and the child can do the same. On Linux the answer depends on who asks (RPATH,
+    RUNPATH), which a child cannot imitate: it loads the file that the search predicts.
+    """
+    winner = resolution.winner
+    return winner.path if winner and winner.how not in BY_NAME else resolution.name
 
 
 def _roll(main: str, wish: Wish, resolutions: tuple[Resolution, ...], setting: Setting) -> Roll:
@@ -90,22 +120,14 @@ def _roll(main: str, wish: Wish, resolutions: tuple[Resolution, ...], setting: S
     parts: dict[str, Part] = {}
     for resolution in resolutions[1:]:
         what = parse(resolution.name, where.system)
-        if what and what.role and what.major == wish.major:
-            winner = resolution.winner
-            part = Part(name=resolution.name, tries=(winner.path if winner else resolution.name,))
-            if winner or resolution.name not in parts:
-                parts[resolution.name] = part
-    preload: tuple[str, ...] = ()
-    if where.system == "windows" and wish.way == "whole folder" and wish.askers:
-        folder = where.parent(wish.askers[-1])
-        names = (n for n in where.names(folder) or () if parse(n, "windows"))
-        preload = tuple(where.join(folder, n) for n in names)
+        if what and what.role and what.major == wish.major and (resolution.winner or resolution.name not in parts):
+            parts[resolution.name] = Part(name=resolution.name, tries=(_spelt(resolution),))
     return Roll(
         system=where.system,
         major=wish.major,
         main=main,
-        preload=preload,
-        folders=tuple(dict.fromkeys(where.parent(p) for p in wish.askers)) if where.system == "windows" else (),
+        preload=_preload(wish, where),
+        folders=_folders(wish, where) if where.system == "windows" else (),
         functions=tuple(c.function for c in setting.known.checks if c.major == wish.major),
         parts=tuple(parts.values()),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 import sys
 from collections.abc import Mapping
 
@@ -47,6 +48,8 @@ def _call(its: Plan, setting: Setting) -> RollCall | None:
     """Make a roll call; None where nothing can be run: another system's files, or no main library."""
     if its.roll is None or not runs_here(setting.where):
         return None
+    if pipe := _pipe(its, setting.where):
+        return RollCall(library=its.roll.main, ended=f"was not made: {pipe} is no file, and opening it might never end")
     watch = setting.request.watch
     watch.check()
     called = run(its.roll, its.fragile, setting.known, by_child(setting.request.host, setting.env, watch))
@@ -58,6 +61,18 @@ def _call(its: Plan, setting: Setting) -> RollCall | None:
     return replace(called, mapped=mapped)
 
 
+def _pipe(its: Plan, where: Places) -> str:
+    """Return the first pipe, socket or device that the loader would open under a library's name; empty for none."""
+    for resolution in its.resolutions:
+        for attempt in resolution.attempts:
+            if attempt.outcome == "found":
+                break
+            seen = where.stat(attempt.path) if attempt.outcome == "damaged" else None
+            if seen and not (stat.S_ISREG(seen.st_mode) or stat.S_ISDIR(seen.st_mode)):
+                return attempt.path
+    return ""
+
+
 def _own_files(prefix: str, setting: Setting) -> dict[str, str]:
     """Return real path -> path of an environment's own cuDNN files: packages may be links into a shared store."""
     copies = (copy for copy in setting.request.seen.cudnn or () if prefix and copy.environment == prefix)
@@ -67,7 +82,7 @@ def _own_files(prefix: str, setting: Setting) -> dict[str, str]:
 def runs_here(where: Places) -> bool:
     """Whether the examined system is the running one, so that its files may be loaded."""
     ours = "windows" if sys.platform == "win32" else "linux"
-    return where.system == ours and where.root in ("", "/", "\\")
+    return where.system == ours and where.whole
 
 
 def _path_mattered(its: Plan, called: RollCall) -> bool:
@@ -80,19 +95,26 @@ def origin(path: str, prefix: str, env: Mapping[str, str], where: Places) -> str
     """Return in a few words who owns a file that was mapped."""
     if prefix and _inside(path, prefix, where):
         return "this environment's wheel" if re.search(r"[\\/]nvidia[\\/]", path) else "this environment"
-    if where.system == "linux":
-        for entry in split(PATH_VARIABLE, env.get(PATH_VARIABLE, ""), "linux"):
-            if entry.startswith("/") and where.real(entry) == where.real(where.parent(path)):
-                return PATH_VARIABLE
+    variable = PATH_VARIABLE if where.system == "linux" else "PATH"
+    value = next((v for n, v in env.items() if n.upper() == variable), "")
+    folder = where.parent(path)
+    system = re.match(r"/(usr/)?lib(32|64)?/|[a-z]:\\windows\\", path, re.IGNORECASE) is not None
+    if where.system == "linux" or not system:
+        for entry in split(variable, value, where.system):
+            if where.form.isabs(entry) and _same(entry, folder, where):
+                return variable
     if re.search(r"[\\/](site|dist)-packages[\\/]", path):
         return "another environment"
     if re.match(
-        r"/usr/local/cuda|/opt/cuda|.*\\NVIDIA GPU Computing Toolkit\\|.*\\NVIDIA\\CUDNN\\", path, re.IGNORECASE
+        r"/usr/local/cuda|/opt/cuda|.*\\NVIDIA GPU Computing Toolkit\\|.*\\NVIDIA\\CUDNN\\v\d", path, re.IGNORECASE
     ):
         return "installer"
-    if re.match(r"/(usr/)?lib(32|64)?/|[a-z]:\\windows\\", path, re.IGNORECASE):
-        return "system"
-    return "another folder"
+    return "system" if system else "another folder"
+
+
+def _same(one: str, two: str, where: Places) -> bool:
+    form = where.form
+    return bool(form.normcase(form.normpath(one)) == form.normcase(two)) or where.real(one) == where.real(two)
 
 
 def _inside(path: str, prefix: str, where: Places) -> bool:

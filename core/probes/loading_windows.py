@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ntpath
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from core.facts import Resolution
-from core.loader.contents import library_names
+from core.facts import Attempt, How, Resolution
+from core.loader.contents import cuda_major, library_names
 from core.loader.windows import Policy, Search, closure, plain, python
 from core.probes.cudnn_names import parse
 from core.probes.cudnn_versions import true_version
@@ -15,6 +15,14 @@ from core.probes.places import Places
 from core.probes.wants import Way, Zlibwapi
 
 CUDA = re.compile(r"(cublas|cublasLt|cudart|nvrtc|nvJitLink)\w*\.dll|nvcuda\.dll|nvrtc-builtins\w+\.dll", re.IGNORECASE)
+
+
+NVRTC = {11: "nvrtc64_112_0.dll", 12: "nvrtc64_120_0.dll", 13: "nvrtc64_130_0.dll"}
+"""CUDA major -> the NVRTC that cuDNN opens by a name that it puts together (nvrtc64_%d_0.dll); file names of the wheels
+nvidia-cuda-nvrtc-cu11 11.8.89, -cu12 12.9 and nvidia-cuda-nvrtc 13."""
+
+NVRTC_ASKERS = ("ops_infer", "engines_precompiled")
+"""Roles that name cuBLAS, and with it CUDA's major; in cuDNN 9 the graph library opens NVRTC for all."""
 
 
 def loader(
@@ -30,36 +38,64 @@ def loader(
     return plain(application, path, root=where.root)
 
 
-def trace(main: str, major: int, policy: Policy, zlib: Zlibwapi, where: Places) -> tuple[Resolution, ...]:
-    """Resolve the main library (a bare name or a path) and all of cuDNN and CUDA that it leads to."""
+def trace(
+    main: str, major: int, policy: Policy, known: Zlibwapi, where: Places, *, preload: tuple[str, ...] = ()
+) -> tuple[Resolution, ...]:
+    """Resolve the main library (a bare name or a path) and all of cuDNN and CUDA that it leads to.
+
+    ``preload``: DLLs that the consumer has loaded by their paths before; their names are then taken from there.
+    """
+    search = Search(policy)
 
     def opens(path: str) -> tuple[str, ...]:
-        what = parse(ntpath.basename(path), "windows")
-        if what is None or what.major != major:
-            return ()
-        real = search.image(path)
-        names = library_names(where.under(path)) if real.state in ("good", "truncated") else ()
-        own = ntpath.basename(path).lower()
-        return tuple(n for n in names if n.lower() != own and (parse(n, "windows") or CUDA.fullmatch(n)))
+        return _opened(path, major, search, where)
 
-    search = Search(policy)
-    found = closure(main, search, opens=opens)
+    found = [r for start in (main, *preload) for r in closure(start, search, opens=opens)]
     wanted = [r for r in found if r.name == main or parse(r.name, "windows") or CUDA.fullmatch(r.name)]
-    if needs_zlibwapi(found, major, zlib, where):
+    if needs_zlibwapi(found, major, known, where):
         asker = next((r.winner.path for r in found if "cnn_infer" in r.name and r.winner), "")
         wanted.append(Search(policy.bare(), others=search).resolve("zlibwapi.dll", wanted_by=asker))
-    return tuple({(r.name.lower()): r for r in reversed(wanted)}.values())[::-1]
+    unique: dict[str, Resolution] = {}
+    for resolution in wanted:
+        unique.setdefault(resolution.name.lower(), resolution)
+    loaded = {ntpath.basename(path).lower(): path for path in preload}
+    return tuple(_loaded(r, loaded.get(name, "")) for name, r in unique.items())
 
 
-def needs_zlibwapi(found: tuple[Resolution, ...], major: int, zlib: Zlibwapi, where: Places) -> bool:
-    """Whether the cuDNN that was found is of a release that opens zlibwapi.dll. Its true version decides, no name."""
+def _opened(path: str, major: int, search: Search, where: Places) -> tuple[str, ...]:
+    """Return the DLLs of cuDNN and CUDA that one of cuDNN's files opens by name."""
+    own = ntpath.basename(path)
+    what = parse(own, "windows")
+    image = search.image(path)
+    if what is None or what.major != major or image.state not in ("good", "truncated"):
+        return ()
+    names = library_names(where.under(path))
+    opened = [n for n in names if n.lower() != own.lower() and (parse(n, "windows") or CUDA.fullmatch(n))]
+    compiler = NVRTC.get(cuda_major((*names, *image.needed)) or 0) if what.role in NVRTC_ASKERS else None
+    return (*opened, *([compiler] if compiler and compiler not in opened else []))
+
+
+def _loaded(resolution: Resolution, path: str) -> Resolution:
+    """Put the file that is loaded already in front of the others."""
+    if not path:
+        return resolution
+    first = Attempt(path=path, how=How.LOADED, outcome="found")
+    others = tuple(a for a in resolution.attempts if ntpath.normcase(a.path) != ntpath.normcase(path))
+    return Resolution(name=ntpath.basename(path), wanted_by=resolution.wanted_by, attempts=(first, *others))
+
+
+def needs_zlibwapi(found: Sequence[Resolution], major: int, known: Zlibwapi, where: Places) -> bool:
+    """Whether the cuDNN that was found is of a release that opens zlibwapi.dll, or of one that could not be read.
+
+    Its true version decides, no name of a file or folder.
+    """
     if major != 8:
         return False
     for resolution in found:
         winner = resolution.winner
         if winner and winner.outcome == "found" and "ops_infer" in resolution.name:
             version = true_version(where.under(winner.path))[0]
-            return version is not None and _numbers(zlib.first) <= _numbers(version) < _numbers(zlib.below)
+            return version is None or _numbers(known.first) <= _numbers(version) < _numbers(known.below)
     return False
 
 
