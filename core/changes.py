@@ -56,7 +56,8 @@ class SetVariable(Fact, frozen=True, kw_only=True, tag_field="change", tag="vari
 
     def lines(self) -> tuple[str, ...]:
         """Return the preview: what it is, then the old lines (-) and the new ones (+)."""
-        old, new = _shown(self.before), _shown(self.after)
+        nothing = "(left as it is)" if self.scope == "environment" else "(not set)"
+        old, new = _shown(self.before, nothing), _shown(self.after, nothing)
         return (f"  {_where(self)}", *(f"- {t}" for t in old), *(f"+ {t}" for t in new))
 
 
@@ -275,9 +276,9 @@ def from_json(data: bytes) -> tuple[Change, ...]:
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def _shown(value: Value | None) -> tuple[str, ...]:
+def _shown(value: Value | None, nothing: str) -> tuple[str, ...]:
     if value is None:
-        return ("(not set)",)
+        return (nothing,)
     return tuple(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", line) for line in value.text.split("\n")) or ("",)
 
 
