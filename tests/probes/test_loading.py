@@ -217,6 +217,16 @@ def test_a_broken_main_library(scene: Scene) -> None:
     assert "file too short" in roll.calls[0].meaning
 
 
+@pytest.mark.parametrize("name", ["libcudnn.so.9", "libcudnn_ops.so.9"])
+def test_a_pipe_is_not_waited_for(scene: Scene, name: str) -> None:
+    pipe = scene.wheel() / name
+    pipe.unlink()
+    os.mkfifo(pipe)
+    roll = rolled(scene.load())
+    assert roll.calls == ()
+    assert f"{name} is no file" in roll.ended
+
+
 def test_a_folder_of_mixed_files_on_ld_library_path(scene: Scene, tmp_path: Path) -> None:
     """The main library comes from the wheel by its RPATH, the parts from LD_LIBRARY_PATH: and without it all is well."""
     scene.wheel()
