@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -167,6 +170,38 @@ def test_any_broken_file_beside_missing_sections_never_raises(
     assert sum(f.primary for f in findings) <= 1
     identities = [(f.id, f.subject) for f in findings]
     assert len(identities) == len(set(identities))
+
+
+ODD = (None, "", "\\\\", "libcudnn.so.9", "9.20.0.48", "truncated", "found", -1, 10**12, True, [])
+
+
+def spots(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Yield the path of every value inside a document."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield (*path, key)
+        yield from spots(inner, (*path, key))
+
+
+@pytest.mark.parametrize("name", ["wheel", "windows", "wsl"])
+def test_any_one_fact_may_be_odd(name: str) -> None:
+    """Each kind of field in turn gets a value that its type allows and no probe would give: never an exception."""
+    text = msgspec.json.encode(m.HEALTHY[name]())
+    kinds = {tuple(key for key in path if isinstance(key, str)): path for path in spots(msgspec.json.decode(text))}
+    tried = 0
+    for path, odd in itertools.product(kinds.values(), ODD):
+        document = msgspec.json.decode(text)
+        place = document
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = odd
+        try:
+            snapshot = msgspec.convert(document, Snapshot)
+        except msgspec.ValidationError:
+            continue
+        tried += 1
+        assert sum(f.primary for f in diagnose(snapshot)) <= 1
+    assert tried > 300
 
 
 def test_precedence_names_each_cause_once() -> None:

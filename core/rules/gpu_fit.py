@@ -26,6 +26,8 @@ def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
     known = compatibility()
     told: set[str] = set()
     for cuda, who, where, severity in _needs(seen):
+        if not numbers(cuda):
+            continue
         needed, floor, source = _too_old(known, cuda, most, version, seen)
         major = str(numbers(cuda)[0])
         if not needed or major in told:

@@ -90,6 +90,7 @@ REASONS: tuple[Reason, ...] = (
     loading_order.mixed,
     loading_order.parts_missing,
     loading_extra.zlib,
+    loading_extra.bare_libcuda,
     loading_cuda.other_cuda,
     loading_cuda.pair,
     loading_extra.compiler,

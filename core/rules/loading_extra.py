@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from core.facts import LibraryFile, Resolution, Toolkit
 from core.findings import Finding, Fix, Step
 from core.rules.cures import pip
+from core.rules.driver_facts import WSL_FOLDER
 from core.rules.known import compatibility, numbers, older
 from core.rules.loading_cuda import absent, family, install, is_own, on_disk, wanted_by
 from core.rules.loads import Case, idle, trouble
@@ -131,5 +132,39 @@ def zlib(c: Case) -> Iterator[Finding]:
             "Or put the 64-bit zlibwapi.dll that NVIDIA's installation guide names into cuDNN's own folder: "
             + folder_of(c.system, c.winner.path),
             restart="program",
+        ),
+    )
+
+
+def bare_libcuda(c: Case) -> Iterator[Finding]:
+    """On WSL an older cuDNN opens libcuda.so without its number, which the loader's cache does not list there.
+
+    Source: microsoft/WSL issue 8587.
+    """
+    driver, copy = c.seen.driver, c.copy
+    if not c.seen.machine.wsl or copy is None or driver is None or driver.libraries is None:
+        return
+    asking = [f for f in copy.files if "libcuda.so" in f.mentions and "libcuda.so.1" not in f.mentions]
+    searched = ("LD_LIBRARY_PATH", "default folder")
+    if not asking or any(x.path.endswith("/libcuda.so") and x.source in searched for x in driver.libraries):
+        return
+    yield finding(
+        Step.DRIVER,
+        WARNING,
+        "wsl-bare-libcuda",
+        "On WSL this cuDNN looks for libcuda.so, and only libcuda.so.1 is found.",
+        cause="wsl_libcuda_not_found",
+        why=f"The driver's library lies in {WSL_FOLDER}, but WSL makes only libcuda.so.1 known to the loader. "
+        "cuDNN then says that it could not load one of its own parts.",
+        evidence=[
+            *(saw(f"{f.name} names", "libcuda.so", f.path) for f in asking),
+            *(saw("There is", x.path, x.source) for x in driver.libraries if "libcuda" in x.path),
+        ],
+        subject=c.load.consumer.id,
+        fix=advice(
+            f"Let the loader search {WSL_FOLDER}",
+            f"export LD_LIBRARY_PATH={WSL_FOLDER}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",
+            "Put that line into the environment's own activation script to keep it.",
+            restart="terminal",
         ),
     )

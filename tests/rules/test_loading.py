@@ -321,6 +321,11 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
     ),
     "NVRTC without built-ins": (cuda(toolkits=(WHEELS[0], NVRTC_ONLY)), "nvrtc_missing_or_mismatch", ERROR),
     "NVRTC with other built-ins": (cuda(toolkits=(WHEELS[0], NVRTC_OTHER)), "nvrtc_missing_or_mismatch", ERROR),
+    "WSL, and a cuDNN that opens libcuda.so by its bare name": (
+        lambda: m.with_file(m.wsl_machine(), "ops", mentions=("libcuda.so",)),
+        "wsl_libcuda_not_found",
+        WARNING,
+    ),
     "zlib is missing": (lambda: zlib("8.9.2", NO_ZLIB), "zlibwapi_missing", ERROR),
     "zlib is for 32 bits": (lambda: zlib("8.5.0", ZLIB32), "dll_wrong_architecture", ERROR),
     "zlib is missing, the version is not known": (lambda: zlib(None, NO_ZLIB), "zlibwapi_missing", UNKNOWN),
@@ -367,6 +372,10 @@ CALM: dict[str, Callable[[], Snapshot]] = {
         m.wheel_machine(), toolkits=(*WHEELS, replace(LOCAL, version="11.8", root="/usr/local/cuda-11.8"))
     ),
     "a plain program finds no cuDNN and none is meant for it": m.wheel_machine,
+    "WSL, and a cuDNN that opens both names": lambda: m.with_file(
+        m.wsl_machine(), "ops", mentions=("libcuda.so", "libcuda.so.1")
+    ),
+    "the same cuDNN on another Linux": lambda: m.with_file(m.wheel_machine(), "ops", mentions=("libcuda.so",)),
     "zlib inside": lambda: zlib("8.9.7", NO_ZLIB, fails=False),
 }
 
