@@ -14,6 +14,7 @@ _NAMED = re.compile(
     r"(?: version| runtime| toolkit)?\s?(?:==|>=|>|:|=|-|\bv)?\s?v?(\d{1,2}(?:\.\d{1,4}){0,3})\b"
 )
 BUILT = ("compiled", "built against", "linked against")
+_WHICH = re.compile(r"\b(?:compiled|built against|linked against|loaded|found|runtime)\b")
 _ALIASES = {"tf": "tensorflow", "pytorch": "torch", "jaxlib": "jax", "onnx runtime": "onnxruntime"}
 _ANY_VERSION = re.compile(r"\b[4-9]\.\d{1,2}\.\d{1,3}|\(\d{1,2}, ?\d{1,3}, ?\d{1,4}\)|\b(?:[4-8]\d{3}|9\d{4})\b")
 _COMPATIBILITY = re.compile(r"\(compatibility version \d{4,5}\)")
@@ -75,8 +76,8 @@ def compiled_and_loaded(low: str) -> tuple[Version, Version] | None:
         if len(numbers) >= 2:
             pair = decode(numbers[0][1]), decode(numbers[1][1])
             # whichever word stands first tells which number is which
-            words = [(line.find(w), w) for w in (*BUILT, "loaded", "found", "runtime") if w in line]
-            return pair if min(words)[1] in BUILT else pair[::-1]
+            first = _WHICH.search(line)
+            return pair if first and first[0] in BUILT else pair[::-1]
     return None
 
 

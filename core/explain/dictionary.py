@@ -67,7 +67,7 @@ def meanings(reading: Reading) -> tuple[CodeMeaning, ...]:
     found += [c for c in codes() if c.family == "Windows error" and c.number in numbers]
     found += [c for c in codes() if c.family == "Windows status" and c.number.lower() in states]
     shown = [_of_code(c) for c in dict.fromkeys(found)] + [
-        _of_message(m) for m in (*reading.symptoms, *reading.harmless)
+        _of_message(m, reading.low) for m in (*reading.symptoms, *reading.harmless)
     ]
     return tuple(dict.fromkeys(shown))[:MOST]
 
@@ -131,8 +131,9 @@ def _of_code(c: Code) -> CodeMeaning:
     )
 
 
-def _of_message(m: Message) -> CodeMeaning:
+def _of_message(m: Message, low: str) -> CodeMeaning:
+    said = next((p for p in m.phrases if p.split("*")[0] in low), m.phrases[0])
     family = "harmless message" if m.kind == "harmless" else "message"
     return CodeMeaning(
-        term=m.phrases[0].replace("*", " ... "), family=family, meaning=m.meaning, usually=m.usually, source=m.source
+        term=said.replace("*", " ... "), family=family, meaning=m.meaning, usually=m.usually, source=m.source
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.explain import cures, dictionary, foreign, verdicts
 from core.explain.model import CodeMeaning, Explanation, Ranked
 from core.explain.ranking import heard, rank
@@ -20,20 +22,10 @@ ROOT = 0.4
 """What being the machine's root cause weighs beside the text's share of belief."""
 NOTHING = "Nothing in here is about the GPU set-up."
 TOPIC = (
-    *(
-        "cuda",
-        "cudnn",
-        "nvidia",
-        "nvrtc",
-        "cublas",
-        "tensorrt",
-        "executionprovider",
-        "nouveau",
-        "tensorflow",
-        "pytorch",
-    ),
-    *("paddle", "jax", "cupy", "ctranslate", "onnxruntime", "libtorch", "torch"),
-)
+    *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "tensorrt", "executionprovider", "nouveau"),
+    *("tensorflow", "torch", "paddle", "jax", "cupy", "ctranslate", "onnxruntime"),
+)  # fmt: skip
+"""Words that make a log one about the GPU set-up, if it also has a clue."""
 
 
 def explain(text: str, snapshot: Snapshot | None = None) -> Explanation:
@@ -47,6 +39,8 @@ def explain(text: str, snapshot: Snapshot | None = None) -> Explanation:
         return Explanation(sentence=NOTHING)
     codes = meant or dictionary.meanings(reading)
     away = foreign.reasons(reading, snapshot)
+    if snapshot is not None and not away:
+        reading = replace(reading, marks=reading.marks | _of_machine(snapshot))
     causes = () if meant and not heard(reading) else _causes(reading, snapshot if not away else None)
     return Explanation(
         sentence=_sentence(meant, causes, snapshot, away),
@@ -57,6 +51,12 @@ def explain(text: str, snapshot: Snapshot | None = None) -> Explanation:
         decide=_decide(causes),
         lines=tuple(printable(line) for line in telling_lines(reading)),
     )
+
+
+def _of_machine(snapshot: Snapshot) -> set[str]:
+    """Return the marks of context that the machine itself gives to a text that came up on it."""
+    machine = snapshot.machine
+    return {machine.system} | ({"wsl"} if machine.wsl else set()) | ({"container"} if machine.container else set())
 
 
 def about_gpu(reading: Reading) -> bool:

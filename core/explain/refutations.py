@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.explain.reading import Reading
 from core.facts import CudnnCopy, Snapshot
 from core.findings import Evidence
+from core.rules.loads import answered
 
 Against = tuple[Evidence, ...]
 STATIC_ZLIB = (8, 9, 4)
@@ -128,16 +129,9 @@ def sets_whole(reading: Reading, seen: Snapshot) -> Against:
 
 
 def roll_calls_pass(_r: Reading, seen: Snapshot) -> Against:
-    """Every part of every cuDNN that programs load could be called, with result 0."""
-    calls = [x.roll_call for x in seen.loads or () if x.roll_call]
-    good = [
-        c
-        for c in calls
-        if c.calls
-        and not c.ended
-        and all(k.result is not None and not k.meaning.startswith("CUDNN_STATUS_S") for k in c.calls)
-    ]
-    return _saw("Every part could be called", len(good), "roll call") if calls and len(good) == len(calls) else ()
+    """Every part of every cuDNN that programs load could be called, and answered well."""
+    made = [x.roll_call for x in seen.loads or () if x.roll_call]
+    return _saw("Every part could be called", len(made), "roll call") if made and all(map(answered, made)) else ()
 
 
 def new_enough(_r: Reading, seen: Snapshot) -> Against:

@@ -63,7 +63,7 @@ def _cause(r: Ranked, colour: bool, width: int) -> list[str]:
     mark = f"\x1b[{code}m{sign}\x1b[0m" if colour else sign
     verdict = "" if r.verdict == "open" else f"  ({words})"
     lines = [f"  {mark} {r.score:4.0%}  {printable(r.meaning) or r.cause}  [{r.cause}]{verdict}"]
-    for because in r.because[:2]:
+    for because in r.because[:2] if r.verdict != "refuted" else ():
         lines += _wrapped(f"- {because}", "        ", width)
     for item in r.evidence[:3] if r.verdict != "open" else ():
         lines += _wrapped(
