@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,6 +90,22 @@ def _parser() -> argparse.ArgumentParser:
     scan.add_argument("--full-names", action="store_true", help="keep user, host and device names in the output")
     scan.set_defaults(command=_scan)
 
+    fix = commands.add_parser("fix", help="cure a finding: shown first, rehearsed, and only with your consent")
+    fix.add_argument("findings", nargs="*", metavar="FINDING-ID", help="the primary cause if none is named")
+    fix.add_argument("--dry-run", action="store_true", help="show and rehearse only")
+    fix.add_argument("--yes", action="store_true", help="consent beforehand (for scripts)")
+    fix.add_argument("--json", action="store_true")
+    fix.add_argument("--python", action="append", default=[], metavar="PATH")
+    fix.add_argument("--thorough", action="store_true")
+    fix.add_argument("--cudnn", metavar="FILE", help="an archive, a wheel or a folder with a complete cuDNN to place")
+    fix.set_defaults(command=_fix)
+
+    undo = commands.add_parser("undo", help="take back what was changed")
+    undo.add_argument("entry", nargs="?", metavar="ENTRY", help="the newest change if none is named")
+    undo.add_argument("--list", action="store_true", help="show the history")
+    undo.add_argument("--yes", action="store_true", help="consent beforehand (for scripts)")
+    undo.set_defaults(command=_undo)
+
     replay = commands.add_parser("replay", help="diagnose a recorded report again")
     replay.add_argument("report", type=Path, metavar="REPORT.json")
     replay.add_argument("--json", action="store_true")
@@ -121,9 +138,8 @@ def _scan(options: argparse.Namespace) -> int:
     from core.redact import redact
 
     steps = _steps(options.only)
-    report = _with_progress(
-        lambda watch: examine(this_host(), watch, steps=steps, thorough=options.thorough, pythons=tuple(options.python))
-    )
+    with watching() as watch:
+        report = examine(this_host(), watch, steps=steps, thorough=options.thorough, pythons=tuple(options.python))
     if not options.full_names:
         report = redact(report)
     if options.out:
@@ -146,8 +162,20 @@ def _report(options: argparse.Namespace) -> int:
     if options.out:
         _write(options.out, text.encode())
     else:
-        _print(text)
+        say_result(text)
     return OK
+
+
+def _fix(options: argparse.Namespace) -> int:
+    from core import cli_fix
+
+    return cli_fix.fix(options)
+
+
+def _undo(options: argparse.Namespace) -> int:
+    from core import cli_fix
+
+    return cli_fix.undo(options)
 
 
 def _steps(only: str) -> tuple[Step, ...]:
@@ -183,7 +211,9 @@ def _write(path: Path, data: bytes) -> None:
         raise UsageError(f"{path} cannot be written: {e.strerror}.") from None
 
 
-def _with_progress(work: Callable[[Watch], Report]) -> Report:
+@contextmanager
+def watching() -> Iterator[Watch]:
+    """Yield a Watch that tells its progress on stderr: one line that changes on a terminal, plain lines elsewhere."""
     from core.watch import Watch
 
     live = sys.stderr.isatty()
@@ -194,7 +224,7 @@ def _with_progress(work: Callable[[Watch], Report]) -> Report:
 
     watch = Watch(say)
     try:
-        return work(watch)
+        yield watch
     except KeyboardInterrupt:
         watch.cancel()
         raise
@@ -207,17 +237,17 @@ def _show(report: Report, *, as_json: bool) -> int:
     from core.findings import Severity, to_json
 
     if as_json:
-        _print(to_json(report).decode())
+        say_result(to_json(report).decode())
     else:
         import os
 
         from core.report import as_text
 
-        _print(as_text(report, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")))
+        say_result(as_text(report, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")))
     return FOUND if report.worst is Severity.ERROR else OK
 
 
-def _print(text: str) -> None:
+def say_result(text: str) -> None:
     """Write UTF-8 where the stream can take it, and the nearest plain form where it cannot."""
     encoding = sys.stdout.encoding or "ascii"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))

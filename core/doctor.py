@@ -16,6 +16,7 @@ from core import __version__
 from core.diagnose import diagnose
 from core.facts import ProbeError, Snapshot
 from core.findings import SECTIONS, Report, Step
+from core.fixes import with_changes
 from core.host import Host
 from core.probes import Probe, Request, cudnn, driver, environment, frameworks, loading, toolkit
 from core.watch import CancelledError, Watch
@@ -159,7 +160,7 @@ def examine(
 
 def report_on(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
     """Diagnose a Snapshot, from this machine or another."""
-    findings = diagnose(snapshot)
+    findings = tuple(with_changes(f, snapshot) for f in diagnose(snapshot))
     if steps:
         findings = tuple(f for f in findings if f.primary or f.step in steps)
     return Report(snapshot=snapshot, findings=findings, version=__version__)

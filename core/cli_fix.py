@@ -1,0 +1,202 @@
+"""The commands fix and undo: preview, rehearsal, consent, result."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from core import repair
+from core.changes import ChangeError
+from core.cli import FOUND, OK, REFUSED, UsageError, say_result, watching
+from core.doctor import examine
+from core.findings import Finding, Report, Severity
+from core.host import Host, this_host
+from core.journal import BadEntry, Entry
+from core.repair import Proposal, Workshop
+from core.report import printable
+
+if TYPE_CHECKING:
+    import argparse
+
+    from core.apply import Outcome
+    from core.rehearse import Rehearsal
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One finding's way through ``fix`` in the JSON form."""
+
+    finding: str
+    cause: str
+    title: str
+    changes: tuple[str, ...] = ()
+    """The preview, with - and +."""
+    advice: str = ""
+    rehearsal: str = ""
+    works: bool | None = None
+    outcome: str = ""
+    sentence: str = ""
+    entry: str = ""
+
+
+def fix(options: argparse.Namespace) -> int:
+    """Cure the findings named, or the primary one."""
+    shop = repair.workshop(this_host())
+    for outcome in repair.recover(shop):
+        print(f"convalesce: {outcome.sentence}", file=sys.stderr)
+    pythons = tuple(options.python)
+
+    def look(host: Host) -> Report:
+        with watching() as watch:
+            return examine(host, watch, pythons=pythons, thorough=options.thorough)
+
+    report = look(shop.host)
+    rows: list[Line] = []
+    refused = False
+    for finding in _chosen(report, options.findings):
+        offered = _with_source(finding, report, options.cudnn, shop) if options.cudnn else finding
+        line, report = _cure(offered, report, shop, look, options)
+        rows.append(line)
+        refused = refused or line.outcome in ("refused", "rolled back", "stuck")
+    if options.json:
+        say_result(msgspec.json.format(msgspec.json.encode({"schema": 1, "fixes": rows}), indent=2).decode() + "\n")
+    elif not rows:
+        say_result("There is nothing to fix: no fault was found.\n")
+    if refused:
+        return REFUSED
+    return FOUND if report.worst is Severity.ERROR else OK
+
+
+def _chosen(report: Report, ids: Sequence[str]) -> tuple[Finding, ...]:
+    if not ids:
+        return (report.primary,) if report.primary else ()
+    known = {f.id for f in report.findings}
+    for wish in ids:
+        if wish not in known:
+            raise UsageError(f"there is no finding {wish!r} on this machine now; `convalesce scan --json` lists them.")
+    return tuple(f for f in report.findings if f.id in ids)
+
+
+def _with_source(finding: Finding, report: Report, source: str, shop: Workshop) -> Finding:
+    try:
+        with watching() as watch:
+            return repair.with_cudnn_from(source, finding, report.snapshot, shop, watch)
+    except ChangeError as e:
+        raise UsageError(str(e)) from None
+
+
+def _cure(
+    finding: Finding, report: Report, shop: Workshop, look: Callable[[Host], Report], options: argparse.Namespace
+) -> tuple[Line, Report]:
+    """Take one finding from its preview to its end; return what happened and the newest report."""
+    given = finding.fix
+    line = Line(
+        finding=finding.id,
+        cause=finding.cause,
+        title=given.title if given else finding.title,
+        advice=given.advice if given else "",
+    )
+    tell = (lambda _text: None) if options.json else say_result
+    tell(f"{finding.title}\n")
+    if given is None or not given.changes:
+        tell(_by_hand(finding))
+        return line, report
+    proposal = repair.propose(finding, shop)
+    line = msgspec.structs.replace(line, changes=proposal.plan.lines())
+    tell(_preview(proposal))
+    if proposal.problems:
+        tell(f"This cannot be done now: {proposal.problems[0]}\n")
+        return _ended(line, "refused", proposal.problems[0]), report
+    with watching() as watch:
+        rehearsal = repair.rehearse(proposal, report, shop, watch, look)
+    line = msgspec.structs.replace(line, rehearsal=rehearsal.sentence, works=rehearsal.works)
+    tell(f"{rehearsal.sentence}\n")
+    if options.dry_run:
+        return line, report
+    if rehearsal.works is False:
+        return _ended(line, "refused", "The rehearsal failed, so nothing was changed."), report
+    if not options.yes and not _consent(rehearsal):
+        tell("Nothing was changed.\n")
+        return _ended(line, "declined", "Nothing was changed."), report
+    outcome: Outcome = repair.apply(proposal, report, shop, look)
+    tell(f"{outcome.sentence}\n" + (_afterwards(finding, outcome) if outcome.kind == "done" else ""))
+    after = look(shop.host) if outcome.kind == "done" else report
+    return _ended(line, outcome.kind, outcome.sentence, outcome.entry), after
+
+
+def _ended(line: Line, outcome: str, sentence: str, entry: str = "") -> Line:
+    return msgspec.structs.replace(line, outcome=outcome, sentence=sentence, entry=entry)
+
+
+def _by_hand(finding: Finding) -> str:
+    if finding.fix is None or not finding.fix.advice:
+        return "There is nothing that Convalesce could do about it.\n"
+    return f"This is for you to do: {finding.fix.title}\n{finding.fix.advice}\n"
+
+
+def _preview(proposal: Proposal) -> str:
+    lines = [f"{proposal.plan.title}. This would change:", *proposal.plan.lines()]
+    if proposal.elevated:
+        lines.append("An administrator has to allow it.")
+    return "\n".join(lines) + "\n"
+
+
+def _afterwards(finding: Finding, outcome: Outcome) -> str:
+    lines = list(outcome.notes)
+    if finding.fix and finding.fix.restart:
+        lines.append(f"Start anew: the {finding.fix.restart}. Programs that run now keep the old values.")
+    lines.append(f"To take it back: convalesce undo {outcome.entry}")
+    return "\n".join(lines) + "\n"
+
+
+def _consent(rehearsal: Rehearsal) -> bool:
+    if not sys.stdin.isatty():
+        print("convalesce: there is nobody to ask; --yes consents in a script.", file=sys.stderr)
+        return False
+    sure = "" if rehearsal.works else " although it could not be tried out"
+    print(f"Make these changes{sure}? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def undo(options: argparse.Namespace) -> int:
+    """List what was changed, or take an entry back."""
+    shop = repair.workshop(this_host())
+    for outcome in repair.recover(shop):
+        print(f"convalesce: {outcome.sentence}", file=sys.stderr)
+    entries = repair.history(shop)
+    if options.list:
+        say_result("".join(_row(e) for e in entries) or "Nothing was ever changed here.\n")
+        return OK
+    wish = options.entry or next((e.id for e in reversed(entries) if isinstance(e, Entry) and e.undoable), "")
+    if not wish:
+        say_result("There is nothing to take back.\n")
+        return OK
+    entry = next((e for e in entries if e.id == wish), None)
+    if entry is None:
+        raise UsageError(f"the history has no entry {wish!r}; `convalesce undo --list` shows it.")
+    if isinstance(entry, Entry):
+        back = [line for c in reversed(entry.changes) for line in c.inverse().lines()]
+        say_result("\n".join([f"This takes back: {entry.title}", *back]) + "\n")
+    if not options.yes and not _agreed():
+        say_result("Nothing was changed.\n")
+        return REFUSED
+    outcome = repair.undo(wish, shop)
+    say_result(f"{outcome.sentence}\n")
+    return OK if outcome.kind == "undone" else REFUSED
+
+
+def _agreed() -> bool:
+    if not sys.stdin.isatty():
+        print("convalesce: there is nobody to ask; --yes consents in a script.", file=sys.stderr)
+        return False
+    print("Take it back? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _row(entry: Entry | BadEntry) -> str:
+    if isinstance(entry, BadEntry):
+        return f"{entry.id}  cannot be read: {printable(entry.problem)}\n"
+    note = f"  {entry.note}" if entry.note else ""
+    return printable(f"{entry.id}  {entry.state:<11}  {entry.title}{note}\n")

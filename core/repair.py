@@ -1,0 +1,134 @@
+"""Repair: from a finding to its cure: propose, rehearse, apply, undo. The verbs that the window and the command line share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from core import apply as engine
+from core import elevate, place
+from core.apply import Outcome, Plan
+from core.changes import ChangeError
+from core.checks import preconditions, prepared
+from core.facts import Fact, Snapshot
+from core.findings import Finding, Fix, Report
+from core.fixes import add_folder
+from core.host import Host
+from core.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
+from core.rehearse import Examine, Rehearsal, verify
+from core.rehearse import rehearse as try_out
+from core.watch import Watch
+from core.writing import Writer, sentence
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What repairing needs: the machine, the hand that writes, and both journals."""
+
+    host: Host
+    writer: Writer
+    journal: Journal
+    machine_journal: Journal
+    """What was done with an administrator's rights; only such a Convalesce writes it."""
+
+
+def workshop(host: Host) -> Workshop:
+    """Return the workshop of this user on this machine. Nothing is made on disk by it."""
+    if host.system == "windows":
+        from core.host.windows_writing import WindowsWriter
+
+        writer: Writer = WindowsWriter()
+    else:
+        from core.writing import LinuxWriter
+
+        writer = LinuxWriter(str(host.root))
+    return Workshop(
+        host=host, writer=writer, journal=Journal(state_folder()), machine_journal=Journal(machine_state_folder())
+    )
+
+
+class Proposal(Fact, frozen=True, kw_only=True):
+    """A finding's fix as it would be made on this machine, exactly; nothing is changed yet."""
+
+    finding: Finding
+    plan: Plan
+    problems: tuple[str, ...] = ()
+    """What stands against it, in sentences; it can be made only when there is none."""
+    elevated: bool = False
+    """Whether an administrator has to make it."""
+
+
+def propose(finding: Finding, shop: Workshop) -> Proposal:
+    """Return what the finding's fix would change here: with the hashes and values that are there now. Changes nothing."""
+    fix = finding.fix or Fix(title="")
+    plan = Plan(title=fix.title, changes=fix.changes, finding=finding.id)
+    try:
+        plan = replace(plan, changes=prepared(fix.changes, shop.writer))
+    except (ChangeError, OSError) as e:
+        return Proposal(finding=finding, plan=plan, problems=(sentence(e),))
+    elevated = elevate.needs_elevation(plan.changes, shop.writer)
+    problems = preconditions(plan.changes, writer=shop.writer, journal=shop.journal) if not elevated else ()
+    return Proposal(finding=finding, plan=plan, problems=problems, elevated=elevated)
+
+
+def rehearse(proposal: Proposal, report: Report, shop: Workshop, watch: Watch, examine: Examine) -> Rehearsal:
+    """Prove the cure in child processes, in the environment as it would be; nothing is changed for it."""
+    return try_out(proposal.finding, report, proposal.plan.changes, host=shop.host, watch=watch, examine=examine)
+
+
+def apply(proposal: Proposal, report: Report, shop: Workshop, examine: Examine) -> Outcome:
+    """Carry the proposal out and look again; what did not cure the finding is taken back. Never raises for the machine.
+
+    ``report`` is the one that the finding stands in. The caller has shown the plan and has the person's consent.
+    """
+    if proposal.problems:
+        words = proposal.problems[0]
+        return Outcome(kind="refused", sentence=f"Nothing was changed. {words}", problems=proposal.problems)
+
+    def check() -> str:
+        return verify(proposal.finding, report, proposal.plan.changes, host=shop.host, examine=examine)
+
+    if not proposal.elevated:
+        return engine.perform(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
+    outcome = elevate.ask(elevate.Order(plan=proposal.plan), host=shop.host, journal=shop.journal)
+    problem = check() if outcome.kind == "done" else ""
+    if not problem:
+        return outcome
+    back = elevate.ask(elevate.Order(undo=outcome.entry), host=shop.host, journal=shop.journal)
+    if back.kind == "undone":
+        return Outcome(kind="rolled back", sentence=f"Everything is as it was before. {problem}", problems=(problem,))
+    return Outcome(kind="stuck", sentence=f"{problem} {back.sentence}", problems=(problem,), entry=outcome.entry)
+
+
+def recover(shop: Workshop) -> tuple[Outcome, ...]:
+    """Take back what a crash interrupted. Call it at every start; usually it does nothing."""
+    return engine.recover(writer=shop.writer, journal=shop.journal)
+
+
+def history(shop: Workshop) -> tuple[Entry | BadEntry, ...]:
+    """Return everything that was changed on this machine by this user or an administrator, oldest first."""
+    return tuple(sorted((*shop.journal.entries(), *shop.machine_journal.entries()), key=lambda e: e.id))
+
+
+def undo(id: str, shop: Workshop) -> Outcome:
+    """Take an entry of the history back; one of the machine's own needs an administrator again."""
+    if any(e.id == id for e in shop.machine_journal.entries()):
+        return elevate.ask(elevate.Order(undo=id), host=shop.host, journal=shop.journal)
+    return engine.undo(id, writer=shop.writer, journal=shop.journal)
+
+
+def with_cudnn_from(source: str, finding: Finding, snapshot: Snapshot, shop: Workshop, watch: Watch) -> Finding:
+    """Return the finding with a fix that places the complete cuDNN set found in an archive, a wheel or a folder.
+
+    Raises:
+        ChangeError: it is not one complete, sound set for this machine; the sentence says what is wrong.
+        CancelledError: the person asked to stop.
+    """
+    wanted = place.Wanted(system=snapshot.machine.system, architecture=snapshot.machine.architecture)
+    cudnn = place.recognise(source, wanted, journal=shop.journal, watch=watch)
+    folder = place.own_folder(cudnn)
+    changes = (place.file_set(cudnn, folder), *add_folder(replace(finding, subject=folder), snapshot))
+    files = len(cudnn.members)
+    fix = Fix(title=f"Place {files} files of {cudnn.title}", changes=changes, restart="terminal")
+    return replace(finding, fix=fix)
