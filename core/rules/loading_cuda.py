@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from core.facts import LibraryFile, Resolution, Toolkit
 from core.findings import Evidence, Finding, Fix, Step
+from core.rules.cudnn_files import BROKEN
 from core.rules.cures import name_folder, pinned, pip
 from core.rules.known import compatibility, differs
 from core.rules.loads import Case, idle, role_of, trouble
@@ -21,6 +22,10 @@ _CUDA = re.compile(
 )
 PACKAGES = {"cudart": "cuda-runtime", "cublas": "cublas", "cublasLt": "cublas", "nvrtc": "cuda-nvrtc"}
 """Family of library -> middle of the name of NVIDIA's wheel: nvidia-cublas-cu12."""
+
+
+UNFIT = (*BROKEN, "unreadable")
+"""States of a file that is there and cannot be loaded."""
 
 
 def family(name: str) -> tuple[str, int] | None:
@@ -47,14 +52,17 @@ class Absent:
 
 
 def absent(c: Case, *families: str) -> list[Absent]:
-    """Return the wanted libraries of these families that no search finds, a framework's wishes first."""
+    """Return the wanted libraries of these families that no search finds, a framework's wishes first.
+
+    What is there and unfit (closed to this user, damaged) is not absent: the toolkit's own rule tells it.
+    """
     found: dict[str, list[Resolution]] = {}
     for search in c.load.resolutions:
         found.setdefault(search.name.lower(), []).append(search)
     out = []
     for searches in found.values():
         what = family(searches[0].name)
-        if what and what[0] in families and not any(s.winner for s in searches):
+        if what and what[0] in families and not any(s.winner for s in searches) and not unfit(c, *what):
             theirs = [s for s in searches if not _by_cudnn(c, s)]
             asks = bool(theirs) or what[1] in framework_cuda(c)
             out.append(Absent((theirs or searches)[0], *what, asks))
@@ -80,7 +88,16 @@ def _by_cudnn(c: Case, search: Resolution) -> bool:
 
 
 def on_disk(c: Case, what: str, major: int | None) -> list[tuple[Toolkit, LibraryFile]]:
-    """Return the files of a family (of one CUDA major, or of any) that this consumer might be given."""
+    """Return the sound files of a family (of one CUDA major, or of any) that this consumer might be given."""
+    return [pair for pair in _candidates(c, what, major) if pair[1].state == "good"]
+
+
+def unfit(c: Case, what: str, major: int) -> list[LibraryFile]:
+    """Return the files of a family in the consumer's own environment that it cannot load as they are."""
+    return [f for toolkit, f in _candidates(c, what, major) if is_own(c, toolkit) and f.state in UNFIT]
+
+
+def _candidates(c: Case, what: str, major: int | None) -> list[tuple[Toolkit, LibraryFile]]:
     prefix = c.load.consumer.prefix
     out = []
     for toolkit in c.seen.toolkits or ():
@@ -89,7 +106,7 @@ def on_disk(c: Case, what: str, major: int | None) -> list[tuple[Toolkit, Librar
             continue
         for file in toolkit.libraries:
             it = family(file.name)
-            if it and it[0] == what and major in (None, it[1]) and file.state == "good":
+            if it and it[0] == what and major in (None, it[1]):
                 out.append((toolkit, file))
     return out
 

@@ -9,6 +9,7 @@ from core.findings import Evidence, Finding, Fix, Severity, Step
 from core.rules.cudnn_files import BROKEN
 from core.rules.cures import pip
 from core.rules.known import differs, numbers
+from core.rules.loading_cuda import family, unfit
 from core.rules.loads import in_order
 from core.rules.view import inside, package_of, tidy, variable
 from core.rules.words import ERROR, GOOD, NOTE, WARNING, advice, counted, finding, listed, saw
@@ -121,10 +122,10 @@ def disagree(seen: Snapshot) -> Iterator[Finding]:
 
 def libraries(seen: Snapshot) -> Iterator[Finding]:
     """Damaged, foreign or unreadable libraries of CUDA: an error where a consumer loads them."""
-    winners = {tidy(seen.machine.system, s.winner.path) for c in in_order(seen) for s in c.load.resolutions if s.winner}
+    used = _used(seen)
     for toolkit in seen.toolkits or ():
         for cause, name, words, bad in _bad(seen, toolkit):
-            loaded = [f for f in bad if tidy(seen.machine.system, f.path) in winners]
+            loaded = [f for f in bad if tidy(seen.machine.system, f.path) in used]
             severity = ERROR if loaded else WARNING
             yield finding(
                 Step.TOOLKIT,
@@ -139,6 +140,19 @@ def libraries(seen: Snapshot) -> Iterator[Finding]:
                 subject=toolkit.folder or toolkit.root,
                 fix=_again(seen, toolkit, bad, severity),
             )
+
+
+def _used(seen: Snapshot) -> set[str]:
+    """Return the files that some consumer loads, or would if they were sound; tidied."""
+    used = set()
+    for c in in_order(seen):
+        for search in c.load.resolutions:
+            what = family(search.name)
+            if search.winner:
+                used.add(tidy(c.system, search.winner.path))
+            elif what:
+                used |= {tidy(c.system, f.path) for f in unfit(c, *what)}
+    return used
 
 
 def _bad(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[str, str, str, list[LibraryFile]]]:

@@ -34,6 +34,13 @@ def library(name: str, **fields: object) -> Callable[[], Snapshot]:
     return build
 
 
+def shut_out() -> Snapshot:
+    """NVRTC of the environment may not be read; to the loader that is as if there were none."""
+    closed = library("libnvrtc.so.12", state="unreadable")()
+    shut = replace(m.nothing(f"{m.SITE}/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"), outcome="unreadable")
+    return m.with_search(closed, "libnvrtc.so.12", shut)
+
+
 TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
     "CUDA_PATH dangles": (cuda_path("/usr/local/cuda-11.8", "missing"), "cuda_path_env_wrong", WARNING),
     "CUDA_PATH is empty": (cuda_path(""), "cuda_path_env_wrong", WARNING),
@@ -56,6 +63,7 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
         "corrupt_or_truncated_file",
         WARNING,
     ),
+    "a library may not be read, so that the loader finds none": (shut_out, "library_unreadable", ERROR),
     "a library that may not be read": (library("libnvrtc.so.12", state="unreadable"), "library_unreadable", ERROR),
     "a library for another processor": (
         library("libcublas.so.12", architecture="aarch64"),
