@@ -84,6 +84,11 @@ def no_framework(lab: Lab) -> Site:
     return setups.environment(lab)
 
 
+def empty(lab: Lab) -> Site:
+    """An environment without packages."""
+    return setups.environment(lab)
+
+
 def two_environments(lab: Lab) -> Site:
     """One environment with cuDNN 8, one with cuDNN 9."""
     setups.tensorflow_8(lab)

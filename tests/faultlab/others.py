@@ -129,9 +129,15 @@ def ask(row: Fault, tools: Path) -> dict[str, Said]:
     return said
 
 
-def compare(row: Fault, tools: Path) -> dict[str, list[str]]:
-    """Return, for every tool, the lines that the fault changed: "- " lost, "+ " new; empty when it said the same."""
-    before, after = ask(healthy(row), tools), ask(row, tools)
+def compare(row: Fault, tools: Path, known: dict[object, dict[str, Said]]) -> dict[str, list[str]]:
+    """Return, for every tool, the lines that the fault changed: "- " lost, "+ " new; empty when it said the same.
+
+    ``known`` keeps what was said about healthy machines: many rows share theirs.
+    """
+    sound = healthy(row)
+    if sound.base not in known:
+        known[sound.base] = ask(sound, tools)
+    before, after = known[sound.base], ask(row, tools)
     changed = {}
     for name in TOOLS:
         lost = [f"- {line}" for line in before[name].lines if line not in after[name].lines]
@@ -150,8 +156,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     rows = [r for r in table() if r.cause and (not options.names or any(fnmatch(r.name, n) for n in options.names))]
     wheels.cache().mkdir(parents=True, exist_ok=True)
+    known: dict[object, dict[str, Said]] = {}
+    tools = options.tools.absolute()
     with ThreadPoolExecutor(max_workers=2) as pool:
-        for row, changed in zip(rows, pool.map(lambda r: compare(r, options.tools.absolute()), rows), strict=True):
+        for row, changed in zip(rows, pool.map(lambda r: compare(r, tools, known), rows), strict=True):
             print(json.dumps({"fault": row.name, "cause": row.cause, "changed": changed}), flush=True)
     return 0
 

@@ -30,6 +30,11 @@ def both(*plants: Plant) -> Plant:
     return plant
 
 
+def in_site(path: str, alter: Callable[[Path], None]) -> Plant:
+    """Alter one file of the environment's packages."""
+    return lambda _lab, site: alter(wheels.own(site.folder / path))
+
+
 def _to(name: str, alter: Callable[[Path], None]) -> Plant:
     """Alter one library of the environment's cuDNN, or the one at an absolute path."""
 
@@ -240,5 +245,31 @@ def header(path: str, wheel: Wheel) -> Plant:
 
     def plant(lab: Lab, _site: Site) -> None:
         wheels.link(wheels.unpacked(wheel) / "nvidia" / "cudnn" / "include" / "cudnn_version.h", lab.at(path))
+
+    return plant
+
+
+def fifo(name: str) -> Plant:
+    """Put a FIFO in a file's place: whoever opens it for reading waits for ever."""
+
+    def alter(path: Path) -> None:
+        path.unlink()
+        os.mkfifo(path)
+
+    return _to(name, alter)
+
+
+def linked_to_itself(name: str) -> Plant:
+    """Put a link to itself in a file's place."""
+    return dangling(name, name)
+
+
+def stand_in(path: str, real: str, soname: str) -> Plant:
+    """Put a small library of the machine's under its full name ``real``, with a link by its SONAME."""
+
+    def plant(lab: Lab, _site: Site) -> None:
+        folder = lab.at(path)
+        standins.library(folder / real, soname=soname)
+        (folder / soname).symlink_to(real)
 
     return plant

@@ -7,7 +7,7 @@ from tests.faultlab import plants as p
 from tests.faultlab.bases import CUDA, in_home
 from tests.faultlab.faults import Fault
 from tests.faultlab.setups import Lab, Site
-from tests.faultlab.standins import Driver
+from tests.faultlab.standins import HEALTHY_DRIVER, Driver
 
 HIDDEN, WRONG = "gpu_hidden_by_env", "libcuda_wrong_library"
 
@@ -32,6 +32,13 @@ def module_of(version: str, how: Driver) -> p.Plant:
         setups.driver(lab, how, module=version)
 
     return plant
+
+
+def container(lab: Lab, _site: Site) -> None:
+    """The kernel has NVIDIA's module and lists the card; libraries and nodes were not passed in."""
+    setups.gpu(lab)
+    setups.kernel_module(lab, HEALTHY_DRIVER.version)
+    lab.write("/.dockerenv", "")
 
 
 DRIVER = (
@@ -83,6 +90,22 @@ DRIVER = (
         "nouveau took the card first.",
         bases.torch_9,
         without_module("nouveau"),
+        driver=None,
+    ),
+    Fault(
+        "no-driver",
+        "driver_module_not_loaded",
+        "The card is on the bus; no driver was ever installed.",
+        bases.torch_9,
+        lambda lab, _site: setups.gpu(lab, ""),
+        driver=None,
+    ),
+    Fault(
+        "container-without-gpu",
+        "container_no_gpu_runtime",
+        "A container on a host with a working driver, started without its GPU.",
+        bases.torch_9,
+        container,
         driver=None,
     ),
     Fault(

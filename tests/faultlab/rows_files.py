@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from tests.faultlab import bases, wheels
 from tests.faultlab import plants as p
 from tests.faultlab.faults import Fault
@@ -36,6 +38,20 @@ FILES = (
         p.deleted("libcudnn_cnn.so.9"),
     ),
     Fault(
+        "deleted-shim-leak",
+        MISSING,
+        "The wheel's main library is gone; the loader takes the system's 9.10 in silence.",
+        bases.torch_9_beside_system(searched=True),
+        p.deleted("libcudnn.so.9"),
+    ),
+    Fault(
+        "link-to-itself",
+        MISSING,
+        "The name is a link to itself.",
+        bases.torch_9,
+        p.linked_to_itself("libcudnn_adv.so.9"),
+    ),
+    Fault(
         "dangling-sublibrary",
         MISSING,
         "The name is there as a link, the file is not.",
@@ -57,6 +73,13 @@ FILES = (
         bases.tensorflow_8,
         p.cut("libcudnn_ops_infer.so.8", 80 << 20),
     ),
+    Fault(
+        "truncated-to-header",
+        DAMAGED,
+        "64 bytes: an ELF header whose tables are gone.",
+        bases.torch_9,
+        p.cut("libcudnn_graph.so.9", 64),
+    ),
     Fault("emptied-graph", DAMAGED, "0 bytes under the right name.", bases.torch_9, p.cut("libcudnn_graph.so.9", 0)),
     Fault("emptied-shim-8", DAMAGED, "0 bytes under the right name.", bases.tensorflow_8, p.cut("libcudnn.so.8", 0)),
     Fault(
@@ -65,6 +88,13 @@ FILES = (
         "The first page is zero: no ELF header, so no library.",
         bases.torch_9,
         p.overwritten("libcudnn_adv.so.9", 0, bytes(p.PAGE)),
+    ),
+    Fault(
+        "fifo-for-library",
+        DAMAGED,
+        "A FIFO bears the library's name; nobody may wait for it.",
+        bases.torch_9,
+        p.fifo("libcudnn_ops.so.9"),
     ),
     Fault(
         "replaced-by-web-page",
@@ -112,6 +142,13 @@ FILES = (
         p.of_machine("libcudnn.so.8", AARCH64),
     ),
     Fault(
+        "foreign-shim-beside-system",
+        FOREIGN,
+        "The loader passes the wheel's main library over and takes the system's 9.10 in silence.",
+        bases.torch_9_beside_system(searched=True),
+        p.of_machine("libcudnn.so.9", AARCH64),
+    ),
+    Fault(
         "foreign-32-bit",
         FOREIGN,
         "A 32-bit library in a 64-bit set.",
@@ -152,6 +189,27 @@ FILES = (
         "cudnn_cuda_major_mismatch",
         "A torch for CUDA 11 with cuBLAS 11, and the cuDNN that was built for CUDA 12.",
         bases.cuda_11_torch(wheels.CUBLAS_11, wheels.CUDNN_9_1),
+    ),
+    Fault(
+        "two-wheels-in-one-folder",
+        "cudnn_cuda_major_mismatch",
+        "nvidia-cudnn-cu13 was installed over nvidia-cudnn-cu12: one folder, now with files for CUDA 13 beside cuBLAS 12.",
+        bases.torch_9,
+        p.packages(wheels.CUDNN_9_20_CUDA_13),
+    ),
+    Fault(
+        "truncated-cublas",
+        DAMAGED,
+        "cuBLAS is cut short; cuDNN itself is whole.",
+        bases.torch_9,
+        p.in_site("nvidia/cublas/lib/libcublasLt.so.12", lambda path: os.truncate(path, 50 << 20)),
+    ),
+    Fault(
+        "unreadable-nvrtc",
+        CLOSED,
+        "This user may not open the run-time compiler.",
+        bases.torch_9,
+        p.in_site("nvidia/cuda_nvrtc/lib/libnvrtc.so.12", lambda path: path.chmod(0)),
     ),
     Fault(
         "cu13-wheel-beside-system-copy",

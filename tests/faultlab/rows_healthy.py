@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.faultlab import bases, wheels
 from tests.faultlab import plants as p
-from tests.faultlab.bases import CUDA, NEW, OLD
+from tests.faultlab.bases import CUDA, NEW, OLD, in_home
 from tests.faultlab.faults import Fault
 
 HEALTHY = (
@@ -33,6 +33,35 @@ HEALTHY = (
         "LD_LIBRARY_PATH names the wheel's own folder: the same files in the same order.",
         bases.torch_9_beside_system(searched=True),
         p.from_environment("LD_LIBRARY_PATH", "nvidia/cudnn/lib"),
+    ),
+    Fault(
+        "healthy-variable-names-toolkit",
+        "",
+        "LD_LIBRARY_PATH names a toolkit without cuDNN, as NVIDIA's guide advises.",
+        bases.torch_9_beside_toolkit,
+        environment={"LD_LIBRARY_PATH": CUDA, "CUDA_HOME": "/usr/local/cuda"},
+    ),
+    Fault(
+        "healthy-variable-names-other-major",
+        "",
+        "LD_LIBRARY_PATH names a cuDNN 8 for other programs; torch asks for 9.",
+        bases.torch_9,
+        p.copied_folder(in_home("cudnn8"), (wheels.CUDNN_8_9, "*")),
+        environment={"LD_LIBRARY_PATH": in_home("cudnn8")},
+    ),
+    Fault(
+        "healthy-variable-names-nothing",
+        "",
+        "LD_LIBRARY_PATH ends with a colon and names a folder that is gone.",
+        bases.torch_9,
+        environment={"LD_LIBRARY_PATH": "/usr/local/cuda-11.2/lib64:"},
+    ),
+    Fault(
+        "healthy-visible-uuid",
+        "",
+        "CUDA_VISIBLE_DEVICES names the GPU by its UUID.",
+        bases.torch_9,
+        environment={"CUDA_VISIBLE_DEVICES": "GPU-01020304-0506-0708-090a-0b0c0d0e0f10"},
     ),
     Fault("healthy-non-ascii", "", "An environment in a folder with an accent.", bases.named("modèles été")),
     Fault("healthy-visible-0", "", "CUDA_VISIBLE_DEVICES=0.", bases.torch_9, environment={"CUDA_VISIBLE_DEVICES": "0"}),

@@ -14,6 +14,12 @@ NVRTC = "nvrtc_missing_or_mismatch"
 SEARCH = (
     Fault("none-installed", "cudnn_not_installed", "torch is there, cuDNN is nowhere.", bases.torch_9_with()),
     Fault(
+        "nothing-installed",
+        "cudnn_not_installed",
+        "A GPU that works, an empty environment, and no cuDNN anywhere.",
+        bases.empty,
+    ),
+    Fault(
         "only-8",
         "cudnn_major_mismatch",
         "torch asks for libcudnn.so.9; the environment has cuDNN 8.",
@@ -117,6 +123,14 @@ SEARCH = (
         "torch for CUDA 12 asks for libcublas.so.12; the environment has cuBLAS 11.",
         bases.torch_9,
         p.both(p.package_removed("nvidia/cublas", "nvidia_cublas_cu12*"), p.packages(wheels.CUBLAS_11)),
+    ),
+    Fault(
+        "cublas-pair-of-two-releases",
+        "cuda_lib_shadowed",
+        "LD_LIBRARY_PATH names a folder with libcublasLt of CUDA 12.1 alone; libcublas comes from the wheel, of 12.4.",
+        bases.tensorflow_8,
+        p.stand_in(in_home("old"), "libcublasLt.so.12.1.3.1", "libcublasLt.so.12"),
+        environment={"LD_LIBRARY_PATH": in_home("old")},
     ),
     Fault(
         "cuda-runtime-gone",

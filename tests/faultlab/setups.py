@@ -107,15 +107,20 @@ def modules(lab: Lab, *names: str) -> None:
 def driver(lab: Lab, how: Driver, *, module: str = "") -> None:
     """Install the driver's libraries, its kernel module's traces (``module``: of another version) and its nodes."""
     driver_files(lab, how)
-    version = module or how.version
+    kernel_module(lab, module or how.version)
+    for name in ("nvidia0", "nvidiactl", "nvidia-uvm"):
+        lab.write(f"/dev/{name}", "")
+
+
+def kernel_module(lab: Lab, version: str) -> None:
+    """Let the kernel say that NVIDIA's module is loaded."""
     lab.write("/sys/module/nvidia/version", version + "\n")
     modules(lab, "i915", "nvidia", "nvidia_modeset", "nvidia_uvm")
     lab.write(
         "/proc/driver/nvidia/version",
-        f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {version}  Thu Aug 28 18:22:39 UTC 2025\nGCC version:  gcc version 12.2.0\n",
+        f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {version}  Thu Aug 28 18:22:39 UTC 2025\n"
+        "GCC version:  gcc version 12.2.0\n",
     )
-    for name in ("nvidia0", "nvidiactl", "nvidia-uvm"):
-        lab.write(f"/dev/{name}", "")
 
 
 def driver_files(lab: Lab, how: Driver) -> None:
