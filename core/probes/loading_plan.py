@@ -29,8 +29,8 @@ class Plan:
     roll: Roll | None
     """None when the main library is nowhere to be found, so that nothing could be called; a plain program's bare name
     is tried nevertheless."""
-    fragile: frozenset[str]
-    """Functions and parts that need a file which is missing or broken."""
+    fragile: Mapping[str, int]
+    """Functions and parts that need a file which is missing or broken; see ``fragile()``."""
 
 
 @dataclass(frozen=True)
@@ -135,19 +135,27 @@ def _roll(main: str, wish: Wish, resolutions: tuple[Resolution, ...], setting: S
 
 def fragile(
     resolutions: tuple[Resolution, ...], checks: tuple[Check, ...], needed: Mapping[str, tuple[str, ...]]
-) -> frozenset[str]:
-    """Return the functions and parts that are likely to end a process: they need a file that is missing or broken.
+) -> dict[str, int]:
+    """Return the functions and parts that are likely to end a process: 1 for a fault of their own, 2 for a need's.
 
-    Loading a missing part only fails; loading a broken one may kill. ``needed``: a file's path -> the names that it is linked against.
+    A function suffers from a part that is missing or broken; loading a missing part only fails, a broken one may kill.
+    ``needed``: a file's path -> the names that it is linked against.
     """
     paths = {r.name: r.winner.path for r in resolutions if r.winner}
 
-    def with_dependents(names: set[str]) -> set[str]:
+    def ranked(names: set[str]) -> dict[str, int]:
+        ranks = dict.fromkeys(names, 1)
         for _link in range(3):  # the longest chain of cuDNN files that need each other
-            names |= {name for name, path in paths.items() if names.intersection(needed.get(path, ()))}
-        return names
+            new = [name for name, path in paths.items() if ranks.keys() & set(needed.get(path, ()))]
+            ranks = {**dict.fromkeys(new, 2), **ranks}
+        return ranks
 
-    broken = with_dependents({r.name for r in resolutions if r.winner and r.winner.outcome != "found"})
-    gone = with_dependents({r.name for r in resolutions if not r.winner}) | broken
-    roles = {what.role for name in gone for system in SYSTEMS if (what := parse(name, system))}
-    return frozenset(broken | {c.function for c in checks if c.role in roles})
+    broken = {r.name for r in resolutions if r.winner and r.winner.outcome != "found"}
+    gone = {r.name for r in resolutions} - paths.keys()
+    roles = {
+        what.role: rank
+        for name, rank in ranked(broken | gone).items()
+        for system in SYSTEMS
+        if (what := parse(name, system))
+    }
+    return {**ranked(broken), **{c.function: roles[c.role] for c in checks if c.role in roles}}

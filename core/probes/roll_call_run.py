@@ -41,15 +41,16 @@ class _Tally:
 Ask = Callable[[Roll], Answer[Event]]
 
 
-def run(roll: Roll, fragile: frozenset[str], known: Knowledge, asking: Ask) -> RollCall:
+def run(roll: Roll, fragile: Mapping[str, int], known: Knowledge, asking: Ask) -> RollCall:
     """Make a roll call and return what happened.
 
     ``fragile``: functions and parts that are likely to end the process, because a file that they need is missing or
-    broken. They come last, and after the first that does, no more of its kind are tried. ``asking`` runs one child.
+    broken. They come last, lower numbers first, and after the first that does, no more of its kind are tried.
+    ``asking`` runs one child.
     """
     tally, load = _Tally(), LOAD[roll.system]
-    functions = sorted(roll.functions, key=lambda f: f in fragile)  # stable: the healthy ones keep their order
-    parts = sorted(roll.parts, key=lambda p: p.name in fragile)
+    functions = sorted(roll.functions, key=lambda f: fragile.get(f, 0))  # stable: the healthy ones keep their order
+    parts = sorted(roll.parts, key=lambda p: fragile.get(p.name, 0))
     for _n in range(CHILDREN):
         said = asking(replace(roll, functions=tuple(functions), parts=tuple(parts)))
         fatal = _count(said, tally, roll, known)

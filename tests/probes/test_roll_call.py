@@ -1,0 +1,117 @@
+"""The roll call's bookkeeping: which children are asked what, after one of them has died."""
+
+from __future__ import annotations
+
+from core.child import Answer
+from core.facts import Call
+from core.probes.roll_call import Event, Part, Roll
+from core.probes.roll_call_run import CHILDREN, SPARED, run
+from core.probes.wants import knowledge
+
+KNOWN = knowledge()
+ROLL = Roll(
+    system="linux",
+    major=8,
+    main="/c/libcudnn.so.8",
+    functions=(
+        "cudnnGetVersion",
+        "cudnnOpsInferVersionCheck",
+        "cudnnCnnInferVersionCheck",
+        "cudnnCnnTrainVersionCheck",
+    ),
+    parts=tuple(Part(name=f"libcudnn_{r}.so.8", tries=(f"/c/libcudnn_{r}.so.8",)) for r in ("cnn_infer", "ops_infer")),
+)
+ABORTED = "was killed by SIGABRT"
+
+
+class Children:
+    """Scripted children: each step answers, except those that kill."""
+
+    def __init__(self, *fatal: str, results: dict[str, int] | None = None) -> None:
+        self.fatal = fatal
+        self.results = {"cudnnGetVersion": 8907} | (results or {})
+        self.asked: list[Roll] = []
+
+    def __call__(self, roll: Roll) -> Answer[Event]:
+        self.asked.append(roll)
+        events = [Event(kind="begin", name="dlopen")]
+        if "dlopen" in self.fatal:
+            return Answer(events=tuple(events), ended=ABORTED)
+        events += [Event(kind="call", name="dlopen", library=roll.main, result=0)]
+        events += [Event(kind="loaded", name=roll.main), Event(kind="mapped", name=roll.main)]
+        for name in (*roll.functions, *(p.name for p in roll.parts)):
+            events.append(Event(kind="begin", name=name))
+            if name in self.fatal:
+                return Answer(events=tuple(events), ended=ABORTED, output=f"{name} failed\n")
+            function = "dlopen" if name.startswith("lib") else name
+            library = f"/c/{name}" if function == "dlopen" else ""
+            events.append(Event(kind="call", name=function, library=library, result=self.results.get(name, 0)))
+        return Answer(events=tuple(events))
+
+
+def test_one_child_is_enough_for_a_healthy_set() -> None:
+    children = Children()
+    roll = run(ROLL, {}, KNOWN, children)
+    assert len(children.asked) == 1
+    assert (roll.version, roll.loaded, roll.ended) == ("8.9.7", ROLL.main, "")
+    assert [c.function for c in roll.calls] == ["dlopen", *ROLL.functions, "dlopen", "dlopen"]
+    assert roll.calls[1] == Call(function="cudnnGetVersion", result=8907, meaning="8.9.7")
+    assert roll.calls[2].meaning == "CUDNN_STATUS_SUCCESS"
+    assert [m.name for m in roll.mapped] == ["libcudnn.so.8"]
+
+
+def test_what_follows_a_death_is_still_asked() -> None:
+    children = Children("cudnnOpsInferVersionCheck")
+    roll = run(ROLL, {}, KNOWN, children)
+    assert [r.functions for r in children.asked] == [ROLL.functions, ROLL.functions[2:]]
+    assert roll.ended == f"cudnnOpsInferVersionCheck: {ABORTED}"
+    assert [(c.function, c.result) for c in roll.calls if c.result is None] == [("cudnnOpsInferVersionCheck", None)]
+    assert sum(c.function == "dlopen" for c in roll.calls) == 3
+    assert roll.output == "cudnnOpsInferVersionCheck failed\n"
+
+
+def test_likely_killers_come_last_and_are_tried_once() -> None:
+    fragile = {"cudnnOpsInferVersionCheck": 1, "cudnnCnnInferVersionCheck": 2, "libcudnn_cnn_infer.so.8": 1}
+    children = Children(*fragile)
+    roll = run(ROLL, fragile, KNOWN, children)
+    assert children.asked[0].functions[-2:] == ("cudnnOpsInferVersionCheck", "cudnnCnnInferVersionCheck")
+    assert len(children.asked) == 2
+    meanings = {c.function if c.function != "dlopen" else c.library: c.meaning for c in roll.calls}
+    assert meanings["cudnnCnnInferVersionCheck"] == SPARED
+    assert meanings["libcudnn_cnn_infer.so.8"] == f"The process {ABORTED}."
+    assert meanings["cudnnCnnTrainVersionCheck"] == "CUDNN_STATUS_SUCCESS"
+
+
+def test_deaths_without_end_are_bounded() -> None:
+    children = Children(*ROLL.functions, *(p.name for p in ROLL.parts))
+    run(ROLL, {}, KNOWN, children)
+    assert len(children.asked) == CHILDREN
+
+
+def test_a_main_library_that_kills_is_not_tried_again() -> None:
+    children = Children("dlopen")
+    roll = run(ROLL, {}, KNOWN, children)
+    assert len(children.asked) == 1
+    assert (roll.loaded, roll.ended) == ("", f"dlopen: {ABORTED}")
+    assert roll.calls == (Call(function="dlopen", library=ROLL.main, meaning=f"The process {ABORTED}."),)
+
+
+def test_a_child_that_hangs_is_not_tried_again() -> None:
+    asked = []
+
+    def hang(roll: Roll) -> Answer[Event]:
+        asked.append(roll)
+        begun = (Event(kind="begin", name="dlopen"), Event(kind="call", name="dlopen", library=roll.main, result=0))
+        late = Event(kind="begin", name="cudnnGetVersion")
+        return Answer(events=(*begun, late), ended="did not end within 20 seconds and was stopped", timed_out=True)
+
+    roll = run(ROLL, {}, KNOWN, hang)
+    assert len(asked) == 1
+    assert roll.ended.startswith("cudnnGetVersion: did not end")
+
+
+def test_statuses_have_names() -> None:
+    results = {"cudnnOpsInferVersionCheck": 14, "cudnnCnnInferVersionCheck": 77}
+    meanings = {c.function: c.meaning for c in run(ROLL, {}, KNOWN, Children(results=results)).calls}
+    assert meanings["cudnnOpsInferVersionCheck"] == "CUDNN_STATUS_VERSION_MISMATCH"
+    assert meanings["cudnnCnnInferVersionCheck"] == "status 77"
