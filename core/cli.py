@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +22,8 @@ OK, FOUND, USAGE, FAILED, REFUSED = 0, 1, 2, 3, 4
 """Exit status: nothing wrong; an error finding; used wrongly; Convalesce itself failed; a fix refused or rolled back."""
 INTERRUPTED = 130
 BIGGEST_REPORT = 64 * 1024 * 1024
+BIGGEST_TEXT = 10 * 1024 * 1024
+"""Bytes of an error text that are read; the rest of a longer log is left out."""
 
 
 class UsageError(Exception):
@@ -106,6 +110,13 @@ def _parser() -> argparse.ArgumentParser:
     undo.add_argument("--yes", action="store_true", help="consent beforehand (for scripts)")
     undo.set_defaults(command=_undo)
 
+    explain = commands.add_parser("explain", help="paste an error: its causes, proved or refuted on this machine")
+    explain.add_argument("text", nargs="?", default="-", metavar="FILE|-", help="a file, standard input, or a code")
+    explain.add_argument("--json", action="store_true")
+    explain.add_argument("--report", type=Path, metavar="REPORT.json", help="judge another machine by its report")
+    explain.add_argument("--python", action="append", default=[], metavar="PATH")
+    explain.set_defaults(command=_explain)
+
     replay = commands.add_parser("replay", help="diagnose a recorded report again")
     replay.add_argument("report", type=Path, metavar="REPORT.json")
     replay.add_argument("--json", action="store_true")
@@ -164,6 +175,44 @@ def _report(options: argparse.Namespace) -> int:
     else:
         say_result(text)
     return OK
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from core.explain import explain, render_text, to_json
+
+    text = _given_text(options.text)
+    if options.report:
+        snapshot = _read_report(options.report).snapshot
+    else:
+        from core.doctor import look
+        from core.host import this_host
+
+        with watching() as watch:
+            snapshot = look(this_host(), watch, pythons=tuple(options.python))
+    explanation = explain(text, snapshot)
+    say_result(to_json(explanation).decode() if options.json else render_text(explanation, colour=_colour()))
+    return FOUND if any(c.verdict == "proved" for c in explanation.causes) else OK
+
+
+def _given_text(given: str) -> str:
+    """Return the text of a file, of standard input ("-"), or the argument itself: a code, a name or a message."""
+    from core.explain import decode
+
+    if given == "-":
+        if sys.stdin.isatty():
+            print("Paste the error, then press Ctrl+D (Windows: Ctrl+Z and Enter).", file=sys.stderr)
+        return decode(sys.stdin.buffer.read(BIGGEST_TEXT))
+    path = Path(given)
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                return decode(file.read(BIGGEST_TEXT))
+    except OSError as e:
+        if e.errno not in (errno.ENAMETOOLONG, errno.EINVAL):
+            raise UsageError(f"{given} cannot be read: {e.strerror}.") from None
+    except ValueError:  # no path can hold a zero byte
+        pass
+    return given
 
 
 def _fix(options: argparse.Namespace) -> int:
@@ -239,12 +288,14 @@ def _show(report: Report, *, as_json: bool) -> int:
     if as_json:
         say_result(to_json(report).decode())
     else:
-        import os
-
         from core.report import as_text
 
-        say_result(as_text(report, colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR")))
+        say_result(as_text(report, colour=_colour()))
     return FOUND if report.worst is Severity.ERROR else OK
+
+
+def _colour() -> bool:
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def say_result(text: str) -> None:
