@@ -126,4 +126,5 @@ def _explained(finding: Finding, primary: Finding) -> Finding:
     by_driver = primary.step is Step.DRIVER and (finding.id in DRIVER_EXPLAINS)
     shared = bool(finding.subject) and finding.subject in (primary.subject, *primary.subject.split(" and "))
     by_files = primary.step is Step.CUDNN and (bool(same) or shared) and finding.step in (Step.CUDNN, Step.BENCHMARK)
-    return replace(finding, follows_from=primary.id) if by_driver or by_files else finding
+    by_path = finding.id == "environment.broken-entry" and primary.cause.endswith("_not_on_search_path")
+    return replace(finding, follows_from=primary.id) if by_driver or by_files or by_path else finding

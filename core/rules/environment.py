@@ -55,7 +55,7 @@ def broken_entries(seen: Snapshot) -> Iterator[Finding]:
                 WARNING,
                 "broken-entry",
                 f"{e.variable} names a CUDA folder in a way that the loader does not understand.",
-                cause="cuda_not_on_search_path",
+                cause="cudnn_not_on_search_path" if "cudnn" in e.text.lower() else "cuda_not_on_search_path",
                 why=why,
                 evidence=[saw(f"{e.variable} entry {e.index + 1}", e.text, ", ".join(e.marks))],
                 subject=e.text,

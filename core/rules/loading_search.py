@@ -23,7 +23,7 @@ from core.rules.loads import (
     trouble,
     versions,
 )
-from core.rules.view import candidates, copy_at, folder_of, main_name, tidy
+from core.rules.view import candidates, copy_at, folder_of, main_name, near_misses, tidy
 from core.rules.words import ERROR, NOTE, advice, finding, listed, saw, sentence
 
 ROLL = "roll call in a child process"
@@ -165,7 +165,7 @@ def _off_path(c: Case, here: list[CudnnCopy]) -> Iterator[Finding]:
             if calm
             else f"The files are complete; the loader does not look there for {c.load.consumer.label}."
         ),
-        evidence=[saw("Folder", best.folder, best.source), *candidates(c.main)],
+        evidence=[saw("Folder", best.folder, best.source), *near_misses(c.seen, best.folder), *candidates(c.main)],
         subject=best.folder,
         fix=name_folder(c.seen, best.folder),
     )

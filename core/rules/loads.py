@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from core.facts import Attempt, CudnnCopy, How, Load, Resolution, RollCall, Snapshot, System
 from core.findings import Evidence
 from core.knowledge import read
-from core.rules.known import FaultyRelease, Releases, numbers
+from core.rules.known import FaultyRelease, Releases, compatibility, numbers, older
 from core.rules.view import copy_at, folder_of, inside, main_resolution, package_of, tidy
 from core.rules.words import listed, saw
 
@@ -116,7 +116,13 @@ def faulty_release(seen: Snapshot, copy: CudnnCopy) -> FaultyRelease | None:
 def trouble(c: Case) -> list[Evidence]:
     """Return what went wrong in a load's roll call; a part that its release never had is not missed."""
     row = faulty_release(c.seen, c.copy) if c.copy else None
-    return failures(c.load.roll_call, row.missing if row else "")
+    rows = failures(c.load.roll_call, row.missing if row else "")
+    output = c.load.roll_call.output if c.load.roll_call else ""
+    version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
+    if rows and "zlibwapi" in output.lower() and older(version, "8.9.4") is False:
+        fact = compatibility().fact("zlib_static")
+        rows.append(saw("This message misleads", fact.fact, fact.source))
+    return rows
 
 
 def failures(roll: RollCall | None, spared: str = "") -> list[Evidence]:

@@ -98,6 +98,21 @@ def python_of(seen: Snapshot, prefix: str) -> PythonEnvironment | None:
     return next((p for p in seen.pythons or () if tidy(system, p.prefix) == tidy(system, prefix)), None)
 
 
+def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
+    """Return the search-path entries that nearly name a folder: its parent, or itself in quotes or unexpanded."""
+    system = seen.machine.system
+    rows = []
+    for e in seen.environment.entries if seen.environment else ():
+        text = (e.expanded or e.text).strip().strip('"')
+        near = inside(system, folder, text) and tidy(system, folder) != tidy(system, text) and len(text) > 3
+        depth = tidy(system, folder)[len(tidy(system, text)) :].count("\\" if system == "windows" else "/")
+        spelt = tidy(system, folder) == tidy(system, text) and bool({"quoted", "unexpanded"} & set(e.marks))
+        if e.variable in ("PATH", "LD_LIBRARY_PATH") and ((near and depth <= 2) or spelt):
+            what = "in quotes or with a variable that is not replaced" if spelt else "a folder above it only"
+            rows.append(Evidence(label=f"{e.variable} names {what}", value=e.text, source=e.variable))
+    return rows
+
+
 def package_of(owner: str) -> tuple[str, str] | None:
     """Return name and version of the nvidia-* distribution that an owner's text names: nvidia-cudnn-cu12 9.1.0.70."""
     found = re.search(r"\b(nvidia-[a-z0-9-]+)[ =]=?\s*v?(\d[\w.]*)", owner)

@@ -8,7 +8,20 @@ import pytest
 from msgspec.structs import replace
 
 from core.diagnose import diagnose
-from core.facts import Attempt, Call, Consumer, Distribution, How, LibraryFile, Load, RollCall, Snapshot
+from core.facts import (
+    Attempt,
+    Call,
+    Consumer,
+    Distribution,
+    Environment,
+    How,
+    LibraryFile,
+    Load,
+    Mark,
+    PathEntry,
+    RollCall,
+    Snapshot,
+)
 from core.findings import Finding, Severity
 from core.rules.loads import CONCERNS
 from tests import machines as m
@@ -429,3 +442,30 @@ def test_missing_cudnn_is_installed_as_the_framework_pins_it() -> None:
     finding = loud(only(0))[0]
     assert finding.fix is not None
     assert finding.fix.advice == f"{m.PREFIX}/bin/python -m pip install nvidia-cudnn-cu12==9.1.0.70"
+
+
+def test_misleading_message_is_called_misleading() -> None:
+    damaged = m.with_file(zlib("8.9.7", NO_ZLIB), "cnn_infer", state="truncated")
+    finding = loud(damaged)[0]
+    assert finding.cause == "corrupt_or_truncated_file"
+    assert any(e.label == "This message misleads" for e in finding.evidence)
+
+
+@pytest.mark.parametrize(
+    ("entry", "marks", "says"),
+    [
+        (m.INSTALLER.rpartition("\\")[0], (), "PATH names a folder above it only"),
+        (f'"{m.INSTALLER}"', ("quoted",), "PATH names in quotes or with a variable that is not replaced"),
+    ],
+)
+def test_entry_that_nearly_names_the_folder_is_shown(entry: str, marks: tuple[Mark, ...], says: str) -> None:
+    whole = m.windows_machine()
+    paths = (PathEntry(variable="PATH", index=0, text=entry, expanded=entry, marks=marks),)
+    gone = Load(
+        consumer=ANY, major=9, resolutions=(m.search("cudnn64_9.dll", m.nothing("C:\\Windows\\cudnn64_9.dll")),)
+    )
+    finding = next(
+        f for f in diagnose(replace(whole, loads=(gone,), environment=Environment(entries=paths))) if f.primary
+    )
+    assert finding.cause == "cudnn_not_on_search_path"
+    assert says in [e.label for e in finding.evidence]
