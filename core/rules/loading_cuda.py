@@ -12,7 +12,7 @@ from core.rules.cudnn_files import BROKEN
 from core.rules.cures import name_folder, pinned, pip
 from core.rules.known import compatibility, differs
 from core.rules.loads import Case, idle, role_of, trouble
-from core.rules.view import candidates, file_at, folder_of, inside, name_of, package_of, python_of
+from core.rules.view import candidates, file_at, folder_of, inside, name_of, near_misses, package_of, python_of
 from core.rules.words import ERROR, NOTE, WARNING, advice, finding, listed, saw, sentence
 
 _CUDA = re.compile(
@@ -270,7 +270,12 @@ def runtime(c: Case) -> Iterator[Finding]:
             cause="cuda_not_on_search_path",
             why=f"{sentence(c.load.consumer.label)} asks for {listed(g.search.name for g in gone)}. The files are on this machine, "
             "but the loader does not look in their folder.",
-            evidence=[wanted_by(c, one), saw("It lies in", folder, places[0][0].source), *candidates(one.search)],
+            evidence=[
+                wanted_by(c, one),
+                saw("It lies in", folder, places[0][0].source),
+                *near_misses(c.seen, folder),
+                *candidates(one.search),
+            ],
             subject=folder,
             fix=name_folder(c.seen, folder),
         )
