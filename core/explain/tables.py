@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Literal
 
 from core.facts import Fact
@@ -53,19 +52,16 @@ class Code(Fact, frozen=True, kw_only=True):
     source: str
 
 
-@cache
 def messages() -> tuple[Message, ...]:
     """Return resources/knowledge/messages.json."""
     return read("messages", tuple[Message, ...])
 
 
-@cache
 def clues() -> Clues:
     """Return resources/knowledge/clues.json."""
     return read("clues", Clues)
 
 
-@cache
 def codes() -> tuple[Code, ...]:
     """Return resources/knowledge/codes.json."""
     return read("codes", tuple[Code, ...])
@@ -87,13 +83,11 @@ class Cure(Fact, frozen=True, kw_only=True):
     undo: str
 
 
-@cache
 def meanings() -> dict[str, str]:
     """Return each cause in one plain sentence, from resources/knowledge/causes.json."""
     return {c.cause: c.meaning for c in read("causes", tuple[Cause, ...])}
 
 
-@cache
 def wrong_cures() -> tuple[Cure, ...]:
     """Return resources/knowledge/wrong_cures.json."""
     return read("wrong_cures", tuple[Cure, ...])
