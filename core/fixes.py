@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from core import pathlist
 from core.activation import KIND
-from core.changes import Change, Scope, SetVariable, Value, insert_entry, move_entry, remove_entry
+from core.changes import Change, FileSet, Scope, SetVariable, Value, insert_entry, move_entry, remove_entry
 from core.facts import CudnnCopy, How, PathEntry, Snapshot, System, Variable
-from core.findings import Finding, Fix
+from core.findings import Finding, Fix, Severity
 from core.fixes_files import complete, quarantine, under_plain_name
 from core.pathlist import PathError
 from core.rules.known import numbers
@@ -25,16 +25,24 @@ Maker = Callable[[Finding, Snapshot], tuple[Change, ...]]
 
 def with_changes(finding: Finding, snapshot: Snapshot) -> Finding:
     """Return the finding with the changes that Convalesce can make for it; as it was where there are none."""
-    makers = [*MAKERS.get(finding.cause, ()), *BY_ID.get(finding.id, ())]
-    for maker in makers:
+    named = MAKERS.get(finding.cause, ()) if finding.severity > Severity.NOTE else ()
+    for maker in (*named, *BY_ID.get(finding.id, ())):
         try:
             changes = maker(finding, snapshot)
         except PathError:
             continue  # the search path is in no state to be edited: the advice stays
         if changes:
-            fix = finding.fix or Fix(title="Clean up", restart="terminal")
-            return replace(finding, fix=replace(fix, changes=changes))
+            fix = finding.fix or Fix(title="Take out the entries that do nothing", restart="terminal")
+            return replace(finding, fix=replace(fix, title=_title(fix, changes), changes=changes))
     return finding
+
+
+def _title(fix: Fix, changes: tuple[Change, ...]) -> str:
+    """Return what will be done: by the files' own words, else by the advice's."""
+    first = changes[0]
+    if isinstance(first, FileSet):
+        return first.title
+    return f"{fix.title}, in this environment" if first.scope == "environment" else fix.title
 
 
 # --- variables ---------------------------------------------------------------------------------------------------
@@ -94,7 +102,7 @@ def repair_cuda_path(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]
 def add_folder(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
     """Put a folder on the search path: Windows' user PATH; on Linux, of each environment that wants it."""
     folder, system = finding.subject, snapshot.machine.system
-    if not folder.startswith("/") and folder[1:3] != ":\\":
+    if not finding.id.endswith("not-on-search-path") or (folder[:1] != "/" and folder[1:3] != ":\\"):
         return ()
     if system == "windows":
         before = _value(snapshot, "PATH", "user")

@@ -43,9 +43,7 @@ def complete(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
                 source=source.real_path or source.path,
             )
         )
-    return (
-        FileSet(title=f"cuDNN {donor.version} in {copy.folder}, completed from {donor.folder}", items=tuple(items)),
-    )
+    return (FileSet(title=f"Complete cuDNN {donor.version} in {copy.folder} from {donor.folder}", items=tuple(items)),)
 
 
 def _gives(donor: CudnnCopy, copy: CudnnCopy, wanted: list[str]) -> bool:
@@ -59,11 +57,19 @@ def _gives(donor: CudnnCopy, copy: CudnnCopy, wanted: list[str]) -> bool:
         and donor.major == copy.major
         and donor.version is not None
         and donor.version == version
-        and (donor.cuda_major, donor.sass) == (copy.cuda_major or donor.cuda_major, copy.sass or donor.sass)
+        and copy.cuda_major in (donor.cuda_major, None)
+        and _is_same_build(donor, copy)
         and not donor.missing
         and all(name.lower() in sound for name in wanted)
         and len({f.version for f in donor.files if f.version}) == 1
     )
+
+
+def _is_same_build(donor: CudnnCopy, copy: CudnnCopy) -> bool:
+    """Whether every file that is sound in both sets has the same size: a release has one build for each CUDA major."""
+    sizes = {f.name.lower(): f.size for f in donor.files}
+    sound = [f for f in copy.files if f.state == "good" and f.record not in ("size differs", "hash differs")]
+    return bool(sound) and all(sizes.get(f.name.lower()) == f.size for f in sound)
 
 
 def _agreed(copy: CudnnCopy) -> str | None:
@@ -81,7 +87,7 @@ def quarantine(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
         return ()
     system = snapshot.machine.system
     items = tuple(FileItem(path=_join(system, copy.folder, f.name), before="?", after="") for f in copy.files)
-    return (FileSet(title=f"The stray cuDNN {copy.version or copy.major} in {copy.folder}", items=items),)
+    return (FileSet(title=f"Put the stray cuDNN {copy.version or copy.major} in {copy.folder} aside", items=items),)
 
 
 _HASHED = re.compile(r"(libnvrtc-builtins)-[0-9a-f]{8}(\.so\.[\d.]+)|(nvrtc-builtins64_\d+)-[0-9a-f]{8}(\.dll)", re.I)
@@ -105,7 +111,7 @@ def under_plain_name(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]
                 item = FileItem(path=path, after=f"-> {name}")
             else:
                 item = FileItem(path=path, after="?", size=file.size or 0, source=file.path)
-            return (FileSet(title=f"{plain}, the same file under its plain name", items=(item,)),)
+            return (FileSet(title=f"Give {name} its plain name, {plain}, too", items=(item,)),)
     return ()
 
 
@@ -120,7 +126,7 @@ def dll_hook(site_packages: str, folder: str) -> FileSet:
     """
     text = f"import os; os.path.isdir({folder!r}) and os.add_dll_directory({folder!r})\n"
     item = FileItem(path=_join("windows", site_packages, "convalesce_cuda.pth"), after="?", size=len(text), text=text)
-    return FileSet(title=f"A hook that lets this Python find DLLs in {folder}", items=(item,))
+    return FileSet(title=f"Let this Python find DLLs in {folder}", items=(item,))
 
 
 def _copy(snapshot: Snapshot, folder: str) -> CudnnCopy | None:

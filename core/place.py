@@ -221,7 +221,7 @@ def file_set(cudnn: CudnnSet, folder: str) -> FileSet:
         path = str(place / member.name.rpartition("/")[2])
         after = f"-> {member.link}" if member.link else member.sha256
         items.append(FileItem(path=path, after=after, size=member.size, source="" if member.link else member.path))
-    return FileSet(title=cudnn.title, items=tuple(items), folders=tuple(made))
+    return FileSet(title=f"Place {cudnn.title} in {folder}", items=tuple(items), folders=tuple(made))
 
 
 def forget_staging(journal: Journal) -> None:

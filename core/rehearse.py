@@ -55,13 +55,19 @@ def rehearse(
                     works=False, sentence=f"Rehearsed on this machine: does not work{what}.", loaded=roll.mapped
                 )
             if roll is not None:
-                return _works(_real(roll.mapped, {overlay: folder}))
+                return _works(_real(roll.mapped, {**_sources(changes), overlay: folder}))
         if all(isinstance(c, FileSet) for c in changes):
             return Rehearsal(
                 works=None, sentence="This cannot be tried out without doing it; it is verified afterwards."
             )
         after = examine(AsItWouldBe(host, changes=changes, moved=moved))
-        return judge(finding, report, after, {overlay: folder for folder, overlay in moved.items()})
+        real = {**_sources(changes), **{overlay: folder for folder, overlay in moved.items()}}
+        return judge(finding, report, after, real)
+
+
+def _sources(changes: tuple[Change, ...]) -> dict[str, str]:
+    """Return where each file comes from -> where it will be."""
+    return {i.source: i.path for c in changes if isinstance(c, FileSet) for i in c.items if i.source}
 
 
 def judge(finding: Finding, before: Report, after: Report, real: Mapping[str, str] | None = None) -> Rehearsal:
@@ -176,7 +182,7 @@ def _roll_call(overlay: str, host: Host, watch: Watch) -> RollCall | None:
         system=host.system, major=major, main=str(Path(overlay) / main[0]), functions=functions, parts=parts,
         folders=(overlay,) if host.system == "windows" else (),
     )  # fmt: skip
-    return run(roll, frozenset(), known, by_child(host, host.fresh_environment(), watch))
+    return run(roll, {}, known, by_child(host, host.fresh_environment(), watch))
 
 
 # --- afterwards ------------------------------------------------------------------------------------------------------

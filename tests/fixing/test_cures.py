@@ -45,12 +45,12 @@ def owned(lab: Lab, _site: Site) -> None:
             os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
 
 
-SPARE = p.copied_folder("/opt/spare/lib", (wheels.CUDNN_9_1, "*"))
+SPARE = p.copied_folder("/usr/local/cudnn-9.1/lib64", (wheels.CUDNN_9_1, "*"))
 HIDE = p.written(f"{HOME}/.config/environment.d/10-gpu.conf", b"LANG=C\nCUDA_VISIBLE_DEVICES=-1\nX=1")
 WRONG = p.written(f"{HOME}/.config/environment.d/10-cuda.conf", b"CUDA_PATH=/usr/local/cuda-11.8\n")
 
 KEPT = (
-    Fault("sublibrary-deleted", MISSING, "A spare set lies in /opt.", bases.torch_9, p.both(p.deleted("libcudnn_ops.so.9"), SPARE, writable)),
+    Fault("sublibrary-deleted", MISSING, "A spare set lies in /usr/local.", bases.torch_9, p.both(p.deleted("libcudnn_ops.so.9"), SPARE, writable)),
     Fault("link-dangling", MISSING, "The same.", bases.torch_9, p.both(p.dangling("libcudnn_cnn.so.9", "gone"), SPARE, writable)),
     Fault("file-cut", DAMAGED, "The same.", bases.torch_9, p.both(p.cut("libcudnn_cnn.so.9", 100_000), SPARE, writable)),
     Fault("file-flipped", DAMAGED, "The same.", bases.torch_9, p.both(p.bit_flipped("libcudnn_graph.so.9"), SPARE, writable), thorough=True),

@@ -1,0 +1,253 @@
+"""From findings to changes: the right edit on either system, none where only the person should act."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.changes import EditPath, FileSet, SetVariable, Value
+from core.facts import (
+    Attempt,
+    Consumer,
+    CudnnCopy,
+    Environment,
+    How,
+    LibraryFile,
+    Load,
+    Machine,
+    PathEntry,
+    PythonEnvironment,
+    Resolution,
+    Snapshot,
+    Toolkit,
+    Variable,
+)
+from core.findings import Finding, Fix, Severity, Step
+from core.fixes import with_changes
+from core.fixes_files import dll_hook
+
+USER, MACHINE = "HKCU\\Environment", "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment"
+
+
+def found(cause: str, subject: str, id: str = "x.y", severity: Severity = Severity.ERROR) -> Finding:
+    fix = Fix(title="Do it", advice="By hand.", restart="program")
+    return Finding(id=id, cause=cause, step=Step.CUDNN, severity=severity, title="t", subject=subject, fix=fix)
+
+
+def kept(name: str, value: str, scope: str = "user", kind: str = "REG_SZ", source: str = "") -> Variable:
+    return Variable(
+        name=name, value=value, scope=scope, kind=kind, source=source or (USER if scope == "user" else MACHINE)
+    )
+
+
+def machine(system: str, *variables: Variable, entries: tuple[PathEntry, ...] = (), **sections: object) -> Snapshot:
+    environment = Environment(variables=variables, entries=entries)
+    return Snapshot(machine=Machine(system=system), environment=environment, **sections)
+
+
+def changes(finding: Finding, seen: Snapshot) -> tuple[object, ...]:
+    got = with_changes(finding, seen)
+    assert got.fix is not None
+    assert got.fix.advice == "By hand."
+    assert (got.id, got.subject, got.severity) == (finding.id, finding.subject, finding.severity)
+    return got.fix.changes
+
+
+# --- variables -----------------------------------------------------------------------------------------------------
+
+
+def test_a_hiding_variable_is_taken_from_where_it_is_kept() -> None:
+    seen = machine("windows", kept("CUDA_VISIBLE_DEVICES", "-1"), Variable(name="CUDA_VISIBLE_DEVICES", value="-1"))
+    [change] = changes(found("gpu_hidden_by_env", "CUDA_VISIBLE_DEVICES"), seen)
+    before = Value(text="-1", kind="REG_SZ")
+    assert change == SetVariable(name="CUDA_VISIBLE_DEVICES", scope="user", before=before, after=None)
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        Variable(name="CUDA_VISIBLE_DEVICES", value="-1"),
+        Variable(name="CUDA_VISIBLE_DEVICES", value="-1", scope="login", source="bash -l"),
+        kept("CUDA_VISIBLE_DEVICES", "-1", kind="REG_DWORD"),
+        kept("CUDA_VISIBLE_DEVICES", "-1", source="HKCU\\Volatile Environment"),
+    ],
+)
+def test_what_is_not_kept_or_not_a_text_is_left_to_the_person(variable: Variable) -> None:
+    assert changes(found("gpu_hidden_by_env", "CUDA_VISIBLE_DEVICES"), machine("windows", variable)) == ()
+
+
+def test_a_shell_script_is_never_edited() -> None:
+    seen = machine("linux", kept("CUDA_VISIBLE_DEVICES", "-1", kind="", source="/home/me/.pam_environment"))
+    assert changes(found("gpu_hidden_by_env", "CUDA_VISIBLE_DEVICES"), seen) == ()
+
+
+def test_a_plan_is_never_half_the_users_and_half_the_administrators() -> None:
+    seen = machine("windows", kept("CUDA_VISIBLE_DEVICES", "-1"), kept("CUDA_VISIBLE_DEVICES", "-1", "machine"))
+    assert changes(found("gpu_hidden_by_env", "CUDA_VISIBLE_DEVICES"), seen) == ()
+
+
+def test_cuda_path_names_the_newest_toolkit_or_goes() -> None:
+    kits = tuple(Toolkit(root=f"C:\\CUDA\\v{v}", origin="installer", version=v) for v in ("12.4", "12.10", "11.8"))
+    wrong = kept("CUDA_PATH", "C:\\gone", "machine")
+    [change] = changes(found("cuda_path_env_wrong", "CUDA_PATH"), machine("windows", wrong, toolkits=kits))
+    assert (change.scope, change.after) == ("machine", Value(text="C:\\CUDA\\v12.10", kind="REG_SZ"))
+    [change] = changes(found("cuda_path_env_wrong", "CUDA_PATH"), machine("windows", wrong, toolkits=()))
+    assert change.after is None
+
+
+# --- search paths --------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_goes_last_on_the_users_path_of_windows() -> None:
+    path = kept("Path", "%USERPROFILE%\\bin;;C:\\x", kind="REG_EXPAND_SZ")
+    finding = found("cudnn_not_on_search_path", "C:\\cudnn\\bin", "cudnn.not-on-search-path")
+    [change] = changes(finding, machine("windows", path))
+    assert isinstance(change, EditPath)
+    assert change.after == Value(text="%USERPROFILE%\\bin;;C:\\x;C:\\cudnn\\bin", kind="REG_EXPAND_SZ")
+    [change] = changes(finding, machine("windows"))
+    assert (change.before, change.after) == (None, Value(text="C:\\cudnn\\bin", kind="REG_EXPAND_SZ"))
+    there = kept("Path", "c:\\CUDNN\\bin\\", kind="REG_EXPAND_SZ")
+    assert changes(finding, machine("windows", there)) == ()
+
+
+def test_a_note_offers_no_change() -> None:
+    finding = found("cudnn_not_on_search_path", "C:\\cudnn\\bin", "cudnn.not-on-search-path", Severity.NOTE)
+    assert changes(finding, machine("windows")) == ()
+
+
+def shadow(how: How, *copies: CudnnCopy, system: str = "windows") -> dict[str, object]:
+    name = "cudnn64_9.dll" if system == "windows" else "libcudnn.so.9"
+    separator = "\\" if system == "windows" else "/"
+    attempts = tuple(Attempt(path=f"{c.folder}{separator}{name}", how=how, outcome="found") for c in copies)
+    load = Load(consumer=Consumer(id="plain", kind="plain", label="any program"), major=9, resolutions=(Resolution(name=name, attempts=attempts),))  # fmt: skip
+    return {"cudnn": copies, "loads": (load,)}
+
+
+def copy(folder: str, version: str = "9.1.0", origin: str = "folder", **fields: object) -> CudnnCopy:
+    return CudnnCopy(folder=folder, origin=origin, major=9, version=version, **fields)
+
+
+def test_the_right_folder_is_moved_before_the_one_that_hides_it() -> None:
+    path = kept("Path", "C:\\a;C:\\old;C:\\b;C:\\new", "machine", "REG_EXPAND_SZ")
+    seen = machine("windows", path, **shadow(How.PATH, copy("C:\\old", "9.0.0"), copy("C:\\new")))
+    [change] = changes(found("cudnn_shadowed", "C:\\old"), seen)
+    assert (change.scope, change.after.text) == ("machine", "C:\\a;C:\\new;C:\\old;C:\\b")
+
+
+def test_a_folder_of_the_users_path_is_put_into_the_machines_where_the_wrong_one_stands() -> None:
+    both = (kept("Path", "C:\\a;C:\\old", "machine", "REG_EXPAND_SZ"), kept("Path", "C:\\new", "user", "REG_SZ"))
+    seen = machine("windows", *both, **shadow(How.PATH, copy("C:\\old", "9.0.0"), copy("C:\\new")))
+    [change] = changes(found("cudnn_shadowed", "C:\\old"), seen)
+    assert (change.scope, change.after.text) == ("machine", "C:\\a;C:\\new;C:\\old")
+
+
+def test_a_stray_copy_in_system32_is_put_aside_and_an_owned_one_is_not() -> None:
+    files = (LibraryFile(path="C:\\Windows\\System32\\cudnn64_9.dll", name="cudnn64_9.dll"),)
+    stray = copy("C:\\Windows\\System32", "9.0.0", "system", files=files)
+    seen = machine("windows", **shadow(How.SYSTEM, stray, copy("C:\\new")))
+    [change] = changes(found("cudnn_shadowed", "C:\\Windows\\System32"), seen)
+    assert isinstance(change, FileSet)
+    assert [(i.path, i.before, i.after) for i in change.items] == [(files[0].path, "?", "")]
+    owned = copy("C:\\Windows\\System32", "9.0.0", "system", files=files, owner="Program 1.0")
+    seen = machine("windows", **shadow(How.SYSTEM, owned, copy("C:\\new")))
+    assert changes(found("cudnn_shadowed", "C:\\Windows\\System32"), seen) == ()
+
+
+def test_an_override_is_dropped_where_the_environment_has_an_activation() -> None:
+    prefix = "/home/me/venv"
+    own = copy(f"{prefix}/lib", environment=prefix, origin="wheel")
+    other = copy("/opt/mixed", "9.0.0")
+    winner = Attempt(path="/opt/mixed/libcudnn.so.9", how=How.LD_LIBRARY_PATH, outcome="found", via="/opt/mixed/")
+    consumer = Consumer(id=f"python:{prefix}", kind="python", label="the environment", prefix=prefix)
+    load = Load(consumer=consumer, major=9, resolutions=(Resolution(name="libcudnn.so.9", attempts=(winner,)),))
+    for kind, expected in (("venv", 1), ("conda", 1), ("system", 0)):
+        python = PythonEnvironment(prefix=prefix, kind=kind)
+        seen = machine("linux", cudnn=(other, own), loads=(load,), pythons=(python,))
+        made = changes(found("ld_library_path_override", "/opt/mixed"), seen)
+        assert len(made) == expected
+    assert made == ()
+    lasting = kept("LD_LIBRARY_PATH", "/a:/opt/mixed:/b", "machine", "", "/etc/environment")
+    seen = machine("linux", lasting, cudnn=(other, own), loads=(load,), pythons=(python,))
+    [change] = changes(found("ld_library_path_override", "/opt/mixed"), seen)
+    assert (change.at, change.after.text) == ("/etc/environment", "/a:/b")
+
+
+def test_dead_entries_go_and_folders_that_may_come_back_stay() -> None:
+    value = "C:\\CUDA\\v9\\bin;E:\\usb;C:\\x;C:\\x;C:\\cudnn\\gone"
+    marks = {"C:\\CUDA\\v9\\bin": ("missing",), "E:\\usb": ("missing",), "C:\\cudnn\\gone": ("missing",)}
+    texts = value.split(";")
+    entries = tuple(
+        PathEntry(variable="PATH", index=i, text=t, scope="user", marks=("duplicate",) if i == 3 else marks.get(t, ()))
+        for i, t in enumerate(texts)
+    )
+    seen = machine("windows", kept("Path", value, kind="REG_EXPAND_SZ"), entries=entries)
+    finding = found("", "PATH", "environment.untidy-path", Severity.NOTE)
+    made = changes(finding, seen)
+    assert made[-1].after.text == "E:\\usb;C:\\x"
+    assert all(c.problem() == "" for c in made)
+    assert [c.before.text for c in made[1:]] == [c.after.text for c in made[:-1]]
+
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+def library(folder: str, name: str, size: int = 10, **fields: object) -> LibraryFile:
+    return LibraryFile(path=f"{folder}/{name}", name=name, size=size, version="9.1.0", **fields)
+
+
+def sets(**donor: object) -> Snapshot:
+    mine = copy("/mine", files=(library("/mine", "libcudnn.so.9"),), missing=("libcudnn_ops.so.9",))
+    names = ("libcudnn.so.9", "libcudnn_ops.so.9")
+    files = tuple(library("/donor", n) for n in names)
+    return machine("linux", cudnn=(mine, copy("/donor", **({"files": files} | donor))))
+
+
+def test_a_gap_is_filled_from_an_identical_set() -> None:
+    [change] = changes(found("cudnn_sublibrary_missing", "/mine"), sets())
+    [item] = change.items
+    assert (item.path, item.source, item.before, item.after) == (
+        "/mine/libcudnn_ops.so.9", "/donor/libcudnn_ops.so.9", "", "?",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "donor",
+    [
+        {"version": "9.1.1"},
+        {"version": None},
+        {"missing": ("libcudnn_cnn.so.9",)},
+        {"cuda_major": 11, "files": ()},
+        {"files": (library("/donor", "libcudnn.so.9", size=11), library("/donor", "libcudnn_ops.so.9"))},
+        {"files": (library("/donor", "libcudnn.so.9"), library("/donor", "libcudnn_ops.so.9", state="truncated"))},
+        {"files": (library("/donor", "libcudnn.so.9"), library("/donor", "libcudnn_ops.so.9", record="hash differs"))},
+    ],
+    ids=["other version", "unknown version", "incomplete", "other CUDA", "other build", "cut", "differs from RECORD"],
+)
+def test_nothing_is_taken_from_a_set_that_is_not_identical_and_sound(donor: dict[str, object]) -> None:
+    assert changes(found("cudnn_sublibrary_missing", "/mine"), sets(**donor)) == ()
+
+
+@pytest.mark.parametrize(("version", "expected"), [("11.4.1", 1), ("11.5.0", 0)])
+def test_renamed_builtins_get_their_plain_name_only_for_the_same_version(version: str, expected: int) -> None:
+    files = (
+        LibraryFile(path="/t/libnvrtc-672ee683.so.11.2", name="libnvrtc-672ee683.so.11.2", version=version),
+        LibraryFile(path="/t/libnvrtc-builtins-6c5639ce.so.11.4", name="libnvrtc-builtins-6c5639ce.so.11.4", version="11.4.1"),
+    )  # fmt: skip
+    kit = Toolkit(root="/t", origin="framework", folder="/t", libraries=files)
+    made = changes(found("nvrtc_missing_or_mismatch", "/t"), machine("linux", toolkits=(kit,)))
+    assert len(made) == expected
+    if made:
+        [item] = made[0].items
+        assert (item.path, item.after) == ("/t/libnvrtc-builtins.so.11.4", "-> libnvrtc-builtins-6c5639ce.so.11.4")
+
+
+def test_the_hook_for_dlls_is_one_line_that_python_runs() -> None:
+    [item] = dll_hook("C:\\venv\\Lib\\site-packages", "C:\\it's\\bin").items
+    assert item.text is not None
+    compile(item.text, "hook.pth", "exec")
+    assert item.text.startswith("import ")
+    assert item.text.count("\n") == 1
+
+
+def test_a_cause_without_a_fix_of_ours_keeps_its_advice() -> None:
+    finding = found("driver_too_old", "CUDA 12")
+    assert with_changes(finding, machine("linux")) == finding

@@ -1,0 +1,235 @@
+"""Rehearsal: the machine as it would be, seen by the real roll call; and nothing of it remains."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import venv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core import rehearse
+from core.activation import KIND, applied
+from core.apply import prepared
+from core.changes import Change, FileItem, FileSet, SetVariable, Value, insert_entry
+from core.facts import Consumer as Program
+from core.facts import CudnnCopy, Load, Machine, Mapped, ProbeError, RollCall, Snapshot, Variable
+from core.findings import Finding, Report, Severity, Step
+from core.host import Host, this_host
+from core.host.fake import FakeHost
+from core.supposed import AsItWouldBe
+from core.watch import Watch
+from core.writing import LinuxWriter, MemoryWriter
+from tests import standin
+from tests.fixing.conftest import item, tree
+from tests.fixing.test_activation import run
+
+CURED = Finding(id="a.b", cause="c", step=Step.CUDNN, severity=Severity.ERROR, title="It is broken.", subject="/x")
+
+
+def report(*findings: Finding, **sections: object) -> Report:
+    return Report(snapshot=Snapshot(machine=Machine(system="linux"), **sections), findings=findings)
+
+
+def never(_host: Host) -> Report:
+    raise AssertionError("this rehearsal needs no second look")
+
+
+# --- the supposed host ---------------------------------------------------------------------------------------------
+
+
+def fake(tmp_path: Path, system: str = "linux", *declared: Variable, **env: str) -> FakeHost:
+    return FakeHost(root=tmp_path, facts=Machine(system=system), environment=env, declared=declared)
+
+
+def test_variables_are_as_they_would_be_on_linux(tmp_path: Path) -> None:
+    conf = Variable(name="CUDA_VISIBLE_DEVICES", value="-1", scope="user", source="/c.conf")
+    host = fake(
+        tmp_path, "linux", conf, CUDA_VISIBLE_DEVICES="-1", CUDA_HOME="/old", LD_LIBRARY_PATH="/bad:/a", KEEP="1"
+    )
+    changes: tuple[Change, ...] = (
+        SetVariable(name="CUDA_VISIBLE_DEVICES", scope="user", at="/c.conf", before=Value(text="-1"), after=None),
+        SetVariable(name="CUDA_HOME", scope="machine", before=Value(text="/other"), after=Value(text="/new")),
+        SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="drop /bad\nprepend /new", kind=KIND)),
+    )  # fmt: skip
+    seen = AsItWouldBe(host, changes=changes, moved={"/new": "/overlay/0"})
+    assert seen.fresh_environment() == {"CUDA_HOME": "/old", "LD_LIBRARY_PATH": "/overlay/0:/a", "KEEP": "1"}
+    names = {(v.name, v.scope): v.value for v in seen.variables()}
+    assert ("CUDA_VISIBLE_DEVICES", "user") not in names
+    assert names["LD_LIBRARY_PATH", "process"] == "/overlay/0:/a"
+
+
+def test_variables_are_as_they_would_be_on_windows(tmp_path: Path) -> None:
+    path = Variable(name="Path", value="C:\\a", scope="user", kind="REG_EXPAND_SZ", source="HKCU\\Environment")
+    whole = Variable(name="Path", value="C:\\Windows", scope="machine", kind="REG_EXPAND_SZ", source="HKLM")
+    host = fake(tmp_path, "windows", path, whole)
+    before = Value(text="C:\\a", kind="REG_EXPAND_SZ")
+    change = insert_entry(before, "C:\\cudnn\\bin", 0, "windows", name="Path", scope="user")
+    env = AsItWouldBe(host, changes=(change,)).fresh_environment()
+    assert next(v for n, v in env.items() if n.upper() == "PATH") == "C:\\Windows;C:\\cudnn\\bin;C:\\a"
+    new = SetVariable(name="CUDA_PATH", scope="user", after=Value(text="C:\\CUDA", kind="REG_SZ"))
+    env = AsItWouldBe(host, changes=(new,)).fresh_environment()
+    assert next(v for n, v in env.items() if n.upper() == "CUDA_PATH") == "C:\\CUDA"
+
+
+def test_children_get_the_supposed_environment(tmp_path: Path) -> None:
+    gone = SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="unset", kind=KIND))
+    seen = AsItWouldBe(this_host(), changes=(gone,))
+    done = seen.run([sys.executable, "-c", "import os; print('LD_LIBRARY_PATH' in os.environ)"], timeout=20)
+    assert done.out.strip() == "False"
+
+
+# --- the verdict ---------------------------------------------------------------------------------------------------
+
+
+def test_a_finding_that_is_gone_works_and_says_what_was_loaded() -> None:
+    roll = RollCall(
+        library="libcudnn.so.9", mapped=(Mapped(path="/o/0/libcudnn.so.9", name="libcudnn.so.9", origin="x"),)
+    )
+    load = Load(consumer=Program(id="plain", kind="plain", label="any"), major=9, roll_call=roll)
+    said = rehearse.judge(CURED, report(CURED), report(loads=(load,)), {"/o/0": "/opt/cudnn"})
+    assert said.works is True
+    assert said.sentence == "Rehearsed on this machine: works. cuDNN was loaded from /opt/cudnn."
+    assert [(m.path, m.origin) for m in said.loaded] == [("/opt/cudnn/libcudnn.so.9", "x")]
+
+
+def test_a_finding_that_stays_or_another_that_comes_does_not_work() -> None:
+    assert rehearse.judge(CURED, report(CURED), report(CURED)).works is False
+    other = Finding(id="n.w", cause="", step=Step.CUDNN, severity=Severity.ERROR, title="Another.", subject="/y")
+    said = rehearse.judge(CURED, report(CURED), report(other))
+    assert (said.works, "Another." in said.sentence) == (False, True)
+    assert rehearse.judge(CURED, report(CURED, other), report(other)).works is True
+
+
+def test_what_could_not_be_looked_at_is_not_decided() -> None:
+    error = ProbeError(probe="loads", kind="time-out", message="It gave no answer within its time.")
+    assert rehearse.judge(CURED, report(CURED), report(errors=(error,))).works is None
+
+
+# --- overlays ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    root = Path(os.path.realpath(tmp_path)) / "machine"
+    for name, version in (("good", "9.1.0"), ("mine", "9.1.0"), ("other", "9.10.2")):
+        (root / name).mkdir(parents=True)
+        standin.build_cudnn(root / name, version, cuda=12)
+    (root / "mine/libcudnn_ops.so.9").unlink()
+    return root
+
+
+def completed(root: Path, donor: str) -> FileSet:
+    return FileSet(title="t", items=(item(root, "mine/libcudnn_ops.so.9", f"{donor}/libcudnn_ops.so.9"),))
+
+
+@pytest.mark.parametrize(("donor", "works"), [("good", True), ("other", False)])
+def test_a_completed_set_is_called_in_an_overlay(broken: Path, donor: str, works: bool) -> None:
+    before = tree(broken)
+    snapshot = report(CURED, cudnn=(CudnnCopy(folder=str(broken / "mine"), origin="folder", major=9),))
+    change = completed(broken, donor)
+    said = rehearse.rehearse(CURED, snapshot, (change,), host=this_host(), watch=Watch(), examine=never)
+    assert said.works is works, said
+    assert tree(broken) == before
+    if works:
+        assert {Path(m.path).parent for m in said.loaded if "cudnn" in m.name} == {broken / "mine"}
+
+
+def test_overlays_leave_nothing_behind_and_reach_no_original(broken: Path, tmp_path: Path) -> None:
+    before = tree(broken)
+    with rehearse.overlays((completed(broken, "good"),)) as made:
+        overlay = Path(made[str(broken / "mine")])
+        assert sorted(p.name for p in overlay.iterdir()) == sorted(p.name for p in (broken / "good").iterdir())
+        (overlay / "libcudnn.so.9").unlink()
+    assert not overlay.exists()
+    assert tree(broken) == before
+
+
+def test_a_set_that_is_placed_anew_is_looked_at_where_it_waits(broken: Path) -> None:
+    target = broken / "own/lib"
+    source = broken / "good/libcudnn.so.9"
+    files = FileSet(title="t", folders=(str(broken / "own"), str(target)), items=(FileItem(path=str(target / "libcudnn.so.9"), after="?", source=str(source)),))  # fmt: skip
+    steps = SetVariable(
+        name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text=f"prepend {target}", kind=KIND)
+    )
+    changes = (*prepared((files,), MemoryWriter("linux")), steps)
+    waiting: list[Path] = []
+
+    def examine(host: Host) -> Report:
+        folder = Path(host.fresh_environment()["LD_LIBRARY_PATH"].split(":")[0])
+        waiting.append(folder)
+        assert (folder / "libcudnn.so.9").read_bytes() == source.read_bytes()
+        return report()
+
+    said = rehearse.rehearse(CURED, report(CURED), changes, host=this_host(), watch=Watch(), examine=examine)
+    assert said.works is True
+    assert not waiting[0].exists()
+    assert not target.exists()
+
+
+def test_a_quarantine_alone_is_not_decided_beforehand(broken: Path) -> None:
+    change = FileSet(title="t", items=(item(broken, "other/libcudnn.so.9"),))
+    said = rehearse.rehearse(CURED, report(CURED), (change,), host=this_host(), watch=Watch(), examine=never)
+    assert said.works is None
+
+
+# --- afterwards ----------------------------------------------------------------------------------------------------
+
+
+def test_an_activation_is_verified_by_a_real_shell(tmp_path: Path) -> None:
+    prefix = Path(os.path.realpath(tmp_path)) / "venv"
+    venv.create(prefix, with_pip=False, symlinks=True)
+    change = SetVariable(
+        name="CUDA_HOME", scope="environment", at=str(prefix), after=Value(text="set /opt/cuda", kind=KIND)
+    )
+    LinuxWriter("/", str(tmp_path)).write("CUDA_HOME", "environment", str(prefix), change.after)
+    envs: list[dict[str, str]] = []
+
+    def examine(host: Host) -> Report:
+        envs.append(host.fresh_environment())
+        return report()
+
+    assert rehearse.verify(CURED, report(CURED), (change,), host=this_host(), examine=examine) == ""
+    assert envs[0]["CUDA_HOME"] == "/opt/cuda"
+    assert envs[0]["VIRTUAL_ENV"] == str(prefix)
+    shutil.rmtree(prefix / "bin")
+    said = rehearse.verify(CURED, report(CURED), (change,), host=this_host(), examine=examine)
+    assert said == f"The activation of {prefix} failed."
+
+
+def test_verify_names_what_is_not_cured(tmp_path: Path) -> None:
+    change = SetVariable(name="CUDA_HOME", scope="user", after=Value(text="/x"))
+    look: Callable[[Host], Report] = lambda _host: report(CURED)  # noqa: E731 - a stand-in
+    assert "It is broken." in rehearse.verify(CURED, report(CURED), (change,), host=fake(tmp_path), examine=look)
+
+
+STEPS = ("unset", "set /x", "prepend /new", "drop /bad", "drop /bad\nprepend /new", "prepend /new\ndrop /a", "drop /a/")
+
+
+@pytest.mark.parametrize("steps", STEPS)
+def test_steps_do_in_python_what_a_shell_makes_of_them(tmp_path: Path, steps: str) -> None:
+    prefix = Path(os.path.realpath(tmp_path)) / "venv"
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "pyvenv.cfg").write_text("home = /usr\n")
+    (prefix / "bin/activate").write_text("deactivate () {\n    true\n}\n")
+    LinuxWriter("/", str(tmp_path)).write("LD_LIBRARY_PATH", "environment", str(prefix), Value(text=steps, kind=KIND))
+    for value in (
+        None,
+        "",
+        ":",
+        "/bad",
+        "/bad/",
+        ":/bad",
+        "/bad:",
+        "/a:/bad:/b",
+        "/bad:/bad:/a/",
+        "/badly:/x/bad",
+        "/a::/bad",
+    ):
+        env = {} if value is None else {"LD_LIBRARY_PATH": value}
+        [shown] = run("sh", f". '{prefix}/bin/activate'; echo \"${{LD_LIBRARY_PATH-none}}\"", **env)
+        expected = applied(steps, value)
+        assert shown == ("none" if expected is None else expected), (steps, value)
