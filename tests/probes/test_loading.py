@@ -303,3 +303,39 @@ def test_nothing_is_run_for_another_system(tmp_path: Path) -> None:
     (load,) = loading.look(asked)
     assert load.roll_call is None
     assert resolution(load, "libcudnn_graph.so.9").winner is not None
+
+
+def test_who_owns_a_mapped_file(tmp_path: Path) -> None:
+    from core.probes.loading_roll import origin
+    from core.probes.places import Places
+
+    (tmp_path / "search").mkdir()
+    linux, windows = Places("linux"), Places("windows")
+    env = {
+        "LD_LIBRARY_PATH": f":{tmp_path}/search:/usr/lib/x86_64-linux-gnu",
+        "Path": "C:\\cudnn;C:\\Windows\\System32",
+    }
+    found = [
+        origin("/venv/lib/python3.11/site-packages/nvidia/cudnn/lib/libcudnn.so.9", "/venv", env, linux),
+        origin("/venv/lib/python3.11/site-packages/torch/lib/libcudnn.so.9", "/venv", env, linux),
+        origin("/venv2/lib/python3.11/site-packages/nvidia/cudnn/lib/libcudnn.so.9", "/venv", env, linux),
+        origin(f"{tmp_path}/search/libcudnn.so.9", "/venv", env, linux),
+        origin("/usr/local/cuda-12.4/lib64/libcudnn.so.9", "", env, linux),
+        origin("/lib/x86_64-linux-gnu/libcuda.so.1", "", {}, linux),
+        origin("/data/libcudnn.so.9", "", env, linux),
+        origin("C:\\Windows\\System32\\nvcuda.dll", "", env, windows),
+        origin("c:\\CUDNN\\cudnn64_9.dll", "", env, windows),
+        origin("C:\\ml\\venv\\Lib\\site-packages\\nvidia\\cudnn\\bin\\cudnn64_9.dll", "c:\\ML\\venv", env, windows),
+    ]
+    assert found == [
+        "this environment's wheel",
+        "this environment",
+        "another environment",
+        "LD_LIBRARY_PATH",
+        "installer",
+        "system",
+        "another folder",
+        "system",
+        "PATH",
+        "this environment's wheel",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests import standin
 from tests.probes.request import write
 
 KNOWN = knowledge()
+with_gcc = pytest.mark.skipif(sys.platform == "win32", reason="builds Linux libraries with gcc")
 SITE = "/venv/site"
 TORCH = 'nvidia-cudnn-cu12==9.1.0.70; platform_system == "Linux" and platform_machine == "x86_64"'
 TENSORFLOW = 'nvidia-cudnn-cu12<10.0,>=9.3.0.75; extra == "and-cuda"'
@@ -44,6 +46,7 @@ def test_a_pin(requires: str, system: System, version: str | None, major: int | 
     assert bool(found[1]) == (major is not None or requires == "nvidia-cudnn-cu12")
 
 
+@with_gcc
 def test_a_binary_decides_before_all_else(tmp_path: Path) -> None:
     stub = standin.build_library(tmp_path / "stub" / "libcudnn.so.8")
     standin.build_library(tmp_path / "venv/site/torch/lib/libtorch_cuda.so", needed=(stub,))
@@ -52,6 +55,7 @@ def test_a_binary_decides_before_all_else(tmp_path: Path) -> None:
     assert (wish.wanted_version, wish.framework) == ("9.1.0", "torch 2.4.1")
 
 
+@with_gcc
 @pytest.mark.parametrize(
     ("version", "major"), [("2.3.0", 7), ("2.10.1", 8), ("2.17.1", 8), ("2.18.0", 9), ("2.19.0rc1", 9)]
 )
@@ -61,6 +65,7 @@ def test_tensorflow_opens_cudnn_by_a_name_that_it_puts_together(tmp_path: Path, 
     assert (wish.major, wish.wanted_version) == (major, None)
 
 
+@with_gcc
 def test_a_build_without_cuda_wants_nothing(tmp_path: Path) -> None:
     write(tmp_path, f"{SITE}/torch/lib/libtorch_cpu.so", b"")
     standin.build_library(tmp_path / "venv/site/torch/lib/libtorch_global_deps.so")
