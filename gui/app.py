@@ -9,9 +9,8 @@ from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication
 
-from core.findings import Report
-from core.watch import Watch
 from gui.controller import Controller
+from gui.engine import ThisMachine
 from gui.window import Window
 
 SERVER = "convalesce-window"
@@ -25,7 +24,7 @@ def main() -> int:
     app.setDesktopFileName("convalesce")
     if raise_first_window():
         return 0
-    window = Window(Controller(examine_this_machine), QSettings("convalesce", "convalesce"))
+    window = Window(Controller(ThisMachine()), QSettings("convalesce", "convalesce"))
     window.show()
     server = listen(window)
     QTimer.singleShot(0, window.start)
@@ -34,17 +33,10 @@ def main() -> int:
     return status
 
 
-def examine_this_machine(watch: Watch) -> Report:
-    """Look at this machine. The engine is loaded here, on the worker's thread: the window is there before it."""
-    from core.doctor import examine
-    from core.host import this_host
-
-    return examine(this_host(), watch)
-
-
 def _server_name() -> str:
-    # a name of this user alone: others on the machine have windows of their own
-    return f"{SERVER}-{os.environ.get('USERNAME') or os.getuid()}" if os.name == "nt" else f"{SERVER}-{os.getuid()}"
+    """Return a name of this user alone: others on the machine have windows of their own."""
+    user = os.environ.get("USERNAME", "") if sys.platform == "win32" else str(os.getuid())
+    return f"{SERVER}-{user}"
 
 
 def raise_first_window() -> bool:

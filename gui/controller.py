@@ -1,72 +1,163 @@
-"""Controller: the only owner of threads. Turns the doctor's verbs into signals."""
+"""Controller: the only owner of threads. Turns the engine's verbs into signals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from core.findings import Report
 from core.watch import CancelledError, Watch
+from gui.engine import Engine, Preview
 
-Examine = Callable[[Watch], Report]
+if TYPE_CHECKING:
+    from core.facts import Snapshot
+    from core.findings import Finding, Report
+
+Work = Callable[[Watch], Any]
+Then = Callable[[Any], None]
 
 
 class Controller(QObject):
-    """Runs one piece of work at a time on one worker thread, and tells the window about it by signals."""
+    """Runs one piece of work at a time on one worker thread, and tells the window about it by signals.
+
+    Signals are owned here and sent from the worker; their receivers live on the window's thread, where Qt delivers
+    them. What an older piece of work still says after its end is dropped.
+    """
 
     busy_changed = Signal(bool)
     progressed = Signal(str)
     section_changed = Signal(str, str)
     """A section of the Snapshot and "looking", "looked" or "failed"."""
     report_changed = Signal(object)
+    history_changed = Signal(object)
+    explained = Signal(object)
+    proposed = Signal(object)
+    finished = Signal(object)
+    """A Done: a plan was carried out, refused, rolled back or undone."""
+    cancelled = Signal()
     failed = Signal(str)
+    """A fault of Convalesce's own, in one sentence."""
+    _ended = Signal(object, object, object)
 
-    def __init__(self, examine: Examine, executor: Executor | None = None) -> None:
+    def __init__(self, engine: Engine, executor: Executor | None = None) -> None:
         super().__init__()
-        self._examine = examine
+        self._engine = engine
         self._executor = executor or ThreadPoolExecutor(1, thread_name_prefix="doctor")
         self._watch: Watch | None = None
+        self._waiting: Callable[[], None] | None = None
+        self._closed = False
+        self._ended.connect(self._end)
 
     @property
     def busy(self) -> bool:
         """Whether work is under way."""
         return self._watch is not None
 
+    # --- verbs: each does nothing while other work is under way -----------------------------------------------
+
     def scan(self) -> None:
-        """Start looking at the machine; does nothing while work is under way."""
-        if self._watch is None:
-            self._start(self._scan)
+        """Start looking at the machine."""
+        self._start(self._scan, self._scanned)
+
+    def explain(self, text: str, snapshot: Callable[[], Snapshot | None]) -> None:
+        """Explain an error text; while the machine is being looked at, as soon as that is done.
+
+        ``snapshot`` gives what is known of the machine by then.
+        """
+        if self.busy:
+            self._waiting = lambda: self.explain(text, snapshot)
+            return
+        known = snapshot()
+        self._start(lambda _watch: self._engine.explain(text, known), self.explained.emit)
+
+    def propose(self, finding: Finding, report: Report, source: str = "") -> None:
+        """Plan a finding's fix and rehearse it."""
+        self._start(partial(self._engine.propose, finding, report, source), self.proposed.emit)
+
+    def apply(self, preview: Preview) -> None:
+        """Carry a confirmed fix out."""
+        self._start(partial(self._do, partial(self._engine.apply, preview)), self._done)
+
+    def undo(self, entries: tuple[str, ...]) -> None:
+        """Take entries of the history back."""
+        self._start(partial(self._do, partial(self._engine.undo, entries)), self._done)
 
     def cancel(self) -> None:
-        """Ask the work that is under way to stop."""
+        """Ask the work that is under way to stop, and forget what waits for it."""
+        self._waiting = None
         if self._watch is not None:
             self._watch.cancel()
 
     def close(self) -> None:
         """Cancel, and wait until the worker has ended: no signal is sent after this."""
         self.cancel()
+        self._closed = True
         self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def _start(self, work: Callable[[Watch], None]) -> None:
-        watch = Watch(self.progressed.emit, self.section_changed.emit)
+    # --- the worker -------------------------------------------------------------------------------------------
+
+    def _start(self, work: Work, then: Then) -> None:
+        if self._watch is not None or self._closed:
+            return
+        watch = Watch(
+            self._only_from(lambda: watch, self.progressed), self._only_from(lambda: watch, self.section_changed)
+        )
         self._watch = watch
         self.busy_changed.emit(True)
-        self._executor.submit(self._run, work, watch)
+        self._executor.submit(self._run, work, then, watch)
 
-    def _run(self, work: Callable[[Watch], None], watch: Watch) -> None:
+    def _only_from(self, watch: Callable[[], Watch], signal: Any) -> Callable[..., None]:
+        def tell(*words: str) -> None:
+            if self._watch is watch() and not self._closed:
+                signal.emit(*words)
+
+        return tell
+
+    def _run(self, work: Work, then: Then, watch: Watch) -> None:
         try:
-            work(watch)
+            result = work(watch)
         except CancelledError:
-            pass
+            self._ended.emit(then, None, "")
         except Exception as e:  # noqa: BLE001 - the window's edge: a fault of ours becomes a sentence
-            self.failed.emit(f"{type(e).__name__}: {e}")
-        finally:
-            self._watch = None
-            self.busy_changed.emit(False)
+            self._ended.emit(then, None, f"{type(e).__name__}: {e}")
+        else:
+            self._ended.emit(then, result, "")
 
-    def _scan(self, watch: Watch) -> None:
-        report = self._examine(watch)
-        if not watch.cancelled:
-            self.report_changed.emit(report)
+    def _end(self, then: Then, result: object, problem: str) -> None:
+        """On the window's thread: the work is over, and the next may begin."""
+        if self._closed:
+            return
+        self._watch = None
+        self.busy_changed.emit(False)
+        if problem:
+            self.failed.emit(problem)
+        elif result is None:
+            self.cancelled.emit()
+        else:
+            then(result)
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting()
+
+    # --- pieces of work ---------------------------------------------------------------------------------------
+
+    def _scan(self, watch: Watch) -> object:
+        report = self._engine.examine(watch)
+        watch.check()  # a cancelled examination is no result
+        return report, self._engine.history()
+
+    def _scanned(self, result: Any) -> None:
+        report, history = result
+        self.history_changed.emit(history)
+        self.report_changed.emit(report)
+
+    def _do(self, act: Work, watch: Watch) -> object:
+        return act(watch), self._engine.history()
+
+    def _done(self, result: Any) -> None:
+        done, history = result
+        self.history_changed.emit(history)
+        self.finished.emit(done)

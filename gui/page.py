@@ -3,51 +3,148 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import QFontMetrics, QShowEvent
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from core.findings import Finding, Report, Severity, Step
-from core.i18n import _
-from gui import theme as looks
+from core.findings import Report, Step
+from core.i18n import _, n_
 from gui import words
-from gui.card import FindingCard, plain_label, prose
+from gui.card import FindingCard, OnFix
+from gui.text import Verdict, heading, plain_label
 from gui.theme import Theme
 
-MOST_WIDE = 900
-"""Lines longer than this (pixels at 100 %) are hard to read."""
+LINE = 110
+"""Average characters in the longest line; longer ones are hard to read, and tables want some room."""
+AT_ONCE = 8
+"""Findings that are shown at first; the next ones come on request, so that no page is slow to make."""
 Details = Callable[[Report, Theme], QWidget | None]
 """Makes the part of a page that shows what was seen."""
 
 
-class StepPage(QScrollArea):
-    """A page that is made anew from each report; reports are immutable, so that there is nothing to lock."""
+class Page(QScrollArea):
+    """A page that is made when it is first shown, and anew whenever there is something new to show."""
 
-    def __init__(self, step: Step, details: Details, on_fix: Callable[[Finding], None]) -> None:
+    def __init__(self, title: str) -> None:
         super().__init__()
-        self.step = step
-        self.title = words.title(step)
-        self._details = details
-        self._on_fix = on_fix
+        self.title = title
+        self.cards: list[FindingCard] = []
+        self._make: Callable[[QVBoxLayout], None] | None = None
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setAccessibleName(self.title)
-        self.cards: tuple[FindingCard, ...] = ()
+        self.setAccessibleName(title)
+
+    def show_later(self, make: Callable[[QVBoxLayout], None]) -> None:
+        """Let ``make`` fill the page once it is shown, or ``build`` is called."""
+        self._make = make
+
+    def build(self) -> None:
+        """Make the page if there is something new to show."""
+        if self._make is None:
+            return
+        make, self._make = self._make, None
+        self.cards = []
+        body = QWidget()
+        outer = QHBoxLayout(body)
+        side = 28 if self.width() > 500 else 12
+        outer.setContentsMargins(side, 24, side, 24)
+        column = QWidget()
+        column.setMaximumWidth(QFontMetrics(QApplication.font()).averageCharWidth() * LINE)
+        box = QVBoxLayout(column)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(12)
+        make(box)
+        box.addStretch(1)
+        outer.addWidget(column, 1)
+        outer.addStretch(0)
+        self.setWidget(body)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Make the page now."""
+        self.build()
+        super().showEvent(event)
+
+    def add_cards(self, box: QVBoxLayout, cards: list[Callable[[], FindingCard]]) -> None:
+        """Add the first cards, and a button for the next ones."""
+        for make in cards[:AT_ONCE]:
+            card = make()
+            self.cards.append(card)
+            box.addWidget(card)
+        rest = cards[AT_ONCE:]
+        if rest:
+            more = MoreButton(rest)
+            more.clicked.connect(lambda: self._more(box, more))
+            box.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def _more(self, box: QVBoxLayout, more: MoreButton) -> None:
+        """Put the next cards where the button is, and the keyboard's focus on the first of them."""
+        place = box.indexOf(more)
+        known = len(self.cards)
+        for i, make in enumerate(more.rest[:AT_ONCE]):
+            card = make()
+            self.cards.append(card)
+            box.insertWidget(place + i, card)
+        more.rest = more.rest[AT_ONCE:]
+        _tab_in_order([*self.cards[known - 1 :], more])
+        more.say()
+        if not more.rest:
+            self.cards[-1].setFocus()
+            more.hide()
+
+
+class MoreButton(QPushButton):
+    """Shows the next few of what is left."""
+
+    def __init__(self, rest: list[Callable[[], FindingCard]]) -> None:
+        super().__init__()
+        self.rest = rest
+        self.setAutoDefault(True)
+        self.say()
+
+    def say(self) -> None:
+        """Say how many are left."""
+        self.setText(n_("Show {n} more", "Show {n} more", len(self.rest)))
+
+
+def _tab_in_order(widgets: list[QWidget]) -> None:
+    """Let Tab walk through the controls of these widgets in this order."""
+    controls = [w for widget in widgets for w in (widget, *widget.findChildren(QWidget)) if takes_tab(w)]
+    for before, after in pairwise(controls):
+        QWidget.setTabOrder(before, after)
+
+
+def takes_tab(widget: QWidget) -> bool:
+    """Whether Tab stops at a widget."""
+    return bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
+
+
+class StepPage(Page):
+    """The page of one step. Reports are immutable, so that there is nothing to lock."""
+
+    def __init__(self, step: Step, details: Details, on_fix: OnFix) -> None:
+        super().__init__(words.title(step))
+        self.step = step
+        self._details = details
+        self._on_fix = on_fix
 
     def show_waiting(self, sentence: str) -> None:
         """Show that the step is being looked at."""
-        body, box = self._fresh()
+        self.show_later(lambda box: self._waiting(box, sentence))
+
+    def _waiting(self, box: QVBoxLayout, sentence: str) -> None:
         box.addWidget(heading(self.title))
         box.addWidget(plain_label(words.what_is_this(self.step), muted=True))
         box.addWidget(plain_label(sentence, selectable=False))
-        box.addStretch(1)
-        self.setWidget(body)
 
     def show_report(self, report: Report, theme: Theme) -> None:
         """Show the step's part of a report."""
-        body, box = self._fresh()
+        self.show_later(lambda box: self._fill(box, report, theme))
+
+    def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
         severity, sentence = words.verdict(report, self.step)
         findings = report.of(self.step)
         box.addWidget(heading(self.title))
@@ -55,58 +152,10 @@ class StepPage(QScrollArea):
         if primary is None or primary.step is not self.step:
             box.addWidget(Verdict(severity, sentence, theme))
         box.addWidget(plain_label(words.what_is_this(self.step), muted=True))
-        self.cards = tuple(
-            FindingCard(f, theme, self._on_fix) for f in sorted(findings, key=lambda f: (not f.primary, -f.severity))
-        )
-        for card in self.cards:
-            box.addWidget(card)
+        ordered = sorted(findings, key=lambda f: (not f.primary, -f.severity))
+        self.add_cards(box, [partial(FindingCard, f, theme, self._on_fix) for f in ordered])
         details = self._details(report, theme)
         if details is not None:
-            seen = plain_label(_("What was seen"), selectable=False)
-            seen.setStyleSheet("font-weight: 600;")
             box.addSpacing(8)
-            box.addWidget(seen)
+            box.addWidget(plain_label(_("What was seen"), selectable=False, strong=True))
             box.addWidget(details)
-        box.addStretch(1)
-        self.setWidget(body)
-
-    def _fresh(self) -> tuple[QWidget, QVBoxLayout]:
-        self.cards = ()
-        body = QWidget()
-        outer = QHBoxLayout(body)
-        outer.setContentsMargins(28, 24, 28, 24)
-        column = QWidget()
-        column.setMaximumWidth(MOST_WIDE)
-        box = QVBoxLayout(column)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(12)
-        outer.addWidget(column, 1)
-        outer.addStretch(0)
-        return body, box
-
-
-class Verdict(QWidget):
-    """A step's verdict: icon, word and sentence."""
-
-    def __init__(self, severity: Severity, sentence: str, theme: Theme) -> None:
-        super().__init__()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(10)
-        sign = QLabel()
-        sign.setPixmap(looks.severity_icon(theme, severity).pixmap(24))
-        sign.setAccessibleName(looks.word(severity))
-        row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
-        label = prose(sentence)
-        label.setObjectName("verdict")
-        row.addWidget(label, 1)
-
-
-def heading(text: str) -> QLabel:
-    """Return a page's heading."""
-    label = plain_label(text, selectable=False)
-    font = label.font()
-    font.setPointSizeF(font.pointSizeF() * 1.6)
-    font.setWeight(font.Weight.DemiBold)
-    label.setFont(font)
-    return label

@@ -1,74 +1,127 @@
-"""SummaryPage: the whole in one view: each step's verdict, what is left to do by hand, and the report to take along."""
+"""SummaryPage: the whole in one view: what was found, what was changed, what is left to do, the report to take along."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
+from functools import partial
 
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QVBoxLayout
 
-from core.findings import Finding, Report, Severity, Step
+from core.findings import Report, Severity, Step
 from core.i18n import _
-from core.redact import redact
-from core.report import as_text
+from core.journal import BadEntry, Entry
+from gui import theme as looks
 from gui import words
-from gui.card import FindingCard, plain_label
-from gui.page import StepPage, Verdict, heading
+from gui.card import FindingCard, OnFix
+from gui.page import AT_ONCE, Page
+from gui.text import Verdict, heading, plain_label, prose, push, sign
 from gui.theme import Theme
 
+History = tuple[Entry | BadEntry, ...]
+Undo = Callable[[tuple[str, ...]], None]
 
-class SummaryPage(StepPage):
-    """The last step. ``on_save`` asks where to save the report."""
 
-    def __init__(self, on_fix: Callable[[Finding], None], on_save: Callable[[], None]) -> None:
-        super().__init__(Step.DRIVER, lambda _report, _theme: None, on_fix)
-        self.title = _("Summary")
-        self.setAccessibleName(self.title)
-        self._on_save = on_save
+class SummaryPage(Page):
+    """The last step. Its buttons copy and save the report, and take changes back."""
+
+    def __init__(
+        self,
+        on_fix: OnFix,
+        on_copy: Callable[[], None],
+        on_save: Callable[[], None],
+        on_undo: Undo,
+        to: Callable[[Step], None],
+    ) -> None:
+        super().__init__(_("Summary"))
+        self._on_fix, self._on_copy, self._on_save, self._on_undo, self._to = on_fix, on_copy, on_save, on_undo, to
+        self._history: History = ()
 
     def show_waiting(self, sentence: str) -> None:
         """Show that the scan is under way."""
-        body, box = self._fresh()
-        box.addWidget(heading(self.title))
-        box.addWidget(plain_label(sentence, selectable=False))
-        box.addStretch(1)
-        self.setWidget(body)
+
+        def waiting(box: QVBoxLayout) -> None:
+            box.addWidget(heading(self.title))
+            box.addWidget(plain_label(sentence, selectable=False))
+
+        self.show_later(waiting)
+
+    def know_history(self, history: History) -> None:
+        """Take what was changed; shown with the next report."""
+        self._history = history
 
     def show_report(self, report: Report, theme: Theme) -> None:
         """Show every step's verdict, the cause first."""
-        body, box = self._fresh()
+        self.show_later(lambda box: self._fill(box, report, theme))
+
+    def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
         box.addWidget(heading(headline(report)))
         if report.primary:
-            self.cards = (FindingCard(report.primary, theme, self._on_fix),)
+            self.cards = [FindingCard(report.primary, theme, self._on_fix)]
             box.addWidget(self.cards[0])
-        card = QFrame()
-        card.setObjectName("card")
-        rows = QVBoxLayout(card)
-        rows.setContentsMargins(16, 14, 16, 14)
-        for step in words.shown_steps():
-            name = plain_label(words.title(step), selectable=False)
-            name.setStyleSheet("font-weight: 600;")
-            rows.addWidget(name)
-            rows.addWidget(Verdict(*words.verdict(report, step), theme))
-        box.addWidget(card)
-        by_hand = [f for f in report.findings if f.fix and f.fix.advice and f.severity >= Severity.WARNING]
-        if by_hand:
-            left = plain_label(_("Left to do by hand"), selectable=False)
-            left.setStyleSheet("font-weight: 600;")
-            box.addWidget(left)
-            for f in by_hand:
-                box.addWidget(plain_label("•  " + (f.fix.title if f.fix else "")))
+        elif report.worst <= Severity.NOTE:
+            box.addWidget(plain_label(_("Every part was looked at, and each says so for itself:"), muted=True))
+        box.addWidget(_verdicts(report, theme, self._to))
+        self._left_to_do(box, report)
+        self._changed(box, theme)
         row = QHBoxLayout()
-        copy = QPushButton(_("Copy report"))
-        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(as_text(redact(report))))
-        save = QPushButton(_("Save report..."))
-        save.clicked.connect(self._on_save)
-        row.addWidget(copy)
-        row.addWidget(save)
+        row.addWidget(push(_("Copy report"), self._on_copy))
+        row.addWidget(push(_("Save report..."), self._on_save))
         row.addStretch(1)
         box.addLayout(row)
-        box.addStretch(1)
-        self.setWidget(body)
+
+    def _left_to_do(self, box: QVBoxLayout, report: Report) -> None:
+        fixes = [f.fix for f in report.findings if f.fix and f.severity >= Severity.WARNING and not f.fix.changes]
+        titles = list(dict.fromkeys(fix.title for fix in fixes))
+        if not titles:
+            return
+        box.addWidget(plain_label(_("Left to do by hand"), selectable=False, strong=True))
+        for title in titles[:AT_ONCE]:
+            box.addWidget(prose(f"•  {title}"))
+        if len(titles) > AT_ONCE:
+            box.addWidget(plain_label(_("and {n} more; each step's page has its own.").format(n=len(titles) - AT_ONCE)))
+
+    def _changed(self, box: QVBoxLayout, theme: Theme) -> None:
+        if not self._history:
+            return
+        box.addWidget(plain_label(_("What was changed"), selectable=False, strong=True))
+        card = QFrame()
+        card.setObjectName("card")
+        grid = QGridLayout(card)
+        grid.setContentsMargins(16, 12, 16, 12)
+        grid.setHorizontalSpacing(12)
+        grid.setColumnStretch(1, 1)
+        for i, entry in enumerate(reversed(self._history[-AT_ONCE:])):
+            severity, sentence = in_words(entry)
+            grid.addWidget(sign(theme, severity), i, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(prose(sentence), i, 1)
+            if isinstance(entry, Entry) and entry.undoable:
+                button = push(_("Undo..."), partial(self._on_undo, (entry.id,)))
+                button.setAccessibleDescription(entry.title)
+                grid.addWidget(button, i, 2, Qt.AlignmentFlag.AlignTop)
+        box.addWidget(card)
+        undoable = tuple(e.id for e in reversed(self._history) if isinstance(e, Entry) and e.undoable)
+        if len(undoable) > 1:
+            box.addWidget(push(_("Undo all..."), lambda: self._on_undo(undoable)), 0, Qt.AlignmentFlag.AlignLeft)
+
+
+def _verdicts(report: Report, theme: Theme, to: Callable[[Step], None]) -> QFrame:
+    card = QFrame()
+    card.setObjectName("card")
+    grid = QGridLayout(card)
+    grid.setContentsMargins(16, 12, 16, 12)
+    grid.setHorizontalSpacing(16)
+    grid.setVerticalSpacing(10)
+    grid.setColumnStretch(1, 1)
+    for i, step in enumerate(words.shown_steps()):
+        name = push(words.title(step), partial(to, step))
+        name.setProperty("flat", True)
+        severity, sentence = words.verdict(report, step)
+        name.setAccessibleDescription(f"{looks.word(severity)}: {sentence}")
+        grid.addWidget(name, i, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(Verdict(severity, sentence, theme), i, 1)
+    return card
 
 
 def headline(report: Report) -> str:
@@ -80,3 +133,27 @@ def headline(report: Report) -> str:
     if report.worst is Severity.UNKNOWN:
         return _("No fault was found, but not everything could be decided")
     return _("Everything needed is in place")
+
+
+def in_words(entry: Entry | BadEntry) -> tuple[Severity, str]:
+    """Return how an entry of the history stands, and a sentence about it."""
+    if isinstance(entry, BadEntry):
+        return Severity.UNKNOWN, entry.problem
+    severity, state = {
+        "begun": (Severity.UNKNOWN, _("interrupted")),
+        "done": (Severity.GOOD, _("done")),
+        "rolled back": (Severity.NOTE, _("taken back at once: it did not cure")),
+        "undoing": (Severity.UNKNOWN, _("interrupted while it was undone")),
+        "undone": (Severity.NOTE, _("undone")),
+        "stuck": (Severity.ERROR, _("stuck between before and after")),
+    }[entry.state]
+    note = f" {entry.note}" if entry.note and entry.state in ("stuck", "rolled back") else ""
+    return severity, f"{entry.title} ({when(entry.made)}): {state}.{note}"
+
+
+def when(made: str) -> str:
+    """Return a moment in the person's own time zone, to the minute."""
+    try:
+        return datetime.fromisoformat(made).astimezone().strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        return made

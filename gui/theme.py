@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -152,6 +153,8 @@ def style_sheet(t: Theme) -> str:
     QFrame#hero {{ background: {t.base}; border: 2px solid {t.line}; border-radius: 12px; }}
     QLabel {{ background: transparent; }}
     QLabel[muted="true"] {{ color: {t.muted}; }}
+    QLabel[strong="true"] {{ font-weight: 600; }}
+    QFrame#notice {{ background: {t.base}; border-bottom: 1px solid {t.line}; }}
     QPushButton, QToolButton {{ background: {t.raised}; border: 2px solid {t.raised}; border-radius: 7px;
         padding: 6px 14px; }}
     QPushButton:hover, QToolButton:hover {{ border-color: {t.line}; }}
@@ -167,7 +170,10 @@ def style_sheet(t: Theme) -> str:
     QToolButton[flat="true"]:focus, QPushButton[flat="true"]:focus {{ {focus} }}
     QTableView, QTreeView, QPlainTextEdit {{ background: {t.base}; border: 1px solid {t.line}; border-radius: 8px;
         gridline-color: {t.line}; selection-background-color: {t.accent}; selection-color: {t.on_accent}; }}
+    QPlainTextEdit {{ padding: 4px; placeholder-text-color: {t.muted}; }}
     QTextEdit#machine {{ background: transparent; border: none; }}
+    QTextEdit#lines {{ background: {t.base}; border: 1px solid {t.line}; border-radius: 8px; padding: 8px; }}
+    QTextEdit#lines:focus {{ {focus} }}
     QTextEdit[muted="true"] {{ color: {t.muted}; }}
     QScrollBar:vertical {{ background: transparent; width: 12px; margin: 2px; }}
     QScrollBar:horizontal {{ background: transparent; height: 12px; margin: 2px; }}
@@ -177,7 +183,8 @@ def style_sheet(t: Theme) -> str:
         background: transparent; width: 0; height: 0; }}
     QTreeView::item {{ padding: 4px 2px; }}
     QTableView:focus, QTreeView:focus, QPlainTextEdit:focus {{ {focus} }}
-    QHeaderView::section {{ background: {t.window}; color: {t.muted}; border: none; padding: 6px 8px;
+    QHeaderView {{ background: transparent; border: none; }}
+    QHeaderView::section {{ background: transparent; color: {t.muted}; border: none; padding: 6px 8px;
         border-bottom: 1px solid {t.line}; }}
     QProgressBar {{ background: {t.raised}; border: none; border-radius: 3px; max-height: 6px; }}
     QProgressBar::chunk {{ background: {t.accent}; border-radius: 3px; }}
@@ -190,11 +197,11 @@ def style_sheet(t: Theme) -> str:
 
 
 def icon(name: str, colour: str, size: int = 24) -> QIcon:
-    """Return resources/icons/NAME.svg drawn in ``colour``, sharp at 100 % to 400 %."""
+    """Return resources/icons/NAME.svg drawn in ``colour``, sharp at the screen's scale."""
     svg = (files("resources") / "icons" / f"{name}.svg").read_bytes().replace(b"currentColor", colour.encode())
     renderer = QSvgRenderer(QByteArray(svg))
     result = QIcon()
-    for scale in (1, 2, 4):
+    for scale in {1, math.ceil(_highest_scale())}:
         pixmap = QPixmap(QSize(size, size) * scale)
         pixmap.fill(Qt.GlobalColor.transparent)
         painter = QPainter(pixmap)
@@ -204,6 +211,11 @@ def icon(name: str, colour: str, size: int = 24) -> QIcon:
         for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):  # Qt would tint the selected one
             result.addPixmap(pixmap, mode)
     return result
+
+
+def colour(text: str) -> QColor:
+    """Return a colour of the theme for Qt."""
+    return QColor(text)
 
 
 def severity_icon(theme: Theme, severity: Severity) -> QIcon:
@@ -226,3 +238,8 @@ def fixed_font() -> QFont:
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     font.setPointSizeF(QApplication.font().pointSizeF())
     return font
+
+
+def _highest_scale() -> float:
+    """Return the scale of the sharpest screen."""
+    return max((screen.devicePixelRatio() for screen in QGuiApplication.screens()), default=1.0)

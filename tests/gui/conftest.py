@@ -18,6 +18,7 @@ from pytestqt.qtbot import QtBot
 from core.findings import Report
 from gui.controller import Controller
 from gui.window import Window
+from tests.gui.engines import Showing
 
 
 class AtOnce(Executor):
@@ -45,7 +46,7 @@ def open_window(qtbot: QtBot, settings: QSettings) -> Iterator[Open]:
     windows = []
 
     def make(report: Report) -> Window:
-        window = Window(Controller(lambda _watch: report, AtOnce()), settings)
+        window = Window(Controller(Showing(report), AtOnce()), settings)
         qtbot.addWidget(window)
         window.show()
         qtbot.waitExposed(window)

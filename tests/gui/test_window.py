@@ -14,11 +14,12 @@ from pytestqt.qtbot import QtBot
 from core.findings import Report, Severity
 from core.watch import Watch
 from gui import theme as looks
-from gui.card import MachineText
 from gui.controller import Controller
+from gui.text import MachineText
 from gui.window import Window
 from tests.gui import reports
 from tests.gui.conftest import Open
+from tests.gui.engines import Showing
 
 
 def shown_text(widget: QWidget) -> str:
@@ -147,8 +148,8 @@ def test_colours_have_enough_contrast(theme: looks.Theme) -> None:
 def test_text_size_and_colours_are_kept(open_window: Open, settings: QSettings) -> None:
     window = open_window(reports.BROKEN)
     before = window.rail.width()
-    window._choose("text size", "200")
-    window._choose("theme", "dark")
+    window.rail.choose("text size", "200")
+    window.rail.choose("theme", "dark")
     assert settings.value("text size") == "200"
     assert window.rail.width() > before
     assert window.palette().window().color().name() == looks.DARK.window
@@ -164,7 +165,7 @@ def test_cancel_and_close_while_a_probe_is_at_work(qtbot: QtBot, settings: QSett
         watch.check()
         return reports.HEALTHY
 
-    controller = Controller(examine)
+    controller = Controller(Showing(examine))
     window = Window(controller, settings)
     qtbot.addWidget(window)
     window.show()
@@ -184,11 +185,12 @@ def test_a_fault_of_ours_becomes_a_sentence(qtbot: QtBot, settings: QSettings) -
     def examine(_watch: Watch) -> Report:
         raise RuntimeError("no luck")
 
-    controller = Controller(examine)
+    controller = Controller(Showing(examine))
     window = Window(controller, settings)
     qtbot.addWidget(window)
     with qtbot.waitSignal(controller.failed):
         window.start()
     qtbot.waitUntil(lambda: not controller.busy)
-    assert "no luck" in window.saying.text()
+    assert "no luck" in window.notice.saying.text()
+    assert window.again.isEnabled()
     window.close()

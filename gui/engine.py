@@ -1,0 +1,160 @@
+"""Engine: what the window asks of core, as a Protocol, and its form for this machine. No Qt, and nothing loaded early."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from core.i18n import _
+from core.watch import Watch
+from gui import running
+
+if TYPE_CHECKING:  # the engine itself is loaded on the worker's thread: the window is there before it
+    from core.apply import Outcome
+    from core.explain import Explanation
+    from core.facts import Snapshot
+    from core.findings import Finding, Report
+    from core.host import Host
+    from core.journal import BadEntry, Entry
+    from core.rehearse import Rehearsal
+    from core.repair import Proposal, Workshop
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A fix as it is shown before anything is done."""
+
+    proposal: Proposal
+    rehearsal: Rehearsal | None
+    """What trying it out showed; None where something stands against it anyway."""
+    report: Report
+    """The one that the finding stands in."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a plan, or taking it back, ended; with what the machine looks like now."""
+
+    outcome: Outcome
+    report: Report | None = None
+    """The examination that followed; None where nothing was changed."""
+    running: tuple[str, ...] | None = ()
+    """Names of running programs that still have the old variables; None where that is not known."""
+
+
+class Engine(Protocol):
+    """The verbs behind the window's buttons. Each is called on the worker's thread, one at a time."""
+
+    def examine(self, watch: Watch) -> Report:
+        """Look at the machine and diagnose it."""
+        ...
+
+    def explain(self, text: str, snapshot: Snapshot | None) -> Explanation:
+        """Explain an error text, and prove or refute its causes on a Snapshot."""
+        ...
+
+    def propose(self, finding: Finding, report: Report, source: str, watch: Watch) -> Preview:
+        """Plan a finding's fix and rehearse it; from a file or folder ``source``, where one is named. Changes nothing."""
+        ...
+
+    def apply(self, preview: Preview, watch: Watch) -> Done:
+        """Carry a fix out and verify it; everything is taken back where it does not cure, or on cancelling."""
+        ...
+
+    def undo(self, entries: tuple[str, ...], watch: Watch) -> Done:
+        """Take entries of the history back, in this order; stop at the first that is refused."""
+        ...
+
+    def history(self) -> tuple[Entry | BadEntry, ...]:
+        """Return what was changed on this machine, oldest first."""
+        ...
+
+
+class ThisMachine:
+    """The engine on the running system, or on the workshop that a test makes."""
+
+    def __init__(self, pythons: tuple[str, ...] = (), make: Callable[[], Workshop] | None = None) -> None:
+        self._pythons = pythons
+        self._make = make
+        self._made: Workshop | None = None
+
+    def _shop(self) -> Workshop:
+        if self._made is None:
+            from core import repair
+            from core.host import this_host
+
+            self._made = self._make() if self._make else repair.workshop(this_host())
+            repair.recover(self._made)  # what a crash interrupted is taken back before anybody looks
+        return self._made
+
+    def examine(self, watch: Watch) -> Report:
+        """See Engine."""
+        return self._look(self._shop().host, watch)
+
+    def _look(self, host: Host, watch: Watch) -> Report:
+        from core import doctor
+
+        report = doctor.examine(host, watch, pythons=self._pythons)
+        watch.check()  # a cancelled examination is no result, and what was being verified is taken back
+        return report
+
+    def explain(self, text: str, snapshot: Snapshot | None) -> Explanation:
+        """See Engine."""
+        from core.explain import explain
+
+        return explain(text, snapshot)
+
+    def propose(self, finding: Finding, report: Report, source: str, watch: Watch) -> Preview:
+        """See Engine."""
+        from core import repair
+
+        shop = self._shop()
+        watch.say(_("Working out what would change"))
+        if source:
+            finding = repair.with_cudnn_from(source, finding, report.snapshot, shop, watch)
+        proposal = repair.propose(finding, shop)
+        watch.check()
+        if proposal.problems:
+            return Preview(proposal, None, report)
+        watch.say(_("Rehearsing it; nothing is changed"))
+        return Preview(proposal, repair.rehearse(proposal, report, shop, watch, lambda h: self._look(h, watch)), report)
+
+    def apply(self, preview: Preview, watch: Watch) -> Done:
+        """See Engine."""
+        from core import repair
+
+        shop, seen = self._shop(), []
+
+        def look(host: Host) -> Report:
+            watch.say(_("Looking again, to verify it"))
+            seen.append(self._look(host, watch))
+            return seen[-1]
+
+        watch.check()
+        watch.say(_("Making the changes"))
+        outcome = repair.apply(preview.proposal, preview.report, shop, look)
+        if outcome.kind != "done":
+            return Done(outcome)
+        # what verified it has seen the machine as new programs will; a look from here would still see the old variables
+        report = seen[-1] if seen else self._look(shop.host, watch)
+        return Done(outcome, report, running.with_old_variables(preview.proposal.plan.changes))
+
+    def undo(self, entries: tuple[str, ...], watch: Watch) -> Done:
+        """See Engine."""
+        from core import repair
+
+        shop = self._shop()
+        outcome = repair.undo(entries[0], shop)
+        for entry in entries[1:]:
+            if outcome.kind != "undone":
+                break
+            watch.check()
+            outcome = repair.undo(entry, shop)
+        return Done(outcome, self._look(shop.host, watch) if outcome.kind == "undone" else None)
+
+    def history(self) -> tuple[Entry | BadEntry, ...]:
+        """See Engine."""
+        from core import repair
+
+        return repair.history(self._shop())

@@ -1,0 +1,253 @@
+"""What was seen, as rows of plain text: GPUs, toolkits, cuDNN copies, search paths, environments. No Qt widgets in here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.facts import Attempt, CudnnCopy, Gpu, How, LibraryFile, Load, PythonEnvironment, Snapshot, Toolkit
+from core.findings import Severity
+from core.i18n import _, n_
+from core.rules.view import folder_of, main_resolution, tidy
+from gui.models import Row
+
+BY_SEARCH_PATH = {How.PATH: "PATH", How.LD_LIBRARY_PATH: "LD_LIBRARY_PATH"}
+BAD_MARKS = ("missing", "not a folder", "unreadable", "unexpanded", "quoted", "relative")
+FRAMEWORKS = (
+    ("PyTorch", ("torch",)),
+    ("TensorFlow", ("tensorflow", "tensorflow-gpu", "tf-nightly", "tensorflow-intel")),
+    ("JAX", ("jax", "jaxlib")),
+    ("ONNX Runtime", ("onnxruntime-gpu", "onnxruntime")),
+    ("CuPy", ("cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x")),
+    ("PaddlePaddle", ("paddlepaddle-gpu", "paddlepaddle")),
+    ("CTranslate2", ("ctranslate2",)),
+    ("MXNet", ("mxnet",)),
+)
+"""Column of the grid -> the distributions that stand for it, the telling one first."""
+
+
+def size(count: int | None) -> str:
+    """Return a number of bytes in words: "245 MB"; empty for None."""
+    if count is None:
+        return ""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count} B"
+
+
+def memory(count: int | None) -> str:
+    """Return a GPU's memory in words, as its maker counts it: "24 GiB"."""
+    return "" if count is None else f"{count / 2**30:.3g} GiB"
+
+
+def file_word(state: str) -> str:
+    """Return the word for a file's state."""
+    return {
+        "good": _("in order"),
+        "missing": _("missing"),
+        "dangling": _("dangling link"),
+        "empty": _("empty"),
+        "truncated": _("cut off"),
+        "damaged": _("damaged"),
+        "unreadable": _("unreadable"),
+        "not a library": _("not a library"),
+    }.get(state, state)
+
+
+# --- driver ------------------------------------------------------------------------------------------------------
+
+
+def gpu_facts(gpu: Gpu, snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
+    """Return what a GPU's card says under its name."""
+    driver = snapshot.driver
+    nvml = driver.nvml if driver else None
+    newest = (driver.cuda.driver_cuda if driver and driver.cuda else None) or (nvml.driver_cuda if nvml else None)
+    unknown = _("not known")
+    return (
+        (_("Compute capability"), gpu.compute_capability or unknown),
+        (_("Memory"), memory(gpu.memory_total) or unknown),
+        (_("Driver"), (nvml.driver_version if nvml else None) or unknown),
+        (_("Runs CUDA up to"), newest or unknown),
+    )
+
+
+def devices(snapshot: Snapshot) -> tuple[Row, ...]:
+    """Return NVIDIA's devices on the bus: all that is known where no driver answers."""
+    driver = snapshot.driver
+    found = [d for d in (driver.pci if driver else None) or () if d.vendor_id.lower() == "10de"]
+    return tuple(Row((d.name or d.device_id, d.bound_driver or _("no driver"), d.address)) for d in found)
+
+
+# --- toolkits and cuDNN --------------------------------------------------------------------------------------------
+
+
+def toolkits(found: tuple[Toolkit, ...]) -> tuple[Row, ...]:
+    """Return each toolkit, with its libraries inside."""
+    return tuple(
+        Row(
+            (t.version or "?", t.folder or t.root, _origin(t.origin), ", ".join(t.named_by)),
+            tuple(_file(f) for f in t.libraries),
+        )
+        for t in found
+    )
+
+
+def _origin(origin: str) -> str:
+    return {
+        "wheel": _("pip"),
+        "conda": _("conda"),
+        "distribution": _("system package"),
+        "installer": _("installer"),
+        "folder": _("folder"),
+        "framework": _("framework"),
+        "system": _("system folder"),
+        "driver": _("driver"),
+    }.get(origin, origin)
+
+
+def _file(f: LibraryFile) -> Row:
+    bad = f.state != "good" or f.record in ("size differs", "hash differs")
+    state = file_word(f.state) if f.state != "good" else _("not as delivered") if bad else size(f.size)
+    return Row((f.version or "", f.name, state, f.architecture), severity=Severity.ERROR if bad else Severity.GOOD)
+
+
+def copies(snapshot: Snapshot) -> tuple[Row, ...]:
+    """Return each copy of cuDNN, with its files and those that are missing inside."""
+    first = first_for(snapshot)
+    system = snapshot.machine.system
+    return tuple(_copy(c, first.get(tidy(system, c.folder), "")) for c in snapshot.cudnn or ())
+
+
+def _copy(c: CudnnCopy, first: str) -> Row:
+    files = tuple(_file(f) for f in c.files)
+    gone = tuple(Row(("", name, _("missing"), ""), severity=Severity.ERROR) for name in c.missing)
+    wrong = len(gone) + sum(f.severity is Severity.ERROR for f in files)
+    complete = n_("no: {n} file", "no: {n} files", wrong) if wrong else _("yes")
+    cells = (c.version or f"{c.major}.?", c.folder, complete, str(c.cuda_major or "?"), first)
+    return Row(cells, (*gone, *files), Severity.ERROR if wrong else Severity.GOOD)
+
+
+def first_for(snapshot: Snapshot) -> dict[str, str]:
+    """Return the folder of the cuDNN that each consumer finds first -> the consumers' names."""
+    found: dict[str, list[str]] = {}
+    system = snapshot.machine.system
+    for load in snapshot.loads or ():
+        path = _taken(snapshot, load)
+        if path:
+            found.setdefault(tidy(system, folder_of(system, path)), []).append(consumer(load))
+    return {folder: ", ".join(dict.fromkeys(names)) for folder, names in found.items()}
+
+
+def _taken(snapshot: Snapshot, load: Load) -> str:
+    """Return the main library that a consumer really took, else the one that its loader would take."""
+    if load.roll_call and load.roll_call.loaded:
+        return load.roll_call.loaded
+    search = main_resolution(snapshot, load)
+    return search.winner.path if search and search.winner else ""
+
+
+def consumer(load: Load) -> str:
+    """Return a consumer's name for a narrow column."""
+    if not load.consumer.prefix:
+        return load.consumer.label
+    name = load.consumer.prefix.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return f"{load.consumer.framework} ({name})" if load.consumer.framework else name
+
+
+# --- search paths --------------------------------------------------------------------------------------------------
+
+
+def search_paths(snapshot: Snapshot) -> tuple[Row, ...]:
+    """Return every entry in the loader's order, with its remarks."""
+    environment = snapshot.environment
+    remarks = _remarks(snapshot)
+    rows = []
+    for e in environment.entries if environment else ():
+        own = [mark_word(m) for m in e.marks]
+        more = remarks.get((e.variable.upper(), tidy(snapshot.machine.system, e.expanded or e.text)), ())
+        bad = any(m in BAD_MARKS for m in e.marks) or bool(more)
+        says = ", ".join((*own, *more)) or _("in order")
+        cells = (e.variable, str(e.index + 1), e.text or _("(empty)"), says, e.scope)
+        rows.append(Row(cells, severity=Severity.WARNING if bad else Severity.GOOD))
+    return tuple(rows)
+
+
+def mark_word(mark: str) -> str:
+    """Return a mark of a search path's entry in words."""
+    return {
+        "missing": _("missing"),
+        "not a folder": _("not a folder"),
+        "unreadable": _("unreadable"),
+        "duplicate": _("listed before"),
+        "quoted": _("in quotes"),
+        "relative": _("relative"),
+        "unexpanded": _("not expanded"),
+        "trailing slash": _("trailing slash"),
+        "brackets": _("brackets"),
+        "non-ascii": _("letters beyond ASCII"),
+        "writable by others": _("others may write there"),
+        "empty": _("empty: the current folder"),
+    }.get(mark, mark)
+
+
+def _remarks(snapshot: Snapshot) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return (variable, folder) -> what the loader's searches say about it: that it shadows, or is for another machine."""
+    found: dict[tuple[str, str], list[str]] = {}
+    system = snapshot.machine.system
+    for load in snapshot.loads or ():
+        for search in load.resolutions:
+            for attempt, remark in _told(snapshot, search.found, search.attempts):
+                key = (BY_SEARCH_PATH[attempt.how], tidy(system, folder_of(system, attempt.path)))
+                found.setdefault(key, []).append(remark)
+    return {key: tuple(dict.fromkeys(remarks))[:2] for key, remarks in found.items()}
+
+
+def _told(
+    snapshot: Snapshot, found: tuple[Attempt, ...], attempts: tuple[Attempt, ...]
+) -> Iterator[tuple[Attempt, str]]:
+    system = snapshot.machine.system
+    for attempt in attempts:
+        if attempt.how in BY_SEARCH_PATH and attempt.outcome == "wrong architecture":
+            bits = any(word in attempt.detail for word in ("for x86,", "for i386,"))
+            yield attempt, _("32-bit") if bits else _("for another processor")
+    if not found or found[0].how not in BY_SEARCH_PATH:
+        return
+    mine = tidy(system, folder_of(system, found[0].path))
+    others = [f for a in found[1:] if tidy(system, f := folder_of(system, a.path)) != mine]
+    if others:
+        yield found[0], _("shadows {folder}").format(folder=others[0])
+
+
+# --- environments --------------------------------------------------------------------------------------------------
+
+
+def shown_frameworks(pythons: tuple[PythonEnvironment, ...]) -> tuple[str, ...]:
+    """Return the frameworks that at least one environment has: the grid's columns."""
+    installed = {d.name.lower() for p in pythons for d in p.distributions}
+    return tuple(title for title, names in FRAMEWORKS if installed.intersection(names))
+
+
+def environments(pythons: tuple[PythonEnvironment, ...], titles: tuple[str, ...]) -> tuple[Row, ...]:
+    """Return each environment with the version of each framework, and all that matters inside; frameworks first."""
+    ordered = sorted(pythons, key=lambda p: not _versions(p, titles))
+    return tuple(
+        Row(
+            (p.prefix, p.version or "?", *(v or "–" for v in _cells(p, titles))),
+            (
+                *((Row((p.problem,), severity=Severity.UNKNOWN),) if p.problem else ()),
+                *(Row((d.name, d.version)) for d in p.distributions),
+            ),
+            Severity.UNKNOWN if p.problem else Severity.GOOD,
+        )
+        for p in ordered
+    )
+
+
+def _cells(p: PythonEnvironment, titles: tuple[str, ...]) -> tuple[str, ...]:
+    versions = {d.name.lower(): d.version for d in p.distributions}
+    names = dict(FRAMEWORKS)
+    return tuple(next((versions[n] for n in names[title] if n in versions), "") for title in titles)
+
+
+def _versions(p: PythonEnvironment, titles: tuple[str, ...]) -> bool:
+    return any(_cells(p, titles))
