@@ -20,10 +20,11 @@ from core.rules.loads import (
     expects,
     is_whole,
     meant_for,
+    role_of,
     trouble,
     versions,
 )
-from core.rules.view import candidates, copy_at, folder_of, main_name, near_misses, tidy
+from core.rules.view import candidates, copy_at, file_at, folder_of, main_name, near_misses, tidy
 from core.rules.words import ERROR, NOTE, advice, finding, listed, saw, sentence
 
 ROLL = "roll call in a child process"
@@ -86,6 +87,8 @@ def stopped(c: Case) -> Iterator[Finding]:
         winner = search.winner
         if winner is None or winner.outcome not in STOPS or search.name.startswith(("libcuda.", "nvcuda")):
             continue
+        if role_of(search.name) is None and file_at(c.seen, winner.path) is not None:
+            continue  # a toolkit's library: the toolkit's own rule tells it
         name, cause, words = STOPS[winner.outcome]
         later = [a.path for a in search.found]
         yield finding(

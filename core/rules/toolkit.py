@@ -11,7 +11,7 @@ from core.rules.cures import pip
 from core.rules.known import differs, numbers
 from core.rules.loading_cuda import family, unfit
 from core.rules.loads import in_order
-from core.rules.view import inside, package_of, tidy, variable
+from core.rules.view import folder_of, inside, package_of, tidy, variable
 from core.rules.words import ERROR, GOOD, NOTE, WARNING, advice, counted, finding, listed, saw
 
 NAMING = ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
@@ -137,7 +137,7 @@ def libraries(seen: Snapshot) -> Iterator[Finding]:
                 if loaded
                 else "Nothing that was examined loads it now.",
                 evidence=[saw(f.path, f.problem or f.architecture or f.state, f.record) for f in bad],
-                subject=toolkit.folder or toolkit.root,
+                subject=folder_of(seen.machine.system, bad[0].path),
                 fix=_again(seen, toolkit, bad, severity),
             )
 
