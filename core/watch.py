@@ -21,7 +21,9 @@ class Watch:
         self,
         progress: Callable[[str], None] = lambda _sentence: None,
         sections: Callable[[str, SectionState], None] = lambda _section, _state: None,
+        heard: Callable[[bytes], None] = lambda _data: None,
     ) -> None:
+        self._heard = heard
         self._progress = progress
         self._sections = sections
         self._cancelled = threading.Event()
@@ -31,6 +33,10 @@ class Watch:
     def say(self, sentence: str) -> None:
         """Report progress in one short sentence."""
         self._progress(sentence)
+
+    def hear(self, data: bytes) -> None:
+        """Hand over what a running child has just written to its stdout, as it comes."""
+        self._heard(data)
 
     def section(self, name: str, state: SectionState) -> None:
         """Report that a section of the Snapshot is being looked at, was looked at, or could not be."""

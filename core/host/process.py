@@ -46,7 +46,7 @@ def run(
         process = _start(argv, env)
     except (OSError, ValueError) as e:  # ValueError: a NUL or an unencodable character in an argument
         return Completed(status=None, ended=f"could not be started: {_reason(e)}")
-    return _Running(process, input).finish(timeout, watch)
+    return _Running(process, input, watch.hear if watch else _deaf).finish(timeout, watch)
 
 
 class _Tree(Protocol):
@@ -83,7 +83,7 @@ class _Group:
 class _Running:
     """A started process: one thread for each pipe and one for its end, so that nobody ever has to poll."""
 
-    def __init__(self, process: subprocess.Popen[bytes], input: bytes) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], input: bytes, hear: Callable[[bytes], None]) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -91,7 +91,10 @@ class _Running:
         self._tree = _tree(process)
         self._happened: SimpleQueue[str] = SimpleQueue()
         self._out, self._err = bytearray(), bytearray()
-        self._readers = (_thread(_keep, process.stdout, self._out), _thread(_keep, process.stderr, self._err))
+        self._readers = (
+            _thread(_keep, process.stdout, self._out, hear),
+            _thread(_keep, process.stderr, self._err, _deaf),
+        )
         _thread(_feed, process.stdin, input)
         self._waiter = _thread(self._wait)
 
@@ -156,10 +159,15 @@ def _thread(work: Callable[..., None], *args: object) -> threading.Thread:
     return thread
 
 
-def _keep(stream: IO[bytes], kept: bytearray) -> None:
+def _keep(stream: IO[bytes], kept: bytearray, hear: Callable[[bytes], None]) -> None:
     with stream:
         while chunk := stream.read(1 << 16):
             kept += chunk[: LIMIT - len(kept)]
+            hear(chunk)
+
+
+def _deaf(_data: bytes) -> None:
+    """Nobody listens."""
 
 
 def _feed(stream: IO[bytes], data: bytes) -> None:
