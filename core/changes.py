@@ -144,7 +144,10 @@ def edited(change: EditPath) -> str:
 
 
 class FileItem(Fact, frozen=True, kw_only=True):
-    """One file of a set. A state is "" (not there), a SHA-256 in 64 hexadecimal digits, or "-> name" for a link."""
+    """One file of a set. A state is "" (not there), a SHA-256 in 64 hexadecimal digits, or "-> name" for a link.
+
+    "folder" is a whole folder, which can only be put aside: it stays beside its place under another name.
+    """
 
     path: str
     """Absolute, with every link on the way resolved."""
@@ -180,7 +183,7 @@ class FileSet(Fact, frozen=True, kw_only=True, tag_field="change", tag="files"):
         shown += [f"{'-' if self.unmake else '+'} {folder} (folder)" for folder in self.folders]
         for item in self.items:
             if item.before:
-                shown.append(f"- {item.path}" + ("" if item.after else " (kept aside, can be restored)"))
+                shown.append(f"- {item.path}" + ("" if item.after else " (put aside, can be restored)"))
             if item.after:
                 shown.append(f"+ {item.path} {_origin(item)}".rstrip())
             shown += [f"+   {line}" for line in (item.text or "").splitlines()]

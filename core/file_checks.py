@@ -16,7 +16,7 @@ from core import folders
 from core.changes import ChangeError, FileItem, FileSet
 from core.journal import Journal
 
-_STATE = re.compile(r"(?:[0-9a-f]{64}|-> [^/\\\0\r\n]+)?\Z")
+_STATE = re.compile(r"(?:[0-9a-f]{64}|folder|-> [^/\\\0\r\n]+)?\Z")
 
 
 # --- what must hold before anything is done ------------------------------------------------------------------
@@ -49,7 +49,8 @@ def malformed(change: FileSet) -> tuple[str, ...]:
     for item in change.items:
         if not _STATE.match(item.before) or not _STATE.match(item.after) or item.before == item.after:
             rows.append(f"The plan does not say what becomes of {item.path}.")
-        if item.after in ("-> .", "-> ..") or item.size < 0:
+        whole = "folder" in (item.before, item.after) and "" not in (item.before, item.after)
+        if item.after in ("-> .", "-> ..") or item.size < 0 or whole or (item.after == "folder" and not change.unmake):
             rows.append(f"The plan makes no sense for {item.path}.")
         if item.text is not None and _digest(item.text) != item.after:
             rows.append(f"The text planned for {item.path} is not the one that was shown.")
@@ -170,6 +171,8 @@ def words(state: str) -> str:
     """Return a file's state in words that follow "changed since it was shown:"."""
     if not state:
         return "no file"
+    if state == "folder":
+        return "a folder"
     return f"a link to {state[3:]}" if state.startswith("-> ") else f"a file with SHA-256 {state[:12]}..."
 
 

@@ -29,7 +29,9 @@ def carry_out(change: FileSet, entry: str, journal: Journal) -> None:
         with folders.opened(folder) as place:
             if _signature(place, name) != seen[item.path]:
                 raise ChangeError(f"{item.path} was changed by another program at this moment.")
-            if item.after:
+            if "folder" in (item.before, item.after):
+                _turn(place, name, entry, back=item.after == "folder")
+            elif item.after:
                 place.rename(_beside(name, entry), name)
             else:
                 place.remove(name)
@@ -51,7 +53,12 @@ def settle(change: FileSet, entry: str, journal: Journal) -> tuple[str, ...]:
             with folders.opened(folder) as place:
                 place.remove(_beside(name, entry))
                 now = place.state(name)
-                if now == item.after:
+                if item.before == "folder":
+                    if place.status(_aside(name, entry)) is not None and not now:
+                        _turn(place, name, entry, back=True)
+                    elif now != "folder" or place.status(_aside(name, entry)) is not None:
+                        rows.append(f"There is a new {item.path}; the old one lies beside it as {_aside(name, entry)}.")
+                elif now == item.after:
                     back = FileItem(path=item.path, before=item.after, after=item.before)
                     _stage(back, entry, journal, keep=False)
                     if item.before:
@@ -82,6 +89,18 @@ def _unmake(change: FileSet) -> None:
             continue
 
 
+def _aside(name: str, entry: str) -> str:
+    return f"{name}.convalesce-{entry}"
+
+
+def _turn(place: Folder, name: str, entry: str, *, back: bool) -> None:
+    """Put a folder aside, or back, by one rename."""
+    aside = _aside(name, entry)
+    if place.status(name if back else aside) is not None:
+        raise ChangeError(f"{place.path}{os.sep}{name if back else aside} is there already.")
+    place.rename(*((aside, name) if back else (name, aside)))
+
+
 def _beside(name: str, entry: str) -> str:
     return f".{name}.convalesce-{entry}"
 
@@ -98,6 +117,8 @@ def _stage(item: FileItem, entry: str, journal: Journal, *, keep: bool) -> tuple
         now, seen = place.state(name), _signature(place, name)
         if now != item.before:
             raise ChangeError(f"{item.path} changed since it was shown: {words(item.before)}, and now {words(now)}.")
+        if "folder" in (item.before, item.after):
+            return seen
         if keep and now and not now.startswith("-> "):
             _keep(place, name, now, journal)
             seen = _signature(place, name)

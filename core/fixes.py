@@ -14,7 +14,7 @@ from core.activation import KIND
 from core.changes import Change, FileSet, Scope, SetVariable, Value, insert_entry, move_entry, remove_entry
 from core.facts import CudnnCopy, How, PathEntry, Snapshot, System, Variable
 from core.findings import Finding, Fix, Severity
-from core.fixes_files import complete, quarantine, under_plain_name
+from core.fixes_files import cache_aside, complete, quarantine, under_plain_name
 from core.pathlist import PathError
 from core.rules.known import numbers
 from core.rules.loads import Case, by_variable, cases
@@ -257,6 +257,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "cudnn_sublibrary_missing": (complete,),
     "corrupt_or_truncated_file": (complete,),
     "nvrtc_missing_or_mismatch": (under_plain_name,),
+    "nv_compute_cache_bad": (cache_aside,),
 }
 """Cause -> what may cure it, the first that applies. A new fix is a function and a row here."""
 

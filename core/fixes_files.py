@@ -119,6 +119,15 @@ def _is_compiler(file: LibraryFile) -> bool:
     return "nvrtc" in file.name.lower() and "builtins" not in file.name.lower()
 
 
+def cache_aside(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Put the driver's cache of compiled kernels aside; the driver makes a new one."""
+    cache = snapshot.driver.compute_cache if snapshot.driver else None
+    if cache is None or not cache.exists or cache.path != finding.subject:
+        return ()
+    item = FileItem(path=cache.path, before="folder", after="")
+    return (FileSet(title=f"Put the cache of compiled kernels in {cache.path} aside", items=(item,)),)
+
+
 def dll_hook(site_packages: str, folder: str) -> FileSet:
     """Return the change that makes one environment's Python search a folder for DLLs (a ``.pth`` file, Windows).
 

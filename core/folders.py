@@ -165,7 +165,7 @@ class Folder:
             os.fsync(self._handle)
 
     def state(self, name: str) -> str:
-        """Return what is there: "" for nothing, a file's SHA-256, or "-> target" for a link.
+        """Return what is there: "" for nothing, a file's SHA-256, "-> target" for a link, or "folder".
 
         Raises:
             ChangeError: it is something else. OSError: it cannot be read.
@@ -175,6 +175,8 @@ class Folder:
             return ""
         if stat.S_ISLNK(found.st_mode):
             return f"-> {self.target(name)}"
+        if stat.S_ISDIR(found.st_mode):
+            return "folder"
         with os.fdopen(self.open(name), "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 

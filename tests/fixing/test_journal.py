@@ -9,7 +9,7 @@ import pytest
 
 from core import changes, folders
 from core.apply import Plan, perform, preconditions, recover, undo
-from core.changes import ChangeError, FileSet, SetVariable, Value
+from core.changes import ChangeError, FileItem, FileSet, SetVariable, Value
 from core.journal import BadEntry, Entry, Journal, JournalError
 from core.writing import LinuxWriter, MemoryWriter
 from tests.fixing.conftest import everything, files, item, memory, sha, tree
@@ -247,6 +247,27 @@ def test_backups_go_when_nothing_needs_them(machine: Path, journal: Journal) -> 
     assert {p.name for p in kept.iterdir()} == {sha(b"damaged"), sha(b"stray")}
     undo(done.entry, writer=writer, journal=journal)
     assert list(kept.iterdir()) == []
+
+
+@pytest.mark.usefixtures("way")
+def test_a_folder_is_put_aside_whole_and_comes_back(machine: Path, journal: Journal) -> None:
+    (machine / "cache/deep").mkdir(parents=True)
+    (machine / "cache/deep/kernel").write_bytes(b"kernel")
+    before = tree(machine)
+    change = FileSet(title="cache", items=(FileItem(path=str(machine / "cache"), before="folder", after=""),))
+    plan = Plan(title="t", changes=(change,))
+    done = perform(plan, writer=memory(), journal=journal)
+    assert done.kind == "done", done
+    assert not (machine / "cache").exists()
+    (machine / "cache").mkdir()
+    refused = undo(done.entry, writer=memory(), journal=journal)
+    assert (refused.kind, "and now a folder" in refused.sentence) == ("refused", True)
+    (machine / "cache").rmdir()
+    assert undo(done.entry, writer=memory(), journal=journal).kind == "undone"
+    assert tree(machine) == before
+    rolled = perform(plan, writer=memory(), journal=journal, verify=lambda: "No.")
+    assert rolled.kind == "rolled back"
+    assert tree(machine) == before
 
 
 def test_a_backup_that_was_spoiled_is_not_put_back(machine: Path, journal: Journal) -> None:

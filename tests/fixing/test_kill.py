@@ -7,6 +7,7 @@ engine executes and the calls that reach the system, and end the child by SIGKIL
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -16,7 +17,7 @@ import pytest
 
 from core import activation, apply, changes, checks, file_checks, filesets, folders, journal, writing
 from core.apply import Plan, perform, recover, undo
-from core.changes import FileSet, SetVariable, Value
+from core.changes import FileItem, FileSet, SetVariable, Value
 from core.journal import Entry, Journal
 from core.writing import LinuxWriter
 from tests.fixing.conftest import files, item, tree
@@ -34,7 +35,7 @@ CALLS = {
     "os.utime",
     "fcntl.flock",
 }
-KILLS = 45
+KILLS = 36
 """Kills for each kind of change and way; 300 and more in all."""
 
 
@@ -105,6 +106,8 @@ def prepare(root: Path) -> None:
         "venv/pyvenv.cfg": "home = /usr\n",
         "venv/bin/activate": "deactivate () {\n    true\n}\ndeactivate nondestructive\nexport VIRTUAL_ENV=x\n",
         "conda/conda-meta/history": "",
+        "home/.nv/ComputeCache/0/a": "kernel",
+        "home/.nv/ComputeCache/index": "index",
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -147,16 +150,22 @@ def quarantine(root: Path) -> Plan:
     return Plan(title="quarantine", changes=(FileSet(title="stray", items=(item(root, "lib/stray.so"),)),))
 
 
+def folder_aside(root: Path) -> Plan:
+    cache = FileItem(path=str(root / "home/.nv/ComputeCache"), before="folder", after="")
+    return Plan(title="cache", changes=(FileSet(title="cache", items=(cache,)),))
+
+
 def mixture(root: Path) -> Plan:
     return Plan(title="all", changes=(*quarantine(root).changes, *path_entry(root).changes, *venv(root).changes))
 
 
-KINDS = [variable, own_file, path_entry, venv, conda, file_set, quarantine, mixture]
+KINDS = [variable, own_file, path_entry, venv, conda, file_set, quarantine, folder_aside, mixture]
 
 
 def content(root: Path) -> dict[str, object]:
     """Every file and link under the machine; folders that a user's first setting needs do not count."""
-    return {name: what for name, what in tree(root).items() if what[0] != "folder" or name.startswith("own")}
+    found = {name: what for name, what in tree(root).items() if what[0] != "folder" or name.startswith("own")}
+    return {re.sub(r"\d{8}T\d{6}Z-\d{4}", "ENTRY", name): what for name, what in found.items()}
 
 
 def sample(steps: int) -> list[int]:
