@@ -11,7 +11,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from tests.faultlab.faults import Fault, table
-from tests.faultlab.run import NoMachineError, Outcome, examine
+from tests.faultlab.run import NoMachineError, Outcome, check, examine
 
 NO_MACHINE, USAGE = 3, 2
 
@@ -46,6 +46,7 @@ def _run(rows: Sequence[Fault], options: argparse.Namespace) -> int:
         options.keep = options.keep.resolve()
     outcomes: list[Outcome] = []
     try:
+        check()
         with ThreadPoolExecutor(max_workers=max(1, min(2, options.jobs))) as pool:
             for outcome in pool.map(lambda row: examine(row, options.keep), rows):
                 outcomes.append(outcome)

@@ -210,13 +210,18 @@ def _loader_cache() -> None:
 
 
 def main() -> int:
-    """Read a specification from the file named on the command line, set the machine up, become the command."""
-    spec = json.loads(Path(sys.argv[1]).read_bytes())
+    """Read a specification from the file named on the command line, set the machine up, become the command.
+
+    Without a file, only try whether this system allows it.
+    """
     try:
         _unshare()
     except OSError as e:
         print(f"This system allows no private machine: {e}", file=sys.stderr)
         return NO_MACHINE
+    if len(sys.argv) < 2:
+        return 0
+    spec = json.loads(Path(sys.argv[1]).read_bytes())
     set_up(Path(spec["tree"]), [Path(p) for p in spec["keep"]], spec["gone_after_cache"])
     if os.getuid() == 0:
         os.setgroups([])

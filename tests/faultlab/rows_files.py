@@ -216,5 +216,6 @@ FILES = (
         MIXED,
         "nvidia-cudnn-cu13 9.20.0.48 opens libcudnn_engines_tensor_ir, does not bring it, and finds that of 9.21.",
         bases.torch_13_beside_system(wheels.CUDNN_9_21_CUDA_13),
+        notes=("cudnn.faulty-release",),
     ),
 )

@@ -20,6 +20,7 @@ HEALTHY = (
         "",
         "A local toolkit 12.4 differs from the wheel's runtime 13: that is normal.",
         bases.with_toolkit(bases.torch_13_beside_system(None)),
+        notes=("cudnn.faulty-release",),
     ),
     Fault(
         "healthy-beside-system-copy",
@@ -72,13 +73,14 @@ HEALTHY = (
         bases.torch_9_beside_toolkit,
         p.stub_libcuda(f"{CUDA}/stubs"),
     ),
-    Fault("healthy-no-gpu", "", "No NVIDIA GPU: one calm note.", bases.torch_9, driver=None),
+    Fault("healthy-no-gpu", "", "No NVIDIA GPU: one calm note.", bases.torch_9, driver=None, notes=("driver.no-gpu",)),
     Fault(
         "other-header",
         "",
         "cudnn_version.h of cuDNN 8.9 beside libraries of 9.10: a note for those who compile.",
         bases.no_framework,
         p.header(f"{CUDA.removesuffix('/lib64')}/include/cudnn_version.h", wheels.CUDNN_8_9),
+        notes=("cudnn.header-differs",),
     ),
     Fault(
         "wrong-unversioned-link",
@@ -86,5 +88,6 @@ HEALTHY = (
         "libcudnn.so leads to another release: a note for those who link.",
         bases.system(NEW, OLD),
         p.relinked(f"{NEW}/libcudnn.so", f"{OLD}/libcudnn.so.9"),
+        notes=("cudnn.link-differs",),
     ),
 )

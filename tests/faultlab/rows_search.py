@@ -47,6 +47,7 @@ SEARCH = (
             p.searched("/usr/local/cudnn-9.0/lib64"),
             p.vanished_after_ldconfig("/usr/local/cudnn-9.0"),
         ),
+        notes=("cudnn.stale-loader-cache",),
     ),
     Fault(
         "older-copy-first",

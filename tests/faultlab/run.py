@@ -129,8 +129,21 @@ def on_machine(
     }
     paper = lab.tree.parent / "machine.json"
     paper.write_text(json.dumps(spec))
+    return _start(str(paper))
+
+
+def check() -> None:
+    """Try whether this system allows a private machine.
+
+    Raises:
+        NoMachineError: it does not.
+    """
+    _start()
+
+
+def _start(*paper: str) -> subprocess.CompletedProcess[bytes]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("LD_", "CUDA", "PYTHON"))}
-    start = [sys.executable, "-m", "tests.faultlab.machine", str(paper)]
+    start = [sys.executable, "-m", "tests.faultlab.machine", *paper]
     done = subprocess.run(start, check=False, cwd=CHECKOUT, env=clean, capture_output=True, timeout=TIMEOUT)
     if done.returncode == machine.NO_MACHINE:
         raise NoMachineError(done.stderr.decode("utf-8", "replace").strip())
