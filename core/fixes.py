@@ -99,10 +99,17 @@ def repair_cuda_path(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]
 # --- search paths --------------------------------------------------------------------------------------------------
 
 
+def add_named_folder(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Put the folder that the finding names on the search path."""
+    return add_folder(finding, snapshot) if finding.id.endswith("not-on-search-path") else ()
+
+
 def add_folder(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Put a folder on the search path: Windows' user PATH; on Linux, of each environment that wants it."""
+    """Put the folder ``finding.subject`` on the search path: Windows' user PATH; on Linux, of each environment that it
+    concerns and that has an activation. (For every program on Linux, ldconfig is the cure: the advice says how.)
+    """
     folder, system = finding.subject, snapshot.machine.system
-    if not finding.id.endswith("not-on-search-path") or (folder[:1] != "/" and folder[1:3] != ":\\"):
+    if folder[:1] != "/" and folder[1:3] != ":\\":
         return ()
     if system == "windows":
         before = _value(snapshot, "PATH", "user")
@@ -111,9 +118,14 @@ def add_folder(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
             return ()
         last = len(pathlist.split(text, system))
         return (insert_entry(before, folder, last, system, name="Path", scope="user"),)
-    prefixes = {c.load.consumer.prefix: c for c in cases(snapshot) if c.load.consumer.kind in ("python", "conda")}
-    lacking = [p for p, c in prefixes.items() if c.winner is None or finding.cause != "cudnn_not_on_search_path"]
-    return tuple(_activation(p, f"prepend {folder}") for p in lacking if _has_activation(snapshot, p))
+    prefixes = dict.fromkeys(c.load.consumer.prefix for c in _concerned(finding, snapshot))
+    return tuple(_activation(p, f"prepend {folder}") for p in prefixes if _has_activation(snapshot, p))
+
+
+def _concerned(finding: Finding, snapshot: Snapshot) -> list[Case]:
+    """Return the loads that the finding names as its own, else those that find no cuDNN."""
+    every = list(cases(snapshot))
+    return [c for c in every if c.concerns in finding.evidence] or [c for c in every if c.winner is None]
 
 
 def _value(snapshot: Snapshot, name: str, scope: str) -> Value | None:
@@ -250,8 +262,8 @@ def _is_dead(e: PathEntry, variable: str) -> bool:
 MAKERS: dict[str, tuple[Maker, ...]] = {
     "gpu_hidden_by_env": (unhide,),
     "cuda_path_env_wrong": (repair_cuda_path,),
-    "cudnn_not_on_search_path": (add_folder,),
-    "cuda_not_on_search_path": (add_folder,),
+    "cudnn_not_on_search_path": (add_named_folder,),
+    "cuda_not_on_search_path": (add_named_folder,),
     "ld_library_path_override": (drop_override,),
     "cudnn_shadowed": (reorder, quarantine),
     "cudnn_sublibrary_missing": (complete,),

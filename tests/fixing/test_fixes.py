@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from core.changes import EditPath, FileSet, SetVariable, Value
@@ -21,7 +22,7 @@ from core.facts import (
     Toolkit,
     Variable,
 )
-from core.findings import Finding, Fix, Severity, Step
+from core.findings import Evidence, Finding, Fix, Severity, Step
 from core.fixes import with_changes
 from core.fixes_files import dll_hook
 
@@ -107,6 +108,24 @@ def test_a_folder_goes_last_on_the_users_path_of_windows() -> None:
     assert (change.before, change.after) == (None, Value(text="C:\\cudnn\\bin", kind="REG_EXPAND_SZ"))
     there = kept("Path", "c:\\CUDNN\\bin\\", kind="REG_EXPAND_SZ")
     assert changes(finding, machine("windows", there)) == ()
+
+
+def test_on_linux_the_folder_goes_into_the_environments_that_it_concerns() -> None:
+    loads, pythons = [], []
+    for name in ("lacks", "has", "global"):
+        consumer = Consumer(id=f"python:/{name}", kind="python", label=name, prefix=f"/{name}")
+        there = (Attempt(path=f"/{name}/libcudnn.so.9", how=How.RUNPATH, outcome="found"),) if name == "has" else ()
+        loads.append(Load(consumer=consumer, major=9, resolutions=(Resolution(name="libcudnn.so.9", attempts=there),)))
+        pythons.append(PythonEnvironment(prefix=f"/{name}", kind="system" if name == "global" else "venv"))
+    seen = machine("linux", loads=tuple(loads), pythons=tuple(pythons))
+    finding = found("cudnn_not_on_search_path", "/opt/cudnn/lib", "cudnn.not-on-search-path")
+    [change] = changes(finding, seen)
+    assert (change.at, change.after.text) == ("/lacks", "prepend /opt/cudnn/lib")
+    concerns = Evidence(label="Concerns", value="has")
+    [change] = changes(msgspec.structs.replace(finding, evidence=(concerns,)), seen)
+    assert change.at == "/has"
+    stale = found("cudnn_not_on_search_path", "/opt/cudnn/lib", "cudnn.stale-loader-cache")
+    assert changes(stale, seen) == ()
 
 
 def test_a_note_offers_no_change() -> None:
