@@ -24,7 +24,9 @@ Maker = Callable[[Finding, Snapshot], tuple[Change, ...]]
 
 
 def with_changes(finding: Finding, snapshot: Snapshot) -> Finding:
-    """Return the finding with the changes that Convalesce can make for it; as it was where there are none."""
+    """Return the finding with the changes that Convalesce can make for it; as it was where there are none, or where it has some."""
+    if finding.fix is not None and finding.fix.changes:
+        return finding
     named = MAKERS.get(finding.cause, ()) if finding.severity > Severity.NOTE else ()
     for maker in (*named, *BY_ID.get(finding.id, ())):
         try:

@@ -47,6 +47,7 @@ def machine(system: str, *variables: Variable, entries: tuple[PathEntry, ...] = 
 
 def changes(finding: Finding, seen: Snapshot) -> tuple[object, ...]:
     got = with_changes(finding, seen)
+    assert with_changes(got, seen) == got
     assert got.fix is not None
     assert got.fix.advice == "By hand."
     assert (got.id, got.subject, got.severity) == (finding.id, finding.subject, finding.severity)
