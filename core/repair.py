@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -35,7 +36,7 @@ class Workshop:
 
 def workshop(host: Host) -> Workshop:
     """Return the workshop of this user on this machine. Nothing is made on disk by it."""
-    if host.system == "windows":
+    if sys.platform == "win32":
         from core.host.windows_writing import WindowsWriter
 
         writer: Writer = WindowsWriter()

@@ -63,7 +63,7 @@ class WindowsHost:
             release=text(release_name(version)),
             architecture=architecture(native.get("PROCESSOR_ARCHITECTURE") or platform.machine()),
             kernel=".".join((*major, build)),
-            elevated=_elevated(),
+            elevated=elevated(),
             user=text(os.environ.get("USERNAME", "")),
             host_name=text(os.environ.get("COMPUTERNAME", "")),
             home=text(os.environ.get("USERPROFILE", "")),
@@ -218,7 +218,8 @@ def _present(instance_id: str) -> bool:
     return bool(call(ctypes.byref(node), instance_id, 0) != no_such_device)
 
 
-def _elevated() -> bool | None:
+def elevated() -> bool | None:
+    """Whether our own process has an administrator's rights; None when the system does not say."""
     try:
         return bool(ctypes.WinDLL("shell32").IsUserAnAdmin())
     except (OSError, AttributeError):

@@ -1,0 +1,213 @@
+"""Windows' other programs: who has a file open or loaded, and which of them still have an old variable."""
+
+from __future__ import annotations
+
+import ctypes
+import ntpath
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import wintypes
+
+assert sys.platform == "win32"  # tells mypy, too
+
+_QUERY, _READ, _LIMITED = 0x400, 0x10, 0x1000
+"""PROCESS_QUERY_INFORMATION, PROCESS_VM_READ, PROCESS_QUERY_LIMITED_INFORMATION (winnt.h)."""
+_ALL_MODULES = 0x3
+LONG_PATH = 32_768
+MOST_PROCESSES, MOST_MODULES = 4096, 2048
+LARGEST_ENVIRONMENT = 4 << 20
+"""Bytes of another program's variables that are read at most."""
+
+
+class _UniqueProcess(ctypes.Structure):
+    _fields_ = (("id", wintypes.DWORD), ("started", wintypes.FILETIME))
+
+
+class _ProcessInfo(ctypes.Structure):
+    """RM_PROCESS_INFO of restartmanager.h."""
+
+    _fields_ = (
+        ("process", _UniqueProcess),
+        ("name", wintypes.WCHAR * 256),
+        ("service", wintypes.WCHAR * 64),
+        ("kind", ctypes.c_int),
+        ("status", wintypes.ULONG),
+        ("session", wintypes.DWORD),
+        ("restartable", wintypes.BOOL),
+    )
+
+
+def using(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the programs that have one of the files open or loaded as a DLL, as "python.exe (4711)", sorted.
+
+    The Restart Manager knows both; where it says nothing (it is a part that may be missing), the modules of every
+    process that this user may look into are compared.
+    """
+    if not paths:
+        return ()
+    own = ctypes.WinDLL("kernel32").GetCurrentProcessId()
+    wanted = {ntpath.normcase(path) for path in paths}
+    found = dict(_by_restart_manager(paths))
+    for process in _processes():
+        if process not in found and any(ntpath.normcase(m) in wanted for m in modules(process)):
+            found[process] = program(process)
+    return tuple(sorted(f"{name} ({process})" for process, name in found.items() if process != own))
+
+
+def _by_restart_manager(paths: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Yield (process, name). Nothing where the Restart Manager is not there or refuses."""
+    try:
+        manager = ctypes.WinDLL("rstrtmgr")
+        start, register, listed = manager.RmStartSession, manager.RmRegisterResources, manager.RmGetList
+    except (OSError, AttributeError):
+        return
+    session, key = wintypes.DWORD(), ctypes.create_unicode_buffer(33)
+    if start(ctypes.byref(session), 0, key) != 0:
+        return
+    try:
+        files = (wintypes.LPCWSTR * len(paths))(*paths)
+        if register(session, len(paths), files, 0, None, 0, None) != 0:
+            return
+        needed, count, reason = wintypes.UINT(), wintypes.UINT(64), wintypes.DWORD()
+        rows = (_ProcessInfo * count.value)()
+        if listed(session, ctypes.byref(needed), ctypes.byref(count), rows, ctypes.byref(reason)) != 0:
+            return
+        for row in rows[: count.value]:
+            yield int(row.process.id), program(int(row.process.id)) or str(row.name)
+    finally:
+        manager.RmEndSession(session)
+
+
+def _kernel() -> ctypes.WinDLL:
+    kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+    kernel.OpenProcess.restype = kernel.CreateFileW.restype = ctypes.c_void_p
+    kernel.OpenProcess.argtypes = (wintypes.DWORD, wintypes.BOOL, wintypes.DWORD)
+    kernel.CloseHandle.argtypes = (ctypes.c_void_p,)
+    kernel.K32EnumProcessModulesEx.argtypes = (
+        *(ctypes.c_void_p, ctypes.c_void_p, wintypes.DWORD),
+        *(ctypes.POINTER(wintypes.DWORD), wintypes.DWORD),
+    )
+    kernel.K32GetModuleFileNameExW.argtypes = (ctypes.c_void_p, ctypes.c_void_p, wintypes.LPWSTR, wintypes.DWORD)
+    kernel.QueryFullProcessImageNameW.argtypes = (
+        *(ctypes.c_void_p, wintypes.DWORD, wintypes.LPWSTR),
+        ctypes.POINTER(wintypes.DWORD),
+    )
+    kernel.ReadProcessMemory.argtypes = (
+        *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t),
+        ctypes.POINTER(ctypes.c_size_t),
+    )
+    return kernel
+
+
+def _processes() -> tuple[int, ...]:
+    """Return the numbers of all processes."""
+    numbers, needed = (wintypes.DWORD * MOST_PROCESSES)(), wintypes.DWORD()
+    if not _kernel().K32EnumProcesses(numbers, ctypes.sizeof(numbers), ctypes.byref(needed)):
+        return ()
+    return tuple(numbers[: needed.value // ctypes.sizeof(wintypes.DWORD)])
+
+
+@contextmanager
+def _opened(process: int, access: int) -> Iterator[int | None]:
+    """Open a process; None when this user may not, or it has ended."""
+    kernel = _kernel()
+    handle = kernel.OpenProcess(access, False, process)
+    try:
+        yield handle or None
+    finally:
+        if handle:
+            kernel.CloseHandle(handle)
+
+
+def modules(process: int) -> tuple[str, ...]:
+    """Return the files that a process has loaded; empty when this user may not look into it."""
+    kernel, buffer = _kernel(), ctypes.create_unicode_buffer(LONG_PATH)
+    with _opened(process, _QUERY | _READ) as handle:
+        if handle is None:
+            return ()
+        loaded, needed = (ctypes.c_void_p * MOST_MODULES)(), wintypes.DWORD()
+        size = ctypes.sizeof(loaded)
+        if not kernel.K32EnumProcessModulesEx(handle, loaded, size, ctypes.byref(needed), _ALL_MODULES):
+            return ()
+        found = []
+        for module in loaded[: min(needed.value, size) // ctypes.sizeof(ctypes.c_void_p)]:
+            if kernel.K32GetModuleFileNameExW(handle, module, buffer, LONG_PATH):
+                found.append(buffer.value)
+        return tuple(found)
+
+
+def program(process: int) -> str:
+    """Return the file name of a process's program; empty when it can not be told."""
+    buffer, size = ctypes.create_unicode_buffer(LONG_PATH), wintypes.DWORD(LONG_PATH)
+    with _opened(process, _LIMITED) as handle:
+        if handle is None or not _kernel().QueryFullProcessImageNameW(handle, 0, buffer, ctypes.byref(size)):
+            return ""
+        return ntpath.basename(buffer.value)
+
+
+def holding_old(name: str, entry: str) -> tuple[str, ...]:
+    """Return the running programs whose search path ``name`` has no entry ``entry``, as "explorer.exe (4711)".
+
+    Only those that this user may look into: an administrator's and the system's own are left out.
+    """
+    wanted = ntpath.normcase(entry).rstrip("\\")
+    found = []
+    for process in _processes():
+        value = variables_of(process).get(name.upper())
+        if value is not None and wanted not in (ntpath.normcase(e).rstrip("\\") for e in value.split(";")):
+            found.append(f"{program(process)} ({process})")
+    return tuple(sorted(found))
+
+
+def variables_of(process: int) -> dict[str, str]:
+    """Return a running 64-bit program's own variables, their names in capitals; empty when they may not be read.
+
+    They lie where its PEB leads: ProcessParameters at 0x20, in those Environment at 0x80 and its size at 0x3f0
+    (winternl.h and the public symbols of ntdll for 64-bit Windows).
+    """
+
+    class Basic(ctypes.Structure):
+        _fields_ = (("status", ctypes.c_void_p), ("peb", ctypes.c_void_p), ("rest", ctypes.c_void_p * 4))
+
+    with _opened(process, _QUERY | _READ) as handle:
+        if handle is None:
+            return {}
+        basic = Basic()
+        query = ctypes.WinDLL("ntdll").NtQueryInformationProcess
+        query.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, wintypes.ULONG, ctypes.c_void_p)
+        if query(handle, 0, ctypes.byref(basic), ctypes.sizeof(basic), None) != 0 or not basic.peb:
+            return {}
+        parameters = _number(handle, basic.peb + 0x20)
+        start, size = _number(handle, parameters + 0x80), _number(handle, parameters + 0x3F0)
+        if not start or not 0 < size <= LARGEST_ENVIRONMENT:
+            return {}
+        block = _memory(handle, start, size).decode("utf-16-le", "replace").partition("\0\0")[0]
+    pairs = (row.partition("=") for row in block.split("\0") if not row.startswith("="))
+    return {n.upper(): value for n, equals, value in pairs if equals}
+
+
+def _number(handle: int, address: int) -> int:
+    return int.from_bytes(_memory(handle, address, 8), "little")
+
+
+def _memory(handle: int, address: int, size: int) -> bytes:
+    buffer, done = ctypes.create_string_buffer(size), ctypes.c_size_t()
+    if not _kernel().ReadProcessMemory(handle, address, buffer, size, ctypes.byref(done)):
+        return b""
+    return buffer.raw[: done.value]
+
+
+def may_change(folder: str) -> bool:
+    """Whether this user may put files into a folder: it is opened for that, and nothing is made."""
+    add_file, all_shares, open_existing, folders_too = 0x2, 0x7, 3, 0x02000000
+    kernel = _kernel()
+    kernel.CreateFileW.argtypes = (
+        *(wintypes.LPCWSTR, wintypes.DWORD, wintypes.DWORD, ctypes.c_void_p),
+        *(wintypes.DWORD, wintypes.DWORD, ctypes.c_void_p),
+    )
+    handle = kernel.CreateFileW(folder, add_file, all_shares, None, open_existing, folders_too, None)
+    if handle in (None, ctypes.c_void_p(-1).value):
+        return False
+    kernel.CloseHandle(handle)
+    return True
