@@ -1,4 +1,7 @@
-"""Other tools on the same machines, by hand: python -m tests.faultlab.others --tools VENV > docs/other-tools-table.md.
+"""Other tools on the same machines, by hand.
+
+    python -m tests.faultlab.others --tools VENV > said.jsonl     what each tool said otherwise than on a healthy machine
+    python -m tests.faultlab.others --table said.jsonl            the table of docs/other-tools.md
 
 VENV is a throw-away environment outside the checkout that has torch (a CPU build), cuda-pathfinder, env-doctor,
 cuda-doctor and nvidia-cudnn-frontend. Each tool runs in the row's own environment, on the row's machine, once with
@@ -11,13 +14,14 @@ import argparse
 import json
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
-from tests.faultlab import bases, plants, wheels
+from tests.faultlab import bases, plants
 from tests.faultlab.faults import Fault, table
 from tests.faultlab.run import built, on_machine
 from tests.faultlab.setups import Lab
@@ -122,11 +126,29 @@ def ask(row: Fault, tools: Path) -> dict[str, Said]:
     said = {}
     packages = next((tools / "lib").glob("python3.*/site-packages"))
     with built(row) as lab:
-        lab.environment.update({"PYTHONPATH": str(packages), "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"})
+        lab.environment.update({"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"})
         for name, command in TOOLS.items():
+            lab.environment["PYTHONPATH"] = str(without_torch(tools) if name.startswith("env-doctor") else packages)
             done = on_machine(lab, command(lab, tools), cwd=Path("/"), keep=(tools,))
-            said[name] = Said(done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace"))
+            text = (done.stdout + done.stderr).decode("utf-8", "replace")
+            said[name] = Said(done.returncode, text.replace(lab.pythons[-1], "ENVIRONMENT"))
     return said
+
+
+def without_torch(tools: Path) -> Path:
+    """Return a view of the tools' packages without torch: env-doctor 0.3.5 crashes on a CPU build of it.
+
+    It then examines the row's own stand-in of torch.
+    """
+    view = tools / "without-torch"
+    if not view.is_dir():
+        half = Path(tempfile.mkdtemp(dir=tools))
+        half.chmod(0o755)
+        for entry in next((tools / "lib").glob("python3.*/site-packages")).iterdir():
+            if not entry.name.startswith("torch"):
+                (half / entry.name).symlink_to(entry)
+        half.rename(view)
+    return view
 
 
 def compare(row: Fault, tools: Path, known: dict[object, dict[str, Said]]) -> dict[str, list[str]]:
@@ -148,16 +170,82 @@ def compare(row: Fault, tools: Path, known: dict[object, dict[str, Said]]) -> di
     return changed
 
 
+# --- the table ---------------------------------------------------------------------------------------------
+
+_GONE = r"(not found|no such file|is missing|cannot open)"
+NAMED = {
+    "cudnn_sublibrary_missing": rf"libcudnn\S*.*{_GONE}|incomplete|dangling|broken (sym)?link",
+    "corrupt_or_truncated_file": r"truncat|too short|corrupt|damaged|invalid elf|checksum|is empty|bus error",
+    "dll_wrong_architecture": r"architecture|wrong elf class|aarch64|32-bit",
+    "mixed_cudnn_sublibraries": r"multiple directories|version mismatch|different (release|version)",
+    "library_unreadable": r"permission|not readable",
+    "cudnn_cuda_major_mismatch": r"built for cuda|mismatch",
+    "cudnn_not_installed": rf"cudnn.*({_GONE}|not installed)",
+    "cudnn_major_mismatch": r"(needs|requires) cudnn|mismatch",
+    "cudnn_not_on_search_path": r"not (on|in) .*path|run ldconfig",
+    "cudnn_shadowed": r"multiple|other installs|shadow",
+    "cudnn_minor_too_old": r"older than|too old|incompatib",
+    "ld_library_path_override": r"via ld_library_path|multiple directories|overrid",
+    "install_path_characters": r"bracket|character",
+    "cuda_path_env_wrong": r"(cuda_path|cuda_home).*(invalid|not exist|does not look)",
+    "nvrtc_missing_or_mismatch": rf"nvrtc.*{_GONE}",
+    "cuda_toolkit_version_mismatch": r"mismatch",
+    "cuda_lib_shadowed": r"multiple directories|other installs",
+    "cuda_runtime_missing": rf"lib(cudart|cublas).*{_GONE}",
+    "cuda_not_on_search_path": r"not (on|in) .*path|run ldconfig",
+    "libcuda_wrong_library": r"stub (library|driver)|is a stub|multiple|too short",
+    "gpu_hidden_by_env": r"cuda_visible_devices",
+    "driver_too_old": r"too old|older|update .*driver|upgrade .*driver",
+    "driver_library_mismatch": r"version mismatch",
+    "driver_module_not_loaded": r"couldn't communicate|not loaded|kernel module|nouveau",
+    "device_node_permission": r"permission",
+    "container_no_gpu_runtime": r"--gpus|container toolkit",
+    "gpu_arch_too_new": r"not (supported|compatible)|unsupported",
+    "gpu_arch_too_old": r"not (supported|compatible)|unsupported",
+    "nv_compute_cache_bad": r"computecache|cache",
+}
+"""What a new line has to say, at the least, to be counted as naming the cause: read generously."""
+
+
+def named(cause: str, changed: Sequence[str]) -> bool:
+    """Whether any new line names the cause."""
+    return any(re.search(NAMED[cause], line[2:], re.IGNORECASE) for line in changed if line.startswith("+ "))
+
+
+def markdown(said: Path) -> str:
+    """Return the table: per fault and tool "same", "differs" or "names it"."""
+    rows = [json.loads(line) for line in said.read_text().splitlines()]
+    out = ["| fault | cause | " + " | ".join(TOOLS) + " |", "|---" * (len(TOOLS) + 2) + "|"]
+    seen, told = dict.fromkeys(TOOLS, 0), dict.fromkeys(TOOLS, 0)
+    for row in rows:
+        cells = []
+        for tool in TOOLS:
+            changed = row["changed"][tool]
+            names = named(row["cause"], changed)
+            seen[tool] += bool(changed)
+            told[tool] += names
+            cells.append("**names it**" if names else "differs" if changed else "same")
+        out.append(f"| {row['fault']} | {row['cause']} | " + " | ".join(cells) + " |")
+    out.append(f"| output differs, of {len(rows)} | | " + " | ".join(str(n) for n in seen.values()) + " |")
+    out.append(f"| cause named, of {len(rows)} | | " + " | ".join(str(n) for n in told.values()) + " |")
+    return "\n".join(out) + "\n"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print every changed line as JSON; the verdict "names the cause" is a person's."""
+    """Ask the tools and print every changed line as JSON, or print the table of what was kept."""
     parser = argparse.ArgumentParser(prog="python -m tests.faultlab.others", description=__doc__)
-    parser.add_argument("--tools", type=Path, required=True, metavar="VENV")
+    task = parser.add_mutually_exclusive_group(required=True)
+    task.add_argument("--tools", type=Path, metavar="VENV")
+    task.add_argument("--table", type=Path, metavar="FILE")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args(argv)
+    if options.table:
+        print(markdown(options.table), end="")
+        return 0
     rows = [r for r in table() if r.cause and (not options.names or any(fnmatch(r.name, n) for n in options.names))]
-    wheels.cache().mkdir(parents=True, exist_ok=True)
     known: dict[object, dict[str, Said]] = {}
     tools = options.tools.absolute()
+    without_torch(tools)
     with ThreadPoolExecutor(max_workers=2) as pool:
         for row, changed in zip(rows, pool.map(lambda r: compare(r, tools, known), rows), strict=True):
             print(json.dumps({"fault": row.name, "cause": row.cause, "changed": changed}), flush=True)
