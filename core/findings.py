@@ -92,12 +92,21 @@ class Finding(Fact, frozen=True, kw_only=True):
     """``id`` of the finding that explains this one."""
 
 
+class TakenOut(Fact, frozen=True, kw_only=True):
+    """A kind of name or identifier that was replaced by placeholders, and in how many places."""
+
+    kind: str
+    places: int
+
+
 class Report(Fact, frozen=True, kw_only=True):
     """A Snapshot and what was concluded from it, worst first."""
 
     snapshot: Snapshot
     findings: tuple[Finding, ...] = ()
     version: str = ""
+    taken_out: tuple[TakenOut, ...] | None = None
+    """What was redacted; None when the report was not, empty when there was nothing to take out."""
 
     @property
     def primary(self) -> Finding | None:
@@ -142,6 +151,7 @@ class _ReportForm(Fact, frozen=True, kw_only=True):
     version: str
     snapshot: Snapshot
     findings: tuple[_FindingForm, ...] = ()
+    taken_out: tuple[TakenOut, ...] | None = None
 
 
 def to_json(report: Report) -> bytes:
@@ -150,7 +160,13 @@ def to_json(report: Report) -> bytes:
         _FindingForm(**{**{n: getattr(f, n) for n in f.__struct_fields__}, "severity": f.severity.word})
         for f in report.findings
     )
-    form = _ReportForm(schema=SCHEMA, version=report.version, snapshot=report.snapshot, findings=forms)
+    form = _ReportForm(
+        schema=SCHEMA,
+        version=report.version,
+        snapshot=report.snapshot,
+        findings=forms,
+        taken_out=report.taken_out,
+    )
     return msgspec.json.format(msgspec.json.encode(form), indent=2) + b"\n"
 
 
@@ -177,4 +193,4 @@ def from_json(data: bytes) -> Report:
         Finding(**{**{n: getattr(f, n) for n in f.__struct_fields__}, "severity": Severity[f.severity.upper()]})
         for f in form.findings
     )
-    return Report(snapshot=form.snapshot, findings=findings, version=form.version)
+    return Report(snapshot=form.snapshot, findings=findings, version=form.version, taken_out=form.taken_out)
