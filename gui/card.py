@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushBut
 from core.findings import Evidence, Finding, Fix, Severity
 from core.i18n import _, n_
 from gui import theme as looks
+from gui import words
 from gui.text import MachineText, as_label, copy_button, enlarge, plain_label, prose, push, shown, sign
 from gui.theme import Theme
 
@@ -70,9 +71,10 @@ class FindingCard(Card):
 
 def fix_button(finding: Finding, fix: Fix, on_fix: OnFix) -> QPushButton:
     """Return the button that says what it does; the dots say that it asks first."""
-    button = push(as_label(fix.title.rstrip(".")) + "...", lambda: on_fix(finding), primary=finding.primary)
+    button = push(f"{as_label(words.verb(fix))}...", lambda: on_fix(finding), primary=finding.primary)
     button.setObjectName("fix")
-    button.setAccessibleDescription(shown(finding.title))
+    button.setToolTip(shown(fix.title))
+    button.setAccessibleDescription(shown(fix.title))
     return button
 
 

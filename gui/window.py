@@ -63,6 +63,7 @@ class Window(QMainWindow):
         self._history: History = ()
         self._explanation: Explanation | None = None
         self._moved = False  # whether the person chose a page during the scan
+        self._scanning = False
         self._ended: set[str] = set()  # sections that were looked at
         self.setWindowTitle("Convalesce")
         self.setMinimumSize(SMALLEST)
@@ -234,6 +235,7 @@ class Window(QMainWindow):
             return
         self._moved = self.stack.currentWidget() is self.explain_page
         self._ended = set()
+        self._scanning = True
         self.notice.hide()
         self._show_waiting(_("Looking ... Nothing is changed by it."))
         self._controller.scan()
@@ -276,7 +278,7 @@ class Window(QMainWindow):
 
     def show_report(self, report: Report) -> None:
         """Fill every page, and land on the one with the cause, or on the summary."""
-        self._report = report
+        self._report, self._scanning = report, False
         self._fill(report)
         primary = report.primary
         if not self._moved:
@@ -304,6 +306,9 @@ class Window(QMainWindow):
             self.rail.mark(i, severity.word, self._theme.of(severity), looks.word(severity))
 
     def _cancelled(self) -> None:
+        if not self._scanning:  # a dialog says it itself
+            return
+        self._scanning = False
         if self._report is not None:
             self._fill(self._report)
             self._refresh()
@@ -312,6 +317,9 @@ class Window(QMainWindow):
         self._announce(_("Cancelled"))
 
     def _failed(self, sentence: str) -> None:
+        if QApplication.activeModalWidget() is not None:  # a dialog says it itself
+            return
+        self._scanning = False
         if self._report is None:
             self._show_waiting(_("Not decided: Convalesce itself failed."))
         self._tell(Severity.ERROR, _("Convalesce itself failed: {reason}").format(reason=sentence))
@@ -346,12 +354,10 @@ class Window(QMainWindow):
 
     def _changed(self, done: Done | None) -> None:
         """Show what the machine looks like after a dialog."""
-        if done is not None and done.report is not None:
-            self._moved = False
-            self.show_report(done.report)
-        elif self._report is not None:
-            self._fill(self._report)
-            self._refresh()
+        if done is None or self._report is None:
+            return
+        self._moved = False
+        self.show_report(done.report or self._report)
 
     def _explain(self, text: str) -> None:
         self._explanation = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from core.changes import EditPath, FileSet, SetVariable
 from core.facts import Snapshot
-from core.findings import Report, Severity, Step
+from core.findings import Fix, Report, Severity, Step
 from core.i18n import _, n_
 
 
@@ -78,3 +79,33 @@ def verdict(report: Report, step: Step) -> tuple[Severity, str]:
 def shown_steps() -> tuple[Step, ...]:
     """Return the steps that have a page of their own, in order."""
     return (Step.DRIVER, Step.TOOLKIT, Step.CUDNN, Step.ENVIRONMENT, Step.FRAMEWORKS)
+
+
+def verb(fix: Fix) -> str:
+    """Return what a fix's button does, in a few words: "Add folder to PATH"."""
+    first = fix.changes[0]
+    if isinstance(first, FileSet):
+        items = [i for c in fix.changes if isinstance(c, FileSet) for i in c.items]
+        placed = sum(bool(i.after) for i in items)
+        if placed:
+            return n_("Place {n} file", "Place {n} files", placed)
+        return n_("Put {n} file aside", "Put {n} files aside", len(items))
+    if edit := _edit(first):
+        name = "PATH" if first.name.upper() == "PATH" else first.name
+        return _of_search_path(edit, len(fix.changes)).format(name=name, n=len(fix.changes))
+    return (_("Take {name} away") if first.after is None else _("Set {name}")).format(name=first.name)
+
+
+def _edit(change: SetVariable | EditPath) -> str:
+    """Return "add", "drop" or "move" for an edit of a search path, empty for another change."""
+    if isinstance(change, EditPath):
+        return "add" if change.old is None else "drop" if change.new is None else "move"
+    if change.scope == "environment" and change.after is not None:
+        return "drop" if change.after.text.startswith("drop") else "add"
+    return ""
+
+
+def _of_search_path(edit: str, count: int) -> str:
+    if edit == "drop":
+        return _("Take {n} entries out of {name}") if count > 1 else _("Take a folder out of {name}")
+    return _("Add folder to {name}") if edit == "add" else _("Change the order of {name}")

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from msgspec.structs import replace
 
 from core.apply import Outcome
+from core.changes import Value
+from core.doctor import report_on
 from core.explain import Explanation, explain
-from core.facts import Snapshot
+from core.facts import Machine, Snapshot, Variable
 from core.findings import Finding, Report
-from core.journal import BadEntry, Entry
+from core.host.fake import FakeHost
+from core.journal import BadEntry, Entry, Journal
+from core.repair import Workshop
 from core.watch import Watch
-from gui.engine import Done, Preview
+from core.writing import MemoryWriter
+from gui.engine import Done, Preview, ThisMachine
 
 
 class Showing:
@@ -37,3 +46,41 @@ class Showing:
 
     def history(self) -> tuple[Entry | BadEntry, ...]:
         return self.past
+
+
+@dataclass(frozen=True)
+class Kept(FakeHost):
+    """A machine whose variables are those that the writer keeps, so that what is written is seen."""
+
+    writer: MemoryWriter = field(default_factory=lambda: MemoryWriter("windows"))
+    """Keys are as the writer makes them; the names in the variables are as they were recorded."""
+    recorded: tuple[Variable, ...] = ()
+
+    def variables(self) -> tuple[Variable, ...]:
+        found = []
+        for v in self.recorded:
+            value = self.writer.read(v.name, v.scope, "")  # type: ignore[arg-type]  # only user and machine
+            if value is not None:
+                found.append(replace(v, value=value.text))
+        return tuple(found)
+
+
+class Repairing(ThisMachine):
+    """The real engine with a real journal, on a recorded machine whose search path is what the writer keeps."""
+
+    def __init__(
+        self, folder: Path, recorded: tuple[Variable, ...], see: Callable[[tuple[Variable, ...]], Snapshot]
+    ) -> None:
+        self.writer = MemoryWriter("windows")
+        for v in recorded:
+            self.writer.write(v.name, v.scope, "", Value(text=v.value, kind=v.kind))  # type: ignore[arg-type]  # the same
+        host = Kept(root=folder, facts=Machine(system="windows"), writer=self.writer, recorded=recorded)
+        self.journal = Journal(folder / "state")
+        shop = Workshop(host=host, writer=self.writer, journal=self.journal, machine_journal=Journal(folder / "all"))
+        super().__init__(make=lambda: shop, look=lambda seen, _watch: report_on(see(seen.variables())))
+
+    @property
+    def path(self) -> str:
+        """The user's PATH as it is kept now."""
+        value = self.writer.read("Path", "user", "")
+        return value.text if value else ""

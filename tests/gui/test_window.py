@@ -8,23 +8,18 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QAccessible, QGuiApplication
-from PySide6.QtWidgets import QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.findings import Report, Severity
 from core.watch import Watch
 from gui import theme as looks
 from gui.controller import Controller
-from gui.text import MachineText
 from gui.window import Window
 from tests.gui import reports
 from tests.gui.conftest import Open
 from tests.gui.engines import Showing
-
-
-def shown_text(widget: QWidget) -> str:
-    labels = [w.text() for w in widget.findChildren(QLabel) if w.isVisibleTo(widget)]
-    return "\n".join(labels + [t.toPlainText() for t in widget.findChildren(MachineText) if t.isVisibleTo(widget)])
+from tests.gui.screen import shown_text, tab_chain
 
 
 def test_it_lands_on_the_page_of_the_cause(open_window: Open) -> None:
@@ -101,18 +96,7 @@ def test_every_control_has_a_name_and_is_reached_by_tab(open_window: Open, repor
     window = open_window(report)
     for row in range(len(window.pages)):
         window.steps.setCurrentRow(row)
-        reached = set()
-        widget: QWidget = window.steps
-        widget.setFocus()
-        for _ in range(200):
-            reached.add(widget)
-            nxt = widget.nextInFocusChain()
-            while not (nxt.focusPolicy() & Qt.FocusPolicy.TabFocus and nxt.isVisible() and nxt.isEnabled()):
-                nxt = nxt.nextInFocusChain()
-            widget = nxt
-            if widget is window.steps:
-                break
-        assert widget is window.steps, "Tab is trapped"
+        reached = set(tab_chain(window.steps))
         controls = [
             w for w in window.findChildren(QWidget) if isinstance(w, QPushButton | QToolButton) and w.isVisible()
         ]

@@ -1,0 +1,193 @@
+"""From the start to a verified cure and its undoing, on recorded machines: by mouse, and again by keyboard alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from core.journal import Entry
+from gui.changing import ChangeDialog, FixDialog, UndoDialog
+from gui.controller import Controller
+from gui.window import Window
+from tests.gui import recorded
+from tests.gui.conftest import AtOnce
+from tests.gui.engines import Repairing, Showing
+from tests.gui.screen import shown_text
+
+LANDS = {
+    "healthy": ("Summary", "Everything needed is in place"),
+    "sub-library missing": ("cuDNN", "libcudnn_cnn.so.9 is missing"),
+    "no driver": ("Driver", "has no NVIDIA driver"),
+    "no gpu": ("Summary", "Everything needed is in place"),
+    "ten gpus": ("Summary", "Everything needed is in place"),
+    "fifty pythons": ("Summary", "Everything needed is in place"),
+    "everything broken": ("Driver", "two halves are of different versions"),
+}
+BEFORE = {
+    "folder not on path": r"C:\Users\ada\bin",
+    "shadowed": rf"{recorded.OTHER};{recorded.m.INSTALLER};C:\Users\ada\bin",
+}
+AFTER = {
+    "folder not on path": rf"C:\Users\ada\bin;{recorded.m.INSTALLER}",
+    "shadowed": rf"{recorded.m.INSTALLER};{recorded.OTHER};C:\Users\ada\bin",
+}
+
+
+class Hand:
+    """A person: presses what is on the window, by mouse or by keyboard alone."""
+
+    def __init__(self, qtbot: QtBot, window: Window, *, keyboard: bool) -> None:
+        self.qtbot, self.window, self.keyboard = qtbot, window, keyboard
+
+    @property
+    def dialog(self) -> QDialog | None:
+        return next((d for d in self.window.findChildren(ChangeDialog) if d.isVisible()), None)
+
+    def press(self, text: str) -> None:
+        """Press the visible button that says this."""
+        top: QWidget = self.dialog or self.window
+        top.activateWindow()  # what a window manager does after a dialog
+        self.qtbot.waitUntil(lambda: QApplication.activeWindow() is top)
+        button = next(b for b in top.findChildren(QPushButton) if b.isVisible() and b.text().replace("&", "") == text)
+        if not self.keyboard:
+            self.qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+            return
+        for _ in range(200):
+            focus = QApplication.focusWidget()
+            if focus is button:
+                break
+            self.qtbot.keyClick(focus or top, Qt.Key.Key_Tab)
+        assert QApplication.focusWidget() is button, f"Tab does not reach {text}"
+        self.qtbot.keyClick(button, Qt.Key.Key_Return)
+
+    def go_to(self, title: str) -> None:
+        row = [p.title for p in self.window.pages].index(title)
+        if self.keyboard:
+            key = Qt.Key(Qt.Key.Key_1 + row)
+            self.qtbot.keyClick(self.window, key, Qt.KeyboardModifier.ControlModifier)
+        else:
+            place = self.window.steps.visualItemRect(self.window.steps.item(row)).center()
+            self.qtbot.mouseClick(self.window.steps.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+    def walk_everywhere(self) -> Iterator[QWidget]:
+        """Go from the first page to the last by Next, and back by Back."""
+        self.go_to(self.window.pages[0].title)
+        for _ in self.window.pages[1:]:
+            yield self.window.stack.currentWidget()
+            self.press("Next")
+        yield self.window.stack.currentWidget()
+        for _ in self.window.pages[1:]:
+            self.press("Back")
+        assert self.window.stack.currentWidget() is self.window.pages[0]
+
+
+Opened = Callable[[object], Window]
+
+
+@pytest.fixture
+def opened(qtbot: QtBot, settings: QSettings) -> Iterator[Opened]:
+    """Return a function that opens a window on an engine and starts it."""
+    windows: list[Window] = []
+
+    def make(engine: object) -> Window:
+        window = Window(Controller(engine, AtOnce()), settings)
+        qtbot.addWidget(window)
+        with qtbot.waitActive(window):
+            window.show()
+            window.activateWindow()
+        window.start()
+        windows.append(window)
+        return window
+
+    yield make
+    for window in windows:
+        window.close()
+
+
+@pytest.mark.parametrize("keyboard", [False, True], ids=["mouse", "keyboard"])
+@pytest.mark.parametrize("name", LANDS)
+def test_a_machine_that_only_its_owner_can_cure(name: str, keyboard: bool, qtbot: QtBot, opened: Opened) -> None:
+    window = opened(Showing(recorded.report(name)))
+    page, sentence = LANDS[name]
+    current = window.stack.currentWidget()
+    assert current.title == page
+    assert sentence in shown_text(current)
+    hand = Hand(qtbot, window, keyboard=keyboard)
+    for page in hand.walk_everywhere():
+        assert page.title in shown_text(page) or page is window.summary
+        assert not [c for c in page.cards if c.finding.primary and c.fix_button]
+    assert not window.findChildren(QDialog)
+
+
+@pytest.mark.parametrize("keyboard", [False, True], ids=["mouse", "keyboard"])
+@pytest.mark.parametrize("name", recorded.CURABLE)
+def test_from_the_start_to_a_verified_cure_and_its_undoing(
+    name: str, keyboard: bool, qtbot: QtBot, opened: Opened, tmp_path: Path
+) -> None:
+    engine = Repairing(tmp_path, recorded.windows(BEFORE[name]), recorded.on_windows)
+    window = opened(engine)
+    hand = Hand(qtbot, window, keyboard=keyboard)
+    page = window.stack.currentWidget()
+    assert page.title == "cuDNN"
+    button = page.cards[0].fix_button
+    assert button.hasFocus()
+
+    hand.press(button.text())
+    dialog = hand.dialog
+    assert isinstance(dialog, FixDialog)
+    assert "Rehearsed on this machine: works." in shown_text(dialog)
+    assert "+ " + recorded.m.INSTALLER in shown_text(dialog)
+    assert engine.path == BEFORE[name]
+    hand.press("Cancel")
+    assert (engine.path, engine.journal.entries()) == (BEFORE[name], ())
+
+    assert window.focusWidget() is button
+    hand.press(button.text())
+    hand.press("Make these changes")
+    assert engine.path == AFTER[name]
+    assert "Verified: the fault is gone" in shown_text(hand.dialog)
+    hand.press("Close")
+    assert "Everything needed is in place" in shown_text(window.stack.currentWidget())
+
+    hand.go_to("Summary")
+    assert "done." in shown_text(window.summary)
+    hand.press("Undo...")
+    assert isinstance(hand.dialog, UndoDialog)
+    assert engine.path == AFTER[name]
+    hand.press("Undo these changes")
+    assert engine.path == BEFORE[name]
+    assert "Undone:" in shown_text(hand.dialog)
+    hand.press("Close")
+    assert window.stack.currentWidget().title == "cuDNN"
+    assert [e.state for e in engine.journal.entries() if isinstance(e, Entry)] == ["undone"]
+
+
+def test_next_never_changes_anything(qtbot: QtBot, opened: Opened, tmp_path: Path) -> None:
+    engine = Repairing(tmp_path, recorded.windows(BEFORE["shadowed"]), recorded.on_windows)
+    window = opened(engine)
+    for _page in Hand(qtbot, window, keyboard=False).walk_everywhere():
+        assert engine.path == BEFORE["shadowed"]
+    assert not engine.journal.entries()
+
+
+def test_all_changes_are_undone_at_once_the_last_one_first(qtbot: QtBot, opened: Opened, tmp_path: Path) -> None:
+    engine = Repairing(tmp_path, recorded.windows(BEFORE["shadowed"]), recorded.on_windows)
+    window = opened(engine)
+    hand = Hand(qtbot, window, keyboard=False)
+    for start in ("shadowed", "folder not on path"):
+        value = engine.writer.read("Path", "user", "")
+        engine.writer.write("Path", "user", "", type(value)(text=BEFORE[start], kind=value.kind))
+        hand.press("Check again")
+        hand.press(window.stack.currentWidget().cards[0].fix_button.text())
+        hand.press("Make these changes")
+        hand.press("Close")
+    hand.go_to("Summary")
+    hand.press("Undo all...")
+    hand.press("Undo these changes")
+    assert {e.state for e in engine.journal.entries()} <= {"undone", "done"}
+    assert engine.journal.entries()[-1].state == "undone"
