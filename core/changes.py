@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Literal, TypeAlias
 
@@ -86,6 +85,8 @@ class EditPath(Fact, frozen=True, kw_only=True, tag_field="change", tag="path"):
 
     def lines(self) -> tuple[str, ...]:
         """Return the preview: the entries around the edit, with - and +."""
+        import difflib  # needed for a preview only; a scan starts faster without it
+
         old = pathlist.split(self.before.text, self.system) if self.before else []
         new = pathlist.split(self.after.text, self.system) if self.after else []
         diff = difflib.unified_diff(old, new, lineterm="", n=2)

@@ -5,18 +5,15 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Collection
-from dataclasses import replace as with_fields
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from typing import Any
 
 from msgspec.structs import replace
 
 from core import __version__
-from core.diagnose import diagnose
 from core.facts import ProbeError, Snapshot
 from core.findings import SECTIONS, Report, Step
-from core.fixes import with_changes
 from core.host import Host
 from core.probes import Probe, Request, cudnn, driver, environment, frameworks, loading, toolkit
 from core.watch import CancelledError, Watch
@@ -58,6 +55,10 @@ def wanted_sections(steps: Collection[Step], probes: tuple[Probe, ...] = PROBES)
     return wanted
 
 
+def _nothing() -> None:
+    return None
+
+
 def look(
     host: Host,
     watch: Watch,
@@ -66,8 +67,11 @@ def look(
     thorough: bool = False,
     pythons: tuple[str, ...] = (),
     probes: tuple[Probe, ...] = PROBES,
+    meanwhile: Callable[[], object] = _nothing,
 ) -> Snapshot:
     """Run the probes, each as soon as what it needs is there, and return everything that they saw.
+
+    ``meanwhile`` is called once, when the last probe is under way and there is nothing to do but wait.
 
     A probe's crash, time-out or cancellation becomes a ProbeError and leaves its section None. Probes run in daemon
     threads: one that hangs in the operating system (a dead network folder) is left behind, not waited for.
@@ -92,8 +96,11 @@ def look(
             watch.say(SAYS.get(probe.section, probe.section))
             watch.section(probe.section, "looking")
             threading.Thread(
-                target=_run, args=(probe, with_fields(request, seen=snapshot), done), daemon=True, name=probe.section
+                target=_run, args=(probe, replace(request, seen=snapshot), done), daemon=True, name=probe.section
             ).start()
+        if not waiting:
+            meanwhile()
+            meanwhile = _nothing
         section, value, error, seconds = _next(done, running, watch)
         if section not in running:
             continue  # it answered after its time-out
@@ -153,13 +160,21 @@ def examine(
     pythons: tuple[str, ...] = (),
 ) -> Report:
     """Look at the machine and diagnose it. ``steps`` limits both; the primary cause is kept wherever it lies."""
-    snapshot = look(host, watch, steps=steps, thorough=thorough, pythons=pythons)
+    snapshot = look(host, watch, steps=steps, thorough=thorough, pythons=pythons, meanwhile=_load_rules)
     watch.say("Finding the cause")
     return report_on(snapshot, steps)
 
 
+def _load_rules() -> None:
+    import core.diagnose
+    import core.fixes  # noqa: F401 - loaded while the last children work, used by report_on
+
+
 def report_on(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
     """Diagnose a Snapshot, from this machine or another."""
+    from core.diagnose import diagnose
+    from core.fixes import with_changes
+
     findings = tuple(with_changes(f, snapshot) for f in diagnose(snapshot))
     if steps:
         findings = tuple(f for f in findings if f.primary or f.step in steps)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gettext
-from importlib.resources import files
+from pathlib import Path
+
+import resources
 
 _translation: gettext.NullTranslations = gettext.NullTranslations()
 
@@ -12,7 +14,7 @@ def use_language(language: str) -> None:
     """Translate into ``language`` from now on ("de", "zh_CN"); a language without a catalogue means English."""
     global _translation  # noqa: PLW0603 - the one place that knows the language, as in gettext.install
     _translation = gettext.translation(
-        "convalesce", str(files("resources") / "locale"), languages=[language], fallback=True
+        "convalesce", str(Path(resources.__path__[0], "locale")), languages=[language], fallback=True
     )
 
 

@@ -6,16 +6,16 @@ A probe is ``look(request) -> section``. It reads what earlier probes saw from `
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from core.facts import Snapshot
 from core.host import Host
 from core.watch import Watch
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, kw_only=True):
     """What a probe may use: the host, what was seen so far, the consumer's environment, and the person's wishes."""
 
     host: Host
@@ -28,8 +28,7 @@ class Request:
     """Interpreters or environment folders named by the person."""
 
 
-@dataclass(frozen=True)
-class Probe:
+class Probe(msgspec.Struct, frozen=True):
     """A row of PROBES: which section it fills, from what, and for how long at most (seconds)."""
 
     section: str

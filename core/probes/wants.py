@@ -138,6 +138,8 @@ def pin(distribution: Distribution, system: System) -> tuple[str | None, str, in
     Only ``==`` fixes a version; of a range the words and the major of its lower end are returned.
     """
     for raw in distribution.requires:
+        if not re.match(r"nvidia[-_.]cudnn", raw, re.IGNORECASE):
+            continue  # most are of no concern here, and parsing takes its time
         try:
             wish = Requirement(raw)
         except InvalidRequirement:
