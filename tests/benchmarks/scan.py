@@ -1,7 +1,9 @@
 """Speed and memory of a scan, as ratios measured in one run: ``python -m tests.benchmarks.scan --python ENV``.
 
-ENV is a Python environment with PyTorch and a cuDNN wheel in it (``pip install torch nvidia-cudnn-cu12==9.10.2.21``). Two more
-copies of cuDNN are taken from folders named by ``--copy``. Beside each number stands what a user would run instead:
+ENV is a Python environment with PyTorch for CUDA and its cuDNN wheel (``pip install torch==2.8.0``). Two more copies of cuDNN lie
+on the machine: ``--copy`` names one of another major (its folder is put into LD_LIBRARY_PATH) and one that becomes a toolkit's
+(CUDA_HOME). Run it with the interpreter of an environment that holds requirements/app.txt alone, on a machine with nothing else
+to do. Beside each number stands what a user would run instead:
 
 * ``convalesce scan`` against ``python -m torch.utils.collect_env`` in that environment: at most a quarter of the time;
 * ``convalesce scan --thorough``'s hashing against ``sha256sum`` over the same files, all in the page cache: at least three
@@ -17,9 +19,15 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from core.host import this_host
+from core.probes.cudnn_record import hashes
+from core.probes.places import places
+from core.watch import Watch
 
 ROOT = Path(__file__).resolve().parents[2]
 SELF = [sys.executable, "-m", "core.cli"]
@@ -33,8 +41,12 @@ def main() -> int:
     options.add_argument("--rounds", type=int, default=5)
     given = options.parse_args()
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    toolkit = tempfile.TemporaryDirectory(prefix="benchmark-")
     if given.copy:
-        env["LD_LIBRARY_PATH"] = ":".join(str(c) for c in given.copy)
+        env["LD_LIBRARY_PATH"] = str(given.copy[0])
+    if len(given.copy) > 1:
+        Path(toolkit.name, "lib64").symlink_to(given.copy[1])
+        env["CUDA_HOME"] = toolkit.name
     scan = [*SELF, "scan", "--json", "--python", str(given.python)]
     python = given.python / "bin" / "python"
     other = [str(python), "-m", "torch.utils.collect_env"]
@@ -79,10 +91,9 @@ def timed(command: list[str], env: dict[str, str]) -> float:
 
 def hashed(files: list[Path]) -> float:
     """Return the seconds that the scan's own hashing takes over the files."""
-    from core.probes.cudnn_record import hash_files  # imported here: the other rows do not need it
-
     start = time.perf_counter()
-    hash_files(tuple(map(str, files)))
+    found = hashes(map(str, files), places(this_host()), Watch())
+    assert len(found) == len(files)
     return time.perf_counter() - start
 
 
