@@ -347,6 +347,8 @@ class Distribution(Fact, frozen=True, kw_only=True):
     location: str = ""
     requires: tuple[str, ...] = ()
     """Requirements on nvidia-* distributions, as written."""
+    pins: tuple[str, ...] = ()
+    """Requirements on other distributions that matter here, as written: torchvision's on torch."""
 
 
 class PythonEnvironment(Fact, frozen=True, kw_only=True):
@@ -361,6 +363,71 @@ class PythonEnvironment(Fact, frozen=True, kw_only=True):
     distributions: tuple[Distribution, ...] = ()
     found_by: str = ""
     problem: str = ""
+
+
+class FrameworkBuild(Fact, frozen=True, kw_only=True):
+    """How one framework was built, read from its files: nothing of it was run."""
+
+    prefix: str
+    """Of the environment."""
+    distribution: str
+    version: str
+    cuda: str | None = None
+    """CUDA version that it was built for, as far as told ("12.8", "12"); empty for a build without CUDA; None: not told."""
+    cuda_source: str = ""
+    cudnn: str | None = None
+    """cuDNN version that it was compiled against, as far as told."""
+    other: str = ""
+    """Another kind of accelerator that it was built for: "ROCm 6.2"."""
+    really: str = ""
+    """Name and version that the files themselves give, where another distribution's lie there."""
+    bundled: tuple[str, ...] = ()
+    """CUDA and cuDNN libraries that it brings itself, by file name."""
+    binary: str = ""
+    """The library that holds its GPU code."""
+    sass: tuple[int, ...] | None = None
+    """Machine code in that library; None: not looked at, or there is no such library."""
+    ptx: tuple[int, ...] | None = None
+
+
+class Frameworks(Fact, frozen=True, kw_only=True):
+    """The frameworks of every environment, and the environments that lie further away than those in ``pythons``."""
+
+    builds: tuple[FrameworkBuild, ...] = ()
+    others: tuple[PythonEnvironment, ...] = ()
+    """Environments that nothing active names: listed and read, but nothing was loaded for them."""
+    problems: tuple[str, ...] = ()
+    """Sentences about limits: a search that ran out of time."""
+
+
+class FrameworkTrial(Fact, frozen=True, kw_only=True):
+    """What happened when a framework was imported and used in its own interpreter, in a new process."""
+
+    prefix: str
+    framework: str
+    """Name of the distribution."""
+    version: str = ""
+    reached: Literal["nothing", "import", "devices", "convolution"] = "nothing"
+    """The last stage that was passed."""
+    gpu: bool | None = None
+    """Whether the convolution ran on a GPU; None when it did not come to it."""
+    devices: int | None = None
+    device: str = ""
+    cuda: str = ""
+    """CUDA version in the framework's own words."""
+    cudnn: str = ""
+    cudnn_compiled: str = ""
+    right: bool | None = None
+    """Whether the convolution's results agree with those of the processor."""
+    mapped: tuple[Mapped, ...] = ()
+    """CUDA and cuDNN files that the process really mapped, each with its owner."""
+    problem: str = ""
+    """The exception's text, or the last lines that were printed."""
+    ended: str = ""
+    """How the process ended, in one sentence; empty when it ended well."""
+    seconds: float = 0.0
+    clean: FrameworkTrial | None = None
+    """The same without LD_LIBRARY_PATH, where that was set and something went wrong or came from there."""
 
 
 # --- loading ---------------------------------------------------------------------------------------------
@@ -696,6 +763,9 @@ class Snapshot(Fact, frozen=True, kw_only=True):
     cudnn: tuple[CudnnCopy, ...] | None = None
     environment: Environment | None = None
     pythons: tuple[PythonEnvironment, ...] | None = None
+    frameworks: Frameworks | None = None
+    trials: tuple[FrameworkTrial, ...] | None = None
+    """None: none was asked for."""
     loads: tuple[Load, ...] | None = None
     benchmark: Benchmark | None = None
     """None: it was not asked for."""
