@@ -84,6 +84,8 @@ def _item_problems(item: FileItem, change: FileSet, trusted: frozenset[int] | No
             now = place.state(name)
         if now != item.before:
             rows.append(f"{item.path} changed since it was shown: {words(item.before)}, and now {words(now)}.")
+        if not os.access(folder, os.W_OK):
+            rows.append(f"This user may not change {folder}.")
     except FileNotFoundError:
         if item.before or change.unmake or not _is_made(folder, change):
             rows.append(f"The folder {folder} is not there.")

@@ -24,28 +24,30 @@ WATCHED = ("/home", "/opt", "/usr/local", "/etc", "/tmp")
 
 
 def picture(state: str) -> dict[str, str]:
-    """Every file and link that a fix could touch, by hash."""
+    """Every folder, file and link that a fix could touch; files by hash."""
     found = {}
     for base in WATCHED:
-        for here, _, names in os.walk(base):
-            for name in names:
+        for here, inner, names in os.walk(base):
+            for name in (*inner, *names):
                 path = Path(here) / name
                 if str(path).startswith(state):
                     continue
                 if path.is_symlink():
                     found[str(path)] = f"-> {path.readlink()}"
+                elif path.is_dir():
+                    found[str(path)] = "folder"
                 elif path.is_file() and os.access(path, os.R_OK):
                     with path.open("rb") as file:
                         found[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
     return found
 
 
-def main(pythons: tuple[str, ...]) -> dict[str, object]:
+def main(pythons: tuple[str, ...], *, thorough: bool) -> dict[str, object]:
     """Cure what is primary."""
     host = this_host()
 
     def examine(seen: Host) -> object:
-        return doctor.examine(seen, Watch(), pythons=pythons, thorough=True)
+        return doctor.examine(seen, Watch(), pythons=pythons, thorough=thorough)
 
     report = examine(host)
     primary = report.primary
@@ -85,4 +87,5 @@ def main(pythons: tuple[str, ...]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(tuple(sys.argv[1:]))))
+    named = tuple(word for word in sys.argv[1:] if word != "--thorough")
+    print(json.dumps(main(named, thorough="--thorough" in sys.argv)))

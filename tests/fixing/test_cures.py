@@ -31,6 +31,9 @@ CURED = (
 )
 """Rows of the lab whose fix makes the primary finding go away by itself."""
 
+UNDECIDED = ("cache-closed",)
+"""What cannot be tried out without doing it."""
+
 
 def writable(_lab: Lab, site: Site) -> None:
     """The environment belongs to who examines it, as it usually does."""
@@ -49,6 +52,13 @@ SPARE = p.copied_folder("/usr/local/cudnn-9.1/lib64", (wheels.CUDNN_9_1, "*"))
 HIDE = p.written(f"{HOME}/.config/environment.d/10-gpu.conf", b"LANG=C\nCUDA_VISIBLE_DEVICES=-1\nX=1")
 WRONG = p.written(f"{HOME}/.config/environment.d/10-cuda.conf", b"CUDA_PATH=/usr/local/cuda-11.8\n")
 
+
+def own_cache_folder(lab: Lab, _site: Site) -> None:
+    """The folder that holds the cache is the person's own; the cache itself is closed."""
+    if os.getuid() == 0:
+        os.chown(lab.at(f"{HOME}/.nv"), NOBODY, NOBODY)
+
+
 KEPT = (
     Fault("sublibrary-deleted", MISSING, "A spare set lies in /usr/local.", bases.torch_9, p.both(p.deleted("libcudnn_ops.so.9"), SPARE, writable)),
     Fault("link-dangling", MISSING, "The same.", bases.torch_9, p.both(p.dangling("libcudnn_cnn.so.9", "gone"), SPARE, writable)),
@@ -56,6 +66,7 @@ KEPT = (
     Fault("file-flipped", DAMAGED, "The same.", bases.torch_9, p.both(p.bit_flipped("libcudnn_graph.so.9"), SPARE, writable), thorough=True),
     Fault("hidden-for-every-session", "gpu_hidden_by_env", "A file sets it.", bases.torch_9, p.both(HIDE, owned), environment={"CUDA_VISIBLE_DEVICES": "-1"}),
     Fault("wrong-for-every-session", "cuda_path_env_wrong", "A file sets it.", bases.torch_9_beside_toolkit, p.both(WRONG, owned), environment={"CUDA_PATH": "/usr/local/cuda-11.8"}),
+    Fault("cache-closed", "nv_compute_cache_bad", "Its folder is ours.", bases.torch_9, p.both(p.compute_cache_closed, own_cache_folder)),
 )  # fmt: skip
 
 
@@ -78,7 +89,8 @@ def cure(name: str, scratch: Path) -> dict[str, object]:
     with built(fault(name)) as lab:
         give_activation(lab, scratch)
         try:
-            done = on_machine(lab, [sys.executable, "-m", "tests.fixing.cure", *lab.pythons])
+            how = ["--thorough"] if fault(name).thorough else []
+            done = on_machine(lab, [sys.executable, "-m", "tests.fixing.cure", *how, *lab.pythons])
         except NoMachineError as e:
             pytest.skip(f"this system allows no private mount namespace: {e}")
     assert done.returncode == 0, done.stderr.decode()[-3000:]
@@ -90,7 +102,7 @@ def cure(name: str, scratch: Path) -> dict[str, object]:
 def test_a_fix_cures_what_it_claims_and_is_undone_without_a_trace(name: str, tmp_path: Path) -> None:
     said = cure(name, tmp_path)
     assert said["cause"] == fault(name).cause
-    assert said["rehearsed"] is True, said
+    assert said["rehearsed"] is (None if name in UNDECIDED else True), said
     assert said["untouched"], "the rehearsal changed something"
     assert (said["kind"], said["changed"]) == ("done", True), said
     assert (said["undone"], said["restored"]) == ("undone", True), said
