@@ -99,6 +99,20 @@ class TakenOut(Fact, frozen=True, kw_only=True):
     places: int
 
 
+class Done(Fact, frozen=True, kw_only=True):
+    """One entry of the history: what was changed on the machine, and what became of it."""
+
+    id: str = ""
+    made: str = ""
+    """ISO 8601 time, UTC."""
+    title: str
+    state: str
+    """done, undone, rolled back, begun, undoing or stuck."""
+    note: str = ""
+    lines: tuple[str, ...] = ()
+    """The preview that was confirmed."""
+
+
 class Report(Fact, frozen=True, kw_only=True):
     """A Snapshot and what was concluded from it, worst first."""
 
@@ -107,6 +121,8 @@ class Report(Fact, frozen=True, kw_only=True):
     version: str = ""
     taken_out: tuple[TakenOut, ...] | None = None
     """What was redacted; None when the report was not, empty when there was nothing to take out."""
+    history: tuple[Done, ...] | None = None
+    """What Convalesce changed on the machine, oldest first; None when its history was not asked."""
 
     @property
     def primary(self) -> Finding | None:
@@ -152,6 +168,7 @@ class _ReportForm(Fact, frozen=True, kw_only=True):
     snapshot: Snapshot
     findings: tuple[_FindingForm, ...] = ()
     taken_out: tuple[TakenOut, ...] | None = None
+    history: tuple[Done, ...] | None = None
 
 
 def to_json(report: Report) -> bytes:
@@ -166,6 +183,7 @@ def to_json(report: Report) -> bytes:
         snapshot=report.snapshot,
         findings=forms,
         taken_out=report.taken_out,
+        history=report.history,
     )
     return msgspec.json.format(msgspec.json.encode(form), indent=2) + b"\n"
 
@@ -193,4 +211,10 @@ def from_json(data: bytes) -> Report:
         Finding(**{**{n: getattr(f, n) for n in f.__struct_fields__}, "severity": Severity[f.severity.upper()]})
         for f in form.findings
     )
-    return Report(snapshot=form.snapshot, findings=findings, version=form.version, taken_out=form.taken_out)
+    return Report(
+        snapshot=form.snapshot,
+        findings=findings,
+        version=form.version,
+        taken_out=form.taken_out,
+        history=form.history,
+    )

@@ -6,7 +6,7 @@ import textwrap
 import unicodedata
 
 from core.findings import Evidence, Finding, Report, Severity
-from core.redact import every_text
+from core.redact import every_text, told
 
 WIDTH = 96
 MARKS = {
@@ -68,6 +68,8 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
         if some:
             lines += ["", title]
             lines += [line for f in some for line in _wrapped(f"{_mark(severity, colour)} {_head(f)}", 2, width)]
+    if report.taken_out:
+        lines += ["", *_wrapped(told(report), 0, width)]
     return "\n".join(lines) + "\n"
 
 
@@ -133,6 +135,7 @@ def as_markdown(report: Report) -> str:
             lines.append(f"  What to do: {_md(f.fix.title)}")
             if f.fix.advice:
                 lines += ["", *(f"      {line}" for line in printable(f.fix.advice).splitlines()), ""]
+    lines += ["", f"<sub>{_md(told(report))}</sub>"]
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,103 @@
+"""What names and identifiers of persons, machines and networks look like in texts: patterns, and words that are none."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_COMMON = (
+    "root user users admin administrator administrators home ubuntu debian fedora vagrant runner localhost system guest "
+    "nobody none video render plugdev vglusers wheel docker nvidia-persistenced"
+)
+COMMON = frozenset(_COMMON.split())
+"""Names that identify nobody: they are kept everywhere."""
+
+_TERMS = (
+    "all art bin build can conda cuda cudnn cuda12 cuda13 data default dev dist driver drivers etc file files folder "
+    "gpu gpus grant hope host include installer int lib lib32 lib64 libs library linux local log main make mark max may "
+    "miniconda miniconda3 mnt name nccl not nvcc nvidia opt package packages path pip plain proc process program public "
+    "python python3 pytorch run scan see set share site source src srv state sys tensorflow test the time tmp toolkit "
+    "torch triton user usr var venv version wheels will win windows work workspace x86"
+)
+TERMS = frozenset(_TERMS.split())
+"""Words of paths, of the field and of plain English. A person or machine of such a name is replaced only where the
+place says that a name stands there, as in /home/NAME: elsewhere the word is most likely just a word."""
+
+SHARED_HOMES = frozenset(("public", "default", "default user", "all users", "shared", "runneradmin"))
+
+HOME = re.compile(
+    r"(?P<before>[\\/](?:home|Users)[\\/]+)"
+    r"(?P<name>(?<=\\)[^\\/:*?\"<>|\n;]{1,64}?(?=\\)|[^\\/:;,*?\"'<>|\s)\]]+)",
+    re.IGNORECASE,
+)
+"""A home folder. Names on Windows may hold spaces where another backslash follows."""
+
+HOME_FIELD = re.compile(
+    r"(?:[A-Za-z]:)?[\\/](?:home|Users)[\\/]+(?P<name>[^\\/:;<>\n]{1,64})(?:[\\/].*)?\Z", re.IGNORECASE
+)
+"""A whole text that is a folder in somebody's home: here the name is known in full, spaces and all."""
+
+
+class Form(NamedTuple):
+    """A form that tells by itself what it is. The group ``x`` is replaced, or else the whole match."""
+
+    kind: str
+    pattern: re.Pattern[str]
+
+
+_WORD = r"(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS?|COOKIE)"
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+DISPLAY_CLASS = "4d36e968-e325-11ce-bfc1-08002be10318"
+"""Windows' own identifier for display adapters: the same on every machine."""
+
+FORMS: tuple[Form, ...] = (
+    Form("secret", re.compile(r"(?i)\bBearer\s+(?P<x>[\w.~+/=-]{8,})")),
+    Form("secret", re.compile(rf"(?i)\b\w*{_WORD}\w*\s*=\s*(?P<x>\"[^\"\n]*\"|'[^'\n]*'|[^\s;,\"'<]+)")),
+    Form("secret", re.compile(rf"(?i)--?\w*{_WORD}(?:=|\s+)(?P<x>[^\s;,\"'<]+)")),
+    Form("secret", re.compile(r"\b(?:gh[pousr]_|github_pat_|glpat-|hf_|sk-|xox[abprs]-|pypi-|nvapi-)[\w-]{16,}")),
+    Form("secret", re.compile(r"\bAKIA[0-9A-Z]{16}\b|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")),
+    Form("secret", re.compile(r"(?<=://)(?P<x>[^/@\s<>\"']+)(?=@)")),
+    Form("proxy", re.compile(r"(?i)\b\w*_PROXY\s*=\s*(?P<x>[^\s;\"'<]+)")),
+    Form("mail", re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b")),
+    Form("identifier", re.compile(rf"(?:\b|(?<=_))(?!{DISPLAY_CLASS})(?P<x>{_UUID})\b")),
+    Form("identifier", re.compile(r"\b(?:GPU|MIG)-(?P<x>[0-9a-f]{8})(?![-\w])")),
+    Form("identifier", re.compile(r"\bS-1-5-21(?:-\d+){3,}\b")),
+    Form(
+        "identifier", re.compile(r"(?<![\w:-])(?:[0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\1){4}[0-9a-fA-F]{2}(?![\w:-])")
+    ),
+    Form("identifier", re.compile(r"\b[0-9a-f]{32}\b")),
+    Form(
+        "serial",
+        re.compile(
+            r"(?i)(?<!<)\b(?:serial(?:[ _-]?(?:number|num|no)\b\.?)?|S/N)\s*[:=#]?\s*(?P<x>(?=[\w-]*\d)[\w-]{5,})"
+        ),
+    ),
+)
+"""In this order: what holds others comes first."""
+
+_NO_ROOT = r"(?!(?:bin|boot|dev|etc|home|lib\w*|media|mnt|nix|opt|proc|root|run|sbin|snap|srv|sys|tmp|usr|var)/)"
+SHARES: tuple[re.Pattern[str], ...] = (
+    re.compile(
+        r"(?<![\\\w:)\]])\\\\(?:\?\\UNC\\)?(?P<x>(?!wsl[$.])[\w.$-]+\\[^\\/:*?\"<>|\s]+(?: [^\\/:*?\"<>|\n]*(?=\\))?)"
+    ),
+    re.compile(r"(?<![\\\w:)\]])\\{4}(?P<x>(?!wsl[$.])[\w.$-]+\\\\[^\\/:*?\"<>|\s]+)"),
+    re.compile(rf"(?<![/\w:.])//{_NO_ROOT}(?P<x>[A-Za-z][\w.-]*/[^/:*?\"<>|\s]+)"),
+    re.compile(
+        r"(?<![\w./-])(?P<x>[A-Za-z][\w-]*(?:\.[\w-]+)*\.(?!so|sh|py|dll|exe|conf|txt|log|json)[A-Za-z]{2,}:/[^/\s:]+)"
+    ),
+)
+r"""Network shares: \\server\share, the same with doubled backslashes, //server/share and server.domain:/export."""
+
+PERSON_VARIABLES = frozenset(("USER", "USERNAME", "LOGNAME", "SUDO_USER"))
+HOST_VARIABLES = frozenset(("HOST", "HOSTNAME", "COMPUTERNAME", "LOGONSERVER"))
+DOMAIN_VARIABLES = frozenset(("USERDOMAIN", "USERDNSDOMAIN", "USERDOMAIN_ROAMINGPROFILE", "DNSDOMAINNAME"))
+ASSIGNED = re.compile(
+    rf"(?i)\b(?P<variable>{'|'.join(sorted(PERSON_VARIABLES | HOST_VARIABLES | DOMAIN_VARIABLES, key=len, reverse=True))})"
+    r"=(?P<x>[^\s;,\"'<]+)"
+)
+SECRET_NAME = re.compile(rf"(?i){_WORD}|(?:^|_)(?:AUTH|PASS|PWD|KEY|SESSION)(?:_|$)")
+PROXY_NAME = re.compile(r"(?i)_PROXY\Z|_INDEX_URL\Z|_INDEX_URLS\Z|_REGISTRY\Z")
+"""Variables whose whole value is taken out. PWD by itself is the current folder and is not one of them."""
+
+DOMAIN_BEFORE_USER = re.compile(r"(?i)(?<![\\/:\w.>-])(?!users\\|home\\)(?P<x>[A-Za-z][\w.-]*)(?=\\<user)")
+HOST_IN_LOG = r"(?<=\d\d:\d\d:\d\d )(?P<x>{})(?= )"
