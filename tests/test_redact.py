@@ -64,20 +64,20 @@ TEXTS = (
 )
 
 
-def filled(form: Any, text: str) -> Any:
-    """Return a value of a msgspec type in which every free text is ``text``."""
+def filled(form: Any, text: str, within: tuple[Any, ...] = ()) -> Any:
+    """Return a value of a msgspec type in which every free text is ``text``; a type within itself is left out."""
     if form is str:
         return text
     origin, arguments = typing.get_origin(form), typing.get_args(form)
     if origin is typing.Literal:
         return arguments[0]
     if origin in (typing.Union, types.UnionType):
-        return filled(arguments[0], text)
+        return None if arguments[0] in within else filled(arguments[0], text, within)
     if origin is tuple:
         one = arguments[:1] if arguments[-1] is Ellipsis else arguments
-        return tuple(filled(a, text) for a in one)
+        return tuple(filled(a, text, within) for a in one if a not in within)
     if isinstance(form, type) and issubclass(form, msgspec.Struct):
-        return form(**{f.name: filled(f.type, text) for f in hinted(form)})
+        return form(**{f.name: filled(f.type, text, (*within, form)) for f in hinted(form)})
     return {int: 7, float: 1.5, bool: True}.get(form) if form in (int, float, bool) else next(iter(form))
 
 
