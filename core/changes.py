@@ -192,7 +192,7 @@ class FileSet(Fact, frozen=True, kw_only=True, tag_field="change", tag="files"):
 
 
 Change: TypeAlias = SetVariable | EditPath | FileSet
-"""All changes. A Change is data: it is shown, journalled, sent to an elevated helper and undone."""
+"""All changes. A Change is data: it is shown, journalled, handed to an elevated process and undone."""
 
 
 # --- making edits ------------------------------------------------------------------------------------------
