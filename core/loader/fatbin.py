@@ -60,7 +60,9 @@ def _entries(source: Source, section: Section, deadline: float) -> Iterator[tupl
     at = section.offset
     seen = 0
     while at < end:
-        raw = source.read(at, REGION.size)
+        # mostly one entry follows at once, so that both headers come with one read
+        both = source.read(at, REGION.size + ENTRY.size)
+        raw = both[: REGION.size]
         magic, _version, header, size = REGION.unpack(raw) if len(raw) == REGION.size else (0, 0, 0, 0)
         if magic != MAGIC or header < REGION.size:
             at = _next(source, at, end)
@@ -70,7 +72,8 @@ def _entries(source: Source, section: Section, deadline: float) -> Iterator[tupl
             seen += 1
             if seen > MAX_ENTRIES or (seen % 256 == 0 and time.monotonic() > deadline):
                 raise UndecidedError
-            raw = source.read(place, ENTRY.size)
+            near = place + ENTRY.size - at <= len(both)
+            raw = both[place - at : place - at + ENTRY.size] if near else source.read(place, ENTRY.size)
             if len(raw) < ENTRY.size:
                 return
             kind, _version, header, size, architecture = ENTRY.unpack(raw)
