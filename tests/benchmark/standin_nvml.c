@@ -1,0 +1,2 @@
+#include "standin.h"
+int standin_unused_nvml;
