@@ -86,9 +86,19 @@ def runs_here(where: Places) -> bool:
 
 
 def _path_mattered(its: Plan, called: RollCall) -> bool:
-    winners = (r.winner for r in its.resolutions)
-    predicted = any(w is not None and w.how is How.LD_LIBRARY_PATH for w in winners)
-    return predicted or any(m.origin == PATH_VARIABLE for m in called.mapped)
+    """Whether the variable hid another candidate, or stands behind a call that failed: only then it proves something."""
+    by_variable = How.LD_LIBRARY_PATH
+    hid = any(
+        r.winner is not None and r.winner.how is by_variable and any(a.how is not by_variable for a in r.found)
+        for r in its.resolutions
+    )
+    concerned = any(r.winner is not None and r.winner.how is by_variable for r in its.resolutions) or any(
+        m.origin == PATH_VARIABLE for m in called.mapped
+    )
+    failed = bool(called.ended) or any(
+        c.result is None or (c.result != 0 and not c.function.startswith("cudnnGet")) for c in called.calls
+    )
+    return hid or (concerned and failed)
 
 
 def origin(path: str, prefix: str, env: Mapping[str, str], where: Places) -> str:

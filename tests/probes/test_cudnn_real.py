@@ -6,11 +6,11 @@ import os
 import random
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
 from core.facts import CudnnCopy, Load, PythonEnvironment, RollCall, Snapshot

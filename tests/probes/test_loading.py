@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
 from core.facts import CudnnCopy, Distribution, Load, PythonEnvironment, Resolution, RollCall, Snapshot

@@ -2,10 +2,10 @@ r"""cuDNN on a made-up Windows: copies, who loads them, and what is resolved; re
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
 from core.facts import CudnnCopy, Distribution, Load, PythonEnvironment, Resolution
