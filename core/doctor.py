@@ -15,13 +15,26 @@ from core import __version__
 from core.facts import ProbeError, Snapshot
 from core.findings import SECTIONS, Report, Step
 from core.host import Host
-from core.probes import Probe, Request, cudnn, driver, environment, frameworks, loading, toolkit
+from core.probes import (
+    Probe,
+    Request,
+    cudnn,
+    driver,
+    environment,
+    framework_run,
+    frameworks,
+    frameworks_sweep,
+    loading,
+    toolkit,
+)
 from core.watch import CancelledError, Watch
 
 PROBES: tuple[Probe, ...] = (
     Probe("driver", driver.look, timeout=20),
     Probe("environment", environment.look, timeout=5),
     Probe("pythons", frameworks.look, needs=("environment",)),
+    Probe("frameworks", frameworks_sweep.look, needs=("pythons",)),
+    Probe("trials", framework_run.look, needs=("pythons", "driver"), timeout=150),
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
@@ -32,6 +45,8 @@ SAYS = {
     "driver": "Asking the driver and the GPU",
     "environment": "Reading the variables and search paths",
     "pythons": "Looking for Python environments",
+    "frameworks": "Reading how frameworks were built",
+    "trials": "Trying the frameworks in their own interpreters",
     "toolkits": "Looking for CUDA toolkits",
     "cudnn": "Reading every copy of cuDNN",
     "loads": "Loading every cuDNN library in a child process",

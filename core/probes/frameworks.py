@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -10,18 +11,54 @@ from core.facts import PythonEnvironment, text
 from core.probes import Request
 from core.probes.frameworks_find import STEPS, Candidate
 from core.probes.frameworks_read import describe, prefix_of
+from core.probes.frameworks_roots import FAR_STEPS
 from core.probes.places import Places, places
 
 BUDGET = 5.0
 """Seconds after which further environments are only named, not read."""
 
+PROMOTED = 3
+"""Environments from further away that are examined in full at most, where none that is near has a GPU framework."""
+
+_GPU = re.compile(
+    r"torch(-nightly)?|tensorflow(-gpu)?|tf-nightly|jax-cuda\d+-plugin|onnxruntime-gpu|ctranslate2|paddlepaddle-gpu"
+    r"|cupy-cuda.*|mxnet-cu.*|nvidia-cudnn-cu\d+"
+)
+"""Distributions that want a GPU, or bring what one needs."""
+
 
 def look(request: Request) -> tuple[PythonEnvironment, ...]:
     """Return every environment that was named, is active, is on the PATH, lies here or is known to conda.
 
-    Our own environment is left out unless the person named it. Each is listed once, with all that led to it.
+    Our own environment is left out unless the person named it. Each is listed once, with all that led to it. Where none
+    of them has a framework and none was named, the newest ones from further away that have one are taken in.
     """
-    return found(request, STEPS, time.monotonic)
+    near = found(request, STEPS, time.monotonic)
+    if request.pythons or any(wants_gpu(p) for p in near):
+        return near
+    far = [p for p in further(request, near, time.monotonic) if wants_gpu(p)]
+    where = places(request.host)
+    return near + tuple(sorted(far, key=lambda p: _changed(p, where), reverse=True)[:PROMOTED])
+
+
+def wants_gpu(python: PythonEnvironment) -> bool:
+    """Whether an environment has a framework for GPUs, or NVIDIA's cuDNN."""
+    return any(_GPU.fullmatch(d.name) for d in python.distributions)
+
+
+def further(
+    request: Request, near: tuple[PythonEnvironment, ...], clock: Callable[[], float]
+) -> tuple[PythonEnvironment, ...]:
+    """Return the environments that lie in tools' folders, the registry or projects, without those in ``near``."""
+    where = places(request.host)
+    known = {where.real(p.prefix) for p in near}
+    return tuple(p for p in found(request, FAR_STEPS, clock) if where.real(p.prefix) not in known)
+
+
+def _changed(python: PythonEnvironment, where: Places) -> float:
+    """Return when something was installed last, seconds since the epoch."""
+    seen = [where.stat(folder) for folder in python.site_packages]
+    return max((s.st_mtime for s in seen if s), default=0.0)
 
 
 def found(
@@ -46,7 +83,7 @@ def found(
                 continue
             satisfied = candidate.group or satisfied
             chosen.setdefault(same, (prefix, candidate))
-            if candidate.found_by not in ways.setdefault(same, []):
+            if candidate.found_by not in ways.setdefault(same, []) and not (candidate.weak and ways[same]):
                 ways[same].append(candidate.found_by)
     return tuple(
         _describe(prefix, candidate, ", ".join(ways[same]), request, where, late=clock() > end)

@@ -10,7 +10,7 @@ from core.probes.places import Places
 
 MATTERS = re.compile(
     r"(nvidia-.*|torch|torchvision|torchaudio|tensorflow.*|tf-nightly.*|keras|jax.*|onnxruntime.*|ctranslate2|faster-whisper"
-    r"|cupy.*|paddlepaddle.*|mxnet.*|tensorrt.*|opencv-.*|numba.*|pynvml|triton.*)"
+    r"|cupy.*|paddlepaddle.*|mxnet.*|tensorrt.*|opencv-.*|numba.*|pynvml|triton.*|cuda-toolkit)"
 )
 """Normalised names of the distributions that are listed."""
 
@@ -41,13 +41,21 @@ def _distribution(folder: str, entry: str, where: Places) -> Iterator[Distributi
     files = (path,) if where.is_file(path) else tuple(where.join(path, n) for n in ("METADATA", "PKG-INFO"))
     content = next((t for f in files if (t := where.text(f, METADATA_LIMIT)) is not None), "")
     headers = tuple(_headers(content))
+    wishes = tuple(v for k, v in headers if k == "requires-dist")
     name = next((v for k, v in headers if k == "name"), m["name"])
     yield Distribution(
         name=normal(name) if MATTERS.fullmatch(normal(name)) else normal(m["name"]),
         version=next((v for k, v in headers if k == "version"), m["version"] or ""),
         location=text(folder),
-        requires=tuple(v for k, v in headers if k == "requires-dist" and normal(v).startswith("nvidia-")),
+        requires=tuple(v for v in wishes if normal(v).startswith("nvidia-")),
+        pins=tuple(v for v in wishes if not normal(v).startswith("nvidia-") and MATTERS.fullmatch(_wanted(v))),
     )
+
+
+def _wanted(requirement: str) -> str:
+    """Return the distribution that a requirement names, as it is compared; empty for none."""
+    found = re.match(r"[A-Za-z0-9][A-Za-z0-9._-]*", requirement)
+    return normal(found[0]) if found else ""
 
 
 def _headers(content: str) -> Iterator[tuple[str, str]]:

@@ -22,6 +22,8 @@ class Candidate(Fact, frozen=True, kw_only=True):
     """The person named it: it is listed whatever it is."""
     group: str = ""
     """Of candidates with the same group only the first that is an environment counts."""
+    weak: bool = False
+    """It says nothing that another way to the same environment does not say better."""
 
 
 def named(request: Request) -> Iterator[Candidate]:
