@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -71,6 +72,8 @@ def test(arguments: list[str]) -> int:
     checks: list[list[str]] = []
     if not arguments:
         checks = [["ruff", "format", "--check", "."], ["ruff", "check", "."], ["mypy"]]
+        if sys.platform == "linux" and platform.machine() == "x86_64":
+            checks.append(["tests.windows"])  # the suites that Windows decides, on a Windows Python under wine
     for check in checks:
         if call([PYTHON, "-m", *check]):
             return 1
@@ -95,7 +98,10 @@ def set_up(kind: str) -> None:
     pip = [PYTHON, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--require-hashes"]
     call([*pip, "-r", requirements], check=True, stdout=sys.stderr)
     site = subprocess.run(
-        [PYTHON, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], capture_output=True, text=True, check=True
+        [PYTHON, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.strip()
     (Path(site) / "convalesce-checkout.pth").write_text(f"{ROOT}\n", encoding="utf-8")
     stamp.write_text(want)
