@@ -143,7 +143,7 @@ def lock() -> int:
 
 def call(command: list[str | Path], *, check: bool = False, stdout: object = None) -> int:
     """Run a command in the checkout and return its exit status."""
-    status = subprocess.run([str(c) for c in command], cwd=ROOT, stdout=stdout).returncode  # type: ignore[call-overload]
+    status = subprocess.run([str(c) for c in command], cwd=ROOT, stdout=stdout, check=False).returncode  # type: ignore[call-overload]
     if check and status:
         raise SystemExit(status)
     return status
