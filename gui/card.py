@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from core.findings import Evidence, Finding, Fix, Severity
 from core.i18n import _, n_
 from gui import theme as looks
 from gui import words
-from gui.text import MachineText, as_label, copy_button, enlarge, plain_label, prose, push, shown, sign
+from gui.text import MachineText, as_label, copy_button, enlarge, line_height, plain_label, prose, push, shown, sign
 from gui.theme import Theme
 
 OnFix = Callable[[Finding], None]
@@ -110,7 +110,7 @@ class Folded(QWidget):
         self.button.setProperty("flat", True)
         self.button.setCheckable(True)
         self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.button.setIcon(looks.icon("chevron", theme.note))
+        self._chevron(opened=False)
         self.button.setText(n_("How we know ({n} observation)", "How we know ({n} observations)", len(evidence)))
         self.button.setAccessibleDescription(shown(about))
         self.button.toggled.connect(self._fold)
@@ -130,7 +130,12 @@ class Folded(QWidget):
             layout.addWidget(self.body)
         if self.body is not None:
             self.body.setVisible(opened)
-        self.button.setIcon(looks.icon("opened" if opened else "chevron", self._theme.note))
+        self._chevron(opened=opened)
+
+    def _chevron(self, *, opened: bool) -> None:
+        side = line_height(self.button)
+        self.button.setIconSize(QSize(side, side))
+        self.button.setIcon(looks.icon("opened" if opened else "chevron", self._theme.note, side))
 
 
 def observations(evidence: tuple[Evidence, ...]) -> QWidget:

@@ -287,6 +287,8 @@ class UndoDialog(ChangeDialog):
 class BeforeAfter(MachineText):
     """A preview's lines: the old ones with a minus and struck through, the new ones with a plus."""
 
+    inset = 9
+
     def __init__(self, lines: tuple[str, ...], theme: Theme) -> None:
         super().__init__("")
         self.setObjectName("lines")

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics, QShowEvent
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from core.findings import Report, Step
+from core.findings import Finding, Report, Severity, Step
 from core.i18n import _, n_
 from gui import words
 from gui.card import FindingCard, OnFix
@@ -50,8 +50,8 @@ class Page(QScrollArea):
         self.cards = []
         body = QWidget()
         outer = QHBoxLayout(body)
-        side = 28 if self.width() > 500 else 12
-        outer.setContentsMargins(side, 24, side, 24)
+        side, top = (28, 24) if self.width() > 500 else (12, 12)
+        outer.setContentsMargins(side, top, side, top)
         column = QWidget()
         column.setMaximumWidth(QFontMetrics(QApplication.font()).averageCharWidth() * LINE)
         box = QVBoxLayout(column)
@@ -76,32 +76,34 @@ class Page(QScrollArea):
             box.addWidget(card)
         rest = cards[AT_ONCE:]
         if rest:
-            more = MoreButton(rest)
+            more = MoreButton(rest, self.cards[-1])
             more.clicked.connect(lambda: self._more(box, more))
             box.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
 
     def _more(self, box: QVBoxLayout, more: MoreButton) -> None:
         """Put the next cards where the button is, and the keyboard's focus on the first of them."""
         place = box.indexOf(more)
-        known = len(self.cards)
-        for i, make in enumerate(more.rest[:AT_ONCE]):
-            card = make()
-            self.cards.append(card)
+        new = [make() for make in more.rest[:AT_ONCE]]
+        for i, card in enumerate(new):
             box.insertWidget(place + i, card)
+        self.cards += new
         more.rest = more.rest[AT_ONCE:]
-        _tab_in_order([*self.cards[known - 1 :], more])
+        _tab_in_order([more.last, *new, more])
+        more.last = new[-1]
+        first = next((w for w in new[0].findChildren(QWidget) if takes_tab(w)), None)
+        if first is not None:
+            first.setFocus()
         more.say()
-        if not more.rest:
-            self.cards[-1].setFocus()
-            more.hide()
+        more.setVisible(bool(more.rest))
 
 
 class MoreButton(QPushButton):
     """Shows the next few of what is left."""
 
-    def __init__(self, rest: list[Callable[[], FindingCard]]) -> None:
+    def __init__(self, rest: list[Callable[[], FindingCard]], last: FindingCard) -> None:
         super().__init__()
         self.rest = rest
+        self.last = last
         self.setAutoDefault(True)
         self.say()
 
@@ -153,9 +155,17 @@ class StepPage(Page):
             box.addWidget(Verdict(severity, sentence, theme))
         box.addWidget(plain_label(words.what_is_this(self.step), muted=True))
         ordered = sorted(findings, key=lambda f: (not f.primary, -f.severity))
-        self.add_cards(box, [partial(FindingCard, f, theme, self._on_fix) for f in ordered])
+        self._add(box, [f for f in ordered if f.severity > Severity.GOOD], theme)
         details = self._details(report, theme)
         if details is not None:
             box.addSpacing(8)
             box.addWidget(plain_label(_("What was seen"), selectable=False, strong=True))
             box.addWidget(details)
+        good = [f for f in ordered if f.severity is Severity.GOOD]
+        if good:
+            box.addSpacing(8)
+            box.addWidget(plain_label(_("In order"), selectable=False, strong=True))
+            self._add(box, good, theme)
+
+    def _add(self, box: QVBoxLayout, findings: list[Finding], theme: Theme) -> None:
+        self.add_cards(box, [partial(FindingCard, f, theme, self._on_fix) for f in findings])

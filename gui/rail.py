@@ -28,7 +28,7 @@ from gui.theme import Theme
 
 LEAST = 232
 """Pixels; wider where the longest title needs it."""
-READABLE = 48
+READABLE = 64
 """Average characters that a page must have room for; with less, the rail shows its icons alone."""
 SIZES = ("100", "125", "150", "200")
 """Text sizes in per cent of the desktop's own."""
@@ -145,7 +145,7 @@ class Rail(QFrame):
         small = self._compact
         self._column.setContentsMargins(*((2, 8, 2, 6) if small else (8, 16, 8, 12)))
         self.setFixedWidth(self.steps.iconSize().width() + 44 if small else self._full_width())
-        self.name.setVisible(not small)
+        self.brand.setVisible(not small)
         for button, words in self._words():
             button.setText("" if small else words)
             button.setAccessibleName(words.replace("&", ""))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QFontMetrics, QGuiApplication, QResizeEvent, QTextOption, QWheelEvent
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QResizeEvent, QTextDocument, QTextOption, QWheelEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QTextEdit, QToolButton, QWidget
 
 from core.findings import Severity
@@ -50,6 +50,9 @@ def prose(text: str, *, muted: bool = False) -> QWidget:
 class MachineText(QTextEdit):
     """Selectable text of the machine that breaks anywhere, as high as its lines; nothing is added to what is copied."""
 
+    inset = 0
+    """Pixels of border and padding on each side, as the style sheet has them."""
+
     def __init__(self, text: str, *, muted: bool = False, mono: bool = True) -> None:
         super().__init__()
         self.setObjectName("machine")
@@ -64,16 +67,39 @@ class MachineText(QTextEdit):
         self.document().setDocumentMargin(0)
         if mono:
             self.setFont(looks.fixed_font())
+        self._heights: dict[int, int] = {}
+        self._measure: QTextDocument | None = None
         self.setPlainText(shown(text))
         self.setAccessibleName(shown(text))
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Grow or shrink to the height of the text at this width."""
-        super().resizeEvent(event)
-        self.document().setTextWidth(self.viewport().width())
-        frame = max(self.height() - self.viewport().height(), 0)
-        self.setFixedHeight(math.ceil(self.document().size().height()) + frame)
+    def heightForWidth(self, width: int) -> int:
+        """Return the height of all lines at a width; measured on a copy, since the document itself is on show."""
+        if width not in self._heights:
+            if self._measure is None:
+                self._measure = QTextDocument(self.toPlainText())
+                self._measure.setDocumentMargin(0)
+                option = QTextOption()
+                option.setWrapMode(self.wordWrapMode())
+                self._measure.setDefaultTextOption(option)
+            self._measure.setDefaultFont(self.font())
+            self._measure.setTextWidth(max(width - 2 * self.inset, 1))
+            self._heights[width] = math.ceil(self._measure.size().height()) + 2 * self.inset
+        return self._heights[width]
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Measure anew with another font."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._heights = {}
+            self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        """Return a usual width, and the height that goes with it."""
+        width = max(self.width(), 240) if self.isVisible() else 400
+        return QSize(240, self.heightForWidth(width))
 
     def minimumSizeHint(self) -> QSize:
         """Return a width at which the text can still be read."""
@@ -138,6 +164,11 @@ def picture(name: str, colour: str, says: str) -> QLabel:
     return label
 
 
+def line_height(widget: QWidget) -> int:
+    """Return the side of an icon that stands in a line of text."""
+    return max(16, QFontMetrics(widget.font()).height())
+
+
 def heading(text: str, factor: float = 1.6) -> QLabel:
     """Return a page's heading."""
     label = plain_label(text, selectable=False)
@@ -172,7 +203,9 @@ def copy_button(text: str, name: str, theme: Theme) -> QToolButton:
     """Return a small button that puts ``text`` on the clipboard."""
     button = QToolButton()
     button.setProperty("flat", True)
-    button.setIcon(looks.icon("copy", theme.note))
+    side = line_height(button)
+    button.setIcon(looks.icon("copy", theme.note, side))
+    button.setIconSize(QSize(side, side))
     button.setToolTip(name)
     button.setAccessibleName(name)
     button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)

@@ -171,7 +171,7 @@ def style_sheet(t: Theme) -> str:
     QTableView, QTreeView, QPlainTextEdit {{ background: {t.base}; border: 1px solid {t.line}; border-radius: 8px;
         gridline-color: {t.line}; selection-background-color: {t.accent}; selection-color: {t.on_accent}; }}
     QPlainTextEdit {{ padding: 4px; placeholder-text-color: {t.muted}; }}
-    QTextEdit#machine {{ background: transparent; border: none; }}
+    QTextEdit {{ background: transparent; border: none; }}
     QTextEdit#lines {{ background: {t.base}; border: 1px solid {t.line}; border-radius: 8px; padding: 8px; }}
     QTextEdit#lines:focus {{ {focus} }}
     QTextEdit[muted="true"] {{ color: {t.muted}; }}

@@ -322,6 +322,9 @@ class Window(QMainWindow):
         self._scanning = False
         if self._report is None:
             self._show_waiting(_("Not decided: Convalesce itself failed."))
+        else:
+            self._fill(self._report)
+            self._refresh()
         self._tell(Severity.ERROR, _("Convalesce itself failed: {reason}").format(reason=sentence))
 
     def _tell(self, severity: Severity, sentence: str) -> None:

@@ -1,0 +1,200 @@
+"""Pictures of every page, dialog and door: ``python -m tests.gui.pictures FOLDER [NAME...]``, or ``--readme`` for the docs.
+
+Each NAME is a variant (see VARIANTS): window size, text size, colours, and strings as long as German ones.
+"""
+
+from __future__ import annotations
+
+import gettext
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+os.environ["XDG_CURRENT_DESKTOP"] = ""
+
+from PySide6.QtCore import QSettings, QSize
+from PySide6.QtWidgets import QApplication, QWidget
+
+from core import i18n
+from gui.changing import FixDialog, UndoDialog
+from gui.controller import Controller
+from gui.window import Window
+from tests.gui import recorded
+from tests.gui.conftest import AtOnce
+from tests.gui.engines import Repairing, Showing
+
+DOCS = Path(__file__).parents[2] / "docs" / "pictures"
+MESSAGE = """Traceback (most recent call last):
+  File "train.py", line 40, in <module>
+    loss.backward()
+Could not load library libcudnn_cnn.so.9. Error: libcudnn_cnn.so.9: cannot open shared object file: No such file or directory
+RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED
+"""
+
+
+class Variant(NamedTuple):
+    """How the window is shown."""
+
+    size: QSize
+    text: str = "100"
+    theme: str = "light"
+    long: bool = False
+
+
+VARIANTS = {
+    "usual": Variant(QSize(1000, 700)),
+    "dark": Variant(QSize(1000, 700), theme="dark"),
+    "contrast": Variant(QSize(1000, 700), theme="contrast"),
+    "large-text": Variant(QSize(1000, 700), text="200"),
+    "large": Variant(QSize(1920, 1080)),
+    "large-dark": Variant(QSize(1920, 1080), text="200", theme="dark"),
+    "german": Variant(QSize(1000, 700), long=True),
+    "german-large-text": Variant(QSize(1000, 700), text="200", long=True),
+    "narrow": Variant(QSize(480, 270)),
+}
+
+
+class LongWords(gettext.NullTranslations):
+    """Texts as long as German ones are: two fifths longer, and long words longer still."""
+
+    def gettext(self, message: str) -> str:
+        """Return a longer text."""
+        more = max(3, len(message) * 2 // 5)
+        if " " not in message:
+            return message + "verhältnismäßigkeitsprüfung"[:more]
+        return message + " " + ("und noch einige Wörter mehr wegen der Wortlängen " * 8)[:more].strip()
+
+    def ngettext(self, singular: str, plural: str, number: int) -> str:
+        """Return a longer text."""
+        return self.gettext(singular if number == 1 else plural)
+
+
+class Album:
+    """Takes pictures into a folder."""
+
+    def __init__(self, folder: Path, name: str, variant: Variant) -> None:
+        self.folder, self.name, self.variant = folder, name, variant
+        folder.mkdir(parents=True, exist_ok=True)
+        i18n._translation = LongWords() if variant.long else gettext.NullTranslations()
+        self._scratch = tempfile.TemporaryDirectory()
+        self.settings = QSettings(f"{self._scratch.name}/settings.ini", QSettings.Format.IniFormat)
+        self.settings.setValue("theme", variant.theme)
+        self.settings.setValue("text size", variant.text)
+
+    def window(self, engine: object) -> Window:
+        """Open a window on an engine."""
+        window = Window(Controller(engine, AtOnce()), self.settings)  # type: ignore[arg-type]  # stand-ins for the engine
+        window.resize(self.variant.size)
+        window.show()
+        window.start()
+        return window
+
+    def take(self, widget: QWidget, what: str) -> None:
+        """Save a picture of a widget."""
+        for _ in range(3):
+            QApplication.processEvents()
+        widget.grab().save(str(self.folder / f"{what}-{self.name}.png"))
+
+    def with_dialog(self, window: Window, dialog: QWidget) -> None:
+        """Lay a dialog over the middle of its window."""
+        dialog.move(window.frameGeometry().center() - dialog.rect().center())
+
+
+def pages(album: Album, machine: str, titles: tuple[str, ...] = ()) -> None:
+    """Take each page of a machine."""
+    window = album.window(Showing(recorded.report(machine)))
+    for row, page in enumerate(window.pages):
+        window.steps.setCurrentRow(row)
+        for toggle in [card.evidence for card in page.cards[:1] if card.evidence]:
+            toggle.button.setChecked(True)
+        short = machine.replace(" ", "-")
+        album.take(window, f"{short}-{row + 1}")
+    window.close()
+
+
+def waiting(album: Album) -> None:
+    """Take the window while it looks."""
+    window = album.window(Showing(recorded.report("healthy")))
+    window._show_waiting("Looking ... Nothing is changed by it.")
+    window.steps.setCurrentRow(0)
+    window._busy(True)
+    window._section("driver", "looked")
+    window._section("environment", "looked")
+    window._section("pythons", "looking")
+    window._section("toolkits", "failed")
+    window._say("Looking for Python environments")
+    album.take(window, "looking")
+    window._busy(False)
+    window._failed("ValueError: an example of a fault of our own")
+    album.take(window, "failed")
+    window.close()
+
+
+def message(album: Album) -> None:
+    """Take the second door, empty and answered."""
+    window = album.window(Showing(recorded.report("sub-library missing")))
+    window.open_message()
+    album.take(window, "message-empty")
+    window.explain_page.text.setPlainText(MESSAGE)
+    window.explain_page.find_button.click()
+    album.take(window, "message")
+    window.explain_page.verticalScrollBar().setValue(10**6)
+    album.take(window, "message-end")
+    window.close()
+
+
+def fixing(album: Album) -> None:
+    """Take the dialogs of a fix and of its undoing, and what the summary says between them."""
+    with tempfile.TemporaryDirectory() as scratch:
+        engine = Repairing(Path(scratch), recorded.windows(r"C:\Users\ada\bin"), recorded.on_windows)
+        window = album.window(engine)
+        album.take(window, "cause")
+        window._fix(window.stack.currentWidget().cards[0].finding)  # type: ignore[attr-defined]  # a StepPage
+        dialog = window.findChild(FixDialog)
+        album.take(dialog, "fix-preview")
+        dialog._commit()
+        album.take(dialog, "fix-done")
+        dialog.reject()
+        window.steps.setCurrentRow(len(window.pages) - 1)
+        album.take(window, "summary-changed")
+        window._undo(tuple(e.id for e in engine.journal.entries()))
+        undo = window.findChild(UndoDialog)
+        album.take(undo, "undo-preview")
+        undo.reject()
+        window.close()
+
+
+def everything(folder: Path, names: list[str]) -> None:
+    """Take all pictures in some variants."""
+    for name in names:
+        album = Album(folder, name, VARIANTS[name])
+        makers: tuple[Callable[[Album], None], ...] = (waiting, message, fixing)
+        for make in makers:
+            make(album)
+        for machine in (
+            "healthy",
+            "shadowed",
+            "sub-library missing",
+            "no driver",
+            "ten gpus",
+            "fifty pythons",
+            "everything broken",
+        ):
+            pages(album, machine)
+
+
+def main(arguments: list[str]) -> int:
+    """Take the pictures that are asked for."""
+    app = QApplication(sys.argv[:1])
+    app.setApplicationName("convalesce")
+    folder = Path(arguments[0]) if arguments else Path("pictures")
+    everything(folder, arguments[1:] or list(VARIANTS))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
