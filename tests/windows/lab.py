@@ -46,10 +46,12 @@ class Lab:
     """A ready wine prefix and its Windows Python."""
 
     folder: Path
+    name: str = "prefix"
+    """Which of the lab's prefixes: "prefix" is the one for tests, "faultlab" is kept clean between runs."""
 
     @property
     def prefix(self) -> Path:
-        return self.folder / "prefix"
+        return self.folder / self.name
 
     @property
     def python(self) -> Path:
@@ -101,15 +103,25 @@ def wine64() -> Path:
 
 
 @contextmanager
-def session() -> Iterator[tuple[Lab, dict[str, str]]]:
+def session(name: str = "prefix") -> Iterator[tuple[Lab, dict[str, str]]]:
     """Give a ready lab to one user alone, with the variables of a display of its own.
 
-    Tests change the prefix's registry, and wine's desktop belongs to the display that it first saw.
+    Tests change the prefix's registry, and wine's desktop belongs to the display that it first saw. A prefix other
+    than the usual one is made anew after a run that did not end well.
     """
     lab = ready()
-    with _alone(lab.folder), _display() as number:
+    if name != lab.name:
+        lab = Lab(lab.folder, name)
+        with _alone(lab.folder, name):
+            if not (clean := lab.folder / f"{name}-clean").exists():
+                _make_prefix(lab)
+                _compile_stand_ins(lab)
+            clean.unlink(missing_ok=True)
+    with _alone(lab.folder, name), _display() as number:
         yield lab, {"DISPLAY": f":{number}"}
         lab.settle()
+    if name != "prefix":
+        (lab.folder / f"{name}-clean").touch()
 
 
 @contextmanager
@@ -144,10 +156,10 @@ def ready() -> Lab:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold a lock, so that two test runs do not build the same lab."""
+def _alone(folder: Path, name: str = "prefix") -> Iterator[None]:
+    """Hold a lock, so that two test runs do not build or use the same prefix."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
+    with (folder / ("lock" if name == "prefix" else f"{name}-lock")).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -1,0 +1,156 @@
+"""The Windows side: plant each row, scan, cure where there is a fix, prove it, take it back; one JSON line for each."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import traceback
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core import repair
+from core.doctor import examine
+from core.findings import Finding, Report
+from core.host import Host
+from core.host.windows import WindowsHost
+from core.watch import Watch
+from tests.windows.faultlab.machine import HOME, Machine, fingerprint, load_error
+from tests.windows.faultlab.rows import ROWS, Row
+
+MISLEADS = "This message misleads"
+STATE = HOME / "convalesce-state"
+
+
+def main(arguments: list[str]) -> int:
+    """PLACES.json NAME...: run the rows whose names match."""
+    places = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+    reports = places.pop("reports", "")
+    rows = [r for r in ROWS if not arguments[1:] or any(fnmatch(r.name, n) for n in arguments[1:])]
+    for row in rows:
+        started = time.monotonic()
+        result = examined(row, Machine(places), reports)
+        result["seconds"] = round(time.monotonic() - started, 1)
+        print(json.dumps(result), flush=True)
+    return 0
+
+
+def examined(row: Row, machine: Machine, reports: str) -> dict[str, Any]:
+    """Build a row's machine, scan and judge it, and clean up."""
+    os.environ["CONVALESCE_STATE"] = str(STATE)
+    clean = fingerprint()
+    try:
+        row.build(machine)
+        report = look(WindowsHost(), machine, thorough=row.thorough)
+        if reports:
+            Path(reports, f"{row.name}.json").write_bytes(msgspec.json.encode(report))
+        result = judged(row, report)
+        primary = next((f for f in report.findings if f.primary), None)
+        if primary and primary.fix and primary.fix.changes:
+            result |= cured(row, primary, report, machine)
+        elif row.cured:
+            result |= {"right": False, "cure": "no fix was offered"}
+        elif primary and primary.fix:
+            result |= {"cure": primary.fix.title}
+    except Exception as e:  # noqa: BLE001 - a row that fails is a row of the table, and the others go on
+        traceback.print_exc()
+        result = {
+            "name": row.name,
+            "why": row.why,
+            "expected": row.cause,
+            "found": "",
+            "right": False,
+            "cure": "",
+            "said": "",
+        }
+        result |= {"misleading": False, "detail": f"{type(e).__name__}: {e}"}
+    finally:
+        machine.clean()
+    left = fingerprint()
+    if left != clean:
+        result |= {"right": False, "detail": f"not clean afterwards: {_difference(clean, left)}"}
+    return result
+
+
+def look(host: Host, machine: Machine, *, thorough: bool = False) -> Report:
+    """Scan as the command line does."""
+    return examine(host, Watch(), pythons=tuple(machine.pythons), thorough=thorough)
+
+
+def judged(row: Row, report: Report) -> dict[str, Any]:
+    """Compare a report with its row."""
+    primary = next((f for f in report.findings if f.primary), None)
+    loud = [f for f in report.findings if f.severity.name not in ("GOOD", "NOTE")]
+    errors = [f"{e.probe} {e.kind}: {e.message}" for e in report.snapshot.errors]
+    said = next(
+        (r.roll_call.output for r in report.snapshot.loads or () if r.roll_call and r.roll_call.output.strip()), ""
+    )
+    misled = any(e.label == MISLEADS for f in report.findings for e in f.evidence)
+    found = (primary.cause if primary else "") or ("(healthy)" if not loud else f"none, but {loud[0].id}")
+    right = (found == row.cause if row.cause else not loud) and not errors and (misled or not row.misleading)
+    detail = "; ".join(f"{f.severity.name.lower()} {f.id} {f.subject}" for f in loud)
+    return {
+        "name": row.name,
+        "why": row.why,
+        "expected": row.cause or "(healthy)",
+        "found": found,
+        "right": right,
+        "misleading": misled,
+        "said": said.strip().partition("\n")[0][:160],
+        "cure": "",
+        "detail": "; ".join(
+            [detail, *errors, *([] if misled or not row.misleading else ["the message is not called misleading"])]
+        ),
+    }
+
+
+def cured(row: Row, primary: Finding, report: Report, machine: Machine) -> dict[str, Any]:
+    """Rehearse, apply, prove with the real loader in a fresh process, undo; registry and files must be as before."""
+    host, watch = WindowsHost(), Watch()
+    shop = repair.workshop(host)
+    before = fingerprint()
+    words: list[str] = []
+    unloaded = load_error(row.loads, host.fresh_environment(), host.run) if row.loads else "?"
+
+    def again(seen: Host) -> Report:
+        return look(seen, machine)
+
+    proposal = repair.propose(primary, shop)
+    rehearsal = repair.rehearse(proposal, report, shop, watch, again)
+    words.append(f"rehearsed {rehearsal.works}")
+    if fingerprint() != before:
+        words.append(f"THE REHEARSAL CHANGED {_difference(before, fingerprint())}")
+    outcome = repair.apply(proposal, report, shop, again)
+    words.append(outcome.kind)
+    right = rehearsal.works is not False and outcome.kind == "done" and len(words) == 2
+    if row.loads:
+        loaded = load_error(row.loads, host.fresh_environment(), host.run)
+        right = right and bool(unloaded) and not loaded
+        words.append(f"LoadLibrary {unloaded or 'loaded'} -> {loaded or 'loaded'}")
+    back = repair.undo(outcome.entry, shop) if outcome.entry else outcome
+    words.append(back.kind)
+    after = {name: v for name, v in fingerprint().items() if str(STATE) not in name}
+    if after != before:
+        words.append(f"NOT AS BEFORE {_difference(before, after)}")
+    right = right and back.kind == "undone" and after == before
+    title = primary.fix.title if primary.fix else ""
+    result: dict[str, Any] = {"cure": title, "proof": ", ".join(words)}
+    if not right:
+        result |= {
+            "right": False,
+            "detail": f"{rehearsal.sentence} {outcome.sentence} {back.sentence} {proposal.problems}",
+        }
+    return result
+
+
+def _difference(one: dict[str, object], two: dict[str, object]) -> str:
+    rows = [f"{k}: {one.get(k)} -> {two.get(k)}" for k in {**one, **two} if one.get(k) != two.get(k)]
+    return "; ".join(rows[:3])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
