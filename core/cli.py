@@ -77,6 +77,8 @@ def _run(arguments: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     import argparse
 
+    from core import cli_report
+
     parser = argparse.ArgumentParser(
         prog="convalesce", description="Finds out why a GPU deep-learning set-up does not work, and proves it."
     )
@@ -122,11 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument("--json", action="store_true")
     replay.set_defaults(command=_replay)
 
-    report = commands.add_parser("report", help="show a recorded report in another form")
-    report.add_argument("report", type=Path, metavar="REPORT.json")
-    report.add_argument("--markdown", action="store_true", required=True, help="for an issue tracker")
-    report.add_argument("--out", type=Path, metavar="FILE")
-    report.set_defaults(command=_report)
+    cli_report.add_commands(commands)
     return parser
 
 
@@ -147,42 +145,40 @@ def _scan(options: argparse.Namespace) -> int:
     from core.doctor import examine
     from core.host import this_host
     from core.redact import redact
+    from core.report_history import with_history
 
     steps = _steps(options.only)
     with watching() as watch:
         report = examine(this_host(), watch, steps=steps, thorough=options.thorough, pythons=tuple(options.python))
+    report = with_history(report)
     if not options.full_names:
         report = redact(report)
     if options.out:
         from core.findings import to_json
 
-        _write(options.out, to_json(report))
+        write_file(options.out, to_json(report))
     return _show(report, as_json=options.json)
 
 
 def _replay(options: argparse.Namespace) -> int:
+    from msgspec.structs import replace
+
     from core.doctor import report_on
 
-    return _show(report_on(_read_report(options.report).snapshot), as_json=options.json)
-
-
-def _report(options: argparse.Namespace) -> int:
-    from core.report import as_markdown
-
-    text = as_markdown(_read_report(options.report))
-    if options.out:
-        _write(options.out, text.encode())
-    else:
-        say_result(text)
-    return OK
+    recorded = read_report(options.report)
+    again = replace(report_on(recorded.snapshot), taken_out=recorded.taken_out, history=recorded.history)
+    return _show(again, as_json=options.json)
 
 
 def _explain(options: argparse.Namespace) -> int:
+    from core import cli_report
     from core.explain import explain, render_text, to_json
 
+    if cli_report.is_session_code(options.text):
+        return cli_report.tell_code(options)
     text = _given_text(options.text)
     if options.report:
-        snapshot = _read_report(options.report).snapshot
+        snapshot = read_report(options.report).snapshot
     else:
         from core.doctor import look
         from core.host import this_host
@@ -237,7 +233,12 @@ def _steps(only: str) -> tuple[Step, ...]:
     return tuple(Step(w) for w in words)
 
 
-def _read_report(path: Path) -> Report:
+def read_report(path: Path) -> Report:
+    """Return a recorded report.
+
+    Raises:
+        UsageError: there is none at ``path``.
+    """
     from core.findings import BadReportError, from_json
 
     try:
@@ -253,7 +254,12 @@ def _read_report(path: Path) -> Report:
         raise UsageError(f"{path}: {e}") from None
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that the person named.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
     try:
         path.write_bytes(data)
     except OSError as e:
@@ -288,9 +294,13 @@ def _show(report: Report, *, as_json: bool) -> int:
     if as_json:
         say_result(to_json(report).decode())
     else:
+        from core import session_code
         from core.report import as_text
 
-        say_result(as_text(report, colour=_colour()))
+        code = session_code.encode(session_code.told(report))
+        say_result(
+            f"{as_text(report, colour=_colour())}\nTo tell it over the phone: {code}  (convalesce explain {code})\n"
+        )
     return FOUND if report.worst is Severity.ERROR else OK
 
 

@@ -7,6 +7,7 @@ import hashlib
 from importlib.resources import files
 from string import Template
 
+from core import session_code
 from core.findings import SECTIONS, Evidence, Finding, Report, Severity, Step
 from core.redact import told
 from core.report import MARKS
@@ -92,7 +93,8 @@ def _machine(report: Report) -> str:
 
 def _made(report: Report) -> str:
     taken = f"The machine was looked at on {report.snapshot.taken}. " if report.snapshot.taken else ""
-    return f"{taken}Made by Convalesce {report.version}, which sends nothing anywhere."
+    code = session_code.encode(session_code.told(report))
+    return f"{taken}Session code: {code}. Made by Convalesce {report.version}, which sends nothing anywhere."
 
 
 def _parts(report: Report) -> tuple[tuple[str, str, str], ...]:

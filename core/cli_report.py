@@ -1,0 +1,106 @@
+"""The commands that work on recorded reports: report, triage; and a session code that was typed in."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from core.findings import Report
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``report`` and ``triage`` to the command line."""
+    report = commands.add_parser("report", help="show a recorded report in another form, or beside another one")
+    report.add_argument("report", type=Path, metavar="REPORT.json")
+    form = report.add_mutually_exclusive_group()
+    form.add_argument("--html", action="store_true", help="one file for a browser and for printing")
+    form.add_argument("--markdown", action="store_true", help="for an issue tracker")
+    form.add_argument("--against", type=Path, metavar="OTHER.json", help="what differs from another machine's report")
+    report.add_argument("--json", action="store_true", help="with --against: print one JSON document")
+    report.add_argument("--out", type=Path, metavar="FILE")
+    report.add_argument("--full-names", action="store_true", help="keep user, host and device names")
+    report.set_defaults(command=_report)
+
+    triage = commands.add_parser("triage", help="put a folder of reports into one table")
+    triage.add_argument("folder", type=Path, metavar="FOLDER")
+    triage.add_argument("--json", action="store_true")
+    triage.set_defaults(command=_triage)
+
+
+def _report(options: argparse.Namespace) -> int:
+    from core import cli
+    from core.redact import redact
+
+    report = cli.read_report(options.report)
+    if not options.full_names:
+        report = redact(report)
+    text = _compared(report, options) if options.against else _form(options)(report)
+    if options.out:
+        cli.write_file(options.out, text.encode("utf-8", "backslashreplace"))
+    else:
+        cli.say_result(text)
+    return cli.OK
+
+
+def _form(options: argparse.Namespace) -> Callable[[Report], str]:
+    from core import cli
+
+    if options.json:
+        raise cli.UsageError("--json goes with --against; the report itself is JSON already.")
+    if options.html:
+        from core.report_html import as_html
+
+        return as_html
+    if options.markdown:
+        from core.report import as_markdown
+
+        return as_markdown
+    from core.report import as_text
+
+    return as_text
+
+
+def _compared(report: Report, options: argparse.Namespace) -> str:
+    from core import cli
+    from core.compare import as_text, compare, to_json
+
+    comparison = compare(report, cli.read_report(options.against))
+    return to_json(comparison).decode() if options.json else as_text(comparison)
+
+
+def _triage(options: argparse.Namespace) -> int:
+    from core import cli
+    from core.triage import as_json, as_text, triage
+
+    if not options.folder.is_dir():
+        raise cli.UsageError(f"{options.folder} is not a folder.")
+    table = triage(options.folder)
+    for bad in table.malformed:
+        print(f"convalesce: passed over {bad.file}: {bad.problem}", file=sys.stderr)
+    cli.say_result(as_json(table).decode() if options.json else as_text(table))
+    return cli.OK
+
+
+def is_session_code(text: str) -> bool:
+    """Whether an argument of explain is a session code, and not the name of a file."""
+    from core.session_code import is_code
+
+    return is_code(text) and not Path(text).exists()
+
+
+def tell_code(options: argparse.Namespace) -> int:
+    """Show the findings that a session code holds."""
+    from core import cli
+    from core.session_code import CodeError, as_json, as_text, causes, decode
+
+    try:
+        told = decode(options.text)
+    except CodeError as e:
+        raise cli.UsageError(str(e)) from None
+    cli.say_result(as_json(told, causes()).decode() if options.json else as_text(told, causes()))
+    return cli.FOUND if any(i.severity == "error" for i in told.items) else cli.OK

@@ -1,0 +1,231 @@
+"""Two reports side by side: what differs between a machine that works and one that does not, causes first."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from core.facts import CudnnCopy, Fact, Load, Snapshot
+from core.findings import Finding, Report, Severity, Step
+from core.redact import redact
+from core.report import MARKS, WIDTH, printable
+
+MACHINE = "machine"
+NOT_LOOKED = None
+
+
+class Cause(Fact, frozen=True, kw_only=True):
+    """A finding that one of the machines has and the other has not, or that both have."""
+
+    cause: str
+    severity: str
+    title: str
+    step: Step
+    primary: bool
+    where: str
+    """"here", "there" or "both"."""
+
+
+class Difference(Fact, frozen=True, kw_only=True):
+    """One fact that both machines tell, and differently."""
+
+    step: str
+    what: str
+    here: str
+    there: str
+
+
+class Comparison(Fact, frozen=True, kw_only=True):
+    """What differs, most telling first."""
+
+    causes: tuple[Cause, ...]
+    differences: tuple[Difference, ...]
+    only_one_looked: tuple[str, ...] = ()
+    """What was looked at on one machine only, so that nothing can be said."""
+
+
+def compare(here: Report, there: Report) -> Comparison:
+    """Compare two reports. Both are redacted first, so that two users' home folders are no difference."""
+    here, there = redact(here), redact(there)
+    causes = tuple(sorted(_causes(here, there), key=_cause_order))
+    first = [c.step.value for c in causes if c.where == "here"]
+    mine, theirs = dict(_facts(here.snapshot)), dict(_facts(there.snapshot))
+    differences, unknown = [], []
+    for step, what in dict.fromkeys((*mine, *theirs)):
+        a, b = mine.get((step, what), ""), theirs.get((step, what), "")
+        if a is NOT_LOOKED or b is NOT_LOOKED:
+            unknown += [what] if a is not b else []
+        elif a != b:
+            differences.append(Difference(step=step, what=what, here=a or "none", there=b or "none"))
+    steps = [*first, *(s.value for s in Step), MACHINE]
+    return Comparison(
+        causes=causes,
+        differences=tuple(sorted(differences, key=lambda d: steps.index(d.step))),
+        only_one_looked=tuple(unknown),
+    )
+
+
+# --- causes ----------------------------------------------------------------------------------------------
+
+
+def _causes(here: Report, there: Report) -> Iterator[Cause]:
+    mine, theirs = _named(here), _named(there)
+    for key in dict.fromkeys((*mine, *theirs)):
+        where = "both" if key in mine and key in theirs else "here" if key in mine else "there"
+        f = mine.get(key) or theirs[key]
+        yield Cause(cause=f.cause, severity=f.severity.word, title=f.title, step=f.step, primary=f.primary, where=where)
+
+
+def _named(report: Report) -> dict[str, Finding]:
+    """Return the worst finding of each cause; the subject is a folder of one machine, so it is no part of the key."""
+    found: dict[str, Finding] = {}
+    for f in sorted(report.findings, key=lambda f: (-f.severity, not f.primary)):
+        if f.severity > Severity.NOTE:
+            found.setdefault(f.cause or f.id, f)
+    return found
+
+
+def _cause_order(c: Cause) -> tuple[int, bool, int]:
+    return ["here", "both", "there"].index(c.where), not c.primary, -Severity[c.severity.upper()]
+
+
+# --- facts that can be compared between machines ------------------------------------------------------------
+
+Row = tuple[tuple[str, str], str | None]
+"""A step and what it is; its value as text, empty for nothing there, None for not looked at."""
+
+
+def _facts(s: Snapshot) -> Iterator[Row]:
+    yield from _driver(s)
+    yield from _libraries(s)
+    yield from _frameworks(s)
+    yield from _environment(s)
+    m = s.machine
+    for what, value in (
+        ("operating system", m.release or m.system),
+        ("processor family", m.architecture),
+        ("kernel", m.kernel),
+        ("C library", m.libc),
+        ("container", m.container or ""),
+        ("WSL", "yes" if m.wsl else "no"),
+    ):
+        yield (MACHINE, what), value
+
+
+def _driver(s: Snapshot) -> Iterator[Row]:
+    d = s.driver
+    step = Step.DRIVER.value
+    nvml, cuda = (d.nvml, d.cuda) if d else (None, None)
+    yield (step, "driver version"), (nvml.driver_version or "" if nvml else (d.module_version if d else None))
+    yield (step, "newest CUDA that the driver runs"), (cuda.driver_cuda or "" if cuda else None)
+    yield (step, "answer of cuInit"), (cuda.status_name or str(cuda.status or 0) if cuda else None)
+    gpus = d.gpus if d else None
+    names = _joined(f"{g.name} ({g.compute_capability})" for g in gpus) if gpus is not None else None
+    yield (step, "GPUs"), names
+
+
+def _libraries(s: Snapshot) -> Iterator[Row]:
+    kits = None if s.toolkits is None else _joined(f"{t.version or '?'} ({t.origin})" for t in s.toolkits)
+    yield (Step.TOOLKIT.value, "CUDA toolkits and sets of libraries"), kits
+    named = None if s.toolkits is None else _joined(f"{n}: {t.version or '?'}" for t in s.toolkits for n in t.named_by)
+    yield (Step.TOOLKIT.value, "toolkits that variables name"), named
+    step = Step.CUDNN.value
+    yield (step, "copies of cuDNN"), None if s.cudnn is None else _joined(map(_copy, s.cudnn))
+    bad = (f"{f.name}: {f.state}" for c in s.cudnn or () for f in c.files if f.state != "good")
+    gone = (f"{name}: missing" for c in s.cudnn or () for name in c.missing)
+    yield (step, "files of cuDNN that are not in order"), None if s.cudnn is None else _joined((*bad, *gone))
+    for load in s.loads or ():
+        yield from _load(s, load)
+
+
+def _copy(c: CudnnCopy) -> str:
+    return f"{c.version or c.major} for CUDA {c.cuda_major or '?'} ({c.origin})"
+
+
+def _load(s: Snapshot, load: Load) -> Iterator[Row]:
+    who = load.consumer.framework.split(" ")[0] or (
+        "any program" if load.consumer.kind == "plain" else f"a {load.consumer.kind} environment"
+    )
+    step = Step.CUDNN.value
+    winner = load.resolutions[0].winner if load.resolutions else None
+    taken = ""
+    if winner:
+        owner = next((c for c in s.cudnn or () if any(f.path == winner.path for f in c.files)), None)
+        taken = f"{_copy(owner) if owner else winner.path}, found by {winner.how.value}"
+    yield (step, f"cuDNN {load.major} that {who} would load"), taken
+    call = load.roll_call
+    failed = "" if call is None else _joined(f"{c.function}: {c.meaning or c.result}" for c in call.calls if c.result)
+    answer = None if call is None else "; ".join(filter(None, (call.version or "", failed, call.ended)))
+    yield (step, f"what cuDNN {load.major} answered to {who}"), answer
+
+
+def _frameworks(s: Snapshot) -> Iterator[Row]:
+    step = Step.FRAMEWORKS.value
+    versions: dict[str, set[str]] = {}
+    for p in s.pythons or ():
+        for d in p.distributions:
+            versions.setdefault(d.name, set()).add(d.version)
+    pythons = None if s.pythons is None else _joined(".".join(p.version.split(".")[:2]) for p in s.pythons)
+    yield (step, "Python versions"), pythons
+    for name in sorted(versions):
+        yield (step, name), _joined(versions[name])
+
+
+def _environment(s: Snapshot) -> Iterator[Row]:
+    e, step = s.environment, Step.ENVIRONMENT.value
+    for v in e.variables if e else ():
+        if v.name.upper() != "PATH":
+            yield (step, f"{v.name} ({v.scope})"), v.value
+    telling = ("cuda", "cudnn", "nvidia", "torch")
+    for name in dict.fromkeys(p.variable for p in e.entries) if e else ():
+        own = [p.expanded or p.text for p in e.entries if p.variable == name] if e else []
+        yield (
+            (step, f"{name}: entries about CUDA, in order"),
+            "\n".join(t for t in own if any(w in t.lower() for w in telling)),
+        )
+
+
+def _joined(items: Iterable[str]) -> str:
+    return ", ".join(sorted(set(items)))
+
+
+# --- forms -----------------------------------------------------------------------------------------------
+
+
+def to_json(comparison: Comparison) -> bytes:
+    """Return the comparison as JSON, indented, with a final line feed."""
+    return msgspec.json.format(msgspec.json.encode(comparison), indent=2) + b"\n"
+
+
+WHERE = {"here": "Only on this machine", "both": "On both machines", "there": "Only on the other machine"}
+
+
+def as_text(c: Comparison, width: int = WIDTH) -> str:
+    """Return the comparison for a terminal: causes, then facts, then what cannot be compared."""
+    lines: list[str] = []
+    for where, title in WHERE.items():
+        some = [x for x in c.causes if x.where == where]
+        lines += [title, *(line for x in some for line in _cause_lines(x, width)), ""] if some else []
+    if not c.causes:
+        lines += ["Neither machine has a fault that Convalesce knows.", ""]
+    if c.differences:
+        lines.append("What differs")
+    for d in c.differences:
+        lines.append(f"  {printable(d.what)}  [{d.step}]")
+        for word, value in (("here ", d.here), ("there", d.there)):
+            first, *more = printable(value).splitlines() or [""]
+            lines += [f"    {word}  {first}", *(f"           {m}" for m in more)]
+    if not c.differences:
+        lines.append("Nothing else that both reports tell is different.")
+    if c.only_one_looked:
+        told = "Looked at on one machine only, so not compared: " + ", ".join(c.only_one_looked) + "."
+        lines += ["", *textwrap.wrap(printable(told), width)]
+    return "\n".join(lines) + "\n"
+
+
+def _cause_lines(c: Cause, width: int) -> list[str]:
+    sign = MARKS[Severity[c.severity.upper()]][0]
+    text = f"{sign} {'the cause: ' if c.primary else ''}{printable(c.title)}  [{c.cause or c.step.value}]"
+    return textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
