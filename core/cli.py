@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import errno
-import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core import __version__
+from core.terminal import (
+    BIGGEST_TEXT,
+    FAILED,
+    FOUND,
+    INTERRUPTED,
+    OK,
+    USAGE,
+    UsageError,
+    colour,
+    read_report,
+    say_result,
+    watching,
+    write_file,
+)
 
 if TYPE_CHECKING:
     import argparse
 
     from core.findings import Report, Step
-    from core.watch import Watch
-
-OK, FOUND, USAGE, FAILED, REFUSED = 0, 1, 2, 3, 4
-"""Exit status: nothing wrong; an error finding; used wrongly; Convalesce itself failed; a fix refused or rolled back."""
-INTERRUPTED = 130
-BIGGEST_REPORT = 64 * 1024 * 1024
-BIGGEST_TEXT = 10 * 1024 * 1024
-"""Bytes of an error text that are read; the rest of a longer log is left out."""
-
-
-class UsageError(Exception):
-    """The command was used wrongly; the message is one sentence."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,6 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         child.main()
         return OK
+    if arguments[:1] == ["--elevated"]:
+        from core import elevate
+
+        elevate.main(arguments[1:])
     try:
         return _run(arguments)
     except UsageError as e:
@@ -186,7 +190,7 @@ def _explain(options: argparse.Namespace) -> int:
         with watching() as watch:
             snapshot = look(this_host(), watch, pythons=tuple(options.python))
     explanation = explain(text, snapshot)
-    say_result(to_json(explanation).decode() if options.json else render_text(explanation, colour=_colour()))
+    say_result(to_json(explanation).decode() if options.json else render_text(explanation, colour=colour()))
     return FOUND if any(c.verdict == "proved" for c in explanation.causes) else OK
 
 
@@ -233,61 +237,6 @@ def _steps(only: str) -> tuple[Step, ...]:
     return tuple(Step(w) for w in words)
 
 
-def read_report(path: Path) -> Report:
-    """Return a recorded report.
-
-    Raises:
-        UsageError: there is none at ``path``.
-    """
-    from core.findings import BadReportError, from_json
-
-    try:
-        # a FIFO or a device would hang or never end
-        if not path.is_file():
-            raise UsageError(f"{path} is not a file.")
-        if path.stat().st_size > BIGGEST_REPORT:
-            raise UsageError(f"{path} is larger than any report (64 MiB).")
-        return from_json(path.read_bytes())
-    except OSError as e:
-        raise UsageError(f"{path} cannot be read: {e.strerror}.") from None
-    except BadReportError as e:
-        raise UsageError(f"{path}: {e}") from None
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Write a file that the person named.
-
-    Raises:
-        UsageError: it cannot be written.
-    """
-    try:
-        path.write_bytes(data)
-    except OSError as e:
-        raise UsageError(f"{path} cannot be written: {e.strerror}.") from None
-
-
-@contextmanager
-def watching() -> Iterator[Watch]:
-    """Yield a Watch that tells its progress on stderr: one line that changes on a terminal, plain lines elsewhere."""
-    from core.watch import Watch
-
-    live = sys.stderr.isatty()
-
-    def say(sentence: str) -> None:
-        sys.stderr.write(f"\r\x1b[K{sentence} ..." if live else f"{sentence}\n")
-        sys.stderr.flush()
-
-    watch = Watch(say)
-    try:
-        yield watch
-    except KeyboardInterrupt:
-        watch.cancel()
-        raise
-    finally:
-        if live:
-            sys.stderr.write("\r\x1b[K")
-
-
 def _show(report: Report, *, as_json: bool) -> int:
     from core.findings import Severity, to_json
 
@@ -299,20 +248,9 @@ def _show(report: Report, *, as_json: bool) -> int:
 
         code = session_code.encode(session_code.told(report))
         say_result(
-            f"{as_text(report, colour=_colour())}\nTo tell it over the phone: {code}  (convalesce explain {code})\n"
+            f"{as_text(report, colour=colour())}\nTo tell it over the phone: {code}  (convalesce explain {code})\n"
         )
     return FOUND if report.worst is Severity.ERROR else OK
-
-
-def _colour() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-
-
-def say_result(text: str) -> None:
-    """Write UTF-8 where the stream can take it, and the nearest plain form where it cannot."""
-    encoding = sys.stdout.encoding or "ascii"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -10,13 +10,13 @@ import msgspec
 
 from core import repair
 from core.changes import ChangeError
-from core.cli import FOUND, OK, REFUSED, UsageError, say_result, watching
 from core.doctor import examine
 from core.findings import Finding, Report, Severity
 from core.host import Host, this_host
 from core.journal import BadEntry, Entry
 from core.repair import Proposal, Workshop
 from core.report import printable
+from core.terminal import FOUND, OK, REFUSED, UsageError, say_result, watching
 
 if TYPE_CHECKING:
     import argparse
@@ -59,7 +59,7 @@ def fix(options: argparse.Namespace) -> int:
         offered = _with_source(finding, report, options.cudnn, shop) if options.cudnn else finding
         line, report = _cure(offered, report, shop, look, options)
         rows.append(line)
-        refused = refused or line.outcome in ("refused", "rolled back", "stuck")
+        refused = refused or line.outcome in ("refused", "declined", "rolled back", "stuck")
     if options.json:
         say_result(msgspec.json.format(msgspec.json.encode({"schema": 1, "fixes": rows}), indent=2).decode() + "\n")
     elif not rows:

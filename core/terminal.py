@@ -1,0 +1,92 @@
+"""What every command shares: exit statuses, wrong use, reading and writing files, progress, and plain output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from core.findings import Report
+    from core.watch import Watch
+
+OK, FOUND, USAGE, FAILED, REFUSED = 0, 1, 2, 3, 4
+"""Exit status: nothing wrong; an error finding; used wrongly; Convalesce itself failed; a fix refused or rolled back."""
+INTERRUPTED = 130
+BIGGEST_REPORT = 64 * 1024 * 1024
+BIGGEST_TEXT = 10 * 1024 * 1024
+"""Bytes of an error text that are read; the rest of a longer log is left out."""
+
+
+class UsageError(Exception):
+    """The command was used wrongly; the message is one sentence."""
+
+
+@contextmanager
+def watching() -> Iterator[Watch]:
+    """Yield a Watch that tells its progress on stderr: one line that changes on a terminal, plain lines elsewhere."""
+    from core.watch import Watch
+
+    live = sys.stderr.isatty()
+
+    def say(sentence: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{sentence} ..." if live else f"{sentence}\n")
+        sys.stderr.flush()
+
+    watch = Watch(say)
+    try:
+        yield watch
+    except KeyboardInterrupt:
+        watch.cancel()
+        raise
+    finally:
+        if live:
+            sys.stderr.write("\r\x1b[K")
+
+
+def read_report(path: Path) -> Report:
+    """Return a recorded report.
+
+    Raises:
+        UsageError: there is none at ``path``.
+    """
+    from core.findings import BadReportError, from_json
+
+    try:
+        # a FIFO or a device would hang or never end
+        if not path.is_file():
+            raise UsageError(f"{path} is not a file.")
+        if path.stat().st_size > BIGGEST_REPORT:
+            raise UsageError(f"{path} is larger than any report (64 MiB).")
+        return from_json(path.read_bytes())
+    except OSError as e:
+        raise UsageError(f"{path} cannot be read: {e.strerror}.") from None
+    except BadReportError as e:
+        raise UsageError(f"{path}: {e}") from None
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that the person named.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        path.write_bytes(data)
+    except OSError as e:
+        raise UsageError(f"{path} cannot be written: {e.strerror}.") from None
+
+
+def colour() -> bool:
+    """Whether colour may be used: on a terminal, unless NO_COLOR is set."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def say_result(text: str) -> None:
+    """Write UTF-8 where the stream can take it, and the nearest plain form where it cannot."""
+    encoding = sys.stdout.encoding or "ascii"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.flush()
