@@ -62,7 +62,7 @@ def main(argv: list[str]) -> int:
         print("       dev.py lock                           lock the newest versions")
         return 0 if task else 2
     set_up("app")
-    return call([PYTHON, "-m", "core.cli", task, *arguments])
+    return call([PYTHON, "-m", "core", task, *arguments])
 
 
 def test(arguments: list[str]) -> int:

@@ -33,19 +33,6 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    # both must stay quick: nothing else is imported before them
-    if arguments == ["--version"]:
-        print(f"convalesce {__version__}")
-        return OK
-    if arguments[:1] == ["--child"]:
-        from core import child
-
-        child.main()
-        return OK
-    if arguments[:1] == ["--elevated"]:
-        from core import elevate
-
-        elevate.main(arguments[1:])
     try:
         return _run(arguments)
     except UsageError as e:

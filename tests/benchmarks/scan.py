@@ -30,7 +30,7 @@ from core.probes.places import places
 from core.watch import Watch
 
 ROOT = Path(__file__).resolve().parents[2]
-SELF = [sys.executable, "-m", "core.cli"]
+SELF = [sys.executable, "-m", "core"]
 
 
 def main() -> int:

@@ -1,0 +1,30 @@
+"""The program's start: what must be quick comes before anything is imported; the rest is the command line's."""
+
+from __future__ import annotations
+
+import sys
+
+from core import __version__
+
+
+def main() -> int:
+    """Run the program with the arguments that it was started with; return its exit status."""
+    arguments = sys.argv[1:]
+    if arguments == ["--version"]:
+        print(f"convalesce {__version__}")
+        return 0
+    if arguments[:1] == ["--child"]:
+        from core import child
+
+        child.main()
+    if arguments[:1] == ["--elevated"]:
+        from core import elevate
+
+        elevate.main(arguments[1:])
+    from core import cli
+
+    return cli.main(arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
