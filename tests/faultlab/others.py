@@ -194,7 +194,7 @@ NAMED = {
     "cuda_runtime_missing": rf"lib(cudart|cublas).*{_GONE}",
     "cuda_not_on_search_path": r"not (on|in) .*path|run ldconfig",
     "libcuda_wrong_library": r"stub (library|driver)|is a stub|multiple|too short",
-    "gpu_hidden_by_env": r"cuda_visible_devices",
+    "gpu_hidden_by_env": r"cuda_visible_devices(?!.*not detected)",
     "driver_too_old": r"too old|older|update .*driver|upgrade .*driver",
     "driver_library_mismatch": r"version mismatch",
     "driver_module_not_loaded": r"couldn't communicate|not loaded|kernel module|nouveau",
