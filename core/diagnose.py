@@ -25,9 +25,15 @@ PRECEDENCE: tuple[str, ...] = (
     "hardware_fault",
     "gpu_hidden_by_env",
     "driver_too_old",
+    # what was installed cannot use a GPU, or does not start at all
+    "tf_native_windows_unsupported",
+    "framework_cpu_only_build",
+    "page_file_too_small",
+    "cpu_instruction_set_missing",
     # a variable or a search order decides which files are used at all
     "ld_library_path_override",
     # what is wrong with the files that are used
+    "vc_runtime_missing",
     "library_unreadable",
     "dll_wrong_architecture",
     "corrupt_or_truncated_file",
@@ -35,6 +41,8 @@ PRECEDENCE: tuple[str, ...] = (
     "mixed_cudnn_sublibraries",
     "cudnn_shadowed",
     "cudnn_major_mismatch",
+    "duplicate_framework_packages",
+    "python_dll_search_change",
     "cudnn_not_on_search_path",
     "cudnn_not_installed",
     "cudnn_minor_too_old",
@@ -53,6 +61,10 @@ PRECEDENCE: tuple[str, ...] = (
     "gpu_memory_exhausted",
     "nv_compute_cache_bad",
     "cuda_path_env_wrong",
+    "requirement_broken",
+    "process_env_not_inherited",
+    "wrong_environment_active",
+    "nvcc_toolkit_mismatch_build",
     "upstream_packaging_bug",
 )
 """From root to leaf. Among findings of the same severity about equally important programs, the first one is primary."""
@@ -126,5 +138,8 @@ def _explained(finding: Finding, primary: Finding) -> Finding:
     by_driver = primary.step is Step.DRIVER and (finding.id in DRIVER_EXPLAINS)
     shared = bool(finding.subject) and finding.subject in (primary.subject, *primary.subject.split(" and "))
     by_files = primary.step is Step.CUDNN and (bool(same) or shared) and finding.step in (Step.CUDNN, Step.BENCHMARK)
+    tried = finding.id.startswith("frameworks.trial-") and not finding.cause
+    by_driver = by_driver or (tried and primary.step is Step.DRIVER)
+    by_files = by_files or (tried and bool(same))
     by_path = finding.id == "environment.broken-entry" and primary.cause.endswith("_not_on_search_path")
     return replace(finding, follows_from=primary.id) if by_driver or by_files or by_path else finding

@@ -90,8 +90,8 @@ def torch():
     x, w = torch.randn(2, 8, 16, 16), torch.randn(8, 8, 3, 3)
 
     def run(device, kind):
-        a = x.to(device, kind).requires_grad_()
-        b = w.to(device, kind).requires_grad_()
+        a = x.to(device, kind, copy=True).requires_grad_()
+        b = w.to(device, kind, copy=True).requires_grad_()
         y = torch.nn.functional.conv2d(a, b)
         y.sum().backward()
         return [t.detach().to("cpu", torch.float64) for t in (y, a.grad, b.grad)]

@@ -15,7 +15,7 @@ from core.probes.frameworks_dists import normal
 from core.probes.places import Places
 
 FILE_LIMIT = 64 << 10
-CODE_SECONDS = 0.4
+CODE_SECONDS = 1.0
 """Seconds that reading the machine code of one library may take."""
 
 _PAIR = r"""['"]{}['"]\s*[,:]\s*['"]?([^'",)}}\]]*)"""

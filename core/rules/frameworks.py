@@ -1,12 +1,18 @@
-"""Rules about Python environments as they lie on disk; what frameworks do with them is judged when they are asked."""
+"""Rules about Python environments: what is in them, which one is active, and whether it is the one that was meant."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.facts import PythonEnvironment, Snapshot
+from core.facts import Load, PythonEnvironment, Resolution, Snapshot
 from core.findings import Finding, Step
-from core.rules.words import GOOD, UNKNOWN, counted, finding, listed, saw
+from core.rules import frameworks_builds, frameworks_packages, frameworks_trials
+from core.rules.frameworks_builds import on_gpu
+from core.rules.frameworks_known import gpu_side
+from core.rules.frameworks_view import Home, homes
+from core.rules.known import numbers
+from core.rules.view import tidy, variable
+from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, counted, finding, listed, saw
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "ctranslate2", "paddlepaddle-gpu")
 
@@ -51,4 +57,220 @@ def _frameworks(python: PythonEnvironment) -> list[str]:
     return [f"{d.name} {d.version}" for d in python.distributions if d.name in FRAMEWORKS]
 
 
-RULES = (unread, read)
+def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
+    """An activated environment is not the one whose interpreter starts, or has no framework while another has one."""
+    active = variable(seen, "VIRTUAL_ENV") or variable(seen, "CONDA_PREFIX")
+    started = next(
+        (p for p in seen.pythons or () if "python on PATH" in p.found_by or "python.exe on PATH" in p.found_by), None
+    )
+    system = seen.machine.system
+    if active is None or not active.value:
+        return
+    known = any(active.name in p.found_by.split(", ") for p in seen.pythons or ())
+    if (
+        known
+        and started
+        and active.name not in started.found_by
+        and tidy(system, started.prefix) != tidy(system, active.value)
+    ):
+        yield finding(
+            Step.FRAMEWORKS,
+            WARNING,
+            "another-python-starts",
+            f"{active.value} is activated, but python starts the one in {started.prefix}.",
+            cause="wrong_environment_active",
+            why="What is installed in the activated environment is not what runs.",
+            evidence=[
+                saw(active.name, active.value, active.source),
+                saw("python on PATH", started.executable or started.prefix, started.found_by),
+            ],
+            subject=active.value,
+            fix=advice(
+                "Activate it anew in a new terminal",
+                _activation(seen, active.name, active.value),
+                restart="terminal",
+            ),
+        )
+        return
+    yield from _without_framework(seen, active.name)
+
+
+def _activation(seen: Snapshot, name: str, prefix: str) -> str:
+    if name == "CONDA_PREFIX":
+        return f'conda activate "{prefix}"'
+    return f'& "{prefix}\\Scripts\\Activate.ps1"' if seen.machine.system == "windows" else f". '{prefix}/bin/activate'"
+
+
+def _without_framework(seen: Snapshot, name: str) -> Iterator[Finding]:
+    everything = list(homes(seen))
+    mine = next((h for h in everything if name in h.python.found_by.split(", ")), None)
+    others = [h for h in everything if h is not mine and on_gpu(h)]
+    if mine is None or mine.builds or not others or not gpu_side(seen).there or mine.python.problem:
+        return
+    yield finding(
+        Step.FRAMEWORKS,
+        NOTE,
+        "active-without-framework",
+        f"The active environment {mine.python.prefix} has no framework; {others[0].python.prefix} has "
+        f"{listed(f'{b.distribution} {b.version}' for b in on_gpu(others[0]))}.",
+        cause="wrong_environment_active",
+        why="If a framework is missing in your program, this is the wrong environment.",
+        evidence=[saw("Has a framework", h.python.prefix, h.python.found_by) for h in others],
+        subject=mine.python.prefix,
+        fix=advice("Use the other one", others[0].python.executable),
+    )
+
+
+def older_variables(seen: Snapshot) -> Iterator[Finding]:
+    """New programs get a folder with CUDA or cuDNN on their search path that this session's programs do not have."""
+    windows = seen.machine.system == "windows"
+    variables = seen.environment.variables if seen.environment else ()
+    paths = [v for v in variables if v.name.upper() == "PATH"]
+    now = [v for v in paths if v.scope == "process"]
+    if not windows or not now or seen.cudnn is None:
+        return
+    have = {tidy("windows", p.strip('"')) for v in now for p in v.value.split(";")}
+    wanted = {
+        tidy("windows", f): f for f in (*(c.folder for c in seen.cudnn), *(t.folder for t in seen.toolkits or ())) if f
+    }
+    for v in paths:
+        new = [
+            wanted[t]
+            for p in v.value.split(";")
+            if v.scope in ("user", "machine") and (t := tidy("windows", p.strip('"'))) in wanted and t not in have
+        ]
+        for folder in dict.fromkeys(new):
+            yield finding(
+                Step.ENVIRONMENT,
+                WARNING,
+                "older-variables",
+                f"Programs of this session do not have {folder} on their PATH yet.",
+                cause="process_env_not_inherited",
+                why="The PATH was changed after this session's programs were started. They keep the old one.",
+                evidence=[
+                    saw("PATH of new programs names", folder, v.source),
+                    saw("PATH of this session", "does not name it", "environment"),
+                ],
+                subject=folder,
+                fix=advice(
+                    "Start your terminal, editor or service anew",
+                    "If that does not help, sign out and in again.",
+                    restart="session",
+                ),
+            )
+
+
+def only_on_path(seen: Snapshot) -> Iterator[Finding]:
+    """On Windows PATH leads any program to a library that Python 3.8 and later does not look for there."""
+    if seen.machine.system != "windows":
+        return
+    plain = {
+        r.name.lower(): r.winner
+        for load in seen.loads or ()
+        if load.consumer.kind == "plain"
+        for r in load.resolutions
+        if r.winner
+    }
+    for load in seen.loads or ():
+        if load.consumer.kind not in ("python", "store") or not load.consumer.framework:
+            continue
+        lost = [r for r in load.resolutions if r.winner is None and _main(r) and r.name.lower() in plain]
+        if lost:
+            yield _only_on_path(seen, load, lost[0], plain[lost[0].name.lower()].path)
+
+
+def _main(r: Resolution) -> bool:
+    return r.name.lower().startswith(("cudnn", "cublas", "cudart"))
+
+
+def _only_on_path(seen: Snapshot, load: Load, lost: Resolution, path: str) -> Finding:
+    folder = path.rpartition("\\")[0]
+    home = next(
+        (h for h in homes(seen) if tidy("windows", h.python.prefix) == tidy("windows", load.consumer.prefix)), None
+    )
+    site = home.python.site_packages[0] if home and home.python.site_packages else load.consumer.prefix
+    return finding(
+        Step.FRAMEWORKS,
+        ERROR,
+        "path-is-not-searched",
+        f"{load.consumer.framework} does not find {lost.name}, although PATH names its folder.",
+        cause="python_dll_search_change",
+        why="Since Python 3.8, PATH is not searched for the libraries of extension modules; a program must add the folder itself.",
+        evidence=[
+            saw("Any program finds it", path, "PATH"),
+            saw("This Python", "does not find it", load.consumer.label),
+            *([home.concerns(load.consumer.framework)] if home else []),
+        ],
+        subject=load.consumer.prefix,
+        fix=advice(
+            "Add the folder in that environment",
+            f'Save this one line as "{site}\\cuda_folder.pth":',
+            f'import os; os.add_dll_directory(r"{folder}")',
+            restart="program",
+        ),
+    )
+
+
+def other_compiler(seen: Snapshot) -> Iterator[Finding]:
+    """The nvcc on the search path is of another CUDA major than PyTorch: extensions that are compiled will not fit."""
+    compilers = [t for t in seen.toolkits or () if t.nvcc and {"PATH", "CUDA_HOME", "CUDA_PATH"} & set(t.named_by)]
+    if not compilers:
+        return
+    nvcc = compilers[0]
+    version = nvcc.nvcc_version or nvcc.version or ""
+    for home in homes(seen):
+        build = home.build("torch")
+        if home.near > 1 or build is None or not build.cuda or not numbers(version):
+            continue
+        if numbers(version)[:1] != numbers(build.cuda)[:1]:
+            yield _other_compiler(home, build.version, build.cuda, version, nvcc.nvcc)
+
+
+def _other_compiler(home: Home, torch: str, cuda: str, version: str, nvcc: str) -> Finding:
+    fitting = next(
+        (
+            t
+            for t in home.seen.toolkits or ()
+            if t.nvcc and numbers(t.nvcc_version or t.version)[:2] == numbers(cuda)[:2]
+        ),
+        None,
+    )
+    windows = home.seen.machine.system == "windows"
+    set_it = (
+        f'$env:CUDA_HOME = "{fitting.root}"'
+        if windows and fitting
+        else f"export CUDA_HOME={fitting.root}"
+        if fitting
+        else ""
+    )
+    return finding(
+        Step.FRAMEWORKS,
+        NOTE,
+        "other-compiler",
+        f"nvcc is of CUDA {version}, and torch {torch} in {home.python.prefix} was built for CUDA {cuda}.",
+        cause="nvcc_toolkit_mismatch_build",
+        why="This matters only when you compile extensions for PyTorch: it refuses another major version.",
+        evidence=[
+            saw("nvcc", f"{nvcc} of CUDA {version}"),
+            saw("torch was built for CUDA", cuda),
+            home.concerns(f"torch {torch}"),
+        ],
+        subject=home.python.prefix,
+        fix=advice(
+            "Compile with the toolkit that fits",
+            set_it or f"Install the CUDA {cuda} toolkit beside this one; several versions live together.",
+        ),
+    )
+
+
+RULES = (
+    unread,
+    read,
+    wrong_environment,
+    older_variables,
+    only_on_path,
+    other_compiler,
+    *frameworks_builds.RULES,
+    *frameworks_packages.RULES,
+    *frameworks_trials.RULES,
+)

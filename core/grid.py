@@ -1,0 +1,236 @@
+"""The grid: every environment against every framework, each cell a verdict with its reason. Derived from a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from core.facts import Distribution, Fact, FrameworkBuild, Snapshot
+from core.findings import Finding, Severity
+from core.rules.frameworks_builds import is_cpu
+from core.rules.frameworks_known import GpuSide, build_fits, gpu_side
+from core.rules.frameworks_trials import failed
+from core.rules.frameworks_view import Home, homes
+from core.rules.known import numbers
+from core.rules.loads import CONCERNS, answered
+from core.rules.view import tidy
+from core.rules.words import listed
+
+Verdict = Literal["runs", "should run", "cpu only", "cannot run", "not decided"]
+"""runs: it convolved on the GPU in a trial. should run: all that was looked at speaks for it. cpu only: no GPU is used."""
+
+MARKS: dict[Verdict, str] = {"runs": "✓", "should run": "+", "cpu only": "·", "cannot run": "✗", "not decided": "?"}
+"""One sign for each verdict, beside its word: never a colour alone."""
+
+COLUMNS = (
+    ("PyTorch", ("torch", "torch-nightly")),
+    ("TensorFlow", ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nightly")),
+    ("JAX", ("jax",)),
+    ("ONNX Runtime", ("onnxruntime-gpu", "onnxruntime", "onnxruntime-directml", "onnxruntime-openvino")),
+    ("CTranslate2", ("ctranslate2",)),
+    ("CuPy", ("cupy-cuda",)),
+    ("Paddle", ("paddlepaddle-gpu", "paddlepaddle")),
+    ("MXNet", ("mxnet",)),
+    ("OpenCV", ("opencv-python", "opencv-contrib-python", "opencv-python-headless", "opencv-contrib-python-headless")),
+)
+"""Column and the distributions that stand for it; a name that ends a hyphenated word may go on (cupy-cuda12x)."""
+
+
+class Cell(Fact, frozen=True, kw_only=True):
+    """Whether one framework of one environment will use this machine's GPU, and why."""
+
+    framework: str
+    """The column: "PyTorch"."""
+    distribution: str
+    version: str
+    verdict: Verdict
+    reason: str
+    """One sentence."""
+    finding: str = ""
+    """``id`` of the finding that says more; its subject is the environment."""
+
+
+class Row(Fact, frozen=True, kw_only=True):
+    """One environment."""
+
+    prefix: str
+    executable: str
+    python: str
+    kind: str
+    found_by: str
+    problem: str = ""
+    cells: tuple[Cell, ...] = ()
+
+
+class Grid(Fact, frozen=True, kw_only=True):
+    """All environments, those that were named or are active first, and which one to use for what."""
+
+    columns: tuple[str, ...] = ()
+    """Frameworks that at least one environment has."""
+    rows: tuple[Row, ...] = ()
+    best: tuple[tuple[str, str], ...] = ()
+    """Framework and the environment to use for it; none where nothing runs it on a GPU."""
+
+
+def grid(seen: Snapshot, findings: tuple[Finding, ...] = ()) -> Grid:
+    """Return the grid of a Snapshot; ``findings`` are those of the same Snapshot."""
+    side = gpu_side(seen)
+    rows = tuple(
+        Row(
+            prefix=home.python.prefix,
+            executable=home.python.executable,
+            python=home.python.version,
+            kind=home.python.kind,
+            found_by=home.python.found_by,
+            problem=home.python.problem,
+            cells=tuple(_cells(home, side, findings)),
+        )
+        for home in homes(seen)
+    )
+    there = {c.framework for r in rows for c in r.cells}
+    columns = tuple(name for name, _ in COLUMNS if name in there)
+    return Grid(columns=columns, rows=rows, best=tuple(_best(columns, rows)))
+
+
+def _cells(home: Home, side: GpuSide, findings: tuple[Finding, ...]) -> Iterator[Cell]:
+    for name, distributions in COLUMNS:
+        there = [d for n in distributions for d in home.python.distributions if _stands_for(d.name, n)]
+        if there:
+            yield _cell(home, name, there[0], side, findings)
+
+
+def _stands_for(name: str, wanted: str) -> bool:
+    return name == wanted or (wanted in ("cupy-cuda", "mxnet") and name.startswith(wanted))
+
+
+def _cell(home: Home, column: str, what: Distribution, side: GpuSide, findings: tuple[Finding, ...]) -> Cell:
+    build = home.build(what.name)
+    version = build.version if build else what.version
+    verdict, reason, more = _verdict(home, what, build, side, findings)
+    return Cell(framework=column, distribution=what.name, version=version, verdict=verdict, reason=reason, finding=more)
+
+
+Judged = tuple[Verdict, str, str]
+
+
+def _verdict(
+    home: Home, what: Distribution, build: FrameworkBuild | None, side: GpuSide, findings: tuple[Finding, ...]
+) -> Judged:
+    if home.python.problem:
+        return "not decided", home.python.problem, ""
+    trial = home.trial(what.name)
+    against = _against(home, what, findings)
+    if trial and trial.gpu and not failed(trial) and not against:
+        return (
+            "runs",
+            f"It convolved on {trial.device or 'the GPU'}, forward and backward.",
+            f"frameworks.trial-{what.name}",
+        )
+    if against and against.severity is Severity.ERROR:
+        return "cannot run", against.title, against.id
+    if build and (is_cpu(build) or build.other):
+        built = f"It was built for {build.other}." if build.other else "It is the build without CUDA."
+        return "cpu only", built, against.id if against else ""
+    if (
+        home.seen.machine.system == "windows"
+        and what.name.startswith("tensorflow")
+        and numbers(what.version) >= (2, 11)
+    ):
+        return (
+            "cpu only",
+            "No TensorFlow after 2.10 can see a GPU on native Windows: use WSL2.",
+            "frameworks.tensorflow-windows",
+        )
+    if side.there is False:
+        return "cpu only", "This machine has no NVIDIA GPU.", ""
+    return _by_files(home, what, build, side, against)
+
+
+def _by_files(
+    home: Home, what: Distribution, build: FrameworkBuild | None, side: GpuSide, against: Finding | None
+) -> Judged:
+    """Judge by what was read, where nothing was run and no error stands against it."""
+    if build is None or build.cuda is None:
+        return "not decided", "Its files do not tell whether it was built for CUDA.", ""
+    if side.there and not side.works:
+        return "cannot run", "The GPU driver does not work for any program.", ""
+    if side.runs_cuda(build.cuda) is False:
+        return (
+            "cannot run",
+            f"It was built for CUDA {build.cuda}; the driver runs CUDA up to {side.cuda or 'less'}.",
+            "",
+        )
+    if build_fits(build, side) is False:
+        return (
+            "cannot run",
+            f"It has no machine code for {listed(g.name for g in side.gpus)}.",
+            f"frameworks.code-{what.name}",
+        )
+    if against:
+        return "not decided", against.title, against.id
+    if side.there is None:
+        return "not decided", "Whether this machine has an NVIDIA GPU could not be seen.", ""
+    if build_fits(build, side) is None and not _loads_well(home, what):
+        return "not decided", f"It was built for CUDA {build.cuda}; for which GPUs is not told.", ""
+    return "should run", f"It was built for CUDA {build.cuda}, which driver and GPU run.", ""
+
+
+def _loads_well(home: Home, what: Distribution) -> bool:
+    """Whether every library of the cuDNN that it wants answered in a child process."""
+    system = home.seen.machine.system
+    mine = [
+        load
+        for load in home.seen.loads or ()
+        if tidy(system, load.consumer.prefix) == tidy(system, home.python.prefix)
+        and load.consumer.framework.startswith((what.name + " ", f"{what.name}-"))
+    ]
+    return bool(mine) and all(answered(load.roll_call) for load in mine)
+
+
+def _against(home: Home, what: Distribution, findings: tuple[Finding, ...]) -> Finding | None:
+    """Return the worst finding that concerns this framework in this environment, warnings and errors only."""
+    words = f"the Python environment {home.python.prefix}"
+    mine = []
+    for finding in findings:
+        if finding.severity < Severity.WARNING or finding.cause == "framework_cpu_only_build":
+            continue
+        for e in finding.evidence:
+            if e.label == CONCERNS and e.value.startswith(words) and _names(e.value[len(words) :], what):
+                mine.append(finding)
+    return max(mine, key=lambda f: f.severity, default=None)
+
+
+def _names(tail: str, what: Distribution) -> bool:
+    """Whether the words behind an environment's name mean this framework, or no framework in particular."""
+    return tail == "" or tail.startswith((f" ({what.name} ", f" ({what.name}-"))
+
+
+def _best(columns: tuple[str, ...], rows: tuple[Row, ...]) -> Iterator[tuple[str, str]]:
+    order: dict[Verdict, int] = {"runs": 2, "should run": 1}
+    for column in columns:
+        cells = [
+            (order.get(c.verdict, 0), numbers(c.version), r.prefix)
+            for r in rows
+            for c in r.cells
+            if c.framework == column
+        ]
+        good = [cell for cell in cells if cell[0]]
+        if good:
+            yield column, max(good, key=lambda cell: cell[:2])[2]
+
+
+def as_lines(made: Grid, width: int = 96) -> list[str]:
+    """Return the grid for a terminal: one line for each framework of each environment; those without any are counted."""
+    lines: list[str] = []
+    for row in made.rows:
+        if row.cells:
+            lines.append(f"  {row.prefix}  (Python {row.python or 'unknown'}, {row.kind}; {row.found_by})")
+            for c in row.cells:
+                words = f"    {MARKS[c.verdict]} {c.distribution} {c.version}: {c.verdict}. {c.reason}"
+                lines.append(words if len(words) <= 2 * width else words[: 2 * width - 3] + "...")
+    empty = [r for r in made.rows if not r.cells]
+    if empty:
+        lines.append(f"  {len(empty)} more without a framework: {listed((r.prefix for r in empty), 6)}")
+    if made.best:
+        lines.append("  To use: " + "; ".join(f"{framework} in {prefix}" for framework, prefix in made.best))
+    return lines

@@ -1,0 +1,144 @@
+"""What a person does about a framework: exact commands for that environment, from the tables; never an invented pair."""
+
+from __future__ import annotations
+
+from core.facts import FrameworkBuild, PythonEnvironment, Snapshot
+from core.findings import Fix
+from core.rules.cures import python_of_environment
+from core.rules.frameworks_known import GpuSide, choose_torch, gpu_side, tables, takes_python
+from core.rules.known import numbers
+from core.rules.words import advice
+
+
+def pip(seen: Snapshot, python: PythonEnvironment, *arguments: str) -> str:
+    """Return a pip command for one environment."""
+    interpreter = python.executable or python_of_environment(seen, python.prefix)
+    if " " in interpreter and not interpreter.startswith('"'):
+        interpreter = f'"{interpreter}"'
+    return " ".join((interpreter, "-m", "pip", *arguments))
+
+
+def another_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild) -> Fix:
+    """Return how to get the build of PyTorch that suits this driver, this GPU and this Python."""
+    side = gpu_side(seen)
+    choice = choose_torch(build.version, python, side)
+    if choice is None:
+        return no_torch(side)
+    beside = [d.name for d in python.distributions if d.name in ("torchvision", "torchaudio")]
+    index = tables().torch_index
+    why = f"PyTorch {choice.build.torch} is published for CUDA {choice.build.cuda} ({choice.build.source})"
+    if side.cuda:
+        why += f"; this driver runs CUDA up to {side.cuda}"
+    other = "" if choice.same_release else f"No build of {build.version} suits this GPU and driver; this release does."
+    wanted = f"torch=={choice.version}"
+    return advice(
+        f"Install PyTorch's build for CUDA {choice.build.cuda}",
+        other,
+        pip(
+            seen,
+            python,
+            "install",
+            "--force-reinstall",
+            f'"{wanted}"' if "*" in wanted else wanted,
+            *beside,
+            "--index-url",
+            f"{index.url}{choice.variant}",
+        ),
+        f"({why}.)",
+        restart="program",
+    )
+
+
+def no_torch(side: GpuSide) -> Fix:
+    """Return what is left where no known build of PyTorch suits."""
+    gpus = ", ".join(f"{g.name} ({g.compute_capability})" for g in side.gpus) or "this GPU"
+    return advice(
+        "No known build of PyTorch suits",
+        f"Of all builds that are known here none runs on {gpus} with driver {side.driver or 'unknown'}"
+        + (f" (CUDA up to {side.cuda})." if side.cuda else "."),
+        "A newer driver for this GPU, where there is one, allows newer builds: www.nvidia.com/drivers.",
+    )
+
+
+def gpu_onnxruntime(seen: Snapshot, python: PythonEnvironment, remove: tuple[str, ...], version: str) -> Fix:
+    """Return how to have onnxruntime-gpu alone: all of them away first, since they share one folder."""
+    return advice(
+        "Take both packages away, then install onnxruntime-gpu",
+        pip(seen, python, "uninstall", "-y", *remove),
+        pip(seen, python, "install", f"onnxruntime-gpu=={version}" if version else "onnxruntime-gpu"),
+        restart="program",
+    )
+
+
+def tensorflow_on_windows(seen: Snapshot) -> Fix:
+    """Return what is left for TensorFlow on native Windows."""
+    rows = [r for r in tables().tensorflow if r.system == "windows"]
+    last = max(rows, key=lambda r: numbers(r.tensorflow))
+    pythons = [p for p in seen.pythons or () if takes_python(last.python, p.version)]
+    where = f" (such as {pythons[0].executable or pythons[0].prefix})" if pythons else ""
+    return advice(
+        "Use WSL2, or TensorFlow 2.10",
+        "No TensorFlow after 2.10 can see a GPU on native Windows: use WSL2. In PowerShell as administrator:",
+        "wsl --install",
+        "Then, inside that Linux, in an environment of its own:",
+        'python3 -m pip install "tensorflow[and-cuda]"',
+        f"Or stay on Windows with {last.package}=={last.tensorflow}.0 in a Python {last.python}{where}, "
+        f"with CUDA {last.cuda} and cuDNN {last.cudnn} ({last.source}).",
+        restart="program",
+    )
+
+
+def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
+    """Return how to have TensorFlow with the CUDA libraries that it pins."""
+    if numbers(version) >= (2, 14):
+        fact = tables().fact("tf_extra")
+        return advice(
+            "Install TensorFlow with its CUDA libraries",
+            pip(seen, python, "install", "--force-reinstall", f'"tensorflow[and-cuda]=={version}"'),
+            f"({fact.source})",
+            restart="program",
+        )
+    row = next(
+        (
+            r
+            for r in tables().tensorflow
+            if numbers(r.tensorflow) == numbers(version)[:2] and r.system == seen.machine.system
+        ),
+        None,
+    )
+    step = (
+        f"It needs CUDA {row.cuda} and cuDNN {row.cudnn} ({row.source})."
+        if row
+        else "No tested build of this release is known here."
+    )
+    return advice("Install the build with GPU support", step, restart="program")
+
+
+def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
+    """Return how to give JAX its CUDA plugin: the newest whose driver is here."""
+    if seen.machine.system == "windows":
+        fact = tables().fact("jax_windows")
+        return advice(
+            "Use JAX inside WSL2", fact.fact, 'There: python3 -m pip install "jax[cuda12]"', f"({fact.source})"
+        )
+    side = gpu_side(seen)
+    fitting = [p for p in tables().jax if side.runs_cuda(p.plugin[8:10]) and _takes(p.capability, side)]
+    if not fitting:
+        return advice("No CUDA plugin of JAX suits", "The plugins that are known need a newer driver, or a newer GPU.")
+    best = max(fitting, key=lambda p: p.plugin)
+    return advice(
+        f"Install JAX's plugin for CUDA {best.plugin[8:10]}",
+        pip(seen, python, "install", f'"jax[cuda{best.plugin[8:10]}]=={version}"'),
+        f"(It needs driver {best.driver} or newer and compute capability {best.capability}: {best.source}.)",
+        restart="program",
+    )
+
+
+def _takes(capability: str, side: GpuSide) -> bool:
+    return all(numbers(g.compute_capability) >= numbers(capability) for g in side.gpus)
+
+
+def again(seen: Snapshot, python: PythonEnvironment, *wanted: str) -> Fix:
+    """Return how to install what was required."""
+    quoted = [f'"{w}"' if any(c in w for c in "<>!*[~") else w for w in wanted]
+    return advice("Install what is required", pip(seen, python, "install", *quoted), restart="program")

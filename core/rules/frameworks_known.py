@@ -1,0 +1,221 @@
+"""What the rules know of frameworks' releases, and which build of one suits this driver, this GPU and this Python."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from core.facts import Fact, FrameworkBuild, Gpu, PythonEnvironment, Snapshot, System
+from core.knowledge import read
+from core.rules.driver_facts import on_bus, works
+from core.rules.gpu_fit import runs
+from core.rules.known import Row, Saying, compatibility, driver_floor, numbers, older
+from core.rules.view import on
+
+
+class TorchBuild(Row, frozen=True, kw_only=True):
+    """One build that a release of PyTorch is published as; ``torch`` is major.minor."""
+
+    torch: str
+    cuda: str
+    cudnn: str
+    python: str
+    """As PyTorch writes it: ">=3.10, <=(3.14 exp.)"."""
+
+
+class TorchCode(Row, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
+    """The machine code of the builds of some releases."""
+
+    first: str
+    last: str
+    cuda: str
+    system: System
+    sass: tuple[int, ...]
+    ptx: tuple[int, ...]
+
+
+class TensorFlowBuild(Row, frozen=True, kw_only=True):
+    """A tested build of TensorFlow with GPU support; ``tensorflow`` is major.minor."""
+
+    tensorflow: str
+    package: str
+    system: System
+    python: str
+    cudnn: str
+    cuda: str
+
+
+class Span(Row, frozen=True, kw_only=True):
+    """Releases ``first`` <= version < ``below`` (empty: open), and the CUDA and cuDNN majors that they want."""
+
+    first: str
+    below: str
+    cuda: str
+    cudnn: str
+
+
+class Plugin(Row, frozen=True, kw_only=True):
+    """What a CUDA plugin of JAX needs."""
+
+    plugin: str
+    driver: str
+    capability: str
+
+
+class Index(Row, frozen=True, kw_only=True):
+    """PyTorch's own index of packages."""
+
+    url: str
+
+
+class Tables(Fact, frozen=True, kw_only=True):
+    """frameworks.json."""
+
+    torch_index: Index
+    torch: tuple[TorchBuild, ...]
+    torch_code: tuple[TorchCode, ...]
+    tensorflow: tuple[TensorFlowBuild, ...]
+    onnxruntime: tuple[Span, ...]
+    ctranslate2: tuple[Span, ...]
+    jax: tuple[Plugin, ...]
+    facts: tuple[Saying, ...]
+
+    def fact(self, id: str) -> Saying:
+        """Return the fact of that id; it is there, a test says so."""
+        return next(f for f in self.facts if f.id == id)
+
+
+def tables() -> Tables:
+    """Read frameworks.json."""
+    return read("frameworks", Tables)
+
+
+@dataclass(frozen=True)
+class GpuSide:
+    """What stands on the other side: GPUs and driver."""
+
+    there: bool | None
+    """Whether the machine has an NVIDIA GPU; None where that could not be seen."""
+    works: bool
+    driver: str
+    cuda: str
+    """The newest CUDA that the driver runs."""
+    gpus: tuple[Gpu, ...]
+    system: System
+
+    def runs_cuda(self, cuda: str) -> bool | None:
+        """Whether the driver runs programs built for this CUDA version; None where that cannot be told."""
+        wanted = numbers(cuda)
+        if not wanted:
+            return None
+        if self.cuda:
+            have = numbers(self.cuda)
+            return have[:1] >= wanted[:1] if wanted[0] >= 11 else have >= wanted
+        floor, _ = driver_floor(compatibility(), cuda, self.system)
+        late = older(self.driver, floor)
+        return None if late is None else not late
+
+
+def gpu_side(seen: Snapshot) -> GpuSide:
+    """Return GPUs and driver as far as they were seen."""
+    d = seen.driver
+    nvml = d.nvml if d else None
+    return GpuSide(
+        there=on_bus(seen),
+        works=bool(d and works(d)),
+        driver=(nvml.driver_version if nvml else None) or (d.module_version if d else None) or "",
+        cuda=((d.cuda.driver_cuda if d and d.cuda else None) or (nvml.driver_cuda if nvml else None)) or "",
+        gpus=(d.gpus or ()) if d else (),
+        system=seen.machine.system,
+    )
+
+
+def short(version: str) -> str:
+    """Return major.minor of a version."""
+    return ".".join(str(n) for n in numbers(version)[:2])
+
+
+def torch_code(version: str, cuda: str, system: System) -> TorchCode | None:
+    """Return what is known of the machine code in one build of PyTorch."""
+    its = numbers(version)[:2]
+    for row in tables().torch_code:
+        if row.system == system and row.cuda == short(cuda) and numbers(row.first) <= its <= numbers(row.last):
+            return row
+    return None
+
+
+def code_fits(sass: tuple[int, ...], ptx: tuple[int, ...], gpus: tuple[Gpu, ...]) -> bool | None:
+    """Whether code runs on every GPU; PTX counts, since the driver compiles it. None where a GPU's kind is not known."""
+    capabilities = [on(g.compute_capability) for g in gpus]
+    if not capabilities or None in capabilities:
+        return None
+    return all(c is not None and (runs(sass, c) or any(p <= c for p in ptx)) for c in capabilities)
+
+
+def build_fits(build: FrameworkBuild, side: GpuSide) -> bool | None:
+    """Whether a build has code for every GPU here: from its files, else from the tables; None where neither tells."""
+    if build.sass:
+        return code_fits(build.sass, build.ptx or (), side.gpus)
+    if build.distribution == "torch" and build.cuda:
+        row = torch_code(build.version, build.cuda, side.system)
+        return code_fits(row.sass, row.ptx, side.gpus) if row else None
+    plugin = next(
+        (p for p in tables().jax if build.distribution in ("jax", p.plugin) and (build.cuda or "-") in p.plugin), None
+    )
+    if plugin and build.cuda:
+        least = on(plugin.capability) or 0
+        capabilities = [on(g.compute_capability) for g in side.gpus]
+        return None if not capabilities or None in capabilities else all((c or 0) >= least for c in capabilities)
+    return None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A build of PyTorch that suits."""
+
+    build: TorchBuild
+    version: str
+    """What to ask for: "2.8.0", or "2.8.*" where another release is proposed."""
+    same_release: bool
+
+    @property
+    def variant(self) -> str:
+        """The name of its index: cu128."""
+        return "cu" + self.build.cuda.replace(".", "")
+
+
+def choose_torch(version: str, python: PythonEnvironment, side: GpuSide) -> Choice | None:
+    """Return the build that suits driver, GPU and Python: of the installed release, else of the newest that has one.
+
+    Of the installed release a build also counts whose machine code is not in the tables; of another one it does not.
+    """
+    rows = tables().torch
+    same = [r for r in rows if r.torch == short(version) and _suits(r, side) is not False and side.runs_cuda(r.cuda)]
+    if same:
+        best = max(same, key=lambda r: (_suits(r, side) is True, numbers(r.cuda)))
+        return Choice(best, version.partition("+")[0], True)
+    others = [r for r in rows if side.runs_cuda(r.cuda) and _suits(r, side) and takes_python(r.python, python.version)]
+    if not others:
+        return None
+    best = max(others, key=lambda r: (numbers(r.torch), numbers(r.cuda)))
+    return Choice(best, best.torch + ".*", False)
+
+
+def _suits(row: TorchBuild, side: GpuSide) -> bool | None:
+    code = torch_code(row.torch, row.cuda, side.system)
+    return code_fits(code.sass, code.ptx, side.gpus) if code else None
+
+
+def takes_python(wanted: str, version: str) -> bool:
+    """Whether a release takes this Python: ">=3.10, <=(3.14 exp.)", "3.9-3.12"; unknown words never refuse."""
+    its = numbers(version)[:2]
+    if not its:
+        return True
+    found = [numbers(n) for n in re.findall(r"\d+\.\d+", wanted)]
+    return (not found or its >= found[0]) and (len(found) < 2 or its <= found[-1])
+
+
+def span_of(rows: tuple[Span, ...], version: str) -> Span | None:
+    """Return the row that a version falls into."""
+    its = numbers(version)
+    return next((r for r in rows if numbers(r.first) <= its and (not r.below or its < numbers(r.below))), None)

@@ -1,0 +1,201 @@
+"""Rules about packages: packages that overwrite each other, requirements that are broken, retired ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.facts import Distribution, Snapshot
+from core.findings import Finding, Fix, Severity, Step
+from core.rules.frameworks_cures import again, gpu_onnxruntime, pip
+from core.rules.frameworks_known import gpu_side, tables
+from core.rules.frameworks_view import Broken, Home, broken, homes
+from core.rules.known import numbers, older
+from core.rules.words import NOTE, WARNING, advice, finding, listed, saw
+
+SHARING = (
+    ("onnxruntime", re.compile(r"onnxruntime(-gpu|-directml|-openvino|-training|-qnn)?")),
+    ("paddle", re.compile(r"paddlepaddle(-gpu)?")),
+    ("tensorflow", re.compile(r"tensorflow(-gpu|-cpu|-rocm)?|tf-nightly")),
+    ("cupy", re.compile(r"cupy(-cuda\d+x?|-rocm.*)?")),
+    ("mxnet", re.compile(r"mxnet(-cu\d+(mkl)?)?")),
+    ("nvidia/cudnn", re.compile(r"nvidia-cudnn-cu\d+")),
+    ("cv2", re.compile(r"opencv-(contrib-)?python(-headless)?")),
+)
+"""A folder of packages, and the distributions that write into it."""
+
+
+def duplicate_packages(seen: Snapshot) -> Iterator[Finding]:
+    """Two distributions that write the same folder are installed beside each other, or one is installed twice."""
+    for home in homes(seen):
+        for folder, pattern in SHARING:
+            some = [d for d in home.python.distributions if pattern.fullmatch(d.name)]
+            for place in dict.fromkeys(d.location for d in some):
+                here = [d for d in some if d.location == place]
+                if len({d.name for d in here}) > 1 and not _empty_stub(here):
+                    yield _duplicates(home, folder, here)
+        yield from _twice(home)
+
+
+def _empty_stub(here: list[Distribution]) -> bool:
+    """tensorflow-gpu 2.12.0 is published without any file; beside tensorflow it does no harm."""
+    real = [d for d in here if not (d.name == "tensorflow-gpu" and numbers(d.version) >= (2, 12))]
+    return len({d.name for d in real}) < 2
+
+
+def _duplicates(home: Home, folder: str, here: list[Distribution]) -> Finding:
+    names = listed(f"{d.name} {d.version}" for d in here)
+    side = gpu_side(home.seen)
+    fact = tables().fact("one_module")
+    really = next((b for b in home.builds if b.distribution in [d.name for d in here] and b.really), None)
+    mild = folder == "cv2" or not side.there
+    severity = NOTE if mild else home.severity if really else min(home.severity, WARNING)
+    rows = [saw("Both write", folder, here[0].location), home.concerns()]
+    if really:
+        rows.insert(
+            1, saw(f"The files there are of, instead of {really.distribution}", really.really, really.cuda_source)
+        )
+    return finding(
+        Step.FRAMEWORKS,
+        severity,
+        f"duplicates-{folder.replace('/', '-')}",
+        f"{names} lie in one environment and overwrite each other's files.",
+        cause="duplicate_framework_packages",
+        why=(
+            fact.fact
+            if folder == "onnxruntime"
+            else "They write the same folder: what was installed last wins, and removing one breaks the other."
+        ),
+        evidence=rows,
+        subject=home.python.prefix,
+        fix=_one_of(home, folder, here),
+    )
+
+
+def _one_of(home: Home, folder: str, here: list[Distribution]) -> Fix:
+    names = tuple(dict.fromkeys(d.name for d in here))
+    if folder == "onnxruntime" and "onnxruntime-gpu" in names:
+        version = next(d.version for d in here if d.name == "onnxruntime-gpu")
+        return gpu_onnxruntime(home.seen, home.python, names, version)
+    keep = next((d for d in here if d.name.endswith("-gpu")), None) or next(
+        (d for d in here if re.search(r"-cu(da)?\d", d.name)), here[-1]
+    )
+    if folder == "nvidia/cudnn":
+        wanted = " ".join(r for d in home.python.distributions for r in d.requires)
+        keep = next((d for d in here if re.search(rf"\b{d.name}\b", wanted)), keep)
+    return advice(
+        f"Keep {keep.name} alone",
+        pip(home.seen, home.python, "uninstall", "-y", *names),
+        pip(home.seen, home.python, "install", f"{keep.name}=={keep.version.partition('+')[0]}"),
+        restart="program",
+    )
+
+
+def _twice(home: Home) -> Iterator[Finding]:
+    known: dict[tuple[str, str], list[str]] = {}
+    for d in home.python.distributions:
+        known.setdefault((d.name, d.location), []).append(d.version)
+    for (name, location), versions in known.items():
+        if len(versions) > 1 and home.near <= 3:
+            yield finding(
+                Step.FRAMEWORKS,
+                WARNING if gpu_side(home.seen).there else NOTE,
+                f"twice-{name}",
+                f"{name} is recorded twice in one folder: {listed(sorted(versions, key=numbers))}.",
+                cause="duplicate_framework_packages",
+                why="One of them was not removed when the other came: whose files lie there is not told by the records.",
+                evidence=[saw("Records", listed(versions), location), home.concerns()],
+                subject=home.python.prefix,
+                fix=advice(
+                    f"Take {name} away until nothing is left, then install it once",
+                    pip(home.seen, home.python, "uninstall", "-y", name),
+                    pip(home.seen, home.python, "uninstall", "-y", name),
+                    pip(home.seen, home.python, "install", f"{name}=={max(versions, key=numbers)}"),
+                ),
+            )
+
+
+# --- requirements ------------------------------------------------------------------------------------------
+
+
+def broken_requirements(seen: Snapshot) -> Iterator[Finding]:
+    """What a framework requires was replaced by another version, usually by a later installation."""
+    examined = {load.consumer.prefix for load in seen.loads or () if load.consumer.framework}
+    for home in homes(seen):
+        if home.near > 3:
+            continue
+        for b in broken(home):
+            if b.installed:
+                yield _broken(home, b, loaded=home.python.prefix in examined)
+
+
+def _broken(home: Home, b: Broken, *, loaded: bool) -> Finding:
+    severity, cause = how_bad(b)
+    if loaded and b.wanted.startswith("nvidia-cudnn"):
+        severity = NOTE  # what is loaded there was examined, and says more than versions do
+    if not gpu_side(home.seen).there:
+        severity = NOTE
+    return finding(
+        Step.FRAMEWORKS,
+        severity,
+        f"requires-{b.wanted}",
+        f"{b.of.name} {b.of.version} requires {b.wanted}{b.specifier}, and {b.installed} is installed.",
+        cause=cause,
+        why="Something that was installed later brought another version. "
+        + (
+            "The library that is loaded decides whether it matters."
+            if severity <= NOTE
+            else "The two were not built for each other."
+        ),
+        evidence=[
+            saw("Required", f"{b.wanted}{b.specifier}", f"metadata of {b.of.name} {b.of.version}"),
+            saw("Installed", b.installed, b.of.location),
+            home.concerns(f"{b.of.name} {b.of.version}"),
+        ],
+        subject=home.python.prefix,
+        fix=again(home.seen, home.python, f"{b.wanted}{b.specifier}"),
+    )
+
+
+def how_bad(b: Broken) -> tuple[Severity, str]:
+    """Return how much a broken requirement matters, and its cause: a newer library of the same major usually serves."""
+    wanted = next(iter(re.findall(r"(?:==|>=|~=)\s*([\d.]+)", b.specifier)), "")
+    same_major = numbers(wanted)[:1] == numbers(b.installed)[:1]
+    if b.optional and same_major:
+        return NOTE, "requirement_broken"
+    if b.wanted.startswith("nvidia-cudnn"):
+        if not same_major:
+            return WARNING, "cudnn_major_mismatch"
+        if older(b.installed, wanted):
+            return WARNING, "cudnn_minor_too_old"
+        return NOTE, "requirement_broken"
+    if b.wanted.startswith(("nvidia-", "cuda-")) and same_major and older(b.installed, wanted) is False:
+        return NOTE, "requirement_broken"
+    if b.wanted.startswith(("nvidia-", "cuda-", "torch", "triton", "jax", "tensorflow")):
+        return WARNING, "requirement_broken"
+    return NOTE, "requirement_broken"
+
+
+def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
+    """The retired distribution pynvml lies in an environment that was named or is active."""
+    fact = tables().fact("pynvml")
+    for home in homes(seen):
+        old = home.has("pynvml")
+        if old and home.near <= 1:
+            yield finding(
+                Step.FRAMEWORKS,
+                NOTE,
+                "pynvml",
+                f"The package pynvml {old.version} in {home.python.prefix} is retired.",
+                why=fact.fact,
+                evidence=[saw("Installed", f"pynvml {old.version}", old.location), saw("Retired", "yes", fact.source)],
+                subject=home.python.prefix,
+                fix=advice(
+                    "Use nvidia-ml-py instead",
+                    pip(seen, home.python, "uninstall", "-y", "pynvml"),
+                    pip(seen, home.python, "install", "--force-reinstall", "nvidia-ml-py"),
+                ),
+            )
+
+
+RULES = (duplicate_packages, broken_requirements, retired_pynvml)

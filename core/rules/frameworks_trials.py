@@ -1,0 +1,280 @@
+"""Rules about what happened when a framework was imported and used in its own interpreter: its messages, recognised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core.facts import FrameworkTrial, Snapshot
+from core.findings import Evidence, Finding, Fix, Step
+from core.rules.cures import without_variable
+from core.rules.frameworks_builds import is_cpu
+from core.rules.frameworks_cures import another_torch, pip
+from core.rules.frameworks_known import build_fits, gpu_side
+from core.rules.frameworks_view import Home, homes
+from core.rules.view import folder_of
+from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
+
+STEP = Step.FRAMEWORKS
+
+
+@dataclass(frozen=True)
+class Message:
+    """A framework's or the system's own words, the cause that they tell by themselves, and what it means."""
+
+    pattern: str
+    cause: str
+    meaning: str
+    advice: str = ""
+
+
+MESSAGES = (
+    Message(
+        r"WinError 1455|paging file is too small|winerror.?1455",
+        "page_file_too_small",
+        "Windows could not promise enough memory for the libraries: the page file is too small.",
+        "Settings, System, About, Advanced system settings, Performance, Advanced, Virtual memory: let Windows manage the "
+        "size, and restart. Fewer workers (num_workers) need less.",
+    ),
+    Message(
+        r"(vcruntime140|msvcp140|vcruntime140_1|libomp140|vcomp140)[\w.]*\.dll",
+        "vc_runtime_missing",
+        "A library of Microsoft's Visual C++ run time is missing.",
+        "Install the newest Visual C++ Redistributable for x64 from Microsoft (aka.ms/vs/17/release/vc_redist.x64.exe).",
+    ),
+    Message(
+        r"WinError 1114",
+        "vc_runtime_missing",
+        "A library refused to start. An old Visual C++ run time is the usual reason.",
+        "Install the newest Visual C++ Redistributable for x64 from Microsoft (aka.ms/vs/17/release/vc_redist.x64.exe).",
+    ),
+    Message(
+        r"SIGILL|illegal instruction|0xC000001D|compiled to use (AVX|SSE|FMA)",
+        "cpu_instruction_set_missing",
+        "The build uses instructions that this processor does not have.",
+        "Use an older release, or a build for processors without AVX2.",
+    ),
+    Message(
+        r"out of memory|OutOfMemoryError|RESOURCE_EXHAUSTED|CUDA_ERROR_OUT_OF_MEMORY|CUDNN_STATUS_ALLOC_FAILED",
+        "gpu_memory_exhausted",
+        "The GPU has no memory left, even for one small convolution: another program holds it.",
+        "Close other programs that use the GPU; nvidia-smi lists them.",
+    ),
+    Message(
+        r"no kernel image is available|sm_\d+ is not compatible with the current PyTorch",
+        "gpu_arch",
+        "The build has no machine code for this GPU.",
+    ),
+    Message(
+        r"CUDA driver version is insufficient|driver on your system is too old|CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+        "driver_too_old",
+        "The driver is too old for the CUDA version that this build uses.",
+        "Install a newer driver for this GPU, or a build for an older CUDA.",
+    ),
+    Message(
+        r"cuDNN version incompatibility|Loaded runtime CuDNN library: \S+ but source was compiled with",
+        "cudnn_minor_too_old",
+        "The cuDNN that is loaded is older than the one that the framework was compiled with.",
+    ),
+    Message(
+        r"SUBLIBRARY_VERSION_MISMATCH|cudnnGetLibConfig",
+        "mixed_cudnn_sublibraries",
+        "Files of two cuDNN releases were loaded together.",
+    ),
+    Message(
+        r"(file too short|invalid ELF header|WinError 193|not a valid Win32 application)",
+        "corrupt_or_truncated_file",
+        "A library is damaged, or made for another kind of computer.",
+    ),
+)
+"""In the order in which they are tried. Sources: the frameworks' own messages, as people quote them in their reports."""
+
+
+def recognised(trial: FrameworkTrial) -> Message | None:
+    """Return what a failed trial's own words tell; None when they tell no cause by themselves."""
+    words = f"{trial.problem}\n{trial.ended}"
+    return next((m for m in MESSAGES if re.search(m.pattern, words, re.IGNORECASE)), None)
+
+
+def failed(trial: FrameworkTrial) -> bool:
+    """Whether a trial went wrong: an exception, a crash, wrong results."""
+    return bool(trial.problem or trial.ended or trial.right is False)
+
+
+def tried(seen: Snapshot) -> Iterator[Finding]:
+    """What every trial showed."""
+    for home in homes(seen):
+        for trial in home.trials:
+            if trial.clean is not None and (failed(trial) or _foreign(trial)):
+                yield _override(home, trial)
+            elif trial.problem or trial.ended:
+                yield _failure(home, trial)
+            elif trial.right is False:
+                yield _wrong(home, trial)
+            else:
+                yield _passed(home, trial)
+
+
+def _name(trial: FrameworkTrial) -> str:
+    return f"{trial.framework} {trial.version}".strip()
+
+
+def _foreign(trial: FrameworkTrial) -> list[str]:
+    """Return the files that came from LD_LIBRARY_PATH and come from elsewhere without it."""
+    clean = {m.name for m in trial.clean.mapped if m.origin != "LD_LIBRARY_PATH"} if trial.clean else set()
+    return [m.path for m in trial.mapped if m.origin == "LD_LIBRARY_PATH" and m.name in clean]
+
+
+def _rows(home: Home, trial: FrameworkTrial) -> list[Evidence]:
+    source = "run in its own interpreter"
+    rows = []
+    if trial.problem:
+        rows.append(saw("It said", trial.problem[-600:], source))
+    if trial.ended:
+        rows.append(saw("The process", trial.ended, source))
+    reached = {"nothing": "not even the import", "import": "the import", "devices": "counting the GPUs"}
+    rows.append(saw("It came through", reached.get(trial.reached, "a convolution, forward and backward"), source))
+    if trial.devices is not None:
+        rows.append(saw("GPUs that it sees", f"{trial.devices} {trial.device}".strip(), source))
+    versions = [f"CUDA {trial.cuda}" if trial.cuda else "", f"cuDNN {trial.cudnn}" if trial.cudnn else ""]
+    if any(versions):
+        rows.append(saw("Versions in its own words", listed(v for v in versions if v), source))
+    owners: dict[str, list[str]] = {}
+    for m in trial.mapped:
+        owners.setdefault(m.origin, []).append(m.name)
+    rows += [
+        saw(f"Mapped, from {owner or 'unknown'}", listed(names, 6), "files of the process")
+        for owner, names in owners.items()
+    ]
+    return [*rows, home.concerns(_name(trial))]
+
+
+def _override(home: Home, trial: FrameworkTrial) -> Finding:
+    clean = trial.clean
+    assert clean is not None
+    proved = failed(trial) and not failed(clean)
+    files = _foreign(trial) or [m.path for m in trial.mapped if m.origin == "LD_LIBRARY_PATH"]
+    if failed(trial) and failed(clean):
+        return _failure(home, trial)
+    folders = list(dict.fromkeys(folder_of(home.seen.machine.system, f) for f in files))
+    return finding(
+        STEP,
+        ERROR if proved else WARNING,
+        f"trial-{trial.framework}",
+        f"{_name(trial)} in {home.python.prefix} "
+        + (
+            "fails because of LD_LIBRARY_PATH."
+            if proved
+            else "takes libraries from LD_LIBRARY_PATH instead of its own."
+        ),
+        cause="ld_library_path_override",
+        why="The same without LD_LIBRARY_PATH works."
+        if proved
+        else "It works now, with files that it was not made for.",
+        evidence=[
+            saw("From LD_LIBRARY_PATH", listed(files), "files of the process"),
+            *_rows(home, trial),
+            saw("Without LD_LIBRARY_PATH", clean.problem or clean.ended or "it works", "run again"),
+        ],
+        subject=home.python.prefix,
+        fix=without_variable(folders),
+    )
+
+
+def _failure(home: Home, trial: FrameworkTrial) -> Finding:
+    message = recognised(trial)
+    if "time" in trial.ended and "out" in trial.ended and not message:
+        return finding(
+            STEP,
+            UNKNOWN,
+            f"trial-{trial.framework}",
+            f"{_name(trial)} in {home.python.prefix} gave no answer in time.",
+            why="Whether it works is not decided. A first start may take long on a slow disk: look again.",
+            evidence=_rows(home, trial),
+            subject=home.python.prefix,
+        )
+    cause, meaning = (message.cause, message.meaning) if message else ("", "Its own words tell no cause by themselves.")
+    if cause == "gpu_arch":
+        cause = "gpu_arch_too_new" if _newer(home, trial) else "gpu_arch_too_old"
+    what = "cannot be imported" if trial.reached == "nothing" else "fails when it is used"
+    return finding(
+        STEP,
+        ERROR,
+        f"trial-{trial.framework}",
+        f"{_name(trial)} in {home.python.prefix} {what}.",
+        cause=cause,
+        why=meaning,
+        evidence=_rows(home, trial),
+        subject=home.python.prefix,
+        fix=_cure(home, trial, message),
+    )
+
+
+def _newer(home: Home, trial: FrameworkTrial) -> bool:
+    build = home.build(trial.framework)
+    lowest = min(build.sass) if build and build.sass else 0
+    capabilities = [g.compute_capability or "" for g in gpu_side(home.seen).gpus]
+    return any(float(c) * 10 > lowest for c in capabilities if re.fullmatch(r"\d+\.\d", c))
+
+
+def _cure(home: Home, trial: FrameworkTrial, message: Message | None) -> Fix | None:
+    build = home.build(trial.framework)
+    if message and message.advice:
+        return advice("Cure it", *message.advice.splitlines(), restart="program")
+    if message and message.cause == "gpu_arch" and build and build.distribution == "torch":
+        return another_torch(home.seen, home.python, build)
+    if trial.reached == "nothing":
+        its = home.has(trial.framework)
+        version = f"=={its.version.partition('+')[0]}" if its else ""
+        return advice(
+            "Install it again",
+            pip(
+                home.seen, home.python, "install", "--force-reinstall", "--no-cache-dir", f"{trial.framework}{version}"
+            ),
+            "(Name the same index as before, if it came from one of its own.)",
+            restart="program",
+        )
+    return None
+
+
+def _wrong(home: Home, trial: FrameworkTrial) -> Finding:
+    return finding(
+        STEP,
+        ERROR,
+        f"trial-{trial.framework}",
+        f"{_name(trial)} in {home.python.prefix} computes wrong results in a convolution.",
+        why="One small convolution and its gradients differ from those of the processor by far more than rounding.",
+        evidence=_rows(home, trial),
+        subject=home.python.prefix,
+    )
+
+
+def _passed(home: Home, trial: FrameworkTrial) -> Finding:
+    side = gpu_side(home.seen)
+    build = home.build(trial.framework)
+    if side.works and not trial.gpu and trial.devices == 0 and build and build.cuda and not is_cpu(build):
+        fits = build_fits(build, side)
+        return finding(
+            STEP,
+            WARNING,
+            f"trial-{trial.framework}",
+            f"{_name(trial)} in {home.python.prefix} works, but sees no GPU.",
+            why="The driver answers for a GPU, and this build was made for CUDA."
+            + (" Its machine code suits the GPU." if fits else ""),
+            evidence=_rows(home, trial),
+            subject=home.python.prefix,
+        )
+    where = f"on {trial.device or 'a GPU'}" if trial.gpu else "on the processor"
+    done = f"convolves {where}, forward and backward" if trial.reached == "convolution" else "can be imported"
+    return finding(
+        STEP,
+        GOOD if trial.gpu or not side.there else NOTE,
+        f"trial-{trial.framework}",
+        f"{_name(trial)} in {home.python.prefix} {done}.",
+        evidence=_rows(home, trial),
+        subject=home.python.prefix,
+    )
+
+
+RULES = (tried,)
