@@ -165,8 +165,9 @@ def _explain(options: argparse.Namespace) -> int:
     from core import cli_report
     from core.explain import explain, render_text, to_json
 
-    if cli_report.is_session_code(options.text):
-        return cli_report.tell_code(options)
+    told = cli_report.told_without_looking(options)
+    if told is not None:
+        return told
     text = _given_text(options.text)
     if options.report:
         snapshot = read_report(options.report).snapshot

@@ -1,4 +1,4 @@
-"""The commands that work on recorded reports: report, triage; and a session code that was typed in."""
+"""The commands that work on recorded reports: report, triage; and what explain tells without looking at a machine."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.findings import Report
+    from core.help import Page
+
+LONGEST_WORD = 80
+"""Characters of what can be a session code or a cause; longer texts are messages."""
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -33,25 +37,25 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _report(options: argparse.Namespace) -> int:
-    from core import cli
+    from core import terminal
     from core.redact import redact
 
-    report = cli.read_report(options.report)
+    report = terminal.read_report(options.report)
     if not options.full_names:
         report = redact(report)
     text = _compared(report, options) if options.against else _form(options)(report)
     if options.out:
-        cli.write_file(options.out, text.encode("utf-8", "backslashreplace"))
+        terminal.write_file(options.out, text.encode("utf-8", "backslashreplace"))
     else:
-        cli.say_result(text)
-    return cli.OK
+        terminal.say_result(text)
+    return terminal.OK
 
 
 def _form(options: argparse.Namespace) -> Callable[[Report], str]:
-    from core import cli
+    from core import terminal
 
     if options.json:
-        raise cli.UsageError("--json goes with --against; the report itself is JSON already.")
+        raise terminal.UsageError("--json goes with --against; the report itself is JSON already.")
     if options.html:
         from core.report_html import as_html
 
@@ -66,41 +70,60 @@ def _form(options: argparse.Namespace) -> Callable[[Report], str]:
 
 
 def _compared(report: Report, options: argparse.Namespace) -> str:
-    from core import cli
+    from core import terminal
     from core.compare import as_text, compare, to_json
 
-    comparison = compare(report, cli.read_report(options.against))
+    comparison = compare(report, terminal.read_report(options.against))
     return to_json(comparison).decode() if options.json else as_text(comparison)
 
 
 def _triage(options: argparse.Namespace) -> int:
-    from core import cli
+    from core import terminal
     from core.triage import as_json, as_text, triage
 
     if not options.folder.is_dir():
-        raise cli.UsageError(f"{options.folder} is not a folder.")
+        raise terminal.UsageError(f"{options.folder} is not a folder.")
     table = triage(options.folder)
     for bad in table.malformed:
         print(f"convalesce: passed over {bad.file}: {bad.problem}", file=sys.stderr)
-    cli.say_result(as_json(table).decode() if options.json else as_text(table))
-    return cli.OK
+    terminal.say_result(as_json(table).decode() if options.json else as_text(table))
+    return terminal.OK
 
 
-def is_session_code(text: str) -> bool:
-    """Whether an argument of explain is a session code, and not the name of a file."""
+def told_without_looking(options: argparse.Namespace) -> int | None:
+    """Answer what needs no look at a machine: a session code, a step or a cause; None for every other text."""
+    from core.help import page
     from core.session_code import is_code
 
-    return is_code(text) and not Path(text).exists()
+    if len(options.text) > LONGEST_WORD or Path(options.text).exists():
+        return None
+    if is_code(options.text):
+        return _tell_code(options)
+    found = page(options.text)
+    return None if found is None else _tell_page(found, options)
 
 
-def tell_code(options: argparse.Namespace) -> int:
+def _tell_page(found: Page, options: argparse.Namespace) -> int:
+    import msgspec
+
+    from core import terminal
+    from core.help import as_text
+
+    if options.json:
+        terminal.say_result(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
+    else:
+        terminal.say_result(as_text(found, colour=terminal.colour()))
+    return terminal.OK
+
+
+def _tell_code(options: argparse.Namespace) -> int:
     """Show the findings that a session code holds."""
-    from core import cli
+    from core import terminal
     from core.session_code import CodeError, as_json, as_text, causes, decode
 
     try:
         told = decode(options.text)
     except CodeError as e:
-        raise cli.UsageError(str(e)) from None
-    cli.say_result(as_json(told, causes()).decode() if options.json else as_text(told, causes()))
-    return cli.FOUND if any(i.severity == "error" for i in told.items) else cli.OK
+        raise terminal.UsageError(str(e)) from None
+    terminal.say_result(as_json(told, causes()).decode() if options.json else as_text(told, causes()))
+    return terminal.FOUND if any(i.severity == "error" for i in told.items) else terminal.OK
