@@ -182,15 +182,18 @@ def examine(
 
 def _load_rules() -> None:
     import core.diagnose
-    import core.fixes  # noqa: F401 - loaded while the last children work, used by report_on
+    import core.fixes
+    import core.grid  # noqa: F401 - loaded while the last children work, used by report_on
 
 
 def report_on(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
     """Diagnose a Snapshot, from this machine or another."""
     from core.diagnose import diagnose
     from core.fixes import with_changes
+    from core.grid import grid
 
     findings = tuple(with_changes(f, snapshot) for f in diagnose(snapshot))
+    table = grid(snapshot, findings) if snapshot.pythons is not None else None
     if steps:
         findings = tuple(f for f in findings if f.primary or f.step in steps)
-    return Report(snapshot=snapshot, findings=findings, version=__version__)
+    return Report(snapshot=snapshot, findings=findings, grid=table, version=__version__)

@@ -92,6 +92,46 @@ class Finding(Fact, frozen=True, kw_only=True):
     """``id`` of the finding that explains this one."""
 
 
+Verdict = Literal["runs", "should run", "cpu only", "cannot run", "not decided"]
+"""runs: it convolved on the GPU in a trial. should run: all that was looked at speaks for it. cpu only: no GPU is used."""
+
+
+class GridCell(Fact, frozen=True, kw_only=True):
+    """Whether one framework of one environment will use this machine's GPU, and why."""
+
+    framework: str
+    """The column: "PyTorch"."""
+    distribution: str
+    version: str
+    verdict: Verdict
+    reason: str
+    """One sentence."""
+    finding: str = ""
+    """``id`` of the finding that says more; its subject is the environment."""
+
+
+class GridRow(Fact, frozen=True, kw_only=True):
+    """One environment."""
+
+    prefix: str
+    executable: str
+    python: str
+    kind: str
+    found_by: str
+    problem: str = ""
+    cells: tuple[GridCell, ...] = ()
+
+
+class Grid(Fact, frozen=True, kw_only=True):
+    """All environments, those that were named or are active first, and which one to use for what."""
+
+    columns: tuple[str, ...] = ()
+    """Frameworks that at least one environment has."""
+    rows: tuple[GridRow, ...] = ()
+    best: tuple[tuple[str, str], ...] = ()
+    """Framework and the environment to use for it; none where nothing runs it on a GPU."""
+
+
 class TakenOut(Fact, frozen=True, kw_only=True):
     """A kind of name or identifier that was replaced by placeholders, and in how many places."""
 
@@ -118,6 +158,8 @@ class Report(Fact, frozen=True, kw_only=True):
 
     snapshot: Snapshot
     findings: tuple[Finding, ...] = ()
+    grid: Grid | None = None
+    """Environments against frameworks; None where the environments were not looked at."""
     version: str = ""
     taken_out: tuple[TakenOut, ...] | None = None
     """What was redacted; None when the report was not, empty when there was nothing to take out."""
@@ -167,6 +209,7 @@ class _ReportForm(Fact, frozen=True, kw_only=True):
     version: str
     snapshot: Snapshot
     findings: tuple[_FindingForm, ...] = ()
+    grid: Grid | None = None
     taken_out: tuple[TakenOut, ...] | None = None
     history: tuple[Done, ...] | None = None
 
@@ -182,6 +225,7 @@ def to_json(report: Report) -> bytes:
         version=report.version,
         snapshot=report.snapshot,
         findings=forms,
+        grid=report.grid,
         taken_out=report.taken_out,
         history=report.history,
     )
@@ -214,6 +258,7 @@ def from_json(data: bytes) -> Report:
     return Report(
         snapshot=form.snapshot,
         findings=findings,
+        grid=form.grid,
         version=form.version,
         taken_out=form.taken_out,
         history=form.history,

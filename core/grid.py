@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
-from core.facts import Distribution, Fact, FrameworkBuild, Snapshot
-from core.findings import Finding, Severity
+from core.facts import Distribution, FrameworkBuild, Snapshot
+from core.findings import Finding, Grid, GridCell, GridRow, Severity, Verdict
 from core.rules.frameworks_builds import is_cpu
 from core.rules.frameworks_known import GpuSide, build_fits, gpu_side
 from core.rules.frameworks_trials import failed
@@ -15,9 +14,6 @@ from core.rules.known import numbers
 from core.rules.loads import CONCERNS, answered
 from core.rules.view import tidy
 from core.rules.words import listed
-
-Verdict = Literal["runs", "should run", "cpu only", "cannot run", "not decided"]
-"""runs: it convolved on the GPU in a trial. should run: all that was looked at speaks for it. cpu only: no GPU is used."""
 
 MARKS: dict[Verdict, str] = {"runs": "✓", "should run": "+", "cpu only": "·", "cannot run": "✗", "not decided": "?"}
 """One sign for each verdict, beside its word: never a colour alone."""
@@ -36,47 +32,11 @@ COLUMNS = (
 """Column and the distributions that stand for it; a name that ends a hyphenated word may go on (cupy-cuda12x)."""
 
 
-class Cell(Fact, frozen=True, kw_only=True):
-    """Whether one framework of one environment will use this machine's GPU, and why."""
-
-    framework: str
-    """The column: "PyTorch"."""
-    distribution: str
-    version: str
-    verdict: Verdict
-    reason: str
-    """One sentence."""
-    finding: str = ""
-    """``id`` of the finding that says more; its subject is the environment."""
-
-
-class Row(Fact, frozen=True, kw_only=True):
-    """One environment."""
-
-    prefix: str
-    executable: str
-    python: str
-    kind: str
-    found_by: str
-    problem: str = ""
-    cells: tuple[Cell, ...] = ()
-
-
-class Grid(Fact, frozen=True, kw_only=True):
-    """All environments, those that were named or are active first, and which one to use for what."""
-
-    columns: tuple[str, ...] = ()
-    """Frameworks that at least one environment has."""
-    rows: tuple[Row, ...] = ()
-    best: tuple[tuple[str, str], ...] = ()
-    """Framework and the environment to use for it; none where nothing runs it on a GPU."""
-
-
 def grid(seen: Snapshot, findings: tuple[Finding, ...] = ()) -> Grid:
     """Return the grid of a Snapshot; ``findings`` are those of the same Snapshot."""
     side = gpu_side(seen)
     rows = tuple(
-        Row(
+        GridRow(
             prefix=home.python.prefix,
             executable=home.python.executable,
             python=home.python.version,
@@ -92,7 +52,7 @@ def grid(seen: Snapshot, findings: tuple[Finding, ...] = ()) -> Grid:
     return Grid(columns=columns, rows=rows, best=tuple(_best(columns, rows)))
 
 
-def _cells(home: Home, side: GpuSide, findings: tuple[Finding, ...]) -> Iterator[Cell]:
+def _cells(home: Home, side: GpuSide, findings: tuple[Finding, ...]) -> Iterator[GridCell]:
     for name, distributions in COLUMNS:
         there = [d for n in distributions for d in home.python.distributions if _stands_for(d.name, n)]
         if there:
@@ -103,11 +63,13 @@ def _stands_for(name: str, wanted: str) -> bool:
     return name == wanted or (wanted in ("cupy-cuda", "mxnet") and name.startswith(wanted))
 
 
-def _cell(home: Home, column: str, what: Distribution, side: GpuSide, findings: tuple[Finding, ...]) -> Cell:
+def _cell(home: Home, column: str, what: Distribution, side: GpuSide, findings: tuple[Finding, ...]) -> GridCell:
     build = home.build(what.name)
     version = build.version if build else what.version
     verdict, reason, more = _verdict(home, what, build, side, findings)
-    return Cell(framework=column, distribution=what.name, version=version, verdict=verdict, reason=reason, finding=more)
+    return GridCell(
+        framework=column, distribution=what.name, version=version, verdict=verdict, reason=reason, finding=more
+    )
 
 
 Judged = tuple[Verdict, str, str]
@@ -205,7 +167,7 @@ def _names(tail: str, what: Distribution) -> bool:
     return tail == "" or tail.startswith((f" ({what.name} ", f" ({what.name}-"))
 
 
-def _best(columns: tuple[str, ...], rows: tuple[Row, ...]) -> Iterator[tuple[str, str]]:
+def _best(columns: tuple[str, ...], rows: tuple[GridRow, ...]) -> Iterator[tuple[str, str]]:
     order: dict[Verdict, int] = {"runs": 2, "should run": 1}
     for column in columns:
         cells = [

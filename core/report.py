@@ -6,6 +6,7 @@ import textwrap
 import unicodedata
 
 from core.findings import Evidence, Finding, Report, Severity
+from core.grid import as_lines
 from core.redact import every_text, told
 
 WIDTH = 96
@@ -68,6 +69,16 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
         if some:
             lines += ["", title]
             lines += [line for f in some for line in _wrapped(f"{_mark(severity, colour)} {_head(f)}", 2, width)]
+    if report.grid and any(row.cells for row in report.grid.rows):
+        lines += [
+            "",
+            "Environments and frameworks",
+            *(
+                line
+                for text in as_lines(report.grid)
+                for line in _wrapped(text.strip(), (len(text) - len(text.lstrip())), width)
+            ),
+        ]
     if report.taken_out:
         lines += ["", *_wrapped(told(report), 0, width)]
     return "\n".join(lines) + "\n"

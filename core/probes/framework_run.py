@@ -9,7 +9,6 @@ from __future__ import annotations
 import fnmatch
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -61,8 +60,7 @@ class Said(msgspec.Struct, frozen=True):
     unmapped: str = ""
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(msgspec.Struct, frozen=True):
     """What will be run: a framework's module in an environment's interpreter."""
 
     python: PythonEnvironment

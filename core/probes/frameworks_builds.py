@@ -6,7 +6,8 @@ import fnmatch
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from core.facts import Distribution, FrameworkBuild, PythonEnvironment
 from core.loader import images
@@ -22,8 +23,7 @@ _PAIR = r"""['"]{}['"]\s*[,:]\s*['"]?([^'",)}}\]]*)"""
 """A value in TensorFlow's build_info, whose form has been a list of pairs and a dictionary."""
 
 
-@dataclass(frozen=True)
-class Reader:
+class Reader(msgspec.Struct, frozen=True):
     """Where a framework writes down how it was built; patterns have one group each, its value may be None."""
 
     distribution: str

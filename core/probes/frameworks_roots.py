@@ -6,7 +6,8 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from core.probes import Request
 from core.probes.frameworks_find import Candidate
@@ -16,8 +17,7 @@ MAX_IN_FOLDER = 100
 """Environments that are taken from one folder at most."""
 
 
-@dataclass(frozen=True)
-class Root:
+class Root(msgspec.Struct, frozen=True):
     """A tool's folders, and where environments lie in them. ``~`` is the home folder, ``$NAME`` a variable."""
 
     found_by: str
