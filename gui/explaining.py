@@ -36,11 +36,19 @@ class ExplainPage(Page):
         self.text.textChanged.connect(self._typed)
         self.find_button = push(_("&Find the cause"), self._explain, primary=True)
         self._answer = QWidget()
-        QVBoxLayout(self._answer)
+        self._keep_apart()
         self.show_later(self._form)
 
+    def _keep_apart(self) -> None:
+        """Keep what outlives a form out of it."""
+        for widget in (self.text, self.find_button, self._answer):
+            widget.setParent(self)
+            widget.hide()
+
     def dress(self) -> None:
-        """Take the size of the application's text."""
+        """Take the size of the application's text; what was typed stays."""
+        self._keep_apart()
+        self.show_later(self._form)
         self.text.setFixedHeight(QFontMetrics(QApplication.font()).height() * 7 + 16)
 
     def _form(self, box: QVBoxLayout) -> None:
@@ -57,6 +65,8 @@ class ExplainPage(Page):
         box.addLayout(row)
         self._box = box
         box.addWidget(self._answer)
+        for widget in (self.text, self.find_button, self._answer):
+            widget.show()
         self._typed()
 
     def _typed(self) -> None:

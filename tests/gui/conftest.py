@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from PySide6.QtCore import QSettings, QThreadPool
+from PySide6.QtCore import QEvent, QSettings, QThreadPool
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from core.findings import Report
@@ -31,6 +33,7 @@ class AtOnce(Executor):
 
 
 Open = Callable[[Report], Window]
+Opened = Callable[[object], Window]
 
 
 @pytest.fixture
@@ -41,20 +44,36 @@ def settings(tmp_path: Path) -> QSettings:
 
 
 @pytest.fixture
-def open_window(qtbot: QtBot, settings: QSettings) -> Iterator[Open]:
-    """Return a function that opens a window in which the scan of a report has just ended."""
-    windows = []
+def opened(qtbot: QtBot, settings: QSettings) -> Iterator[Opened]:
+    """Return a function that opens a window on an engine and starts it; nothing of it may be left at the end."""
+    windows: list[Window] = []
 
-    def make(report: Report) -> Window:
-        window = Window(Controller(Showing(report), AtOnce()), settings)
-        qtbot.addWidget(window)
-        window.show()
-        qtbot.waitExposed(window)
+    def make(engine: object) -> Window:
+        window = Window(Controller(engine, AtOnce()), settings)  # type: ignore[arg-type]  # stand-ins for the engine
+        with qtbot.waitActive(window):
+            window.show()
+            window.activateWindow()
         window.start()
         windows.append(window)
         return window
 
     yield make
+    put_away(windows)
+
+
+@pytest.fixture
+def open_window(opened: Opened) -> Open:
+    """Return a function that opens a window in which the scan of a report has just ended."""
+    return lambda report: opened(Showing(report))
+
+
+def put_away(windows: list[Window]) -> None:
+    """Close windows as a person does, and hold that no widget and no thread is left."""
     for window in windows:
         window.close()
+        window.deleteLater()
+    windows.clear()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    assert [w for w in QApplication.allWidgets() if not isinstance(w, QMenu)] == []
+    assert [t.name for t in threading.enumerate() if t.name.startswith("doctor")] == []
     assert QThreadPool.globalInstance().activeThreadCount() == 0

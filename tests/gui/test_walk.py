@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.journal import Entry
 from gui.changing import ChangeDialog, FixDialog, UndoDialog
-from gui.controller import Controller
 from gui.window import Window
 from tests.gui import recorded
-from tests.gui.conftest import AtOnce
+from tests.gui.conftest import Opened
 from tests.gui.engines import Repairing, Showing
 from tests.gui.screen import shown_text
 
@@ -84,29 +83,6 @@ class Hand:
         for _ in self.window.pages[1:]:
             self.press("Back")
         assert self.window.stack.currentWidget() is self.window.pages[0]
-
-
-Opened = Callable[[object], Window]
-
-
-@pytest.fixture
-def opened(qtbot: QtBot, settings: QSettings) -> Iterator[Opened]:
-    """Return a function that opens a window on an engine and starts it."""
-    windows: list[Window] = []
-
-    def make(engine: object) -> Window:
-        window = Window(Controller(engine, AtOnce()), settings)
-        qtbot.addWidget(window)
-        with qtbot.waitActive(window):
-            window.show()
-            window.activateWindow()
-        window.start()
-        windows.append(window)
-        return window
-
-    yield make
-    for window in windows:
-        window.close()
 
 
 @pytest.mark.parametrize("keyboard", [False, True], ids=["mouse", "keyboard"])

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import threading
 
-import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QSettings, Qt
-from PySide6.QtGui import QAccessible, QGuiApplication
-from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
-from core.findings import Report, Severity
+from core.findings import Report
 from core.watch import Watch
 from gui import theme as looks
 from gui.controller import Controller
 from gui.window import Window
 from tests.gui import reports
-from tests.gui.conftest import Open
+from tests.gui.conftest import Open, put_away
 from tests.gui.engines import Showing
-from tests.gui.screen import shown_text, tab_chain
+from tests.gui.screen import shown_text
 
 
 def test_it_lands_on_the_page_of_the_cause(open_window: Open) -> None:
@@ -91,51 +90,14 @@ def test_steps_carry_icon_word_and_accessible_text(open_window: Open) -> None:
     assert not window.steps.item(2).icon().isNull()
 
 
-@pytest.mark.parametrize("report", [reports.BROKEN, reports.HEALTHY], ids=["broken", "healthy"])
-def test_every_control_has_a_name_and_is_reached_by_tab(open_window: Open, report: Report) -> None:
-    window = open_window(report)
-    for row in range(len(window.pages)):
-        window.steps.setCurrentRow(row)
-        reached = set(tab_chain(window.steps))
-        controls = [
-            w for w in window.findChildren(QWidget) if isinstance(w, QPushButton | QToolButton) and w.isVisible()
-        ]
-        for control in controls:
-            interface = QAccessible.queryAccessibleInterface(control)
-            assert interface.text(QAccessible.Text.Name), control
-            assert control in reached or not control.isEnabled(), interface.text(QAccessible.Text.Name)
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance of #rrggbb (WCAG 2.2)."""
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    r, g, b = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b
-
-
-def contrast(a: str, b: str) -> float:
-    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-@pytest.mark.parametrize("theme", [looks.LIGHT, looks.DARK, looks.CONTRAST], ids=lambda t: t.name)
-def test_colours_have_enough_contrast(theme: looks.Theme) -> None:
-    texts = [theme.text, theme.muted, theme.note, *(theme.of(s) for s in Severity)]
-    for background in (theme.window, theme.base):
-        for text in texts:
-            assert contrast(text, background) >= 4.5, (text, background)
-    assert contrast(theme.on_accent, theme.accent) >= 4.5
-    assert contrast(theme.text, theme.raised) >= 4.5
-    assert contrast(theme.accent, theme.base) >= 3  # the focus ring
-
-
 def test_text_size_and_colours_are_kept(open_window: Open, settings: QSettings) -> None:
     window = open_window(reports.BROKEN)
-    before = window.rail.width()
+    before = window.font().pointSizeF()
     window.rail.choose("text size", "200")
     window.rail.choose("theme", "dark")
     assert settings.value("text size") == "200"
-    assert window.rail.width() > before
+    assert window.font().pointSizeF() == 2 * before
+    assert window.rail.width() < 100  # its icons alone: the page needs the room
     assert window.palette().window().color().name() == looks.DARK.window
 
 
@@ -151,7 +113,6 @@ def test_cancel_and_close_while_a_probe_is_at_work(qtbot: QtBot, settings: QSett
 
     controller = Controller(Showing(examine))
     window = Window(controller, settings)
-    qtbot.addWidget(window)
     window.show()
     window.start()
     assert begun.wait(5)
@@ -161,8 +122,7 @@ def test_cancel_and_close_while_a_probe_is_at_work(qtbot: QtBot, settings: QSett
     assert not window.cancel.isVisible()
     assert window.again.isEnabled()
     window.start()
-    window.close()
-    assert not [t for t in threading.enumerate() if t.name.startswith("doctor")]
+    put_away([window])
 
 
 def test_a_fault_of_ours_becomes_a_sentence(qtbot: QtBot, settings: QSettings) -> None:
@@ -171,10 +131,9 @@ def test_a_fault_of_ours_becomes_a_sentence(qtbot: QtBot, settings: QSettings) -
 
     controller = Controller(Showing(examine))
     window = Window(controller, settings)
-    qtbot.addWidget(window)
     with qtbot.waitSignal(controller.failed):
         window.start()
     qtbot.waitUntil(lambda: not controller.busy)
     assert "no luck" in window.notice.saying.text()
     assert window.again.isEnabled()
-    window.close()
+    put_away([window])
