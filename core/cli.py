@@ -68,7 +68,7 @@ def _run(arguments: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     import argparse
 
-    from core import cli_report
+    from core import cli_benchmark, cli_report
 
     parser = argparse.ArgumentParser(
         prog="convalesce", description="Finds out why a GPU deep-learning set-up does not work, and proves it."
@@ -116,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     replay.set_defaults(command=_replay)
 
     cli_report.add_commands(commands)
+    cli_benchmark.add(commands)
     return parser
 
 

@@ -46,8 +46,13 @@ class Bench:
         """Return memory for the three tensors of a problem."""
         return Buffers(*(self.memory(name, problem.size(which)) for which, name in enumerate("xwy")))
 
-    def plans(self, problem: Problem, buffers: Buffers) -> Iterator[tuple[str, Plan]]:
-        """Yield the plans of every way of asking, with the way's name, leaving out those that want too much memory."""
+    def plans(
+        self, problem: Problem, buffers: Buffers, enough: Callable[[str], bool] = lambda _way: False
+    ) -> Iterator[tuple[str, Plan]]:
+        """Yield the plans of every way of asking, with the way's name, leaving out those that want too much memory.
+
+        Making a plan may mean compiling it: once a way is ``enough``, no more of its plans are made.
+        """
         self.failed = None
         limit = min(WORKSPACE, self.device.memory()[0] // 4 + self._memory.get("workspace", (0, 0))[1])
         for make in self._ways:
@@ -56,7 +61,9 @@ class Bench:
             try:
                 for plan in way.plans(problem, buffers):
                     if plan.workspace <= limit:
-                        yield str(getattr(way, "name", "")), plan
+                        yield way.name, plan
+                    if enough(way.name):
+                        break
             except CallError as e:
                 self.failed = self.failed or CallError(e.call, e.status, e.name, e.detail or last_words(self.cudnn))
 

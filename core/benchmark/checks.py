@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
 
 from msgspec.structs import replace
 
@@ -15,7 +15,7 @@ from core.benchmark.numbers import bound, decode, encode, noise, whole
 from core.benchmark.shapes import Problem, arranged, reference
 from core.facts import Check, NumberType
 
-ALGORITHMS = 4
+ALGORITHMS = 3
 """Algorithms of each way of asking that are compared with each other at most."""
 
 
@@ -61,8 +61,8 @@ def exact(bench: Bench, problem: Problem) -> tuple[Check, ...]:
     expected = arranged(true, shape.dims[problem.result], problem.layout)
     found: list[Check] = []
     ways: set[str] = set()
-    for way, plan in bench.plans(problem, buffers):
-        if way in ways or not plan.direct:
+    for way, plan in bench.plans(problem, buffers, ways.__contains__):
+        if not plan.direct:
             continue
         try:
             got = decode(_result(bench, problem, buffers, plan), written(problem))
@@ -102,10 +102,10 @@ def compared(bench: Bench, problem: Problem) -> tuple[Check, ...]:
         if which != problem.result:
             bench.device.repeat(buffers[which], noise(problem.type, which), problem.size(which))
     runs: list[tuple[str, Plan, bytes]] = []
+    count: Counter[str] = Counter()
     checks: list[Check] = []
-    for name, plan in islice(bench.plans(problem, buffers), 3 * ALGORITHMS):
-        if sum(n.split(":")[0] == name for n, _, _ in runs) >= ALGORITHMS:
-            continue
+    for name, plan in bench.plans(problem, buffers, lambda way: count[way] >= ALGORITHMS):
+        count[name] += 1
         try:
             one = _result(bench, problem, buffers, plan)
             two = _result(bench, problem, buffers, plan)

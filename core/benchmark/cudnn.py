@@ -79,6 +79,8 @@ class Buffers:
 class Way(Protocol):
     """A way of asking: yields plans, best first by cuDNN's own estimate; they live until ``close``."""
 
+    name: str
+
     def plans(self, problem: Problem, buffers: Buffers) -> Iterator[Plan]:
         """Yield plans that this GPU and this cuDNN can run.
 
@@ -95,10 +97,11 @@ class Way(Protocol):
 def offered(problem: Problem, capability: int, major: int) -> bool:
     """Whether a GPU of this compute capability (times 10) and this cuDNN's major compute with such numbers at all.
 
-    cuDNN's support matrix: tf32 and bf16 from Ampere and cuDNN 8 on, fp16 from 5.3 on, int8 from 6.1 on and forward only.
+    cuDNN's support matrix: tf32 and bf16 from Ampere and cuDNN 8 on, fp16 from 5.3 on, int8 from 6.1 on, forward and
+    with channels last only (its NCHW engines want filters in an order of their own).
     """
     least = {"fp32": 0, "tf32": 80, "fp16": 53, "bf16": 80, "int8": 61}[problem.type]
-    if problem.type == "int8" and problem.direction != "forward":
+    if problem.type == "int8" and (problem.direction, problem.layout) != ("forward", "NHWC"):
         return False
     return capability >= least and (major >= 8 or problem.type not in ("tf32", "bf16"))
 

@@ -12,6 +12,7 @@ from core.benchmark import cudnn as cu
 from core.benchmark.bench import Bench
 from core.benchmark.calls import CallError, Library, loader, spoilt
 from core.benchmark.checks import compared, exact
+from core.benchmark.cuda import CLOCK_RATE, MULTIPROCESSORS
 from core.benchmark.cudnn import Way, create, offered
 from core.benchmark.events import Climb, Job, Said, identity
 from core.benchmark.graph import Graph
@@ -19,7 +20,7 @@ from core.benchmark.ladder import Lower, Step, WrongError, climber, failed
 from core.benchmark.legacy import Legacy
 from core.benchmark.shapes import SMALL, Problem
 from core.benchmark.timing import fitted, timed
-from core.facts import Check, Layer, Timing
+from core.facts import Check, GpuCard, Layer, Timing
 from core.probes.roll_call import Loader
 
 FIRST = Problem(shape=SMALL[0], type="fp32", layout="NCHW")
@@ -141,6 +142,14 @@ class _Upper:
             self._loader.load(path)
         self._cudnn = cu.load(self._job.cudnn, self._loader)
         self._emit(Said(version=cu.version(self._cudnn), library=self._cudnn.path))
+        device = self._lower.device
+        capability = device.capability
+        card = GpuCard(
+            compute_capability=f"{capability // 10}.{capability % 10}",
+            multiprocessors=device.attribute(MULTIPROCESSORS),
+            max_clock=device.attribute(CLOCK_RATE) // 1000,
+        )
+        self._emit(Said(card=card))
         return self._cudnn.path
 
     def _create(self) -> str:

@@ -132,10 +132,9 @@ class Graph:
         count = 0
         for configuration in self._configurations(graph):
             try:
-                engine, notes = self._notes(configuration)
-                if problem.type == "fp32" and _TENSOR_CORE in notes:
-                    continue  # that is tf32
-                if problem.type == "tf32" and _TENSOR_CORE not in notes:
+                engine, notes, reorders = self._notes(configuration)
+                # on fp32 data tensor cores mean tf32; an engine that wants its filters in another order gets them not
+                if reorders or (problem.type == "fp32" and _TENSOR_CORE in notes):
                     continue
                 plan, workspace = self._planned(configuration)
                 pack = partial(self._pack, problem, buffers)
@@ -158,8 +157,8 @@ class Graph:
         if not count:
             raise failed or CallError("cudnnBackendFinalize", None, detail="no engine for this kind of number")
 
-    def _notes(self, configuration: ctypes.c_void_p) -> tuple[int, frozenset[int]]:
-        """Return an engine's number and its numerical notes."""
+    def _notes(self, configuration: ctypes.c_void_p) -> tuple[int, frozenset[int], bool]:
+        """Return an engine's number, its numerical notes, and whether it wants reordered int8 filters."""
         engine = self._make(_ENGINE)
         self._get(configuration, 300, _DESCRIPTOR, slot := _pointers(engine))
         engine = ctypes.c_void_p(slot[0])
@@ -167,7 +166,10 @@ class Graph:
         self._get(engine, 1301, _INT64, number)
         notes = _integers(*[-1] * 16)
         count = self._get(engine, 1303, _NOTE, notes)
-        return number[0], frozenset(notes[:count])
+        behaviour, wants = _integers(*[-1] * 16), 0
+        with suppress(CallError):  # from 8.2 on
+            wants = self._get(engine, 1305, 19, behaviour)
+        return number[0], frozenset(notes[:count]), bool({1, 2} & set(behaviour[:wants]))
 
     def _knobs(self, configuration: ctypes.c_void_p) -> tuple[tuple[int, int], ...]:
         """Return the choices of a configuration, so that two heuristics' same answer is tried once."""

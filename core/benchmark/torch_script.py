@@ -26,7 +26,7 @@ def main():
     small = ask["small"]
     say(begin="a small convolution")
     values = [torch.tensor(random.Random(seed).choices((-1, 0, 1, 1, -1), k=n)) for seed, n in enumerate(small["counts"])]
-    x, w = (v.reshape(d).cuda().float() for v, d in zip(values, small["dims"]))
+    x, w = (v.reshape(d).cuda().float() for v, d in zip(values[:2], small["dims"]))
     torch.backends.cudnn.allow_tf32 = False
     y = torch.nn.functional.conv2d(x, w, padding=small["pad"])
     say(small=[float(v) for v in y.cpu().flatten()])

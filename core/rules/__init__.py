@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from core.facts import Snapshot
 from core.findings import Finding
-from core.rules import cudnn, devices, driver, environment, frameworks, gpu_fit, loading, scan, toolkit
+from core.rules import benchmark, cudnn, devices, driver, environment, frameworks, gpu_fit, loading, scan, toolkit
 
 Rule = Callable[[Snapshot], Iterator[Finding]]
 
@@ -25,5 +25,6 @@ RULES: tuple[Rule, ...] = (
     *cudnn.RULES,
     *environment.RULES,
     *frameworks.RULES,
+    *benchmark.RULES,
     *scan.RULES,
 )

@@ -247,7 +247,7 @@ API int cudnnBackendGetAttribute(backend *d, int name, int type, int64_t most, i
   else if (name == 1303) { /* engine 40 uses tensor cores, 41 does not */
     *count = value(d, 9001, 1) == 0;
     *(int *)to = 0;
-  } else if (name == 302) *count = 0;
+  } else if (name == 302 || name == 1305) *count = 0;
   else if (name == 402) *(int64_t *)to = 4096;
   else return NOT_SUPPORTED;
   return 0;

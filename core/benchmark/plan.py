@@ -1,0 +1,157 @@
+"""What to benchmark: whose cuDNN, which GPUs, and the list of convolutions for a quick and for a full run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from core.benchmark.events import Job, Which
+from core.benchmark.shapes import DIRECTIONS, LARGE, MIDDLE, RESNET, SMALL, TIMED, Problem
+from core.facts import Gpu, Layout, NumberType, PythonEnvironment, Resolution, Snapshot
+from core.probes import Request
+from core.probes.loading import Want, wanted
+from core.probes.loading_plan import Plan, Setting
+from core.probes.loading_plan import plan as planned
+from core.probes.places import Places
+from core.probes.wants import knowledge
+
+TYPES: tuple[NumberType, ...] = ("fp16", "bf16", "tf32", "fp32", "int8")
+FLOATING = TYPES[:4]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The consumer whose cuDNN is measured, and what its loader will do."""
+
+    want: Want
+    plan: Plan
+    predicted: tuple[str, ...]
+    """Real paths of the files that the search predicts."""
+    nvrtc: tuple[str, ...]
+    cublas: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The consumer in words, as findings about it name it."""
+        consumer = self.want.consumer
+        return f"{consumer.label} ({consumer.framework})" if consumer.framework else consumer.label
+
+
+def choose(request: Request, where: Places) -> Chosen | None:
+    """Return the consumer to measure: named by the person, else active, else PyTorch's, else whichever finds a cuDNN."""
+    known = knowledge()
+    setting = Setting(request, where, known, request.env)
+    wants = sorted(wanted(request, where, known), key=lambda w: _rank(w, request))
+    for want in wants:
+        plan = planned(want.consumer, want.wish, want.python, setting)
+        if plan.roll is not None and (plan.resolutions and plan.resolutions[0].winner):
+            return Chosen(
+                want=want,
+                plan=plan,
+                predicted=tuple(where.real(w.path) for r in plan.resolutions if (w := r.winner)),
+                nvrtc=_library("nvrtc", want.python, request.seen, plan.resolutions, where),
+                cublas=_library("cublas", want.python, request.seen, plan.resolutions, where),
+            )
+    return None
+
+
+def _rank(want: Want, request: Request) -> tuple[bool, bool, bool, bool, int]:
+    prefix = want.consumer.prefix
+    named = bool(prefix) and any(_within(given, prefix) for given in request.pythons)
+    active = bool(prefix) and prefix in (request.env.get("VIRTUAL_ENV"), request.env.get("CONDA_PREFIX"))
+    torch = want.wish.framework.startswith("torch ")
+    return not named, not active, not torch, not want.wish.framework, -want.wish.major
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith((folder.rstrip("/\\") + "/", folder.rstrip("/\\") + "\\"))
+
+
+def _library(
+    stem: str,
+    python: PythonEnvironment | None,
+    seen: Snapshot,
+    resolutions: tuple[Resolution, ...],
+    where: Places,
+) -> tuple[str, ...]:
+    """Return where NVRTC or cuBLAS may be: as the search has it, in the same environment, then on the machine.
+
+    The ladder runs in a process of its own, so what it loads says nothing about the search.
+    """
+    name = re.compile(rf"(lib)?{stem}(64_[\d_]+\.dll|\.so\.[\d.]+)$")
+    searched = [w.path for r in resolutions if name.match(r.name) and (w := r.winner)]
+    prefix = python.prefix if python else ""
+    toolkits = sorted(seen.toolkits or (), key=lambda t: not (prefix and t.root.startswith(prefix)))
+    files = [f.path for t in toolkits for f in t.libraries if name.match(f.name) and f.state == "good"]
+    bare = {"nvrtc": ("13", "12", "11.2"), "cublas": ("13", "12", "11")}[stem]
+    windows = {"nvrtc": ("130_0", "120_0", "112_0"), "cublas": ("13", "12", "11")}[stem]
+    by_name = (
+        [f"{stem}64_{n}.dll" for n in windows] if where.system == "windows" else [f"lib{stem}.so.{n}" for n in bare]
+    )
+    return tuple(dict.fromkeys([*searched, *files, *by_name]))
+
+
+def which(gpu: Gpu) -> Which:
+    """Return how a child finds a GPU. A GPU in MIG mode shows its slices under other UUIDs."""
+    return Which(uuid="" if gpu.mig else gpu.uuid, ordinal=gpu.index)
+
+
+def job(chosen: Chosen, gpu: Gpu, *, quick: bool) -> Job:
+    """Return the engine's job."""
+    roll = chosen.plan.roll
+    assert roll is not None
+    exact, compared, timed = quick_run() if quick else full_run()
+    return Job(
+        gpu=which(gpu),
+        cudnn=(roll.main,),
+        preload=roll.preload,
+        folders=roll.folders,
+        exact=exact,
+        compared=compared,
+        timed=timed,
+        seconds=6.0 if quick else 38.0,
+        each=0.3 if quick else 0.8,
+    )
+
+
+Run = tuple[tuple[Problem, ...], tuple[Problem, ...], tuple[Problem, ...]]
+
+
+def _usual(kind: NumberType) -> Layout:
+    return "NCHW" if kind == "fp32" else "NHWC"
+
+
+def quick_run() -> Run:
+    """Return what is checked, compared and timed in a few seconds: every type and direction, the large shape's speed."""
+    exact = tuple(
+        Problem(shape=SMALL[0], type=t, layout=_usual(t), direction=d)
+        for t in TYPES
+        for d in DIRECTIONS
+        if t != "int8" or d == "forward"
+    )
+    timed = (*(Problem(shape=LARGE, type=t) for t in TYPES), Problem(shape=RESNET, type="fp16"))
+    return exact, (Problem(shape=MIDDLE, type="fp16"),), timed
+
+
+def full_run() -> Run:
+    """Return everything: both layouts, every shape and type, and the large shape's gradients."""
+    layouts: tuple[Layout, ...] = ("NHWC", "NCHW")
+    exact = tuple(
+        Problem(shape=s, type=t, layout=layout, direction=d)
+        for s in SMALL
+        for t in TYPES
+        for layout in layouts
+        for d in DIRECTIONS
+        if t != "int8" or (d, layout) == ("forward", "NHWC")
+    )
+    compared = tuple(
+        Problem(shape=MIDDLE, type=t, layout=_usual(t), direction=d)
+        for t in TYPES
+        for d in DIRECTIONS
+        if t != "int8" or d == "forward"
+    )
+    forward = tuple(Problem(shape=s, type=t) for s in TIMED for t in TYPES)
+    gradients = tuple(
+        Problem(shape=LARGE, type=t, direction=d) for t in ("fp16", "bf16", "tf32") for d in DIRECTIONS[1:]
+    )
+    return exact, compared, (*forward, *gradients, Problem(shape=LARGE, type="fp16", layout="NCHW"))

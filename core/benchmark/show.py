@@ -1,0 +1,112 @@
+"""The benchmark's results as a table with bars, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.facts import Benchmark, Check, GpuRun, RateLimit, Rung
+from core.report import printable
+
+WIDE = 30
+"""Characters of a bar that reaches the card's limit."""
+
+
+def as_table(benchmark: Benchmark | None, *, plain: bool = False) -> str:
+    """Return the table; ``plain`` keeps to ASCII. Empty where nothing was run."""
+    if benchmark is None or not benchmark.gpus:
+        return ""
+    lines = [line for run in benchmark.gpus for line in _run(run, plain=plain)]
+    return printable("\n".join(lines)) + "\n"
+
+
+def _run(run: GpuRun, *, plain: bool) -> Iterator[str]:
+    card = run.card
+    name = card.name if card and card.name else "GPU"
+    details = [f"compute capability {card.compute_capability}"] if card and card.compute_capability else []
+    details += [f"{card.multiprocessors} multiprocessors"] if card and card.multiprocessors else []
+    yield f"GPU {run.index}  {name}" + (f"  ({', '.join(details)})" if details else "")
+    if run.consumer:
+        yield f"  cuDNN {run.version or '?'} as loaded by {run.consumer}"
+    yield from _ladder(run.rungs)
+    yield from _checks(run.checks)
+    if run.timings:
+        yield ""
+        yield from _bars(run, plain=plain)
+        yield from _shapes(run)
+    yield f"  {run.seconds:.1f} s"
+    yield ""
+
+
+def _ladder(rungs: tuple[Rung, ...]) -> Iterator[str]:
+    marks = {"passed": "ok", "failed": "FAILED", "absent": "absent", "not reached": "-"}
+    if rungs and all(r.state in ("passed", "absent") for r in rungs):
+        absent = [r.name for r in rungs if r.state == "absent"]
+        yield f"  Driver, card, CUDA and cuDNN: all {len(rungs) - len(absent)} steps passed" + (
+            f" (not tried, no library found: {', '.join(absent)})" if absent else ""
+        )
+        return
+    for rung in rungs:
+        status = " ".join(filter(None, (str(rung.status) if rung.status else "", rung.status_name)))
+        why = f": {rung.call} {status}".rstrip() if rung.state == "failed" else ""
+        yield f"  {marks[rung.state]:<7} {rung.name}{why}"
+
+
+def _checks(checks: tuple[Check, ...]) -> Iterator[str]:
+    if not checks:
+        return
+    right = sum(c.right is True for c in checks)
+    bad = [c for c in checks if c.right is False]
+    open_ = sum(c.right is None for c in checks)
+    yield f"  Results: {right} right, {len(bad)} wrong" + (f", {open_} not offered or not decided" if open_ else "")
+    for c in bad[:8]:
+        yield f"    WRONG {c.kind}: {c.type} {c.layout} {c.direction}, {c.algorithm}: {c.detail}"
+
+
+def _bars(run: GpuRun, *, plain: bool) -> Iterator[str]:
+    """Yield one bar for each type: what the large shape reaches of the card's limit."""
+    full, rest, mark = ("#", ".", "|") if plain else ("█", "░", "│")
+    limits = {limit.type: limit for limit in run.limits}
+    shown = [
+        t for t in run.timings if t.direction == "forward" and t.layout == "NHWC" and t.label.startswith("3x3, 256")
+    ]
+    if not shown:
+        return
+    yield f"  {shown[0].label}, forward: TFLOP/s of the card's limit" + (
+        f" ({mark} marks what such cards reach)" if limits else ""
+    )
+    for timing in shown:
+        if timing.teraflops is None:
+            yield f"  {timing.type:>5}  {timing.problem}"
+            continue
+        limit: RateLimit | None = limits.get(timing.type)
+        if limit is None:
+            yield f"  {timing.type:>5}  {timing.teraflops:8.1f}"
+            continue
+        part = timing.teraflops / limit.teraflops
+        bar = list(full * min(WIDE, round(part * WIDE)) + rest * max(0, WIDE - round(part * WIDE)))
+        if limit.typical:
+            bar[min(WIDE - 1, round(limit.typical * WIDE))] = mark
+        yield f"  {timing.type:>5}  {''.join(bar)}  {timing.teraflops:8.1f} of {limit.teraflops:.0f}  {part:4.0%}"
+
+
+def _shapes(run: GpuRun) -> Iterator[str]:
+    """Yield one line for each measured convolution, with the framework's beside it."""
+    theirs = {(t.label, t.type, t.direction, t.layout): t for f in run.frameworks or () for t in f.timings}
+    name = run.frameworks[0].framework if run.frameworks else ""
+    yield ""
+    yield f"  {'convolution':<30} {'type':>5} {'ms':>9} {'TFLOP/s':>8} {'+-':>5}  {name:>16}  algorithm"
+    for t in run.timings:
+        label = f"{t.label or t.shape}, {t.direction}" if t.direction != "forward" else t.label or t.shape
+        label += "" if t.layout == "NHWC" else f", {t.layout}"
+        if t.milliseconds is None:
+            yield f"  {label:<30.30} {t.type:>5}  {t.problem}"
+            continue
+        other = theirs.get((t.label, t.type, t.direction, t.layout))
+        beside = f"{other.teraflops:.1f}" if other and other.teraflops else (other.problem[:16] if other else "")
+        yield (
+            f"  {label:<30.30} {t.type:>5} {t.milliseconds:9.4f} {t.teraflops or 0:8.1f} {t.spread or 0:5.1%}"
+            f"  {beside:>16}  {t.algorithm}"
+        )
+    for f in run.frameworks or ():
+        if f.problem:
+            yield f"  {f.framework}: {f.problem}"

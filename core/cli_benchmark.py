@@ -1,0 +1,70 @@
+"""The command ``benchmark``: convolutions on every GPU, whether they are right, from which files, and how fast."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core.findings import Report
+    from core.watch import Watch
+
+
+SLOW = ("frameworks", "trials")
+"""Sections that the benchmark does without: it asks the framework itself."""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser("benchmark", help="convolve on the GPU: is it right, and as fast as it should be")
+    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
+    parser.add_argument("--quick", action="store_true", help="under ten seconds instead of under a minute")
+    parser.add_argument("--gpu", type=int, metavar="N", help="only this GPU, as nvidia-smi counts; all if left out")
+    parser.add_argument("--python", action="append", default=[], metavar="PATH", help="whose cuDNN and framework")
+    parser.add_argument("--full-names", action="store_true", help="keep user, host and device names in the output")
+    parser.set_defaults(command=benchmark)
+
+
+def benchmark(options: argparse.Namespace) -> int:
+    """Scan, benchmark, and print both's result."""
+    import os
+    import sys
+
+    from core import terminal
+    from core.findings import Severity, to_json
+    from core.redact import redact
+
+    with terminal.watching() as watch:
+        report = measured(options, watch)
+    if not options.full_names:
+        report = redact(report)
+    if options.json:
+        terminal.say_result(to_json(report).decode())
+    else:
+        from core.benchmark.show import as_table
+        from core.report import as_text
+
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        plain = "utf" not in (sys.stdout.encoding or "").lower()
+        table = as_table(report.snapshot.benchmark, plain=plain)
+        terminal.say_result(f"{table}\n{as_text(report, colour=colour)}" if table else as_text(report, colour=colour))
+    return terminal.FOUND if report.worst is Severity.ERROR else terminal.OK
+
+
+def measured(options: argparse.Namespace, watch: Watch) -> Report:
+    """Look at the machine, run the benchmark on what was seen, and judge both."""
+    from msgspec.structs import replace
+
+    from core.doctor import PROBES, look, report_on
+    from core.findings import Step
+    from core.host import this_host
+    from core.probes import Request
+    from core.probes import benchmark as probe
+
+    host = this_host()
+    pythons = tuple(options.python)
+    probes = tuple(p for p in PROBES if p.section not in SLOW)
+    seen = look(host, watch, pythons=pythons, probes=probes)
+    request = Request(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=pythons)
+    result = probe.look(request, quick=options.quick, gpu=options.gpu)
+    return report_on(replace(seen, benchmark=result), steps=(Step.BENCHMARK,))

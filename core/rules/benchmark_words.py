@@ -1,0 +1,146 @@
+"""The benchmark's rules, in part: which cause a broken rung has, why a card is slow, who else is on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.benchmark.limits import GpuRates
+from core.facts import GpuProcess, GpuRun, GpuState, RateLimit, Rung, Snapshot, Timing
+from core.findings import Evidence
+from core.rules.words import saw
+
+GIB = 1 << 30
+NEARLY_FULL = 0.06
+"""Share of a card's memory below which little can be done; a desktop's own use leaves more."""
+BUSY = 15
+"""Percent of load before we began, from which somebody else computes; a desktop's own drawing stays below."""
+WORKING = 50
+"""Percent of load from which a look at the card's state counts as made during the work."""
+
+DRIVER_CAUSES = {
+    2: "gpu_memory_exhausted",
+    34: "libcuda_wrong_library",
+    100: "gpu_hidden_by_env",
+    101: "gpu_hidden_by_env",
+    214: "hardware_fault",
+    803: "driver_library_mismatch",
+    804: "libcuda_wrong_library",
+}
+CUDNN_CAUSES = {
+    14: "mixed_cudnn_sublibraries",
+    1002: "mixed_cudnn_sublibraries",
+    1008: "cudnn_sublibrary_missing",
+    3009: "cudnn_sublibrary_missing",
+    4004: "gpu_memory_exhausted",
+}
+
+
+def cause_of(rung: Rung, run: GpuRun, seen: Snapshot) -> str:
+    """Return the cause that a broken rung proves; empty where its status leaves several open."""
+    if rung.status == 0:
+        # every call succeeded and the result is wrong; below cuDNN only our own kernel and plain copies are at work
+        return "hardware_fault" if rung.layer == "device" else ""
+    if memory_short(run) and (
+        rung.status in (2, 4000, 4, 4004) or rung.call.startswith(("cuMemAlloc", "cuDevicePrimary"))
+    ):
+        return "gpu_memory_exhausted"
+    if rung.call.startswith("cudnn"):
+        return CUDNN_CAUSES.get(rung.status or -1, "")
+    if rung.call.startswith("cu") and not rung.call.startswith("cublas"):
+        cause = DRIVER_CAUSES.get(rung.status or -1, "")
+        return "" if cause == "gpu_hidden_by_env" and not hiding(seen) else cause
+    if rung.call.startswith("nvrtc"):
+        return "nvrtc_missing_or_mismatch"
+    return ""
+
+
+def hiding(seen: Snapshot) -> str:
+    """Return CUDA_VISIBLE_DEVICES as programs get it, with its name; empty when it is not set."""
+    variables = seen.environment.variables if seen.environment else ()
+    return next((f"{v.name}={v.value}" for v in variables if v.name.upper() == "CUDA_VISIBLE_DEVICES"), "")
+
+
+def memory_short(run: GpuRun) -> bool:
+    """Whether nearly all of the card's memory was taken before we began."""
+    free, total = run.before.memory_free if run.before else None, run.card.memory_total if run.card else None
+    return free is not None and bool(total) and (free < NEARLY_FULL * (total or 1) or free < GIB // 4)
+
+
+def holders(run: GpuRun) -> list[Evidence]:
+    """Return the processes that were on the GPU before we came, the greediest first."""
+    before = run.before
+    if before is None:
+        return []
+    rows = [saw(*_process(p), "NVML, before the benchmark") for p in _greediest(before)]
+    if before.memory_free is not None and run.card and run.card.memory_total:
+        free, total = before.memory_free / GIB, run.card.memory_total / GIB
+        rows.append(saw("Memory that was free", f"{free:.1f} of {total:.1f} GiB", "NVML, before the benchmark"))
+    return rows
+
+
+def _greediest(state: GpuState) -> list[GpuProcess]:
+    return sorted(state.processes or (), key=lambda p: -(p.memory or 0))
+
+
+def _process(p: GpuProcess) -> tuple[str, str]:
+    size = f", {p.memory / GIB:.1f} GiB" if p.memory else ""
+    return "Process on the GPU", f"{p.name or 'unnamed'} (number {p.pid}{size})"
+
+
+def busy(run: GpuRun) -> bool:
+    """Whether somebody else computed on the GPU before we began."""
+    return bool(run.before and run.before.load is not None and run.before.load >= BUSY)
+
+
+def working(run: GpuRun) -> tuple[GpuState, ...]:
+    """Return the looks that were made while the card worked."""
+    return tuple(s for s in run.states if s.load is not None and s.load >= WORKING)
+
+
+def slowing(run: GpuRun, known: GpuRates) -> Iterator[Evidence]:
+    """Yield what was seen during the run that makes a card slow."""
+    states = working(run)
+    card = run.card
+    if busy(run):
+        yield saw("Load before the benchmark", f"{run.before.load if run.before else 0} %", "NVML")
+        yield from holders(run)[:3]
+    for reason in known.reasons:
+        count = sum(bool((s.reasons or 0) & reason.bit) for s in states)
+        if reason.slows and count * 4 >= len(states) > 0:
+            yield saw("Clocks", f"{reason.meaning} ({count} of {len(states)} looks)", "NVML, clock event reasons")
+    clocks = sorted(s.clock for s in states if s.clock)
+    if clocks and card and card.max_clock and clocks[len(clocks) // 2] < 0.9 * card.max_clock:
+        yield saw("Clock during the work", f"{clocks[len(clocks) // 2]} of {card.max_clock} MHz (median)", "NVML")
+    if card and card.power_limit and card.power_limit_default and card.power_limit < 0.95 * card.power_limit_default:
+        yield saw(
+            "Power limit", f"{card.power_limit:.0f} W; this card's own is {card.power_limit_default:.0f} W", "NVML"
+        )
+    widths = [s.pcie_width for s in states if s.pcie_width]
+    if widths and card and card.pcie_width_max and max(widths) < card.pcie_width_max:
+        yield saw(
+            "PCIe link", f"{max(widths)} of {card.pcie_width_max} lanes (it slows copies, not convolutions)", "NVML"
+        )
+    if card and card.on_battery:
+        yield saw("Power", "the computer runs on its battery", "operating system")
+    if card and card.display:
+        yield saw("Display", "a screen is driven by this card, whose drawing takes its share", "NVML")
+    if card and card.driver_model == "WDDM":
+        yield saw("Driver model", "WDDM: Windows shares the card with the desktop", "NVML")
+
+
+def fractions(run: GpuRun) -> list[tuple[Timing, RateLimit, float]]:
+    """Return the large convolution's timing, limit and fraction of it, for each type that has both."""
+    found = []
+    for limit in run.limits:
+        timing = next(
+            (t for t in run.timings if t.type == limit.type and t.direction == "forward" and t.teraflops and large(t)),
+            None,
+        )
+        if timing and timing.teraflops and limit.teraflops:
+            found.append((timing, limit, timing.teraflops / limit.teraflops))
+    return found
+
+
+def large(timing: Timing) -> bool:
+    """Whether a timing is of the large shape, which fills the multiplying units."""
+    return timing.label == "3x3, 256 channels"
