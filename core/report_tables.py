@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -104,7 +105,7 @@ def libraries(s: Snapshot) -> str:
 def _load(load: Load) -> str:
     wanted = f", built with cuDNN {load.wanted_version}" if load.wanted_version else ""
     caption = f"cuDNN {load.major} for {load.consumer.label}{wanted}: candidates in the order of the search"
-    heads = ("Library", "Order", "File", "How it is found", "Result")
+    heads = ("Library", "No.", "File", "How it is found", "Result")
     rows = "".join(_resolution(r) for r in load.resolutions[:MOST])
     return table(caption, heads, rows) if rows else ""
 
@@ -118,19 +119,19 @@ def _resolution(r: Resolution) -> str:
         rows = [
             f'<td></td><td class="path"></td><td></td>{cell(f"Found at none of {absent} places", tag="td", css="warning")}'
         ]
-    by = f"\nwanted by {r.wanted_by}" if r.wanted_by else ""
+    by = "\nfor " + re.split(r"[\\/]", r.wanted_by)[-1] if r.wanted_by else ""
     head = f'<th scope="rowgroup" rowspan="{len(rows)}">{cell(r.name + by)}</th>'
     rows[0] = head + rows[0]
     return f"<tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody>"
 
 
 def _attempt(number: int, a: Attempt, *, taken: bool) -> str:
-    how = f"{a.how.value} ({a.via})" if a.via else a.how.value
+    how = a.via if a.via.startswith(a.how.value) else f"{a.how.value} ({a.via})" if a.via else a.how.value
     word, css = ("Taken", "good") if taken and a.outcome == "found" else (a.outcome.capitalize(), "")
     if taken and a.outcome != "found":
         word, css = f"Stops here: {a.outcome}", "error"
     elif a.outcome == "found" and not taken:
-        word = "Would serve, comes later"
+        word = "Comes later"
     result = f"{word}. {a.detail}" if a.detail else word
     return f"{cell(number, tag='td')}{cell(a.path, tag='td', css='path')}{cell(how, tag='td')}{cell(result, tag='td', css=css)}"
 
