@@ -144,6 +144,7 @@ def main() -> NoReturn:
         _do(order, lambda event: _write(out, b"\n+" + msgspec.json.encode(event) + b"\n"))
         _write(out, b"\n.\n")
     except Exception as e:  # noqa: BLE001  # the edge of the process: it becomes data
+        _end_as_windows_would(e)
         import traceback
 
         words = f"{type(e).__name__}: {e}"[:500].encode("utf-8", "backslashreplace").decode()
@@ -153,6 +154,18 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(status)
+
+
+def _end_as_windows_would(error: Exception) -> None:
+    """On Windows ctypes turns the crash of a function that it called into an OSError: end as that program would have.
+
+    An access violation has no number there ("exception: access violation reading 0x..."); other codes are winerror.
+    """
+    if sys.platform != "win32" or not isinstance(error, OSError):
+        return
+    status = 0xC0000005 if "access violation" in str(error) else (error.winerror or 0) & 0xFFFFFFFF
+    if status >= 0x80000000:  # a severity of warning or error: NTSTATUS, no Win32 error
+        os._exit(status - (1 << 32))
 
 
 def _do(order: Order, emit: Callable[[Any], None]) -> None:

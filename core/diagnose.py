@@ -33,6 +33,7 @@ PRECEDENCE: tuple[str, ...] = (
     # a variable or a search order decides which files are used at all
     "ld_library_path_override",
     # what is wrong with the files that are used
+    "path_too_long",
     "vc_runtime_missing",
     "library_unreadable",
     "dll_wrong_architecture",

@@ -94,8 +94,10 @@ def repair_cuda_path(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]
     """Let the variable name the newest toolkit that is there; take it away where there is none."""
     installed = [t for t in snapshot.toolkits or () if t.origin in ("installer", "folder")]
     best = max(installed, key=lambda t: numbers(t.version), default=None)
-    kept = _kept(snapshot, finding.subject)
-    return _of_one_scope([_set(v, best.root if best else None, snapshot.machine.system) for v in kept])
+    system = snapshot.machine.system
+    there = {pathlist.key(t.root, system) for t in installed}
+    kept = [v for v in _kept(snapshot, finding.subject) if pathlist.key(v.value, system) not in there]
+    return _of_one_scope([_set(v, best.root if best else None, system) for v in kept])
 
 
 # --- search paths --------------------------------------------------------------------------------------------------

@@ -54,6 +54,7 @@ def under_wine() -> bool:
 
 ENDS = [
     ("null", "SIGSEGV", "0xC0000005"),
+    ("called", "SIGSEGV", "0xC0000005"),
     ("abort", "SIGABRT", "0xC0000409" if not under_wine() else "ended with status 3"),
     ("SIGSEGV", "was killed by SIGSEGV", ""),
     ("SIGBUS", "was killed by SIGBUS: a file is shorter than its headers say", ""),

@@ -165,6 +165,8 @@ def _windows_path(request: Request, where: Places) -> Iterator[Spot]:
         folder = expand(entry, env).strip('"').strip()
         if where.form.isabs(folder):
             yield _placed(folder, "PATH", where)
+            inner = where.join(folder, "bin")  # people name an archive's folder instead of its bin
+            yield _placed(inner, f"bin in {folder}, which PATH names", where)
 
 
 def _windows_folders(request: Request, where: Places) -> Iterator[Spot]:

@@ -10,6 +10,7 @@ from core.loader.linux import Loaded, Search
 from core.probes import Request
 from core.probes.cudnn_names import file_name, parse
 from core.probes.loading_linux import Tracer, loader, preloaded
+from core.probes.loading_windows import imported
 from core.probes.loading_windows import loader as windows_loader
 from core.probes.loading_windows import trace as windows_trace
 from core.probes.places import Places
@@ -70,7 +71,8 @@ def _on_windows(wish: Wish, python: PythonEnvironment | None, setting: Setting) 
     way: Way | None = wish.way if wish.askers else "whole folder" if wish.main else None
     policy = windows_loader(setting.env, application, way, _folders(wish, where), where)
     main = wish.main or file_name("", wish.major, "windows")
-    return windows_trace(main, wish.major, policy, setting.known.zlibwapi, where, preload=_preload(wish, where))
+    traced = windows_trace(main, wish.major, policy, setting.known.zlibwapi, where, preload=_preload(wish, where))
+    return (*traced, *imported(wish.askers, wish.way, policy))
 
 
 def _folders(wish: Wish, where: Places) -> tuple[str, ...]:

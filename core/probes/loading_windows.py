@@ -5,10 +5,12 @@ from __future__ import annotations
 import ntpath
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from core.facts import Attempt, How, Resolution
 from core.loader.contents import cuda_major, library_names
 from core.loader.windows import Policy, Search, closure, plain, python
+from core.loader.winpolicy import DEFAULT_DIRS, DLL_LOAD_DIR
 from core.probes.cudnn_names import parse
 from core.probes.cudnn_versions import true_version
 from core.probes.places import Places
@@ -20,6 +22,9 @@ CUDA = re.compile(r"(cublas|cublasLt|cudart|nvrtc|nvJitLink)\w*\.dll|nvcuda\.dll
 NVRTC = {11: "nvrtc64_112_0.dll", 12: "nvrtc64_120_0.dll", 13: "nvrtc64_130_0.dll"}
 """CUDA major -> the NVRTC that cuDNN opens by a name that it puts together (nvrtc64_%d_0.dll); file names of the wheels
 nvidia-cuda-nvrtc-cu11 11.8.89, -cu12 12.9 and nvidia-cuda-nvrtc 13."""
+
+RUNTIME = re.compile(r"(vcruntime140(_1)?|msvcp140(_[12]|_atomic_wait)?|concrt140|vcomp140)\.dll", re.IGNORECASE)
+"""Microsoft's C++ runtime of Visual Studio 2015 and later, which frameworks import and CUDA's own libraries hold inside."""
 
 NVRTC_ASKERS = ("ops_infer", "engines_precompiled")
 """Roles that name cuBLAS, and with it CUDA's major; in cuDNN 9 the graph library opens NVRTC for all."""
@@ -60,6 +65,23 @@ def trace(
         unique.setdefault(resolution.name.lower(), resolution)
     loaded = {ntpath.basename(path).lower(): path for path in preload}
     return tuple(_loaded(r, loaded.get(name, "")) for name, r in unique.items())
+
+
+def imported(askers: Sequence[str], way: Way, policy: Policy) -> tuple[Resolution, ...]:
+    """Resolve what a framework's own DLLs import of CUDA and of Microsoft's C++ runtime.
+
+    An extension module (.pyd) is loaded by CPython, which leaves PATH out; other DLLs as the framework loads them.
+    """
+    search = Search(policy)
+    found: dict[str, Resolution] = {}
+    for asker in askers:
+        flags = DLL_LOAD_DIR | DEFAULT_DIRS if asker.lower().endswith(".pyd") else policy.flags
+        altered = not flags and way == "altered search path"
+        its = Search(replace(policy, flags=flags, altered=altered, loading=ntpath.dirname(asker)), others=search)
+        for name in search.image(asker).needed:
+            if CUDA.fullmatch(name) or RUNTIME.fullmatch(name):
+                found.setdefault(name.lower(), its.resolve(name, wanted_by=asker))
+    return tuple(found.values())
 
 
 def _opened(path: str, major: int, search: Search, where: Places) -> tuple[str, ...]:

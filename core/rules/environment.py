@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.facts import Mark, PathEntry, Snapshot
+from core.facts import How, Mark, PathEntry, Snapshot
 from core.findings import Finding, Step
-from core.rules.words import GOOD, NOTE, WARNING, advice, counted, finding, saw
+from core.rules.loads import cases
+from core.rules.words import ERROR, GOOD, NOTE, WARNING, advice, counted, finding, saw
 
 SEARCHED = ("PATH", "LD_LIBRARY_PATH")
 
@@ -80,17 +81,25 @@ def _broken(e: PathEntry, windows: bool) -> str:
 def limits(seen: Snapshot) -> Iterator[Finding]:
     """Limits that a variable exceeds, and values of a wrong kind."""
     for problem in seen.environment.problems if seen.environment else ():
+        beyond = problem.startswith("PATH is ") and "32,767" in problem
         yield finding(
             Step.ENVIRONMENT,
-            NOTE if "did not answer" in problem else WARNING,
+            NOTE if "did not answer" in problem else ERROR if beyond and _lost(seen) else WARNING,
             "limit",
             problem,
+            cause="path_too_long" if beyond else "",
             why="Programs may get a shortened or unusable value.",
             subject=problem[:80],
             fix=advice(
                 "Shorten or repair the variable", "Remove entries that are not needed, in the system's own dialogue."
             ),
         )
+
+
+def _lost(seen: Snapshot) -> bool:
+    """Whether a file that PATH should lead to was not found when it was really loaded."""
+    loads = [c for c in cases(seen) if c.winner and c.winner.how is How.PATH]
+    return any(c.load.roll_call and not c.load.roll_call.loaded for c in loads)
 
 
 def writable(seen: Snapshot) -> Iterator[Finding]:

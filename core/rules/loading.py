@@ -89,6 +89,7 @@ REASONS: tuple[Reason, ...] = (
     loading_order.too_old,
     loading_order.mixed,
     loading_order.parts_missing,
+    loading_extra.cpp_runtime,
     loading_extra.zlib,
     loading_extra.bare_libcuda,
     loading_cuda.other_cuda,

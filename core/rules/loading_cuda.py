@@ -128,7 +128,8 @@ def other_cuda(c: Case) -> Iterator[Finding]:
         if on_disk(c, gone.family, gone.major):
             continue
         others = on_disk(c, gone.family, None)
-        mine = [pair for pair in others if is_own(c, pair[0])] or ([] if c.load.consumer.prefix else others)
+        outside = not c.load.consumer.prefix or (c.system == "windows" and gone.by_framework)  # imports come from PATH
+        mine = [pair for pair in others if is_own(c, pair[0])] or (others if outside else [])
         if not mine:
             continue
         majors = listed(sorted({str((family(f.name) or ("", 0))[1]) for _, f in mine}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from core.facts import LibraryFile, Resolution, Toolkit
@@ -131,6 +132,34 @@ def zlib(c: Case) -> Iterator[Finding]:
             "Best: install cuDNN 8.9.7, which brings zlib inside.",
             "Or put the 64-bit zlibwapi.dll that NVIDIA's installation guide names into cuDNN's own folder: "
             + folder_of(c.system, c.winner.path),
+            restart="program",
+        ),
+    )
+
+
+RUNTIME = re.compile(r"(vcruntime140|msvcp140|concrt140|vcomp140)\w*\.dll", re.IGNORECASE)
+
+
+def cpp_runtime(c: Case) -> Iterator[Finding]:
+    """Microsoft's C++ runtime, which a framework's own DLLs import, is nowhere that they look (Windows)."""
+    gone = [s for s in c.load.resolutions if RUNTIME.fullmatch(s.name) and s.winner is None]
+    if not gone:
+        return
+    names = listed(s.name for s in gone)
+    yield finding(
+        Step.FRAMEWORKS,
+        ERROR,
+        "cpp-runtime-missing",
+        f"Microsoft's C++ runtime ({names}) cannot be found for {c.load.consumer.framework or c.load.consumer.label}.",
+        cause="vc_runtime_missing",
+        why="The framework's own DLLs import it. Windows then says that a module could not be found (error 126), and names "
+        "the framework's DLL, which is there.",
+        evidence=[saw("Wanted", gone[0].name, f"imported by {gone[0].wanted_by}"), *candidates(gone[0])],
+        subject=c.load.consumer.id,
+        fix=advice(
+            "Install Microsoft's Visual C++ Redistributable (x64)",
+            'Get it from Microsoft\'s page "Microsoft Visual C++ Redistributable latest supported downloads": '
+            "the file for X64, vc_redist.x64.exe.",
             restart="program",
         ),
     )

@@ -32,6 +32,12 @@ def shadowed(c: Case) -> Iterator[Finding]:
         if later:
             yield _shadowed(c, later[0], certain=True)
             return
+    if c.winner.how in (How.SYSTEM, How.SYSTEM16, How.WINDOWS):  # no program's own place, and before all of PATH
+        later = [x for a in c.main.found[1:] if (x := copy_at(c.seen, a.path)) and is_whole(x)]
+        later = [x for x in later if older(c.copy.version if c.copy else None, x.version)]
+        if later:
+            yield _shadowed(c, later[0], certain=bool(trouble(c)))
+            return
     if trouble(c) and c.copy is not None:
         later = [x for a in c.main.found[1:] if (x := copy_at(c.seen, a.path)) and x is not c.copy and is_whole(x)]
         if later and not any(True for _ in faults(c.seen, c.copy)) and not spread(c):

@@ -67,7 +67,15 @@ def case(seen: Snapshot, load: Load) -> Case:
     main = main_resolution(seen, load)
     winner = main.winner if main else None
     copy = copy_at(seen, winner.path) if winner else None
-    return Case(seen, load, main, copy, own_copy(seen, load), tuple(_parts(load)))
+    own = copy if copy and _brought(copy, load, seen.machine.system) else own_copy(seen, load)
+    return Case(seen, load, main, copy, own, tuple(_parts(load)))
+
+
+def _brought(copy: CudnnCopy, load: Load, system: System) -> bool:
+    r"""Whether a copy is the one that the consumer's framework carries inside itself, as torch\lib on Windows."""
+    name = load.consumer.framework.partition(" ")[0]
+    theirs = bool(name) and copy.origin == "framework" and copy.owner.partition(" ")[0] == name
+    return theirs and bool(load.consumer.prefix) and inside(system, copy.folder, load.consumer.prefix)
 
 
 def cases(seen: Snapshot) -> Iterator[Case]:
@@ -121,7 +129,7 @@ def trouble(c: Case) -> list[Evidence]:
     version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
     if rows and "zlibwapi" in output.lower() and older(version, "8.9.4") is False:
         fact = compatibility().fact("zlib_static")
-        rows.append(saw("This message misleads", fact.fact, fact.source))
+        rows.insert(0, saw("This message misleads", fact.fact, fact.source))
     return rows
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from core import repair
 from core.doctor import examine
+from core.explain import explain
 from core.findings import Finding, Report
 from core.host import Host
 from core.host.windows import WindowsHost
@@ -89,7 +90,7 @@ def judged(row: Row, report: Report) -> dict[str, Any]:
     said = next(
         (r.roll_call.output for r in report.snapshot.loads or () if r.roll_call and r.roll_call.output.strip()), ""
     )
-    misled = any(e.label == MISLEADS for f in report.findings for e in f.evidence)
+    misled = any(e.label == MISLEADS for f in report.findings for e in f.evidence) or misleads(row, report)
     found = (primary.cause if primary else "") or ("(healthy)" if not loud else f"none, but {loud[0].id}")
     right = (found == row.cause if row.cause else not loud) and not errors and (misled or not row.misleading)
     detail = "; ".join(f"{f.severity.name.lower()} {f.id} {f.subject}" for f in loud)
@@ -100,12 +101,20 @@ def judged(row: Row, report: Report) -> dict[str, Any]:
         "found": found,
         "right": right,
         "misleading": misled,
-        "said": said.strip().partition("\n")[0][:160],
+        "said": (row.message or said.strip().partition("\n")[0])[:160],
         "cure": "",
         "detail": "; ".join(
             [detail, *errors, *([] if misled or not row.misleading else ["the message is not called misleading"])]
         ),
     }
+
+
+def misleads(row: Row, report: Report) -> bool:
+    """Whether the explanation of the row's message refutes what it says (zlibwapi.dll) and proves the real cause."""
+    if not row.message:
+        return False
+    verdicts = {c.cause: c.verdict for c in explain(row.message, report.snapshot).causes}
+    return verdicts.get(row.cause) == "proved" and verdicts.get("zlibwapi_missing") == "refuted"
 
 
 def cured(row: Row, primary: Finding, report: Report, machine: Machine) -> dict[str, Any]:

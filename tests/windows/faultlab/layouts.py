@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import winreg
 from pathlib import Path
 
 from tests.windows.faultlab.machine import CUDNN, HOME, TOOLKITS, Machine, distribution, environment
@@ -168,7 +169,7 @@ def with_pip(m: Machine) -> Path:
 
 
 def with_conda(m: Machine) -> Path:
-    r"""A conda environment with CUDA 12 and cuDNN 8.9.7 in Library\bin."""
+    r"""Conda with CUDA 12 and cuDNN 8.9.7 in Library\bin, put on PATH by its installer."""
     m.driver()
     site = environment(m, "conda", "conda")
     library = site.parents[1] / "Library\\bin"
@@ -176,6 +177,9 @@ def with_conda(m: Machine) -> Path:
         m.place_all(Path(m.places[wheel]) / "nvidia" / inner / "bin", library)
     m.place_all(m.cudnn(OLD), library)
     m.write(site.parents[1] / "conda-meta\\cudnn-8.9.7.29-h0_0.json", '{"name": "cudnn", "version": "8.9.7.29"}')
+    m.place(m.part("ort-8.dll"), site / "onnxruntime\\capi\\onnxruntime_providers_cuda.dll")
+    distribution(m, site, "onnxruntime-gpu", "1.18.1")
+    m.path(site.parents[1], library, site.parents[1] / "Scripts", scope="user", kind=winreg.REG_EXPAND_SZ)
     return library
 
 

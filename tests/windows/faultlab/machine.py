@@ -38,6 +38,7 @@ class Machine:
     places: Mapping[str, str]
     pythons: list[str] = field(default_factory=list)
     system_files: list[Path] = field(default_factory=list)
+    aside: list[Path] = field(default_factory=list)
     before: dict[str, Values] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -82,6 +83,11 @@ class Machine:
         with path.open("rb") as stream:
             data = stream.read(size)
         return self.write(path, data)
+
+    def put_aside(self, path: Path) -> None:
+        """Take one of the system's own files away until the clean-up."""
+        path.rename(path.with_name(f"{path.name}.aside"))
+        self.aside.append(path)
 
     # --- variables -----------------------------------------------------------------------------------------
 
@@ -130,6 +136,8 @@ class Machine:
             assert not root.exists(), root
         for file in self.system_files:
             file.unlink(missing_ok=True)
+        for file in self.aside:
+            file.with_name(f"{file.name}.aside").rename(file)
         key = GPU
         for _level in range(2):
             try:

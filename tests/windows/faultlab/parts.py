@@ -80,7 +80,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "ort-9-cuda13.dll": ("cudnn64_9.dll", "cublas64_13.dll", "cublasLt64_13.dll", "cudart64_13.dll"),
     "ort-8-cuda11.dll": ("cudnn64_8.dll", "cublas64_11.dll", "cublasLt64_11.dll", "cudart64_110.dll"),
     "ctranslate2.dll": ("cudnn64_8.dll",),
-    "needs-runtime.dll": ("cudnn64_9.dll", "convalesce_vcruntime140_1.dll"),
+    "needs-runtime.dll": ("cudnn64_9.dll", "MSVCP140.dll", "VCRUNTIME140.dll"),
 }
 """Stand-in of a framework's DLL -> what it imports, as read from the real ones."""
 

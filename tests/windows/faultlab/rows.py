@@ -24,6 +24,8 @@ class Row:
     build: Callable[[Machine], object]
     misleading: bool = False
     """The message that cuDNN prints names the wrong file; a finding must say so."""
+    message: str = ""
+    """What a person sees who meets it, where the scan itself gets no message; explained on the machine."""
     loads: str = ""
     """A DLL that a fresh process can load by its bare name only once the fault is cured."""
     cured: bool = False
@@ -169,9 +171,8 @@ def runtime_gone(m: Machine) -> None:
     m.driver()
     at.cuda_12(m)
     at.installed_9(m)
-    site = environment(m)
-    m.place(m.part("needs-runtime.dll"), site / "onnxruntime\\capi\\onnxruntime_providers_cuda.dll")
-    distribution(m, site, "onnxruntime-gpu", "1.20.1")
+    at.onnxruntime(m, "1.20.1", "needs-runtime.dll")
+    m.put_aside(SYSTEM32 / "msvcp140.dll")
 
 
 def named(folder: str) -> Callable[[Machine], object]:
@@ -252,6 +253,7 @@ FAULTS = (
         "cuDNN says that zlibwapi.dll is missing; ops_infer is.",
         spoilt(at.with_8, without(OPS)),
         misleading=True,
+        message="Could not locate zlibwapi.dll. Please make sure it is in your library path!",
         loads=CNN,
     ),
     Row(
@@ -420,7 +422,12 @@ FAULTS = (
         "torch lies in a folder with letters beyond ASCII.",
         named("Zoë 猫"),
     ),
-    Row("path-too-long", OFF_PATH, "PATH is longer than Windows takes: what comes last is not searched.", long_path),
+    Row(
+        "path-too-long",
+        "path_too_long",
+        "PATH is longer than Windows takes: what comes last is not searched.",
+        long_path,
+    ),
     Row(
         "cuda-path-dangling",
         "cuda_path_env_wrong",
@@ -435,10 +442,10 @@ FAULTS = (
         spoilt(at.with_9, variable("CUDA_VISIBLE_DEVICES", "-1")),
         cured=True,
     ),
-    Row("driver-too-old", "driver_too_old_for_cuda", "The driver runs CUDA 11.4; torch was built for 12.6.", two_rows),
+    Row("driver-too-old", "driver_too_old", "The driver runs CUDA 11.4; torch was built for 12.6.", two_rows),
     Row(
         "driver-without-libraries",
-        "driver_not_installed",
+        "driver_module_not_loaded",
         "An NVIDIA GPU, and no driver.",
         lambda m: (m.gpu(), at.torch(m)),
     ),
