@@ -13,7 +13,7 @@ else:
 
 
 def emit(**said):
-    _out.write(("\n+" + json.dumps(said) + "\n").encode("ascii"))
+    _out.write(("\n+" + json.dumps(said, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
 
 
 def mapped():
@@ -204,7 +204,8 @@ def paddle():
 
 
 def told(e):
-    return (type(e).__name__ + ": " + str(e))[-4000:]
+    words = (type(e).__name__ + ": " + str(e)).encode("utf-8", "backslashreplace").decode("utf-8")
+    return words if len(words) <= 4000 else words[:2000] + " ... " + words[-2000:]
 
 
 try:

@@ -184,7 +184,7 @@ def _override(home: Home, trial: FrameworkTrial) -> Finding:
 
 def _failure(home: Home, trial: FrameworkTrial) -> Finding:
     message = recognised(trial)
-    if "time" in trial.ended and "out" in trial.ended and not message:
+    if "did not end within" in trial.ended and not message:
         return finding(
             STEP,
             UNKNOWN,

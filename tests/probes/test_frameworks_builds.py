@@ -17,13 +17,17 @@ from tests.probes.request import write
 SITE = "/e/lib/python3.11/site-packages"
 TORCH = "from typing import Optional\n\n__all__ = ['__version__', 'cuda']\n__version__ = '{}'\ndebug = False\ncuda: Optional[str] = {}\ngit_version = 'a1cb'\nhip: Optional[str] = {}\n"
 TF_PAIRS = "build_info = collections.OrderedDict([('cpu_compiler', '/usr/bin/clang'), ('cuda_version', '12.5.1'), ('cudnn_version', '9'), ('is_cuda_build', True)])\n"
-TF_DICT = 'build_info = collections.OrderedDict({"cuda_version": "11.2", "cudnn_version": "8", "is_cuda_build": True})\n'
+TF_DICT = (
+    'build_info = collections.OrderedDict({"cuda_version": "11.2", "cudnn_version": "8", "is_cuda_build": True})\n'
+)
 TF_CPU = "build_info = collections.OrderedDict([('is_cuda_build', False), ('is_rocm_build', False)])\n"
 ORT = "package_name = '{}'\n__version__ = '{}'\n"
 PADDLE = "full_version     = '2.6.2'\ncuda_version     = '{}'\ncudnn_version    = '{}'\n"
 
 
-def read(root: Path, names: dict[str, str], files: dict[str, str | bytes], system="linux") -> tuple[FrameworkBuild, ...]:
+def read(
+    root: Path, names: dict[str, str], files: dict[str, str | bytes], system="linux"
+) -> tuple[FrameworkBuild, ...]:
     """Return the builds of an environment with these distributions (name -> version) and files."""
     for file, content in files.items():
         write(root, f"{SITE}/{file}", content)

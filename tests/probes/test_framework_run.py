@@ -1,0 +1,193 @@
+"""Framework trials in real interpreters: stand-ins that pass, raise, crash, hang and print what no terminal takes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.facts import Driver, FrameworkTrial, Gpu, Snapshot
+from core.host import this_host
+from core.probes import Request, framework_run, frameworks
+from core.probes.framework_run import dotted, wanted
+from core.probes.places import places
+from core.watch import Watch
+
+BASE = getattr(sys, "_base_executable", sys.executable)
+
+TENSOR = """
+class Tensor:
+    def __init__(self, value): self.value, self.grad = value, None
+    def to(self, *a, **k): return self
+    def requires_grad_(self): return self
+    def sum(self): return self
+    def abs(self): return self
+    def max(self): return 0
+    def __sub__(self, other): return self
+    def detach(self): return self
+    def backward(self): pass
+"""
+STANDIN = (
+    TENSOR
+    + """
+import sys
+__version__ = "2.8.0+cu128"
+float32 = float64 = None
+class version: cuda = "12.8"
+class cuda:
+    device_count = staticmethod(lambda: {devices})
+    is_available = staticmethod(lambda: {devices} > 0)
+    get_device_name = staticmethod(lambda n: "Test GPU")
+class _C:
+    class _cudnn: getCompileVersion = staticmethod(lambda: (9, 10, 2))
+class backends:
+    class cudnn: version = staticmethod(lambda: 91002)
+def manual_seed(n): pass
+def randn(*shape): return Tensor(0)
+class nn:
+    class functional:
+        @staticmethod
+        def conv2d(a, b):
+            a.grad = b.grad = Tensor(0)
+            return Tensor(0)
+"""
+)
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("base") / "env"
+    subprocess.run([BASE, "-m", "venv", "--without-pip", made], check=True)
+    return made
+
+
+@pytest.fixture
+def environment(base: Path) -> Path:
+    """An environment with nothing in it but the mark of a real torch."""
+    site = next((base / "lib").glob("python3.*/site-packages"))
+    package = site / "torch"
+    package.mkdir(exist_ok=True)
+    (package / "_C.so").write_bytes(b"")
+    info = site / "torch-2.8.0.dist-info"
+    info.mkdir(exist_ok=True)
+    (info / "METADATA").write_text("Name: torch\nVersion: 2.8.0\n")
+    return base
+
+
+def asked(prefix: Path, env: dict[str, str] | None = None, *, named: bool = True, gpu: bool = False) -> Request:
+    host = this_host()
+    driver = Driver(gpus=(Gpu(index=0, name="Test GPU"),)) if gpu else Driver(gpus=())
+    variables = {"PATH": "/usr/bin:/bin", "HOME": str(prefix), **(env or {})}
+    pythons = (str(prefix),) if named else ()
+    request = Request(
+        host=host, seen=Snapshot(machine=host.machine()), env=variables, watch=Watch(), pythons=pythons
+    )  # fmt: skip
+    seen = Snapshot(machine=host.machine(), driver=driver, pythons=frameworks.look(request))
+    return Request(host=host, seen=seen, env=variables, watch=Watch(), pythons=pythons)
+
+
+def tried(prefix: Path, code: str, **env: str) -> FrameworkTrial:
+    site = next((prefix / "lib").glob("python3.*/site-packages"))
+    (site / "torch" / "__init__.py").write_text(code)
+    trials = framework_run.look(asked(prefix, env))
+    assert trials is not None
+    return trials[0]
+
+
+def test_one_that_passes_with_all_its_stages(environment: Path):
+    trial = tried(environment, STANDIN.format(devices=1))
+    assert (trial.reached, trial.gpu, trial.right, trial.devices) == ("convolution", True, True, 1)
+    assert (trial.version, trial.cuda, trial.cudnn, trial.cudnn_compiled) == ("2.8.0+cu128", "12.8", "9.10.2", "9.10.2")
+    assert (trial.problem, trial.ended, trial.device) == ("", "", "Test GPU")
+
+
+def test_nothing_is_written_into_the_environment(environment: Path):
+    before = sorted(str(p) for p in environment.rglob("*") if "__init__" not in p.name)
+    tried(environment, STANDIN.format(devices=0))
+    assert sorted(str(p) for p in environment.rglob("*") if "__init__" not in p.name) == before
+
+
+@pytest.mark.parametrize(
+    ("code", "reached", "problem", "ended"),
+    [
+        ("raise OSError('libcublas.so.12: cannot open shared object file')", "nothing", "OSError: libcublas.so.12: cannot open shared object file", ""),
+        ("raise OSError('Das Modul wurde nicht gefunden: größer \\u4e2d\\u6587 \\udcff')", "nothing", "OSError: Das Modul wurde nicht gefunden: größer 中文", ""),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGILL)", "nothing", "", "SIGILL"),
+        ("import os; os.write(2, b'caught \\xff\\xfe\\n'); os.abort()", "nothing", "caught", "SIGABRT"),
+        ("import os; os._exit(3)", "nothing", "", "3"),
+        ("print('+{\"stage\": \"convolution\", \"gpu\": true}'); raise SystemExit(0)", "nothing", "", "before its work was done"),
+        ("__version__ = '2.8.0'", "nothing", "AttributeError", ""),
+    ],
+)  # fmt: skip
+def test_what_goes_wrong_is_data(environment: Path, code: str, reached: str, problem: str, ended: str):
+    trial = tried(environment, code)
+    assert trial.reached == reached
+    assert trial.problem.startswith(problem)
+    assert ended in trial.ended
+    assert trial.gpu is None
+
+
+def test_one_that_never_answers_is_ended(environment: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(framework_run, "TIMEOUT", 1.0)
+    trial = tried(environment, "import threading; threading.Event().wait()")
+    assert "did not end within" in trial.ended
+    assert trial.reached == "nothing"
+
+
+def test_the_same_without_ld_library_path_is_the_proof(environment: Path):
+    code = "import os\nif os.environ.get('LD_LIBRARY_PATH'): raise RuntimeError('cuDNN version incompatibility')\n"
+    trial = tried(environment, code + STANDIN.format(devices=1), LD_LIBRARY_PATH="/nowhere")
+    assert trial.problem == "RuntimeError: cuDNN version incompatibility"
+    assert trial.clean is not None
+    assert (trial.clean.problem, trial.clean.right) == ("", True)
+
+
+def test_mapped_files_have_their_owner(environment: Path, tmp_path: Path):
+    site = next((environment / "lib").glob("python3.*/site-packages"))
+    own = site / "nvidia" / "cudnn" / "lib"
+    own.mkdir(parents=True, exist_ok=True)
+    for folder, name in ((own, "libcudnn.so.9"), (tmp_path, "libcublas.so.12")):
+        subprocess.run(["gcc", "-shared", "-x", "c", "/dev/null", "-o", folder / name], check=True)
+    load = f"import ctypes\nctypes.CDLL('{own}/libcudnn.so.9')\nctypes.CDLL('libcublas.so.12')\n"
+    trial = tried(environment, load + STANDIN.format(devices=1), LD_LIBRARY_PATH=str(tmp_path))
+    assert {m.name: m.origin for m in trial.mapped} == {
+        "libcudnn.so.9": "this environment's wheel",
+        "libcublas.so.12": "LD_LIBRARY_PATH",
+    }
+    assert trial.clean is not None
+    assert "libcublas.so.12" in trial.clean.problem
+
+
+@pytest.mark.parametrize(
+    ("named", "active", "gpu", "runs"),
+    [(True, False, False, True), (False, True, True, True), (False, True, False, False), (False, False, True, False)],
+)
+def test_only_what_was_named_or_is_active_beside_a_gpu_is_run(environment: Path, named, active, gpu, runs):
+    env = {"VIRTUAL_ENV": str(environment)} if active else {}
+    request = asked(environment, env, named=named, gpu=gpu)
+    assert bool(list(wanted(request, places(request.host)))) is runs
+    if not runs:
+        assert framework_run.look(request) is None
+
+
+def test_a_stand_in_without_an_extension_module_is_not_run(environment: Path):
+    mark = next((environment / "lib").glob("python3.*/site-packages/torch/_C.so"))
+    mark.unlink()
+    assert framework_run.look(asked(environment)) is None
+
+
+@pytest.mark.parametrize(("number", "version"), [("91002", "9.10.2"), ("8907", "8.9.7"), ("7605", "7.6.5"), ("", "")])
+def test_cudnns_numbers(number: str, version: str):
+    assert dotted(number) == version
+
+
+def test_the_script_is_for_any_python_from_3_6_on():
+    """Compiled by every interpreter that is here; each says so itself."""
+    from core.probes.framework_script import SCRIPT
+
+    found = [p for p in Path("~/.pyenv/versions").expanduser().glob("3.*/bin/python") if p.exists()]
+    for python in (Path(sys.executable), *found):
+        done = subprocess.run([python, "-c", "import sys; compile(sys.stdin.read(), 'script', 'exec')"], input=SCRIPT.encode(), capture_output=True, check=False)  # fmt: skip
+        assert done.returncode == 0, f"{python}: {done.stderr.decode()}"
