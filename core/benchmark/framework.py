@@ -33,7 +33,7 @@ def run_frameworks(request: Request, chosen: Chosen, gpu: Which, prefix: str) ->
     request.watch.say(f"{prefix}PyTorch's own convolution, in {python.prefix}")
     problems = (
         *(Problem(shape=s, type=t) for s in TIMED for t in ("fp16", "bf16", "tf32")),
-        Problem(shape=LARGE, type="fp32"),
+        Problem(shape=LARGE, type="fp32", layout="NCHW"),
     )
     completed = request.host.run(
         [python.executable, "-c", SCRIPT],

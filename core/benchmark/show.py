@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core.benchmark.plan import usual
+from core.benchmark.shapes import LARGE
 from core.facts import Benchmark, Check, GpuRun, RateLimit, Rung
 from core.report import printable
 
@@ -67,13 +69,14 @@ def _bars(run: GpuRun, *, plain: bool) -> Iterator[str]:
     full, rest, mark = ("#", ".", "|") if plain else ("█", "░", "│")
     limits = {limit.type: limit for limit in run.limits}
     shown = [
-        t for t in run.timings if t.direction == "forward" and t.layout == "NHWC" and t.label.startswith("3x3, 256")
+        t for t in run.timings if t.direction == "forward" and t.layout == usual(t.type) and t.label == LARGE.label
     ]
     if not shown:
         return
     yield f"  {shown[0].label}, forward: TFLOP/s of the card's limit" + (
         f" ({mark} marks what such cards reach)" if limits else ""
     )
+    over = False
     for timing in shown:
         if timing.teraflops is None:
             yield f"  {timing.type:>5}  {timing.problem}"
@@ -86,7 +89,10 @@ def _bars(run: GpuRun, *, plain: bool) -> Iterator[str]:
         bar = list(full * min(WIDE, round(part * WIDE)) + rest * max(0, WIDE - round(part * WIDE)))
         if limit.typical:
             bar[min(WIDE - 1, round(limit.typical * WIDE))] = mark
+        over |= part > 1
         yield f"  {timing.type:>5}  {''.join(bar)}  {timing.teraflops:8.1f} of {limit.teraflops:.0f}  {part:4.0%}"
+    if over:
+        yield "         More than all of it: a Winograd or FFT algorithm multiplies less than the direct method that is counted."
 
 
 def _shapes(run: GpuRun) -> Iterator[str]:
@@ -94,17 +100,18 @@ def _shapes(run: GpuRun) -> Iterator[str]:
     theirs = {(t.label, t.type, t.direction, t.layout): t for f in run.frameworks or () for t in f.timings}
     name = run.frameworks[0].framework if run.frameworks else ""
     yield ""
-    yield f"  {'convolution':<30} {'type':>5} {'ms':>9} {'TFLOP/s':>8} {'+-':>5}  {name:>16}  algorithm"
+    yield f"  {'convolution':<42} {'type':>5} {'ms':>9} {'TFLOP/s':>8} {'+-':>5}  {name:>16}  algorithm"
     for t in run.timings:
-        label = f"{t.label or t.shape}, {t.direction}" if t.direction != "forward" else t.label or t.shape
-        label += "" if t.layout == "NHWC" else f", {t.layout}"
+        label = t.label or t.shape
+        label += f", {t.direction}" if t.direction != "forward" else ""
+        label += "" if t.layout == usual(t.type) else f", {t.layout}"
         if t.milliseconds is None:
-            yield f"  {label:<30.30} {t.type:>5}  {t.problem}"
+            yield f"  {label:<42.42} {t.type:>5}  {t.problem}"
             continue
         other = theirs.get((t.label, t.type, t.direction, t.layout))
         beside = f"{other.teraflops:.1f}" if other and other.teraflops else (other.problem[:16] if other else "")
         yield (
-            f"  {label:<30.30} {t.type:>5} {t.milliseconds:9.4f} {t.teraflops or 0:8.1f} {t.spread or 0:5.1%}"
+            f"  {label:<42.42} {t.type:>5} {t.milliseconds:9.4f} {t.teraflops or 0:8.1f} {t.spread or 0:5.1%}"
             f"  {beside:>16}  {t.algorithm}"
         )
     for f in run.frameworks or ():

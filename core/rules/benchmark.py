@@ -5,25 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.benchmark.limits import gpu_rates
 from core.facts import Check, FrameworkRun, GpuRun, Rung, Snapshot
-from core.findings import Evidence, Finding, Fix, Step
-from core.rules.benchmark_words import (
-    busy,
-    cause_of,
-    fractions,
-    hiding,
-    holders,
-    memory_short,
-    slowing,
-    working,
-)
-from core.rules.loads import CONCERNS
+from core.findings import Evidence, Finding, Step
+from core.rules import benchmark_speed
+from core.rules.benchmark_words import cause_of, concerns, free_memory, hiding, holders, named, runs, subject
 from core.rules.view import folder_of, name_of, tidy
-from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw, sentence
-
-SLOW = 0.7
-"""Part of what such a card typically reaches below which it is called slow: far outside the spread of repeated runs."""
+from core.rules.words import ERROR, GOOD, NOTE, WARNING, finding, listed, saw, sentence
 
 
 def nothing_run(seen: Snapshot) -> Iterator[Finding]:
@@ -34,7 +21,7 @@ def nothing_run(seen: Snapshot) -> Iterator[Finding]:
 
 def ladder(seen: Snapshot) -> Iterator[Finding]:
     """The first rung that breaks names the layer."""
-    for run in _runs(seen):
+    for run in runs(seen):
         broken = [r for r in run.rungs if r.state == "failed"]
         for number, rung in enumerate(broken):
             hidden = rung.call == "cuDeviceGet" and rung.status is None and bool(hiding(seen))
@@ -45,18 +32,18 @@ def ladder(seen: Snapshot) -> Iterator[Finding]:
                 Step.BENCHMARK,
                 severity,
                 f"ladder-{rung.layer}",
-                f"{_gpu(run)}: it breaks where {rung.name[0].lower()}{rung.name[1:]}.",
+                f"{named(run)}: it breaks where {rung.name[0].lower()}{rung.name[1:]}.",
                 cause=cause,
                 why=_why(rung, cause, run, hidden=hidden),
-                subject=_subject(run),
+                subject=subject(run),
                 evidence=[
                     *_call(rung),
                     *([saw("Variable", hiding(seen))] if cause == "gpu_hidden_by_env" or hidden else []),
                     *(holders(run) if cause == "gpu_memory_exhausted" else []),
-                    *_concerns(run),
+                    *concerns(run),
                     *([saw("It printed", run.output.strip()[:300])] if run.output.strip() and not toolkit else []),
                 ],
-                fix=_free(run) if cause == "gpu_memory_exhausted" else None,
+                fix=free_memory(run) if cause == "gpu_memory_exhausted" else None,
             )
 
 
@@ -89,19 +76,19 @@ def _call(rung: Rung) -> list[Evidence]:
 
 def died(seen: Snapshot) -> Iterator[Finding]:
     """The process died or hung beyond the ladder."""
-    for run in _runs(seen):
+    for run in runs(seen):
         if run.ended and not any(r.state == "failed" for r in run.rungs):
             what = re.sub(r"^(\w)", lambda m: m[1].lower(), run.during) or "working"
             yield finding(
                 Step.BENCHMARK,
                 ERROR,
                 "died",
-                f"{_gpu(run)}: cuDNN ended the program, or hung, while {what}.",
+                f"{named(run)}: cuDNN ended the program, or hung, while {what}.",
                 why="A program that does the same ends in the same way. The other measurements were made without this step.",
-                subject=_subject(run),
+                subject=subject(run),
                 evidence=[
                     saw("How it ended", run.ended),
-                    *_concerns(run),
+                    *concerns(run),
                     *([saw("It printed", run.output.strip()[:300])] if run.output.strip() else []),
                 ],
             )
@@ -109,7 +96,7 @@ def died(seen: Snapshot) -> Iterator[Finding]:
 
 def wrong(seen: Snapshot) -> Iterator[Finding]:
     """A convolution gave a wrong result although every call succeeded."""
-    for run in _runs(seen):
+    for run in runs(seen):
         bad = [c for c in run.checks if c.right is False]
         if not bad:
             continue
@@ -118,17 +105,17 @@ def wrong(seen: Snapshot) -> Iterator[Finding]:
             Step.BENCHMARK,
             ERROR,
             "wrong-result",
-            f"{_gpu(run)}: convolutions give wrong results, and no call reports an error.",
+            f"{named(run)}: convolutions give wrong results, and no call reports an error.",
             cause=cause,
             why=why,
-            subject=_subject(run),
+            subject=subject(run),
             evidence=[
                 *more,
                 *(
                     saw(f"{sentence(c.kind)}: {c.type}, {c.layout}, {c.direction}", f"{c.algorithm}: {c.detail}")
                     for c in bad[:4]
                 ),
-                *_concerns(run),
+                *concerns(run),
             ],
         )
 
@@ -178,7 +165,7 @@ def cudnn_folders(run: GpuRun, seen: Snapshot) -> tuple[str, ...]:
 def other_files(seen: Snapshot) -> Iterator[Finding]:
     """The process mapped another file than the search predicted, or cuDNN's files come from two folders."""
     system = seen.machine.system
-    for run in _runs(seen):
+    for run in runs(seen):
         predicted = {_stem(name_of(system, p)): p for p in run.predicted}
         differ = [
             (predicted[_stem(m.name)], m)
@@ -191,11 +178,11 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
                 Step.BENCHMARK,
                 WARNING,
                 "other-files",
-                f"{_gpu(run)}: other library files were used than the search predicts.",
+                f"{named(run)}: other library files were used than the search predicts.",
                 why="What a program really maps decides. Something beyond search paths is at work: a preloaded library, a "
                 "file that was replaced, or a loader's cache.",
-                subject=_subject(run),
-                evidence=[saw(m.name, f"used {m.path}, predicted {p}") for p, m in differ[:6]] + _concerns(run),
+                subject=subject(run),
+                evidence=[saw(m.name, f"used {m.path}, predicted {p}") for p, m in differ[:6]] + concerns(run),
             )
         elif len(folders) > 1:
             override = any(m.origin == "LD_LIBRARY_PATH" for m in run.mapped)
@@ -203,11 +190,11 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
                 Step.BENCHMARK,
                 ERROR,
                 "mixed-files",
-                f"{_gpu(run)}: cuDNN's files came from {len(folders)} folders.",
+                f"{named(run)}: cuDNN's files came from {len(folders)} folders.",
                 cause="ld_library_path_override" if override else "mixed_cudnn_sublibraries",
                 why="The parts of cuDNN are made for each other. Mixed ones may work by chance, fail, or compute wrongly.",
-                subject=_subject(run),
-                evidence=[*(saw("Mapped from", f) for f in folders), *_concerns(run)],
+                subject=subject(run),
+                evidence=[*(saw("Mapped from", f) for f in folders), *concerns(run)],
             )
 
 
@@ -216,87 +203,9 @@ def _stem(name: str) -> str:
     return re.sub(r"(\.so)[\d.]*$", r"\1", name.lower())
 
 
-def slow(seen: Snapshot) -> Iterator[Finding]:
-    """The card reaches much less than such cards do; with what was seen that explains it."""
-    known = gpu_rates()
-    for run in _runs(seen):
-        reached = fractions(run)
-        if not reached:
-            continue
-        judged = [(t, limit, f, f / limit.typical) for t, limit, f in reached if limit.typical]
-        low = [j for j in judged if j[3] < SLOW]
-        reasons = list(slowing(run, known))
-        rows = [
-            saw(
-                f"{t.type}, {t.label}",
-                f"{t.teraflops:.0f} TFLOP/s, {f:.0%} of the limit; such a card reaches {limit.typical:.0%}",
-            )
-            for t, limit, f, _ in low
-        ]
-        if low and busy(run):
-            yield _slow(run, "busy", "another program computes on it at the same time", [*rows, *reasons])
-        elif low and reasons:
-            yield _slow(run, "slow", "what was seen during the run explains it", [*rows, *reasons])
-        elif low:
-            yield _slow(run, "slow", "nothing that was seen explains it", rows)
-        elif busy(run):
-            yield finding(
-                Step.BENCHMARK, WARNING, "busy", f"{_gpu(run)}: another program computes on it, so the figures are no measure.",
-                subject=_subject(run), evidence=reasons,
-            )  # fmt: skip
-        elif judged:
-            text = listed(f"{t.type} {f:.0%}" for t, _, f, _ in judged)
-            yield finding(
-                Step.BENCHMARK,
-                GOOD,
-                "speed",
-                f"{_gpu(run)} is as fast as such a card should be: {text} of its limit.",
-                subject=_subject(run),
-            )
-        else:
-            text = listed(f"{t.type} {f:.0%}" for t, _, f in reached)
-            yield finding(
-                Step.BENCHMARK, NOTE, "speed-unjudged",
-                f"{_gpu(run)} reaches these parts of its limit: {text}. What such a card usually reaches is not known here.",
-                subject=_subject(run), evidence=reasons,
-            )  # fmt: skip
-
-
-def _slow(run: GpuRun, name: str, what: str, rows: list[Evidence]) -> Finding:
-    samples = f"{len(working(run))} looks at the card during the work"
-    return finding(
-        Step.BENCHMARK,
-        WARNING if what != "nothing that was seen explains it" else UNKNOWN,
-        name,
-        f"{_gpu(run)} is slower than such a card should be; {what}.",
-        why="The results are right; only the speed is low. What would decide, where nothing explains it: the same benchmark "
-        "after a cold start, with nothing else running." if name == "slow" else "End the other program, or measure when it has finished.",
-        subject=_subject(run),
-        evidence=[*rows, saw("Based on", samples)],
-    )  # fmt: skip
-
-
-def memory(seen: Snapshot) -> Iterator[Finding]:
-    """Nearly all of the card's memory is taken, though the run came through."""
-    for run in _runs(seen):
-        failed = any(r.state == "failed" for r in run.rungs)
-        if memory_short(run) and not failed:
-            yield finding(
-                Step.BENCHMARK,
-                WARNING,
-                "memory",
-                f"{_gpu(run)}: nearly all of its memory is taken.",
-                cause="gpu_memory_exhausted",
-                why="The benchmark came through with less; a training run would fail with CUDA_ERROR_OUT_OF_MEMORY or CUDNN_STATUS_INTERNAL_ERROR.",
-                subject=_subject(run),
-                evidence=holders(run),
-                fix=_free(run),
-            )
-
-
 def frameworks(seen: Snapshot) -> Iterator[Finding]:
     """The framework fails or errs where cuDNN alone is right."""
-    for run in _runs(seen):
+    for run in runs(seen):
         alone = any(c.right for c in run.checks) and not any(c.right is False for c in run.checks)
         for its in run.frameworks or ():
             if its.problem or its.right is False:
@@ -309,50 +218,25 @@ def _framework_fails(run: GpuRun, its: FrameworkRun, *, alone: bool) -> Finding:
         Step.BENCHMARK,
         ERROR,
         "framework",
-        f"{_gpu(run)}: {its.framework} does not convolve rightly" + (", although cuDNN alone does." if alone else "."),
+        f"{named(run)}: {its.framework} does not convolve rightly" + (", although cuDNN alone does." if alone else "."),
         why="cuDNN computes rightly without it, with the files that the search predicts, so it is the framework's build or what it "
         "loads besides." if alone else "cuDNN alone fails, too; cure that first.",
         subject=its.python,
-        evidence=[saw("It said", what), *(saw("It mapped", m.path) for m in its.mapped if "cudnn" in m.name)][:7] + _concerns(run),
+        evidence=[saw("It said", what), *(saw("It mapped", m.path) for m in its.mapped if "cudnn" in m.name)][:7] + concerns(run),
     )  # fmt: skip
 
 
 def right(seen: Snapshot) -> Iterator[Finding]:
     """Everything that could be checked is right."""
-    for run in _runs(seen):
+    for run in runs(seen):
         told = [c for c in run.checks if c.right is not None]
         if told and all(c.right for c in told) and not run.ended and all(r.state != "failed" for r in run.rungs):
             kinds = listed(dict.fromkeys(c.type for c in told))
             yield finding(
                 Step.BENCHMARK, GOOD, "right",
-                f"{_gpu(run)}: all {len(told)} checks of convolutions are right ({kinds}), with cuDNN {run.version or 'of unknown version'}.",
-                subject=_subject(run),
+                f"{named(run)}: all {len(told)} checks of convolutions are right ({kinds}), with cuDNN {run.version or 'of unknown version'}.",
+                subject=subject(run),
             )  # fmt: skip
 
 
-def _runs(seen: Snapshot) -> tuple[GpuRun, ...]:
-    return seen.benchmark.gpus if seen.benchmark else ()
-
-
-def _gpu(run: GpuRun) -> str:
-    return f"GPU {run.index}" + (f" ({run.card.name})" if run.card and run.card.name else "")
-
-
-def _subject(run: GpuRun) -> str:
-    return f"GPU {run.index}"
-
-
-def _concerns(run: GpuRun) -> list[Evidence]:
-    return [saw(CONCERNS, run.consumer)] if run.consumer else []
-
-
-def _free(run: GpuRun) -> Fix:
-    names = [e.value for e in holders(run) if e.label.startswith("Process")]
-    return advice(
-        "Free the GPU's memory",
-        *(f"End this program if you can do without it: {name}" for name in names[:4]),
-        "Then run the benchmark again.",
-    )
-
-
-RULES = (nothing_run, ladder, died, wrong, other_files, slow, memory, frameworks, right)
+RULES = (nothing_run, ladder, died, wrong, other_files, *benchmark_speed.RULES, frameworks, right)

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from core.benchmark.limits import GpuRates
 from core.facts import GpuProcess, GpuRun, GpuState, RateLimit, Rung, Snapshot, Timing
-from core.findings import Evidence
-from core.rules.words import saw
+from core.findings import Evidence, Fix
+from core.rules.loads import CONCERNS
+from core.rules.words import advice, saw
 
 GIB = 1 << 30
 NEARLY_FULL = 0.06
@@ -144,3 +145,33 @@ def fractions(run: GpuRun) -> list[tuple[Timing, RateLimit, float]]:
 def large(timing: Timing) -> bool:
     """Whether a timing is of the large shape, which fills the multiplying units."""
     return timing.label == "3x3, 256 channels"
+
+
+def runs(seen: Snapshot) -> tuple[GpuRun, ...]:
+    """Return every GPU's run."""
+    return seen.benchmark.gpus if seen.benchmark else ()
+
+
+def named(run: GpuRun) -> str:
+    """Return a GPU in words."""
+    return f"GPU {run.index}" + (f" ({run.card.name})" if run.card and run.card.name else "")
+
+
+def subject(run: GpuRun) -> str:
+    """Return what a finding about a run is about."""
+    return f"GPU {run.index}"
+
+
+def concerns(run: GpuRun) -> list[Evidence]:
+    """Return whom it concerns, as evidence."""
+    return [saw(CONCERNS, run.consumer)] if run.consumer else []
+
+
+def free_memory(run: GpuRun) -> Fix:
+    """Return the steps that free a card's memory."""
+    names = [e.value for e in holders(run) if e.label.startswith("Process")]
+    return advice(
+        "Free the GPU's memory",
+        *(f"End this program if you can do without it: {name}" for name in names[:4]),
+        "Then run the benchmark again.",
+    )
