@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from PySide6.QtCore import QSettings, QTimer
+from PySide6.QtCore import QSettings, Qt, QTimer
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication
 
@@ -18,10 +18,7 @@ SERVER = "convalesce-window"
 
 def main() -> int:
     """Show the wizard and return the exit status."""
-    app = QApplication(sys.argv[:1])
-    app.setApplicationName("convalesce")
-    app.setApplicationDisplayName("Convalesce")
-    app.setDesktopFileName("convalesce")
+    app = application()
     if raise_first_window():
         return 0
     window = Window(Controller(ThisMachine()), QSettings("convalesce", "convalesce"))
@@ -31,6 +28,16 @@ def main() -> int:
     status = app.exec()
     server.close()
     return status
+
+
+def application() -> QApplication:
+    """Return the application in the one style that the window's own colours are made for."""
+    app = QApplication([*sys.argv[:1], "-style", "Fusion"])
+    app.setApplicationName("convalesce")
+    app.setApplicationDisplayName("Convalesce")
+    app.setDesktopFileName("convalesce")
+    app.setEffectEnabled(Qt.UIEffect.UI_AnimateMenu, False)  # nothing here moves by itself
+    return app
 
 
 def _server_name() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QFontMetrics, QTextCharFormat, QTextCursor
+from PySide6.QtGui import QFontMetrics, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QProgressBar, QScrollArea, QVBoxLayout, QWidget
 
 from core.changes import Change
@@ -15,7 +15,7 @@ from core.journal import Entry
 from gui import theme as looks
 from gui.controller import Controller
 from gui.engine import Done, Preview
-from gui.text import Elided, MachineText, Verdict, heading, plain_label, prose, push, shown
+from gui.text import Elided, MachineText, Verdict, announce, heading, plain_label, prose, push, shown
 from gui.theme import Theme
 
 SHOWN_PROGRAMS = 12
@@ -107,7 +107,7 @@ class ChangeDialog(QDialog):
         (self.cancel if working or not commit else self.commit).setFocus()
 
     def _announce(self, sentence: str) -> None:
-        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, sentence))
+        announce(self, sentence)
 
     def _commit(self) -> None:
         raise NotImplementedError

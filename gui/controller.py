@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,8 @@ from core.watch import CancelledError, Watch
 from gui.engine import Engine, Preview
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from core.facts import Snapshot
     from core.findings import Finding, Report
 
@@ -45,7 +46,7 @@ class Controller(QObject):
     def __init__(self, engine: Engine, executor: Executor | None = None) -> None:
         super().__init__()
         self._engine = engine
-        self._executor = executor or ThreadPoolExecutor(1, thread_name_prefix="doctor")
+        self._given = executor
         self._watch: Watch | None = None
         self._waiting: Callable[[], None] | None = None
         self._closed = False
@@ -95,7 +96,8 @@ class Controller(QObject):
         """Cancel, and wait until the worker has ended: no signal is sent after this."""
         self.cancel()
         self._closed = True
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        if self._given is not None:
+            self._given.shutdown(wait=True, cancel_futures=True)
 
     # --- the worker -------------------------------------------------------------------------------------------
 
@@ -107,7 +109,15 @@ class Controller(QObject):
         )
         self._watch = watch
         self.busy_changed.emit(True)
-        self._executor.submit(self._run, work, then, watch)
+        self._executor().submit(self._run, work, then, watch)
+
+    def _executor(self) -> Executor:
+        """Return the one worker, made when it is first wanted: the window is there before it."""
+        if self._given is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._given = ThreadPoolExecutor(1, thread_name_prefix="doctor")
+        return self._given
 
     def _only_from(self, watch: Callable[[], Watch], signal: Any) -> Callable[..., None]:
         def tell(*words: str) -> None:

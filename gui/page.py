@@ -19,7 +19,7 @@ from gui.theme import Theme
 
 LINE = 110
 """Average characters in the longest line; longer ones are hard to read, and tables want some room."""
-AT_ONCE = 8
+AT_ONCE = 5
 """Findings that are shown at first; the next ones come on request, so that no page is slow to make."""
 Details = Callable[[Report, Theme], QWidget | None]
 """Makes the part of a page that shows what was seen."""

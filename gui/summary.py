@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QVBoxLayout
 
 from core.findings import Report, Severity, Step
 from core.i18n import _
-from core.journal import BadEntry, Entry
 from gui import theme as looks
 from gui import words
 from gui.card import FindingCard, OnFix
@@ -19,7 +19,10 @@ from gui.page import AT_ONCE, Page
 from gui.text import Verdict, heading, plain_label, prose, push, sign
 from gui.theme import Theme
 
-History = tuple[Entry | BadEntry, ...]
+if TYPE_CHECKING:
+    from core.journal import BadEntry, Entry
+
+History = tuple["Entry | BadEntry", ...]
 Undo = Callable[[tuple[str, ...]], None]
 
 
@@ -96,12 +99,12 @@ class SummaryPage(Page):
             severity, sentence = in_words(entry)
             grid.addWidget(sign(theme, severity), i, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(prose(sentence), i, 1)
-            if isinstance(entry, Entry) and entry.undoable:
+            if can_undo(entry):
                 button = push(_("Undo..."), partial(self._on_undo, (entry.id,)))
-                button.setAccessibleDescription(entry.title)
+                button.setAccessibleDescription(sentence)
                 grid.addWidget(button, i, 2, Qt.AlignmentFlag.AlignTop)
         box.addWidget(card)
-        undoable = tuple(e.id for e in reversed(self._history) if isinstance(e, Entry) and e.undoable)
+        undoable = tuple(e.id for e in reversed(self._history) if can_undo(e))
         if len(undoable) > 1:
             box.addWidget(push(_("Undo all..."), lambda: self._on_undo(undoable)), 0, Qt.AlignmentFlag.AlignLeft)
 
@@ -135,8 +138,17 @@ def headline(report: Report) -> str:
     return _("Everything needed is in place")
 
 
+def can_undo(entry: Entry | BadEntry) -> bool:
+    """Whether an entry of the history can be taken back."""
+    from core.journal import Entry
+
+    return isinstance(entry, Entry) and entry.undoable
+
+
 def in_words(entry: Entry | BadEntry) -> tuple[Severity, str]:
     """Return how an entry of the history stands, and a sentence about it."""
+    from core.journal import BadEntry
+
     if isinstance(entry, BadEntry):
         return Severity.UNKNOWN, entry.problem
     severity, state = {

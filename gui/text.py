@@ -10,7 +10,6 @@ from PySide6.QtGui import QFontMetrics, QGuiApplication, QResizeEvent, QTextDocu
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QTextEdit, QToolButton, QWidget
 
 from core.findings import Severity
-from core.report import printable
 from gui import theme as looks
 from gui.theme import Theme
 
@@ -23,7 +22,11 @@ MOST = 4000
 
 def shown(text: str) -> str:
     """Return text of the machine as it may stand on screen: printable, and not without end."""
-    text = printable(text[: MOST + 1])
+    text = text[: MOST + 1]
+    if not all(line.isprintable() for line in text.split("\n")):
+        from core.report import printable  # not at the start: it loads the engine's rules
+
+        text = printable(text)
     return text if len(text) <= MOST else f"{text[:MOST]}..."
 
 
@@ -192,6 +195,13 @@ def push(text: str, act: Callable[[], object], *, primary: bool = False) -> QPus
         button.setProperty("primary", True)
     button.clicked.connect(lambda *_: act())
     return button
+
+
+def announce(widget: QWidget, sentence: str) -> None:
+    """Let a screen reader say a sentence."""
+    from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
+
+    QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(widget, sentence))
 
 
 def as_label(text: str) -> str:

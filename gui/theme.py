@@ -224,8 +224,7 @@ def severity_icon(theme: Theme, severity: Severity) -> QIcon:
 
 
 def dress(app: QApplication, theme: Theme, text_size: int) -> None:
-    """Give the application its style, colours and text size (per cent of the desktop's own)."""
-    app.setStyle("Fusion")
+    """Give the application its colours and text size (per cent of the desktop's own). Its style is Fusion from the start."""
     app.setPalette(palette(theme))
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
     font.setPointSizeF(font.pointSizeF() * text_size / 100)

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSettings, QSize, Qt
 from PySide6.QtGui import (
-    QAccessible,
-    QAccessibleAnnouncementEvent,
     QCloseEvent,
     QGuiApplication,
     QKeySequence,
@@ -18,7 +16,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QApplication,
-    QFileDialog,
     QFrame,
     QHBoxLayout,
     QMainWindow,
@@ -28,18 +25,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.findings import SECTIONS, Finding, Report, Severity
+from core.findings import SECTIONS, Finding, Report, Severity, Step
 from core.i18n import _
 from gui import theme as looks
 from gui import words
 from gui.controller import Controller
-from gui.details import details
 from gui.explaining import ExplainPage
 from gui.notice import Notice
 from gui.page import Page, StepPage
 from gui.rail import SIZES, Rail
 from gui.summary import History, SummaryPage, headline
-from gui.text import Elided, push
+from gui.text import Elided, announce, push
 from gui.theme import Theme
 
 if TYPE_CHECKING:
@@ -49,6 +45,13 @@ if TYPE_CHECKING:
     from gui.engine import Done
 
 SMALLEST = QSize(320, 240)
+
+
+def _details(step: Step, report: Report, theme: Theme) -> QWidget | None:
+    """Return what was seen of a step. Loaded with the first report: the window is there before it."""
+    from gui.details import details
+
+    return details(step, report, theme)
 
 
 class Window(QMainWindow):
@@ -70,14 +73,14 @@ class Window(QMainWindow):
         steps = words.shown_steps()
         self.summary = SummaryPage(self._fix, self._copy, self._save, self._undo, lambda s: self._jump(steps.index(s)))
         self.pages: tuple[StepPage | SummaryPage, ...] = (
-            *(StepPage(s, partial(details, s), self._fix) for s in steps),
+            *(StepPage(s, partial(_details, s), self._fix) for s in steps),
             self.summary,
         )
         self.explain_page = ExplainPage(self._explain, self._fix)
         self._dress_application()
         self._build()
         self._connect()
-        self._dress()
+        self._dress_window()
         self._busy(controller.busy)
         self.steps.setCurrentRow(0)
         size = settings.value("size")
@@ -156,6 +159,9 @@ class Window(QMainWindow):
 
     def _dress(self) -> None:
         self._dress_application()
+        self._dress_window()
+
+    def _dress_window(self) -> None:
         self.setWindowIcon(looks.icon("convalesce", self._theme.text, 64))
         self.rail.dress(self._theme)
         self.explain_page.dress()
@@ -225,7 +231,8 @@ class Window(QMainWindow):
             page.build()
 
     def _announce(self, sentence: str) -> None:
-        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, sentence))
+        if self.isVisible():
+            announce(self, sentence)
 
     # --- what the controller says ------------------------------------------------------------------------
 
@@ -387,6 +394,8 @@ class Window(QMainWindow):
     def _save(self) -> None:
         if self._report is None:
             return
+        from PySide6.QtWidgets import QFileDialog
+
         name, _filter = QFileDialog.getSaveFileName(self, _("Save report"), "convalesce-report.json", "JSON (*.json)")
         if name:
             self.save_to(Path(name))

@@ -77,3 +77,9 @@ def put_away(windows: list[Window]) -> None:
     assert [w for w in QApplication.allWidgets() if not isinstance(w, QMenu)] == []
     assert [t.name for t in threading.enumerate() if t.name.startswith("doctor")] == []
     assert QThreadPool.globalInstance().activeThreadCount() == 0
+
+
+@pytest.fixture(scope="session")
+def qapp_args() -> list[str]:
+    """The style that the window is made for."""
+    return ["convalesce", "-style", "Fusion"]

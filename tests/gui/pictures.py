@@ -20,6 +20,7 @@ from PySide6.QtCore import QSettings, QSize
 from PySide6.QtWidgets import QApplication, QWidget
 
 from core import i18n
+from gui.app import application
 from gui.changing import FixDialog, UndoDialog
 from gui.controller import Controller
 from gui.window import Window
@@ -189,8 +190,7 @@ def everything(folder: Path, names: list[str]) -> None:
 
 def main(arguments: list[str]) -> int:
     """Take the pictures that are asked for."""
-    app = QApplication(sys.argv[:1])
-    app.setApplicationName("convalesce")
+    _app = application()
     folder = Path(arguments[0]) if arguments else Path("pictures")
     everything(folder, arguments[1:] or list(VARIANTS))
     return 0

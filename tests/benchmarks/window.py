@@ -1,0 +1,165 @@
+"""Measure the window: ``python -m tests.benchmarks.window``. Ratios in one run, so that the machine's load cancels out.
+
+First paint against a bare PySide6 window with one label (each in a process of its own, alternating), the longest stall
+of the event loop while the largest recorded machine is scanned and walked through, and peak memory on it.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROUNDS = 7
+BARE = """
+import sys, time
+start = time.perf_counter()
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QLabel, QMainWindow
+class Label(QLabel):
+    def paintEvent(self, event):
+        super().paintEvent(event)
+        QTimer.singleShot(0, lambda: (print(time.perf_counter() - start), app.exit()))
+app = QApplication(sys.argv[:1])
+window = QMainWindow()
+window.setCentralWidget(Label("Hello"))
+window.resize(1000, 700)
+window.show()
+app.exec()
+"""
+OURS = """
+import sys, time
+start = time.perf_counter()
+from PySide6.QtCore import QEvent, QObject, QSettings, QTimer
+from PySide6.QtWidgets import QApplication
+from gui.app import application
+from gui.controller import Controller
+from gui.engine import ThisMachine
+from gui.window import Window
+app = application()
+class Eye(QObject):
+    def eventFilter(self, watched, event):
+        if event.type() == QEvent.Type.Paint and not self.seen:
+            self.seen = True
+            QTimer.singleShot(0, lambda: (print(time.perf_counter() - start), app.exit()))
+        return False
+eye = Eye()
+eye.seen = False
+window = Window(Controller(ThisMachine()), QSettings(sys.argv[1], QSettings.Format.IniFormat))
+window.next.installEventFilter(eye)
+window.show()
+app.exec()
+assert "core.doctor" not in sys.modules, "the engine was loaded on the window's thread"
+window.close()
+"""
+
+
+def first_paint(code: str, scratch: str) -> float:
+    """Return the seconds from the interpreter's start of the code to the first paint."""
+    compiled = {n: v for n, v in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"}  # as installed programs are
+    done = subprocess.run(
+        [sys.executable, "-c", code, f"{scratch}/settings.ini"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path.cwd(),
+        env=compiled,
+    )
+    return float(done.stdout.split()[0])
+
+
+class Pulse:
+    """Beats as often as it can; the longest pause between two beats is the longest stall (seconds)."""
+
+    def __init__(self) -> None:
+        from PySide6.QtCore import QTimer
+
+        self.longest = 0.0
+        self._last = time.perf_counter()
+        self._timer = QTimer()
+        self._timer.setInterval(0)
+        self._timer.timeout.connect(self.beat)
+        self._timer.start()
+
+    def beat(self) -> None:
+        """Take the time since the last beat."""
+        now = time.perf_counter()
+        self.longest = max(self.longest, now - self._last)
+        self._last = now
+
+    def take(self) -> float:
+        """Return the longest pause so far, and begin anew."""
+        longest, self.longest = self.longest, 0.0
+        return longest
+
+
+def stalls(machine: str) -> tuple[float, float, float]:
+    """Return the longest stall (s) while a machine is scanned, the longest while walking on, and peak memory (MB)."""
+    import resource
+    import tempfile
+
+    from PySide6.QtCore import QSettings
+
+    from core.findings import Report
+    from core.watch import Watch
+    from gui.app import application
+    from gui.controller import Controller
+    from gui.window import Window
+    from tests.gui import recorded
+    from tests.gui.engines import Showing
+
+    def examine(watch: Watch) -> Report:
+        """Diagnose the machine on the worker's thread, and say as much as a real scan does."""
+        for section in ("driver", "environment", "pythons", "toolkits", "cudnn", "loads"):
+            watch.section(section, "looking")
+            watch.say(f"Looking at {section}")
+            time.sleep(0.05)
+            watch.section(section, "looked")
+        return recorded.report(machine)
+
+    app = application()
+    with tempfile.TemporaryDirectory() as scratch:
+        controller = Controller(Showing(examine))
+        window = Window(controller, QSettings(f"{scratch}/s.ini", QSettings.Format.IniFormat))
+        window.show()
+        app.processEvents()
+        pulse = Pulse()
+        over: list[bool] = []
+        controller.report_changed.connect(over.append)
+        window.start()
+        while not over:
+            app.processEvents()
+        for _ in range(20):
+            app.processEvents()
+        scan = pulse.take()
+        for row in range(len(window.pages)):
+            window.steps.setCurrentRow(row)
+            for _ in range(20):
+                app.processEvents()
+        walk = pulse.take()
+        window.close()
+        window.deleteLater()
+    return scan, walk, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> int:
+    """Print the ratios; return 1 where one is missed."""
+    import tempfile
+
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    with tempfile.TemporaryDirectory() as scratch:
+        first_paint(BARE, scratch), first_paint(OURS, scratch)  # what is read from disk once is not what is measured
+        pairs = [(first_paint(BARE, scratch), first_paint(OURS, scratch)) for _ in range(ROUNDS)]
+    bare, ours = (statistics.median(times) for times in zip(*pairs, strict=True))
+    print(f"first paint: bare {bare * 1000:.0f} ms, ours {ours * 1000:.0f} ms, ratio {ours / bare:.2f} (at most 2)")
+    scan, walk, memory = stalls("everything broken")
+    print(f"longest stall: scan {scan * 1000:.0f} ms (under 50), walking through the pages {walk * 1000:.0f} ms")
+    print(f"peak memory on the largest machine: {memory:.0f} MB (under 200)")
+    return 0 if ours <= 2 * bare and scan < 0.05 and memory < 200 else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
