@@ -17,6 +17,7 @@ from core.redact_forms import (
     COMMON,
     DOMAIN_BEFORE_USER,
     DOMAIN_VARIABLES,
+    ENGLISH,
     FORMS,
     HOME,
     HOME_FIELD,
@@ -209,7 +210,8 @@ def _names(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 def _is_sure(name: str) -> bool:
     """Whether a word in any text is this name and nothing else."""
     low = name.lower()
-    return len(name) >= 3 and low not in COMMON and low not in TERMS and not name.startswith("<") and not name.isdigit()
+    everyday = low in COMMON or low in TERMS or low in ENGLISH
+    return len(name) >= 3 and not everyday and not name.startswith("<") and not name.isdigit()
 
 
 def _word(kind: str, name: str) -> tuple[str, str, re.Pattern[str]]:
@@ -225,11 +227,14 @@ def _in_place(kind: str, name: str) -> Iterator[tuple[str, str, re.Pattern[str]]
         "host": (
             rf"(?<=@)(?P<x>{bare})(?![\w-])",
             HOST_IN_LOG.format(bare),
+            rf"(?<=\s)(?P<x>{bare})(?= kernel:)",
             rf"(?i)\bhost(?:name)?[ =:]+(?P<x>{bare})(?![\w-])",
         ),
     }
     for form in forms.get(kind, ()):
         yield kind, name, re.compile(form)
+    if len(name) > 1 and name.lower() not in TERMS:
+        yield kind, name, re.compile(rf"(?i)(?<=[\\/])(?P<x>{bare})(?=[\\/]|\Z)")
 
 
 def _home_pattern(home: str, *, windows: bool) -> re.Pattern[str] | None:

@@ -13,15 +13,21 @@ COMMON = frozenset(_COMMON.split())
 """Names that identify nobody: they are kept everywhere."""
 
 _TERMS = (
-    "all art bin build can conda cuda cudnn cuda12 cuda13 data default dev dist driver drivers etc file files folder "
-    "gpu gpus grant hope host include installer int lib lib32 lib64 libs library linux local log main make mark max may "
-    "miniconda miniconda3 mnt name nccl not nvcc nvidia opt package packages path pip plain proc process program public "
-    "python python3 pytorch run scan see set share site source src srv state sys tensorflow test the time tmp toolkit "
-    "torch triton user usr var venv version wheels will win windows work workspace x86"
+    "bin build conda cuda cudnn cuda12 cuda13 data default dev dist driver drivers etc file files folder gpu gpus home "
+    "host include installer int lib lib32 lib64 libs library linux local log main make miniconda miniconda3 mnt name nccl "
+    "nvcc nvidia opt package packages path pip plain proc process program public python python3 pytorch run scan share "
+    "site source src srv state sys tensorflow test tmp toolkit torch triton user usr var venv version wheels win windows "
+    "work workspace x64 x86"
 )
 TERMS = frozenset(_TERMS.split())
-"""Words of paths, of the field and of plain English. A person or machine of such a name is replaced only where the
-place says that a name stands there, as in /home/NAME: elsewhere the word is most likely just a word."""
+"""Words of paths and of the field. A person or machine of such a name is replaced only where the place says that a
+name stands there, as in /home/NAME: elsewhere the word is most likely just a word."""
+
+_ENGLISH = (
+    "ada all art can dean frank grant hope jack joy mark max may miles not rob rose see set sue the time wade will"
+)
+ENGLISH = frozenset(_ENGLISH.split())
+"""Names that are words of plain sentences, or of GPUs: they are replaced as a part of a path, and where a name stands."""
 
 SHARED_HOMES = frozenset(("public", "default", "default user", "all users", "shared", "runneradmin"))
 
@@ -52,12 +58,12 @@ DISPLAY_CLASS = "4d36e968-e325-11ce-bfc1-08002be10318"
 
 FORMS: tuple[Form, ...] = (
     Form("secret", re.compile(r"(?i)\bBearer\s+(?P<x>[\w.~+/=-]{8,})")),
-    Form("secret", re.compile(rf"(?i)\b\w*{_WORD}\w*\s*=\s*(?P<x>\"[^\"\n]*\"|'[^'\n]*'|[^\s;,\"'<]+)")),
-    Form("secret", re.compile(rf"(?i)--?\w*{_WORD}(?:=|\s+)(?P<x>[^\s;,\"'<]+)")),
+    Form("secret", re.compile(rf"(?i){_WORD}\w{{0,40}}\s*=\s*(?P<x>\"[^\"\n]*\"|'[^'\n]*'|[^\s;,\"'<]+)")),
+    Form("secret", re.compile(rf"(?i)--?\w{{0,40}}{_WORD}(?:=|\s+)(?P<x>[^\s;,\"'<]+)")),
     Form("secret", re.compile(r"\b(?:gh[pousr]_|github_pat_|glpat-|hf_|sk-|xox[abprs]-|pypi-|nvapi-)[\w-]{16,}")),
-    Form("secret", re.compile(r"\bAKIA[0-9A-Z]{16}\b|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")),
+    Form("secret", re.compile(r"\bAKIA[0-9A-Z]{16}\b|\beyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]*")),
     Form("secret", re.compile(r"(?<=://)(?P<x>[^/@\s<>\"']+)(?=@)")),
-    Form("proxy", re.compile(r"(?i)\b\w*_PROXY\s*=\s*(?P<x>[^\s;\"'<]+)")),
+    Form("proxy", re.compile(r"(?i)_PROXY\s*=\s*(?P<x>[^\s;\"'<]+)")),
     Form("mail", re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b")),
     Form("identifier", re.compile(rf"(?:\b|(?<=_))(?!{DISPLAY_CLASS})(?P<x>{_UUID})\b")),
     Form("identifier", re.compile(r"\b(?:GPU|MIG)-(?P<x>[0-9a-f]{8})(?![-\w])")),
@@ -69,7 +75,7 @@ FORMS: tuple[Form, ...] = (
     Form(
         "serial",
         re.compile(
-            r"(?i)(?<!<)\b(?:serial(?:[ _-]?(?:number|num|no)\b\.?)?|S/N)\s*[:=#]?\s*(?P<x>(?=[\w-]*\d)[\w-]{5,})"
+            r"(?i)(?<!<)\b(?:serial(?:[ _-]?(?:number|num|no)\b\.?)?|S/N)\s*[:=#]?\s*(?P<x>(?=[\w-]{0,40}\d)[\w-]{5,40})"
         ),
     ),
 )
@@ -78,10 +84,10 @@ FORMS: tuple[Form, ...] = (
 _NO_ROOT = r"(?!(?:bin|boot|dev|etc|home|lib\w*|media|mnt|nix|opt|proc|root|run|sbin|snap|srv|sys|tmp|usr|var)/)"
 SHARES: tuple[re.Pattern[str], ...] = (
     re.compile(
-        r"(?<![\\\w:)\]])\\\\(?:\?\\UNC\\)?(?P<x>(?!wsl[$.])[\w.$-]+\\[^\\/:*?\"<>|\s]+(?: [^\\/:*?\"<>|\n]*(?=\\))?)"
+        r"(?<![\\\w:)\]])\\\\(?:\?\\UNC\\)?(?P<x>(?!wsl[$.])[\w.$-]+\\[^\\/:*?\"<>|;,\s]+(?: [^\\/:*?\"<>|;\n]{1,64}(?=\\))?)"
     ),
-    re.compile(r"(?<![\\\w:)\]])\\{4}(?P<x>(?!wsl[$.])[\w.$-]+\\\\[^\\/:*?\"<>|\s]+)"),
-    re.compile(rf"(?<![/\w:.])//{_NO_ROOT}(?P<x>[A-Za-z][\w.-]*/[^/:*?\"<>|\s]+)"),
+    re.compile(r"(?<![\\\w:)\]])\\{4}(?P<x>(?!wsl[$.])[\w.$-]+\\\\[^\\/:*?\"<>|;,\s]+)"),
+    re.compile(rf"(?<![/\w:.])//{_NO_ROOT}(?P<x>\w[\w.-]*/[^/:*?\"<>|;,\s]+)"),
     re.compile(
         r"(?<![\w./-])(?P<x>[A-Za-z][\w-]*(?:\.[\w-]+)*\.(?!so|sh|py|dll|exe|conf|txt|log|json)[A-Za-z]{2,}:/[^/\s:]+)"
     ),

@@ -212,6 +212,8 @@ SHORT = {
     "HOSTNAME=vm USER=x": "HOSTNAME=<host> USER=<user>",
     "/home/x/ml and C:\\Users\\x\\ml": "/home/<user>/ml and C:\\Users\\<user>\\ml",
     "owner: x": "owner: <user>",
+    "2026-11-21T04:49:13.1+00:00 vm kernel: x": "2026-11-21T04:49:13.1+00:00 <host> kernel: x",
+    "/srv/vm/cudnn and C:\\vm": "/srv/<host>/cudnn and C:\\<host>",
     "6.18.44-fc-vm-gpu and lib/x/y": "6.18.44-fc-vm-gpu and lib/x/y",
 }
 
@@ -255,6 +257,31 @@ def test_a_user_with_the_name_of_a_library_does_not_spoil_its_paths(user: str) -
     snapshot = Snapshot(machine=Machine(system="linux", user=user, home=f"/home/{user}"))
     text = f"/home/{user}/lib/python3.11/site-packages/nvidia/cudnn/lib of cuda by python"
     assert Cleaner(snapshot).clean(text) == text.replace(f"/home/{user}", "/home/<user>")
+
+
+@pytest.mark.parametrize("user", ["max", "will", "ada"])
+def test_a_user_with_an_everyday_name_loses_it_in_paths_and_not_in_sentences(user: str) -> None:
+    cleaner = Cleaner(Snapshot(machine=Machine(system="linux", user=user, home=f"/home/{user}")))
+    assert cleaner.clean(f"/scratch/{user}/ml") == "/scratch/<user>/ml"
+    assert cleaner.clean(f"D:\\{user}") == "D:\\<user>"
+    sentence = "The max that it will load is that of the Ada generation."
+    assert cleaner.clean(sentence) == sentence
+
+
+def test_a_share_on_a_search_path_ends_with_its_entry() -> None:
+    cleaner = Cleaner(Snapshot(machine=Machine(system="windows")))
+    text = r"\\nas\tools;C:\CUDA\bin;\\10.1.2.3\big data\x"
+    assert cleaner.clean(text) == r"\\<share-1>;C:\CUDA\bin;\\<share-2>\x"
+
+
+LONG = ("token", "serial-", "eyJ-", "a.", "://", "\\\\", "/home/", "GPU-", "a@", "x_PROXY", "0:", "--password")
+
+
+@pytest.mark.parametrize("part", LONG)
+def test_long_hostile_texts_are_cleaned_in_good_time(part: str) -> None:
+    cleaner = Cleaner(Snapshot(machine=Machine(system="linux", user=USER, host_name=HOST)))
+    # a pattern that goes over the text again and again would take minutes here
+    assert isinstance(cleaner.clean(part * 40_000), str)
 
 
 VARIABLES = {
