@@ -21,11 +21,13 @@ from core import file_checks, folders
 from core.apply import Outcome, Plan, perform, undo
 from core.changes import Change, ChangeError, EditPath, SetVariable
 from core.facts import Fact
-from core.host import Host
+from core.host import Completed, Host
 from core.journal import Journal, machine_state_folder
 from core.writing import LinuxWriter, Writer, sentence
 
 LARGEST_PLAN = 4 << 20
+ANSWERS = "answers"
+"""Folder of the machine's journal where the elevated side leaves its answer on Windows, by the order's SHA-256."""
 SECONDS = 600.0
 """For the person to give the password, and for the work."""
 
@@ -87,6 +89,10 @@ def ask(order: Order, *, host: Host, journal: Journal) -> Outcome:
     if rows:
         return Outcome(kind="refused", sentence=f"Nothing was changed. {rows[0]}", problems=rows)
     path, digest = write_order(order, journal)
+    if sys.platform == "win32":
+        from core.host.windows_elevation import run_elevated
+
+        return _answered(run_elevated(command(path, digest), timeout=SECONDS), path, digest)
     try:
         done = host.run(["pkexec", *command(path, digest)], timeout=SECONDS)
         if done.out.strip().startswith("{"):
@@ -101,6 +107,23 @@ def ask(order: Order, *, host: Host, journal: Journal) -> Outcome:
         return Outcome(kind="stuck", sentence=words, problems=(words,))
     Path(path).unlink(missing_ok=True)
     return Outcome(kind="refused", sentence=f"Nothing was changed. {words}", problems=(words,))
+
+
+def _answered(done: Completed, path: str, digest: str) -> Outcome:
+    """Return what the elevated side wrote into the machine's own folder, where it has no stream to speak on (Windows)."""
+    try:
+        with folders.opened(str(Path(machine_state_folder()) / ANSWERS)) as folder:
+            data = folder.read(f"{digest}.json") if done.status is not None else None
+        if data is not None:
+            Path(path).unlink(missing_ok=True)
+            return msgspec.json.decode(data, type=Outcome)
+    except (ChangeError, OSError, msgspec.DecodeError):
+        pass  # no answer that can be read
+    if done.status is None and not done.timed_out:
+        Path(path).unlink(missing_ok=True)
+        return _refused(done.ended)
+    words = "The elevated Convalesce gave no answer that can be read; look at the history of the machine."
+    return Outcome(kind="stuck", sentence=words, problems=(words,))
 
 
 # --- what is allowed ---------------------------------------------------------------------------------------------
@@ -195,15 +218,28 @@ def _read(path: str, digest: str, trusted: frozenset[int]) -> Order:
 
 
 def main(argv: list[str]) -> NoReturn:
-    """Be the elevated side: PATH SHA256. The Outcome goes to stdout as one line of JSON."""
+    """Be the elevated side: PATH SHA256. The Outcome goes to stdout as one line of JSON, on Windows to ANSWERS."""
     if len(argv) != 2:
         sys.exit("usage: core.elevate PLAN SHA256")
-    if os.name == "nt":
-        sys.exit("This version of Convalesce cannot work elevated on Windows.")
     journal = Journal(machine_state_folder())
-    outcome = carry_out(argv[0], argv[1], writer=LinuxWriter(), journal=journal, env=os.environ)
-    sys.stdout.write(msgspec.json.encode(outcome).decode() + "\n")
+    outcome = carry_out(argv[0], argv[1], writer=_writer(), journal=journal, env=os.environ)
+    answer = msgspec.json.encode(outcome)
+    if sys.platform == "win32":
+        place = str(Path(journal.folder) / ANSWERS)
+        folders.make_way(place)
+        with folders.opened(place) as folder:
+            folder.write(f"{argv[1]}.json", answer)
+    else:
+        sys.stdout.write(answer.decode() + "\n")
     sys.exit(0 if outcome.kind in ("done", "undone") else 4)
+
+
+def _writer() -> Writer:
+    if sys.platform == "win32":
+        from core.host.windows_writing import WindowsWriter
+
+        return WindowsWriter()
+    return LinuxWriter()
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pefile
+from packaging.markers import Marker
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -280,10 +281,17 @@ def _install_packages(lab: Lab) -> None:
 
 
 def windows_lock(lock: str) -> str:
-    """Return the locked requirements that the Windows Python gets, without markers: each is wanted there."""
+    """Return the locked requirements that the Windows Python gets: those whose marker holds there, without markers."""
     blocks = re.findall(r"^[a-z0-9].*\n(?:[ \t].*\n)*", lock, re.MULTILINE)
-    wanted = [b for b in blocks if b.partition("==")[0] not in NOT_FOR_WINDOWS]
+    wanted = [b for b in blocks if b.partition("==")[0] not in NOT_FOR_WINDOWS and _holds(b)]
     return "".join(re.sub(r" ; [^\\\n]*", " ", block, count=1) for block in wanted)
+
+
+def _holds(block: str) -> bool:
+    """Whether the marker of a requirement holds on the Windows Python."""
+    marker = re.match(r"[^\n]*? ; ([^\\\n]*)", block)
+    windows = {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"}
+    return marker is None or Marker(marker[1].strip()).evaluate(windows)
 
 
 def _pip(command: str, *arguments: str) -> None:

@@ -13,6 +13,8 @@ colorama==0.4.6 ; sys_platform == 'win32' \\
     --hash=sha256:aa \\
     --hash=sha256:bb
     # via pytest
+cffi==2.1 ; platform_python_implementation != 'PyPy' and sys_platform != 'win32' \\
+    --hash=sha256:ee
 ruff==0.1 \\
     --hash=sha256:cc
     # via convalesce

@@ -1,0 +1,80 @@
+"""Windows' elevation: a program is started with an administrator's rights, after the person's consent, and waited for."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from collections.abc import Sequence
+from ctypes import wintypes
+
+from core.host import Completed
+
+assert sys.platform == "win32"  # tells mypy, too
+
+REFUSED = 1223
+"""ERROR_CANCELLED: the person answered No, or the window of consent was closed."""
+_NO_CLOSE_PROCESS, _NO_ASYNC, _NO_UI = 0x40, 0x100, 0x400
+_HIDDEN, _TIMED_OUT = 0, 0x102
+
+
+class _Execute(ctypes.Structure):
+    """SHELLEXECUTEINFOW of shellapi.h."""
+
+    _fields_ = (
+        ("size", wintypes.DWORD),
+        ("mask", wintypes.ULONG),
+        ("window", wintypes.HWND),
+        ("verb", wintypes.LPCWSTR),
+        ("file", wintypes.LPCWSTR),
+        ("parameters", wintypes.LPCWSTR),
+        ("folder", wintypes.LPCWSTR),
+        ("show", ctypes.c_int),
+        ("instance", wintypes.HINSTANCE),
+        ("list", ctypes.c_void_p),
+        ("kind", wintypes.LPCWSTR),
+        ("key", wintypes.HKEY),
+        ("hot_key", wintypes.DWORD),
+        ("icon", wintypes.HANDLE),
+        ("process", wintypes.HANDLE),
+    )
+
+
+def run_elevated(argv: Sequence[str], *, timeout: float) -> Completed:
+    """Start a program by ShellExecuteExW's "runas", wait for it (seconds) and return its exit status. Never raises.
+
+    Its streams are not ours. A refusal is status None with a sentence; a program that outlives the time goes on.
+    """
+    handle, error = start(argv)
+    if handle is None:
+        words = "The consent was refused." if error == REFUSED else f"Windows did not start it (error {error})."
+        return Completed(status=None, ended=words)
+    kernel = ctypes.WinDLL("kernel32")
+    kernel.WaitForSingleObject.argtypes = (wintypes.HANDLE, wintypes.DWORD)
+    kernel.GetExitCodeProcess.argtypes = (wintypes.HANDLE, ctypes.POINTER(wintypes.DWORD))
+    kernel.CloseHandle.argtypes = (wintypes.HANDLE,)
+    try:
+        if kernel.WaitForSingleObject(handle, int(timeout * 1000)) == _TIMED_OUT:
+            return Completed(status=None, ended=f"did not end within {timeout:.0f} seconds", timed_out=True)
+        status = wintypes.DWORD()
+        kernel.GetExitCodeProcess(handle, ctypes.byref(status))
+        return Completed(status=status.value, ended="" if status.value == 0 else f"ended with status {status.value}")
+    finally:
+        kernel.CloseHandle(handle)
+
+
+def start(argv: Sequence[str]) -> tuple[int | None, int]:
+    """Return the handle of the started process, or None with Windows' error number."""
+    shell = ctypes.WinDLL("shell32", use_last_error=True)
+    shell.ShellExecuteExW.argtypes = (ctypes.POINTER(_Execute),)
+    order = _Execute(
+        size=ctypes.sizeof(_Execute),
+        mask=_NO_CLOSE_PROCESS | _NO_ASYNC | _NO_UI,
+        verb="runas",
+        file=argv[0],
+        parameters=subprocess.list2cmdline(argv[1:]),
+        show=_HIDDEN,
+    )
+    if not shell.ShellExecuteExW(ctypes.byref(order)):
+        return None, ctypes.get_last_error()
+    return (int(order.process), 0) if order.process else (None, 0)

@@ -1,0 +1,179 @@
+r"""What Windows knows of itself: registered Pythons (PEP 514), installed programs, long paths, a file's signature."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+import winreg
+from collections.abc import Iterator
+from contextlib import suppress
+from ctypes import wintypes
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+assert sys.platform == "win32"  # tells mypy, too
+
+ROOTS = (winreg.HKEY_CURRENT_USER, winreg.HKEY_LOCAL_MACHINE)
+VIEWS = (winreg.KEY_WOW64_64KEY, winreg.KEY_WOW64_32KEY)
+UNINSTALL = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Uninstall"
+MOST_KEYS = 4096
+NVIDIA = b"NVIDIA Corporation"
+LARGEST_SIGNATURE = 1 << 20
+
+
+class Program(NamedTuple):
+    """An installed program as Windows' list of apps shows it."""
+
+    name: str
+    version: str
+    publisher: str
+
+
+def registered_pythons() -> tuple[str, ...]:
+    r"""Return the folders of all Pythons that installers registered: Software\Python\COMPANY\TAG\InstallPath (PEP 514)."""
+    found: dict[str, None] = {}
+    for root in ROOTS:
+        for view in VIEWS:
+            for company in _keys(root, r"SOFTWARE\Python", view):
+                if company.lower() == "pylauncher":  # reserved by PEP 514: no distributor
+                    continue
+                for tag in _keys(root, rf"SOFTWARE\Python\{company}", view):
+                    folder = _text(root, rf"SOFTWARE\Python\{company}\{tag}\InstallPath", "", view)
+                    if folder:
+                        found.setdefault(folder.rstrip("\\"))
+    return tuple(found)
+
+
+def programs(word: str = "NVIDIA") -> tuple[Program, ...]:
+    """Return the installed programs whose name or publisher has this word, sorted."""
+    found = set()
+    for root in ROOTS:
+        for view in VIEWS:
+            for key in _keys(root, UNINSTALL, view):
+                names = ("DisplayName", "DisplayVersion", "Publisher")
+                one = Program(*(_text(root, rf"{UNINSTALL}\{key}", n, view) for n in names))
+                if one.name and word.lower() in f"{one.name} {one.publisher}".lower():
+                    found.add(one)
+    return tuple(sorted(found))
+
+
+def long_paths() -> bool:
+    """Whether programs that are made for it may use paths of more than 260 characters without a prefix."""
+    try:
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, r"SYSTEM\CurrentControlSet\Control\FileSystem") as key:
+            return bool(winreg.QueryValueEx(key, "LongPathsEnabled")[0])
+    except OSError:
+        return False
+
+
+def _keys(root: int, path: str, view: int) -> Iterator[str]:
+    try:
+        with winreg.OpenKey(root, path, 0, winreg.KEY_READ | view) as key:
+            for index in range(min(winreg.QueryInfoKey(key)[0], MOST_KEYS)):
+                with suppress(OSError):  # somebody took one away meanwhile
+                    yield winreg.EnumKey(key, index)
+    except OSError:
+        return
+
+
+def _text(root: int, path: str, name: str, view: int) -> str:
+    try:
+        with winreg.OpenKey(root, path, 0, winreg.KEY_READ | view) as key:
+            value = winreg.QueryValueEx(key, name)[0]
+    except OSError:
+        return ""
+    return value if isinstance(value, str) else ""
+
+
+# --- signatures --------------------------------------------------------------------------------------------------
+
+Signature = Literal["valid", "altered", "not signed", "not trusted", "undecided"]
+_MEANINGS: dict[int, Signature] = {
+    0: "valid",
+    0x80096010: "altered",  # TRUST_E_BAD_DIGEST
+    0x800B0100: "not signed",  # TRUST_E_NOSIGNATURE
+    0x800B0109: "not trusted",  # CERT_E_UNTRUSTEDROOT
+    0x800B0111: "not trusted",  # TRUST_E_EXPLICIT_DISTRUST
+}
+"""Results of WinVerifyTrust that decide (winerror.h); another one does not."""
+
+
+class _Guid(ctypes.Structure):
+    _fields_ = (("a", wintypes.DWORD), ("b", wintypes.WORD), ("c", wintypes.WORD), ("d", ctypes.c_ubyte * 8))
+
+
+class _File(ctypes.Structure):
+    """WINTRUST_FILE_INFO."""
+
+    _fields_ = (
+        ("size", wintypes.DWORD),
+        ("path", wintypes.LPCWSTR),
+        ("handle", wintypes.HANDLE),
+        ("subject", ctypes.c_void_p),
+    )
+
+
+class _Data(ctypes.Structure):
+    """WINTRUST_DATA."""
+
+    _fields_ = (
+        ("size", wintypes.DWORD),
+        ("policy", ctypes.c_void_p),
+        ("client", ctypes.c_void_p),
+        ("interface", wintypes.DWORD),
+        ("revocation", wintypes.DWORD),
+        ("choice", wintypes.DWORD),
+        ("file", ctypes.POINTER(_File)),
+        ("action", wintypes.DWORD),
+        ("state", wintypes.HANDLE),
+        ("url", wintypes.LPCWSTR),
+        ("flags", wintypes.DWORD),
+        ("context", wintypes.DWORD),
+        ("settings", ctypes.c_void_p),
+    )
+
+
+def signature(path: str) -> Signature:
+    """Ask WinVerifyTrust about a file's embedded signature, without a window and without asking the network.
+
+    "undecided" where Windows gives another answer or has no such function; ``signer`` then tells what the file claims.
+    """
+    no_window, choose_file, ignore_state, cache_only = 2, 1, 0, 0x1000
+    generic = _Guid(0x00AAC56B, 0xCD44, 0x11D0, (ctypes.c_ubyte * 8)(0x8C, 0xC2, 0x00, 0xC0, 0x4F, 0xC2, 0x95, 0xEE))
+    file = _File(size=ctypes.sizeof(_File), path=path)
+    data = _Data(
+        size=ctypes.sizeof(_Data),
+        interface=no_window,
+        choice=choose_file,
+        file=ctypes.pointer(file),
+        action=ignore_state,
+        flags=cache_only,
+    )
+    try:
+        verify = ctypes.WinDLL("wintrust").WinVerifyTrust
+    except (OSError, AttributeError):
+        return "undecided"
+    verify.argtypes = (wintypes.HWND, ctypes.POINTER(_Guid), ctypes.POINTER(_Data))
+    result = int(verify(None, ctypes.byref(generic), ctypes.byref(data))) & 0xFFFFFFFF
+    return _MEANINGS.get(result, "undecided")
+
+
+def claims_nvidia(path: str) -> bool | None:
+    """Whether a DLL carries a signature that names NVIDIA Corporation; None when it is no DLL or cannot be read.
+
+    The bytes are not compared with it: this is what remains to be said where ``signature`` is undecided. The place of
+    the certificates is the fifth data directory (Microsoft's PE format), a file offset.
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            head = stream.read(4096)
+            (start,) = struct.unpack_from("<I", head, 0x3C)
+            if head[:2] != b"MZ" or head[start : start + 4] != b"PE\0\0":
+                return None
+            (magic,) = struct.unpack_from("<H", head, start + 24)
+            place, size = struct.unpack_from("<II", head, start + 24 + (112 if magic == 0x20B else 96) + 4 * 8)
+            stream.seek(place)
+            return NVIDIA in stream.read(min(size, LARGEST_SIGNATURE)) if place and size else False
+    except (OSError, struct.error):
+        return None

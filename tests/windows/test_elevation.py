@@ -1,0 +1,85 @@
+"""ShellExecuteExW's runas: exit codes, refusal, and a plan that an elevated Convalesce carries out on the real registry."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from core import elevate
+from core.apply import Plan
+from core.changes import SetVariable, Value
+from core.host import windows_elevation
+from core.host.windows import WindowsHost
+from core.host.windows_elevation import REFUSED, run_elevated
+from core.host.windows_writing import WindowsWriter
+from core.journal import Journal
+
+assert sys.platform == "win32"
+
+ROOT = Path(__file__).parents[2]
+NAME = "CUDA_CONVALESCE_TEST"
+
+
+@pytest.mark.parametrize("status", [0, 4, 77])
+def test_the_exit_status_comes_back(status: int) -> None:
+    done = run_elevated([sys.executable, "-c", f"import sys; sys.exit({status})"], timeout=60)
+    assert (done.status, done.ended) == (status, f"ended with status {status}" if status else "")
+
+
+def test_arguments_arrive_as_they_were_given(tmp_path: Path) -> None:
+    out = tmp_path / "said.txt"
+    odd = ['a "quoted" word', "with space\\", "Zoë 猫", ""]
+    code = "import sys, pathlib; pathlib.Path(sys.argv[1]).write_text(repr(sys.argv[2:]), encoding='utf-8')"
+    assert run_elevated([sys.executable, "-c", code, str(out), *odd], timeout=60).status == 0
+    assert out.read_text(encoding="utf-8") == repr(odd)
+
+
+def test_what_can_not_be_started_is_a_sentence(tmp_path: Path) -> None:
+    done = run_elevated([str(tmp_path / "nothing.exe")], timeout=5)
+    assert done.status is None
+    assert done.ended.startswith("Windows did not start it (error ")
+
+
+@pytest.fixture
+def plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> elevate.Order:
+    """A machine's variable; both journals lie in temporary folders."""
+    machine = tmp_path / "machine"
+    monkeypatch.setattr(elevate, "machine_state_folder", lambda: machine)
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from pathlib import Path; from core import elevate; "
+        f"elevate.machine_state_folder = lambda: Path({str(machine)!r}); elevate.main(sys.argv[1:])"
+    )
+    monkeypatch.setattr(elevate, "command", lambda path, digest: [sys.executable, "-c", code, path, digest])
+    change = SetVariable(name=NAME, scope="machine", before=None, after=Value(text="C:\\x", kind="REG_SZ"))
+    return elevate.Order(plan=Plan(title="A test", changes=(change,)))
+
+
+def test_a_confirmed_plan_is_carried_out_elevated_and_undone(plan: elevate.Order, tmp_path: Path) -> None:
+    host, journal, writer = WindowsHost(), Journal(tmp_path / "own"), WindowsWriter()
+    try:
+        done = elevate.ask(plan, host=host, journal=journal)
+        assert (done.kind, done.problems) == ("done", ())
+        assert writer.read(NAME, "machine", "") == Value(text="C:\\x", kind="REG_SZ")
+        assert elevate.ask(elevate.Order(undo=done.entry), host=host, journal=journal).kind == "undone"
+        assert writer.read(NAME, "machine", "") is None
+    finally:
+        writer.write(NAME, "machine", "", None)
+
+
+def test_a_refused_consent_changes_nothing(
+    plan: elevate.Order, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows_elevation, "start", lambda _argv: (None, REFUSED))
+    outcome = elevate.ask(plan, host=WindowsHost(), journal=Journal(tmp_path / "own"))
+    assert (outcome.kind, outcome.sentence) == ("refused", "Nothing was changed. The consent was refused.")
+    assert WindowsWriter().read(NAME, "machine", "") is None
+    assert list((tmp_path / "own" / "orders").iterdir()) == []
+
+
+def test_an_elevated_side_that_says_nothing_is_not_taken_for_done(
+    plan: elevate.Order, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(elevate, "command", lambda *_: [sys.executable, "-c", "raise SystemExit(9)"])
+    assert elevate.ask(plan, host=WindowsHost(), journal=Journal(tmp_path / "own")).kind == "stuck"

@@ -1,0 +1,47 @@
+"""The command line end to end on Windows: calm where all is in order, JSON and exit status as promised."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ALONE = not any(Path("C:\\Program Files").glob("NVIDIA*"))
+"""Whether nothing of NVIDIA's is on this machine, as in the lab."""
+
+
+def convalesce(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-X", "utf8", "-m", "core", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, encoding="utf-8", timeout=300)
+
+
+def test_a_scan_answers_in_json_and_nothing_else() -> None:
+    done = convalesce("scan", "--json")
+    report = json.loads(done.stdout)
+    snapshot = report["snapshot"]
+    assert snapshot["machine"]["system"] == "windows"
+    assert snapshot["machine"]["release"].startswith(("Windows", "Microsoft Windows"))
+    assert snapshot.get("errors", []) == []
+    assert done.returncode == int(any(f["severity"] == "error" for f in report["findings"]))
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not ALONE, reason="this machine has software of NVIDIA's, and may have faults")
+def test_a_healthy_windows_without_a_gpu_is_left_in_peace() -> None:
+    done = convalesce("scan")
+    assert done.returncode == 0, done.stdout
+    assert "What is wrong" not in done.stdout
+    assert "There is no NVIDIA GPU in this machine" in done.stdout
+
+
+def test_the_users_name_is_not_in_the_report() -> None:
+    report = json.loads(convalesce("scan", "--json").stdout)
+    user = os.environ.get("USERNAME", "")
+    assert user
+    assert report["snapshot"]["machine"]["user"] != user
+    assert f"\\Users\\{user}\\".lower() not in json.dumps(report).lower().replace("\\\\", "\\")

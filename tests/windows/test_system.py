@@ -1,0 +1,83 @@
+"""What Windows knows of itself: registered Pythons, installed programs, signatures, long and foreign paths."""
+
+from __future__ import annotations
+
+import os
+import sys
+import winreg
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.host.windows_system import claims_nvidia, long_paths, programs, registered_pythons, signature
+from core.loader import images
+
+assert sys.platform == "win32"
+
+WINE = "WINEPREFIX" in os.environ
+PYTHONS = r"SOFTWARE\Python\ConvalesceTest"
+PROGRAM = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Uninstall\{convalesce-test}"
+
+
+@pytest.fixture
+def key() -> Iterator[None]:
+    """Keys that a test makes under HKCU, taken away afterwards."""
+    yield
+    for path in (rf"{PYTHONS}\3.11\InstallPath", rf"{PYTHONS}\3.11", PYTHONS, PROGRAM):
+        try:
+            winreg.DeleteKey(winreg.HKEY_CURRENT_USER, path)
+        except OSError:
+            continue
+
+
+def put(path: str, **values: str) -> None:
+    with winreg.CreateKeyEx(winreg.HKEY_CURRENT_USER, path) as opened:
+        for name, value in values.items():
+            winreg.SetValueEx(opened, "" if name == "default" else name, 0, winreg.REG_SZ, value)
+
+
+@pytest.mark.usefixtures("key")
+def test_registered_pythons_are_found_whoever_installed_them() -> None:
+    before = registered_pythons()
+    put(rf"{PYTHONS}\3.11\InstallPath", default="C:\\Zoë\\Python311\\")
+    assert set(registered_pythons()) - set(before) == {"C:\\Zoë\\Python311"}
+
+
+@pytest.mark.usefixtures("key")
+def test_installed_programs_are_found_by_name_or_publisher() -> None:
+    put(PROGRAM, DisplayName="CUDNN 9.28", DisplayVersion="9.28", Publisher="NVIDIA Corporation")
+    assert ("CUDNN 9.28", "9.28", "NVIDIA Corporation") in programs()
+    assert all(p.name != "CUDNN 9.28" for p in programs("no such word"))
+
+
+def test_an_unsigned_file_is_called_so(tmp_path: Path) -> None:
+    plain = tmp_path / "cudnn64_9.dll"
+    plain.write_bytes(b"MZ" + bytes(200))
+    assert signature(str(plain)) in ("not signed", "undecided")
+    assert claims_nvidia(str(plain)) is None
+    assert claims_nvidia(str(tmp_path / "nothing.dll")) is None
+    assert claims_nvidia(sys.executable) in (False, None)
+
+
+def test_a_signed_file_is_valid_or_not_decided_and_an_altered_one_never_valid(tmp_path: Path) -> None:
+    """Wine does not know Microsoft's roots, so it does not say "valid" of what Windows does."""
+    signed = Path(sys.base_prefix) / f"python{sys.version_info.major}{sys.version_info.minor}.dll"
+    assert signature(str(signed)) in (("valid",) if not WINE else ("valid", "not trusted", "undecided"))
+    altered = tmp_path / signed.name
+    data = bytearray(signed.read_bytes())
+    data[0x2000] ^= 0xFF
+    altered.write_bytes(data)
+    assert signature(str(altered)) in ("altered", "undecided")
+
+
+def test_long_and_foreign_paths_can_be_read(tmp_path: Path) -> None:
+    folder = Path("\\\\?\\" + str(tmp_path))
+    for _ in range(12):
+        folder = folder / "a folder with a long name 猫 Zoë"
+        folder.mkdir()
+    file = folder / "cudnn64_9.dll"
+    file.write_bytes(b"MZ")
+    assert len(str(file)) > 300
+    assert images.read(str(file)).size == 2
+    assert isinstance(long_paths(), bool)
