@@ -108,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--json", action="store_true")
     explain.add_argument("--report", type=Path, metavar="REPORT.json", help="judge another machine by its report")
     explain.add_argument("--python", action="append", default=[], metavar="PATH")
+    explain.add_argument("--full-names", action="store_true", help="keep user, host and device names in the output")
     explain.set_defaults(command=_explain)
 
     replay = commands.add_parser("replay", help="diagnose a recorded report again")
@@ -165,6 +166,7 @@ def _replay(options: argparse.Namespace) -> int:
 def _explain(options: argparse.Namespace) -> int:
     from core import cli_report
     from core.explain import explain, render_text, to_json
+    from core.redact import Cleaner
 
     told = cli_report.told_without_looking(options)
     if told is not None:
@@ -179,6 +181,8 @@ def _explain(options: argparse.Namespace) -> int:
         with watching() as watch:
             snapshot = look(this_host(), watch, pythons=tuple(options.python))
     explanation = explain(text, snapshot)
+    if not options.full_names:
+        explanation = Cleaner(snapshot).every(explanation)
     say_result(to_json(explanation).decode() if options.json else render_text(explanation, colour=colour()))
     return FOUND if any(c.verdict == "proved" for c in explanation.causes) else OK
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -41,6 +41,9 @@ NAMES = {
     ("Gpu", "uuid"): "identifier",
 }
 """Fields that hold a name and nothing else: replaced however short it is."""
+
+TERMS_OF_OURS = {("Finding", "id"), ("Finding", "cause"), ("Finding", "follows_from"), ("Ranked", "cause")}
+"""Fields that hold a word of ours, whatever users and machines are called."""
 
 WORDS = {
     "user": "user names and home folders",
@@ -87,6 +90,7 @@ class Cleaner:
         self.counts: Counter[str] = Counter()
         self._given: dict[tuple[str, str], str] = {}
         self._done: dict[str, tuple[str, Counter[str]]] = {}
+        self._words_of: dict[type, frozenset[str]] = {}
         machine = snapshot.machine
         host, _, domain = machine.host_name.partition(".")
         user = machine.user.rpartition("\\")[2]
@@ -114,6 +118,8 @@ class Cleaner:
         return cleaned
 
     def _field(self, owner: Any, field: str, text: str) -> str:
+        if field in self._closed(type(owner)):
+            return text
         kind = NAMES.get((type(owner).__name__, field))
         if kind and text and not text.isdigit():
             # the form GPU-... keeps its start, as in a variable that names the same GPU
@@ -122,6 +128,14 @@ class Cleaner:
         if isinstance(owner, Variable) and field == "value" and text:
             return self._value(owner.name.upper(), text)
         return self.clean(text)
+
+    def _closed(self, form: type) -> frozenset[str]:
+        """Return the fields of a struct that hold one of a few words: a machine may be called "framework" or "login"."""
+        if form not in self._words_of:
+            hints = get_type_hints(form) if issubclass(form, msgspec.Struct) else {}
+            ours = {field for owner, field in TERMS_OF_OURS if owner == form.__name__}
+            self._words_of[form] = frozenset(n for n, hint in hints.items() if not _is_free(hint)) | ours
+        return self._words_of[form]
 
     def _value(self, name: str, value: str) -> str:
         if name in PERSON_VARIABLES:
@@ -184,6 +198,11 @@ class Cleaner:
     def _in_home(self, match: re.Match[str]) -> str:
         name = match["name"]
         return match[0] if name.lower() in SHARED_HOMES else match["before"] + self._placeholder("user", name)
+
+
+def _is_free(hint: Any) -> bool:
+    """Whether a type allows any text, at any depth of tuples and unions."""
+    return hint is str or (get_origin(hint) is not Literal and any(_is_free(a) for a in get_args(hint)))
 
 
 def _names(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

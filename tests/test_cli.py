@@ -379,6 +379,12 @@ def test_explain_as_json_is_one_document(bad: Path, capsys: pytest.CaptureFixtur
     assert causes[0]["verdict"] == "proved"
 
 
+def test_an_explanation_is_redacted_unless_it_is_told_otherwise(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for options, named in (((), False), (("--json",), False), (("--full-names",), True)):
+        run("explain", f"{TEXT} in /home/ada/ml", "--report", bad, *options)
+        assert ("/home/ada" in capsys.readouterr().out) is named
+
+
 @pytest.mark.parametrize("word", ["driver_too_old", "cudnn", "search path"])
 def test_a_cause_and_a_step_show_their_page_without_a_look(
     word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

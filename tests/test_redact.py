@@ -309,6 +309,19 @@ def test_a_domain_account_loses_both_names() -> None:
     assert cleaner.every(DeviceNode(path="x", owner="NT AUTHORITY\\SYSTEM")).owner == "NT AUTHORITY\\SYSTEM"
 
 
+OUR_WORDS = ("framework", "login", "machine", "memory", "driver", "wheel", "truncated", "linux", "frameworks", "fault")
+
+
+@pytest.mark.parametrize("name", OUR_WORDS)
+def test_a_machine_or_user_called_by_a_word_of_ours_leaves_the_report_readable(name: str) -> None:
+    broken = machines.with_file(machines.wheel_machine(), "ops", state="truncated", size=9)
+    report = report_on(broken)
+    named = replace(broken, machine=replace(broken.machine, user=name, host_name=name))
+    again = from_json(to_json(redact(replace(report, snapshot=named))))
+    assert [(f.id, f.cause) for f in again.findings] == [(f.id, f.cause) for f in report.findings]
+    assert report_on(again.snapshot).primary is not None
+
+
 @pytest.mark.parametrize("name", machines.HEALTHY)
 def test_a_redacted_machine_replays_to_the_same_findings(name: str) -> None:
     report = report_on(machines.HEALTHY[name]())
