@@ -245,7 +245,7 @@ def python(**fields: Any) -> PythonEnvironment:
         ),
         "found_by": "--python",
     }
-    return PythonEnvironment(prefix=PREFIX, **(known | fields))
+    return PythonEnvironment(**({"prefix": PREFIX} | known | fields))
 
 
 def wheel_machine() -> Snapshot:

@@ -21,6 +21,8 @@ class TorchBuild(Row, frozen=True, kw_only=True):
     cudnn: str
     python: str
     """As PyTorch writes it: ">=3.10, <=(3.14 exp.)"."""
+    stable: bool
+    """False for a build that PyTorch calls experimental."""
 
 
 class TorchCode(Row, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
@@ -192,18 +194,31 @@ def choose_torch(version: str, python: PythonEnvironment, side: GpuSide) -> Choi
     rows = tables().torch
     same = [r for r in rows if r.torch == short(version) and _suits(r, side) is not False and side.runs_cuda(r.cuda)]
     if same:
-        best = max(same, key=lambda r: (_suits(r, side) is True, numbers(r.cuda)))
+        best = max(same, key=lambda r: (_suits(r, side) is True, r.stable, _within(r, side), numbers(r.cuda)))
         return Choice(best, version.partition("+")[0], True)
     others = [r for r in rows if side.runs_cuda(r.cuda) and _suits(r, side) and takes_python(r.python, python.version)]
     if not others:
         return None
-    best = max(others, key=lambda r: (numbers(r.torch), numbers(r.cuda)))
+    best = max(others, key=lambda r: (r.stable, _within(r, side), numbers(r.torch), numbers(r.cuda)))
     return Choice(best, best.torch + ".*", False)
 
 
+def _within(row: TorchBuild, side: GpuSide) -> bool:
+    """Whether the driver knows this very CUDA version, so that not even new features are missing."""
+    return not side.cuda or numbers(row.cuda) <= numbers(side.cuda)
+
+
 def _suits(row: TorchBuild, side: GpuSide) -> bool | None:
+    """Whether a build has machine code for the GPUs, so that nothing must be compiled first.
+
+    Of a release that was not read, its neighbours for the same CUDA tell, where they agree.
+    """
     code = torch_code(row.torch, row.cuda, side.system)
-    return code_fits(code.sass, code.ptx, side.gpus) if code else None
+    if code:
+        return code_fits(code.sass, (), side.gpus)
+    rows = [c for c in tables().torch_code if c.cuda == row.cuda and c.system == side.system]
+    beside = {code_fits(c.sass, (), side.gpus) for c in rows}
+    return beside.pop() if len(beside) == 1 else None
 
 
 def takes_python(wanted: str, version: str) -> bool:
