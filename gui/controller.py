@@ -34,6 +34,8 @@ class Controller(QObject):
     """A section of the Snapshot and "looking", "looked" or "failed"."""
     report_changed = Signal(object)
     history_changed = Signal(object)
+    measured = Signal(object)
+    """The report with the benchmark's part."""
     explained = Signal(object)
     proposed = Signal(object)
     finished = Signal(object)
@@ -62,6 +64,10 @@ class Controller(QObject):
     def scan(self) -> None:
         """Start looking at the machine."""
         self._start(self._scan, self._scanned)
+
+    def benchmark(self, report: Report, *, quick: bool) -> None:
+        """Run the benchmark on what a report has seen."""
+        self._start(partial(self._engine.benchmark, report, quick), self.measured.emit)
 
     def explain(self, text: str, snapshot: Callable[[], Snapshot | None]) -> None:
         """Explain an error text; while the machine is being looked at, as soon as that is done.

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFormLayout, QFrame, QGridLayout, QVBoxLayout, QWidget
 
 from core.facts import Gpu, Snapshot
-from core.findings import Report, Step
+from core.findings import Grid, Report, Step
 from core.i18n import _
 from gui import seen
 from gui.table import Table
@@ -24,8 +24,9 @@ def details(step: Step, report: Report, theme: Theme) -> QWidget | None:
         Step.TOOLKIT: _toolkits,
         Step.CUDNN: _cudnn,
         Step.ENVIRONMENT: _environment,
-        Step.FRAMEWORKS: _frameworks,
     }
+    if step is Step.FRAMEWORKS:
+        return _frameworks(report.grid, theme)
     maker = makers.get(step)
     return maker(report.snapshot, theme) if maker else None
 
@@ -108,10 +109,14 @@ def _environment(snapshot: Snapshot, theme: Theme) -> QWidget | None:
     return Table(_("Search paths, in the loader's order"), columns, rows, theme, paths=(2,))
 
 
-def _frameworks(snapshot: Snapshot, theme: Theme) -> QWidget | None:
-    pythons = snapshot.pythons
-    if not pythons:
+def _frameworks(grid: Grid | None, theme: Theme) -> QWidget | None:
+    if grid is None or not grid.rows:
         return None
-    titles = seen.shown_frameworks(pythons)
-    columns = (_("Environment"), _("Python"), *titles)
-    return Table(_("Python environments"), columns, seen.environments(pythons, titles), theme, paths=(0,))
+    body = QWidget()
+    box = QVBoxLayout(body)
+    box.setContentsMargins(0, 0, 0, 0)
+    columns = (_("Environment"), _("Python"), *grid.columns)
+    box.addWidget(Table(_("Python environments"), columns, seen.environments(grid), theme, paths=(0,)))
+    if meaning := seen.legend(grid):
+        box.addWidget(plain_label(meaning, muted=True))
+    return body

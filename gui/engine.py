@@ -50,6 +50,10 @@ class Engine(Protocol):
         """Look at the machine and diagnose it."""
         ...
 
+    def benchmark(self, report: Report, quick: bool, watch: Watch) -> Report:
+        """Run convolutions on the GPUs; return the report with what was measured."""
+        ...
+
     def explain(self, text: str, snapshot: Snapshot | None) -> Explanation:
         """Explain an error text, and prove or refute its causes on a Snapshot."""
         ...
@@ -104,6 +108,20 @@ class ThisMachine:
         report = self._how(host, watch) if self._how else doctor.examine(host, watch, pythons=self._pythons)
         watch.check()  # a cancelled examination is no result, and what was being verified is taken back
         return report
+
+    def benchmark(self, report: Report, quick: bool, watch: Watch) -> Report:
+        """See Engine."""
+        from msgspec.structs import replace
+
+        from core.doctor import report_on
+        from core.probes import Request
+        from core.probes import benchmark as probe
+
+        host, seen = self._shop().host, report.snapshot
+        request = Request(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=self._pythons)
+        result = probe.look(request, quick=quick)
+        watch.check()
+        return report_on(replace(seen, benchmark=result))
 
     def explain(self, text: str, snapshot: Snapshot | None) -> Explanation:
         """See Engine."""

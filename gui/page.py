@@ -137,8 +137,9 @@ class StepPage(Page):
         """Show that the step is being looked at."""
         self.show_later(lambda box: self._waiting(box, sentence))
 
-    def _waiting(self, box: QVBoxLayout, sentence: str) -> None:
-        box.addWidget(heading(self.title))
+    def _waiting(self, box: QVBoxLayout, sentence: str, *, titled: bool = True) -> None:
+        if titled:
+            box.addWidget(heading(self.title))
         box.addWidget(plain_label(words.what_is_this(self.step), muted=True))
         box.addWidget(plain_label(sentence, selectable=False))
 

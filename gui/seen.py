@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.facts import Attempt, CudnnCopy, Gpu, How, LibraryFile, Load, PythonEnvironment, Snapshot, Toolkit
-from core.findings import Severity
+from core.facts import Attempt, CudnnCopy, Gpu, How, LibraryFile, Load, Snapshot, Toolkit
+from core.findings import Grid, Severity
 from core.i18n import _, n_
 from core.rules.view import folder_of, main_resolution, tidy
 from gui.models import Row
 
 BY_SEARCH_PATH = {How.PATH: "PATH", How.LD_LIBRARY_PATH: "LD_LIBRARY_PATH"}
 BAD_MARKS = ("missing", "not a folder", "unreadable", "unexpanded", "quoted", "relative")
-FRAMEWORKS = (
-    ("PyTorch", ("torch",)),
-    ("TensorFlow", ("tensorflow", "tensorflow-gpu", "tf-nightly", "tensorflow-intel")),
-    ("JAX", ("jax", "jaxlib")),
-    ("ONNX Runtime", ("onnxruntime-gpu", "onnxruntime")),
-    ("CuPy", ("cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x")),
-    ("PaddlePaddle", ("paddlepaddle-gpu", "paddlepaddle")),
-    ("CTranslate2", ("ctranslate2",)),
-    ("MXNet", ("mxnet",)),
-)
-"""Column of the grid -> the distributions that stand for it, the telling one first."""
 
 
 def size(count: int | None) -> str:
@@ -221,33 +210,48 @@ def _told(
 # --- environments --------------------------------------------------------------------------------------------------
 
 
-def shown_frameworks(pythons: tuple[PythonEnvironment, ...]) -> tuple[str, ...]:
-    """Return the frameworks that at least one environment has: the grid's columns."""
-    installed = {d.name.lower() for p in pythons for d in p.distributions}
-    return tuple(title for title, names in FRAMEWORKS if installed.intersection(names))
+def environments(grid: Grid) -> tuple[Row, ...]:
+    """Return each environment with the verdict and version of each framework, and the reasons inside; frameworks first."""
+    from core.grid import MARKS
 
-
-def environments(pythons: tuple[PythonEnvironment, ...], titles: tuple[str, ...]) -> tuple[Row, ...]:
-    """Return each environment with the version of each framework, and all that matters inside; frameworks first."""
-    ordered = sorted(pythons, key=lambda p: not _versions(p, titles))
-    return tuple(
-        Row(
-            (p.prefix, p.version or "?", *(v or "–" for v in _cells(p, titles))),
-            (
-                *((Row((p.problem,), severity=Severity.UNKNOWN),) if p.problem else ()),
-                *(Row((d.name, d.version)) for d in p.distributions),
-            ),
-            Severity.UNKNOWN if p.problem else Severity.GOOD,
+    rows = []
+    for r in sorted(grid.rows, key=lambda r: not r.cells):
+        cells = {c.framework: c for c in r.cells}
+        shown = tuple(f"{MARKS[c.verdict]} {c.version}" if (c := cells.get(name)) else "" for name in grid.columns)
+        worst = max((STANDS[c.verdict] for c in r.cells), default=Severity.GOOD)
+        reasons = tuple(
+            Row((f"{c.framework} {c.version}: {verdict_word(c.verdict)}. {c.reason}",), severity=STANDS[c.verdict])
+            for c in r.cells
         )
-        for p in ordered
-    )
+        problem = (Row((r.problem,), severity=Severity.UNKNOWN),) if r.problem else ()
+        severity = max(worst, Severity.UNKNOWN) if r.problem else worst
+        rows.append(Row((r.prefix, r.python or "?", *shown), (*problem, *reasons), severity))
+    return tuple(rows)
 
 
-def _cells(p: PythonEnvironment, titles: tuple[str, ...]) -> tuple[str, ...]:
-    versions = {d.name.lower(): d.version for d in p.distributions}
-    names = dict(FRAMEWORKS)
-    return tuple(next((versions[n] for n in names[title] if n in versions), "") for title in titles)
+STANDS = {
+    "runs": Severity.GOOD,
+    "should run": Severity.GOOD,
+    "cpu only": Severity.NOTE,
+    "not decided": Severity.UNKNOWN,
+    "cannot run": Severity.ERROR,
+}
 
 
-def _versions(p: PythonEnvironment, titles: tuple[str, ...]) -> bool:
-    return any(_cells(p, titles))
+def verdict_word(verdict: str) -> str:
+    """Return a cell's verdict in words."""
+    return {
+        "runs": _("runs on the GPU"),
+        "should run": _("should run on the GPU"),
+        "cpu only": _("processor only"),
+        "not decided": _("not decided"),
+        "cannot run": _("cannot run on the GPU"),
+    }[verdict]
+
+
+def legend(grid: Grid) -> str:
+    """Return what the signs in the grid mean."""
+    from core.grid import MARKS
+
+    used = {c.verdict for r in grid.rows for c in r.cells}
+    return "   ".join(f"{MARKS[v]} {verdict_word(v)}" for v in MARKS if v in used)

@@ -69,6 +69,8 @@ class SummaryPage(Page):
         self._left_to_do(box, report)
         self._changed(box, theme)
         row = QHBoxLayout()
+        if report.worst < Severity.WARNING and report.snapshot.benchmark is None and _has_gpu(report):
+            row.addWidget(push(_("To the GPU benchmark"), partial(self._to, Step.BENCHMARK), primary=True))
         row.addWidget(push(_("Copy report"), self._on_copy))
         row.addWidget(push(_("Save report..."), self._on_save))
         row.addStretch(1)
@@ -107,6 +109,11 @@ class SummaryPage(Page):
         undoable = tuple(e.id for e in reversed(self._history) if can_undo(e))
         if len(undoable) > 1:
             box.addWidget(push(_("Undo all..."), lambda: self._on_undo(undoable)), 0, Qt.AlignmentFlag.AlignLeft)
+
+
+def _has_gpu(report: Report) -> bool:
+    driver = report.snapshot.driver
+    return bool(driver and driver.gpus)
 
 
 def _verdicts(report: Report, theme: Theme, to: Callable[[Step], None]) -> QFrame:

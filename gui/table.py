@@ -34,6 +34,7 @@ class Table(QTreeView):
         self.setTabKeyNavigation(False)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self._size_columns(columns, rows, paths)
+        self.expanded.connect(self._span)
         self.expanded.connect(self._fit)
         self.collapsed.connect(self._fit)
         if rows:
@@ -55,6 +56,12 @@ class Table(QTreeView):
             texts = [title, *(r.cells[i][:40] for r in sample if i < len(r.cells))]
             room = 72 if i == 0 else 24
             header.resizeSection(i, max(metrics.horizontalAdvance(t) for t in texts) + room)
+
+    def _span(self, index: QModelIndex) -> None:
+        """Let an inner row of one cell, a sentence, have the whole width."""
+        for i in range(self._rows.rowCount(index)):
+            if len(self._rows.row(self._rows.index(i, 0, index)).cells) == 1:
+                self.setFirstColumnSpanned(i, index, True)
 
     def _fit(self, _index: QModelIndex | None = None) -> None:
         """Be as high as the rows that are shown."""

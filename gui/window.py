@@ -29,6 +29,7 @@ from core.findings import SECTIONS, Finding, Report, Severity, Step
 from core.i18n import _
 from gui import theme as looks
 from gui import words
+from gui.benchmark import BenchmarkPage
 from gui.controller import Controller
 from gui.explaining import ExplainPage
 from gui.notice import Notice
@@ -73,7 +74,8 @@ class Window(QMainWindow):
         steps = words.shown_steps()
         self.summary = SummaryPage(self._fix, self._copy, self._save, self._undo, lambda s: self._jump(steps.index(s)))
         self.pages: tuple[StepPage | SummaryPage, ...] = (
-            *(StepPage(s, partial(_details, s), self._fix) for s in steps),
+            *(StepPage(s, partial(_details, s), self._fix) for s in steps if s is not Step.BENCHMARK),
+            BenchmarkPage(self._measure, self._fix),
             self.summary,
         )
         self.explain_page = ExplainPage(self._explain, self._fix)
@@ -144,6 +146,7 @@ class Window(QMainWindow):
         says.section_changed.connect(self._section)
         says.report_changed.connect(self.show_report)
         says.history_changed.connect(self._know_history)
+        says.measured.connect(self._show_measured)
         says.explained.connect(self._show_explanation)
         says.cancelled.connect(self._cancelled)
         says.failed.connect(self._failed)
@@ -309,6 +312,9 @@ class Window(QMainWindow):
         for i, page in enumerate(self.pages):
             page.show_report(report, self._theme)
             severity = words.verdict(report, page.step)[0] if isinstance(page, StepPage) else report.worst
+            if page.title == words.title(Step.BENCHMARK) and report.snapshot.benchmark is None:
+                self.rail.mark(i, "waiting", self._theme.muted, _("not run"))
+                continue
             severity = Severity.GOOD if severity is Severity.NOTE else severity
             self.rail.mark(i, severity.word, self._theme.of(severity), looks.word(severity))
 
@@ -346,6 +352,16 @@ class Window(QMainWindow):
         from gui.changing import FixDialog
 
         self._ask(FixDialog(finding, self._report, self._controller, self._theme, self, source=source))
+
+    def _measure(self, quick: bool) -> None:
+        if self._report is not None and not self._controller.busy:
+            self.rail.mark(words.shown_steps().index(Step.BENCHMARK), "looking", self._theme.muted, _("running"))
+            self._scanning = True
+            self._controller.benchmark(self._report, quick=quick)
+
+    def _show_measured(self, report: Report) -> None:
+        self._moved = True
+        self.show_report(report)
 
     def _undo(self, ids: tuple[str, ...]) -> None:
         if self._controller.busy:

@@ -58,6 +58,7 @@ def looked_at(snapshot: Snapshot, step: Step) -> bool:
         Step.CUDNN: snapshot.cudnn,
         Step.ENVIRONMENT: snapshot.environment,
         Step.FRAMEWORKS: snapshot.pythons,
+        Step.BENCHMARK: snapshot.benchmark,
     }
     return section.get(step) is not None
 
@@ -70,6 +71,8 @@ def verdict(report: Report, step: Step) -> tuple[Severity, str]:
         first = next(f for f in findings if f.severity is worst)
         more = sum(f.severity >= Severity.WARNING for f in findings) - (worst >= Severity.WARNING)
         return worst, first.title + (" " + n_("({n} more below)", "({n} more below)", more) if more else "")
+    if step is Step.BENCHMARK and not findings:
+        return Severity.NOTE, _("Not run yet; it is the last proof, at the press of a button.")
     if not looked_at(report.snapshot, step):
         return Severity.UNKNOWN, _("This was not looked at.")
     good = next((f for f in findings if f.severity is Severity.GOOD), None)
@@ -78,7 +81,7 @@ def verdict(report: Report, step: Step) -> tuple[Severity, str]:
 
 def shown_steps() -> tuple[Step, ...]:
     """Return the steps that have a page of their own, in order."""
-    return (Step.DRIVER, Step.TOOLKIT, Step.CUDNN, Step.ENVIRONMENT, Step.FRAMEWORKS)
+    return tuple(Step)
 
 
 def verb(fix: Fix) -> str:

@@ -32,6 +32,9 @@ class Showing:
     def examine(self, watch: Watch) -> Report:
         return self.report if isinstance(self.report, Report) else self.report(watch)
 
+    def benchmark(self, report: Report, quick: bool, watch: Watch) -> Report:
+        raise NotImplementedError
+
     def explain(self, text: str, snapshot: Snapshot | None) -> Explanation:
         return explain(text, snapshot)
 

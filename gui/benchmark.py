@@ -1,0 +1,137 @@
+"""BenchmarkPage: run convolutions on the GPU; a bar for each kind of number against what this card should reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from core.findings import Report, Step
+from core.i18n import _
+from gui.card import OnFix
+from gui.page import StepPage
+from gui.text import heading, plain_label, push
+from gui.theme import Theme
+
+if TYPE_CHECKING:
+    from core.facts import GpuRun, RateLimit, Timing
+
+Run = Callable[[bool], None]
+
+
+class BenchmarkPage(StepPage):
+    """Never part of a scan: it runs when its button is pressed. ``on_run`` gets whether it shall be quick."""
+
+    def __init__(self, on_run: Run, on_fix: OnFix) -> None:
+        super().__init__(Step.BENCHMARK, charts, on_fix)
+        self._on_run = on_run
+
+    def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
+        if report.snapshot.benchmark is None:
+            box.addWidget(heading(self.title))
+            self._waiting(box, _("Not run yet. It changes nothing; the GPU is busy while it runs."), titled=False)
+        else:
+            super()._fill(box, report, theme)
+        row = QHBoxLayout()
+        self.quick = push(_("Run the &quick benchmark"), lambda: self._on_run(True), primary=report.primary is None)
+        self.quick.setAccessibleDescription(_("Under ten seconds"))
+        self.whole = push(_("Run the &whole benchmark"), lambda: self._on_run(False))
+        self.whole.setAccessibleDescription(_("Under a minute"))
+        row.addWidget(self.quick)
+        row.addWidget(self.whole)
+        row.addStretch(1)
+        box.insertLayout(2, row)
+
+
+def charts(report: Report, theme: Theme) -> QWidget | None:
+    """Return a chart for each GPU that was measured."""
+    benchmark = report.snapshot.benchmark
+    runs = [run for run in benchmark.gpus if run.timings] if benchmark else []
+    if not runs:
+        return None
+    body = QWidget()
+    box = QVBoxLayout(body)
+    box.setContentsMargins(0, 0, 0, 0)
+    box.setSpacing(12)
+    for run in runs:
+        box.addWidget(_chart(run, theme))
+    return body
+
+
+def _chart(run: GpuRun, theme: Theme) -> QWidget:
+    card = QWidget()
+    grid = QGridLayout(card)
+    grid.setContentsMargins(0, 0, 0, 0)
+    grid.setHorizontalSpacing(12)
+    grid.setColumnStretch(1, 1)
+    name = run.card.name if run.card else ""
+    grid.addWidget(plain_label(f"GPU {run.index} {name}".strip(), strong=True), 0, 0, 1, 3)
+    says = _("TFLOP/s of the large convolution; the line marks what such cards usually reach.")
+    grid.addWidget(plain_label(says, muted=True), 1, 0, 1, 3)
+    limits = {limit.type: limit for limit in run.limits}
+    for i, timing in enumerate(largest(run), start=2):
+        words, part, usual = measured(timing, limits.get(timing.type))
+        grid.addWidget(plain_label(timing.type), i, 0)
+        if part is not None:
+            grid.addWidget(Bar(part, usual, f"{timing.type}: {words}", theme), i, 1)
+        grid.addWidget(plain_label(words), i, 2)
+    return card
+
+
+def largest(run: GpuRun) -> tuple[Timing, ...]:
+    """Return the largest convolution's timing for each type of number."""
+    from core.benchmark.plan import usual
+    from core.benchmark.shapes import LARGE
+
+    chosen = [t for t in run.timings if t.direction == "forward" and t.label == LARGE.label]
+    return tuple(t for t in chosen if t.layout == usual(t.type))
+
+
+def measured(timing: Timing, limit: RateLimit | None) -> tuple[str, float | None, float | None]:
+    """Return a timing in words, the part of the card's limit that it reached, and the part that is usual."""
+    if timing.teraflops is None:
+        return timing.problem or _("not measured"), None, None
+    if limit is None:
+        return _("{rate:.1f} TFLOP/s").format(rate=timing.teraflops), None, None
+    part = timing.teraflops / limit.teraflops
+    words = _("{rate:.1f} of {limit:.0f}, {part:.0%}").format(rate=timing.teraflops, limit=limit.teraflops, part=part)
+    return words, part, limit.typical
+
+
+class Bar(QWidget):
+    """One bar against the card's limit, with a line at what is usual."""
+
+    def __init__(self, part: float, usual: float | None, says: str, theme: Theme) -> None:
+        super().__init__()
+        self._part, self._usual, self._theme = min(part, 1.0), usual, theme
+        self.setAccessibleName(says)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        """Return a line's height."""
+        return QSize(160, QFontMetrics(self.font()).height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least that can be told apart."""
+        return QSize(60, QFontMetrics(self.font()).height())
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Draw the bar, its ground, and the line."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ground = QRectF(self.rect()).adjusted(1, 2, -1, -2)
+        painter.setPen(QPen(QColor(self._theme.muted), 1))
+        painter.setBrush(QColor(self._theme.raised))
+        painter.drawRoundedRect(ground, 4, 4)
+        reached = QRectF(ground)
+        reached.setWidth(ground.width() * self._part)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._theme.accent))
+        painter.drawRoundedRect(reached, 4, 4)
+        if self._usual is not None:
+            x = ground.left() + ground.width() * min(self._usual, 1.0)
+            painter.setPen(QPen(QColor(self._theme.text), 2))
+            painter.drawLine(int(x), self.rect().top(), int(x), self.rect().bottom())
