@@ -40,7 +40,7 @@ def _report(options: argparse.Namespace) -> int:
     from core import terminal
     from core.redact import redact
 
-    report = terminal.read_report(options.report)
+    report = _diagnosed(terminal.read_report(options.report))
     if not options.full_names:
         report = redact(report)
     text = _compared(report, options) if options.against else _form(options)(report)
@@ -49,6 +49,15 @@ def _report(options: argparse.Namespace) -> int:
     else:
         terminal.say_result(text)
     return terminal.OK
+
+
+def _diagnosed(report: Report) -> Report:
+    """Return a report with findings: a recorded Snapshot may come without, and would seem to be in order."""
+    from msgspec.structs import replace
+
+    from core.doctor import report_on
+
+    return report if report.findings else replace(report, findings=report_on(report.snapshot).findings)
 
 
 def _form(options: argparse.Namespace) -> Callable[[Report], str]:
@@ -73,7 +82,7 @@ def _compared(report: Report, options: argparse.Namespace) -> str:
     from core import terminal
     from core.compare import as_text, compare, to_json
 
-    comparison = compare(report, terminal.read_report(options.against))
+    comparison = compare(report, _diagnosed(terminal.read_report(options.against)))
     return to_json(comparison).decode() if options.json else as_text(comparison)
 
 

@@ -13,7 +13,6 @@ from core.redact import redact
 from core.report import MARKS, WIDTH, printable
 
 MACHINE = "machine"
-NOT_LOOKED = None
 
 
 class Cause(Fact, frozen=True, kw_only=True):
@@ -51,20 +50,39 @@ def compare(here: Report, there: Report) -> Comparison:
     here, there = redact(here), redact(there)
     causes = tuple(sorted(_causes(here, there), key=_cause_order))
     first = [c.step.value for c in causes if c.where == "here"]
-    mine, theirs = dict(_facts(here.snapshot)), dict(_facts(there.snapshot))
-    differences, unknown = [], []
-    for step, what in dict.fromkeys((*mine, *theirs)):
-        a, b = mine.get((step, what), ""), theirs.get((step, what), "")
-        if a is NOT_LOOKED or b is NOT_LOOKED:
-            unknown += [what] if a is not b else []
-        elif a != b:
-            differences.append(Difference(step=step, what=what, here=a or "none", there=b or "none"))
+    differences, unknown = _differences(here.snapshot, there.snapshot)
     steps = [*first, *(s.value for s in Step), MACHINE]
     return Comparison(
         causes=causes,
         differences=tuple(sorted(differences, key=lambda d: steps.index(d.step))),
         only_one_looked=tuple(unknown),
     )
+
+
+def _differences(here: Snapshot, there: Snapshot) -> tuple[list[Difference], list[str]]:
+    """Return the facts that differ, and what only one of the machines looked at."""
+    mine, theirs = dict(_facts(here)), dict(_facts(there))
+    unknown: list[str] = []
+    # what differs in the same way for several programs is told once
+    who_of: dict[tuple[str, str, str, str], list[str]] = {}
+    for step, what, who in dict.fromkeys((*mine, *theirs)):
+        a = mine.get((step, what, who), _absent(here, step))
+        b = theirs.get((step, what, who), _absent(there, step))
+        if a is None or b is None:
+            unknown += [what.format(who=who)] if a is not b else []
+        elif a != b:
+            who_of.setdefault((step, what, a or "none", b or "none"), []).append(who)
+    found = [
+        Difference(step=step, what=what.format(who=", ".join(who)), here=a, there=b)
+        for (step, what, a, b), who in who_of.items()
+    ]
+    return found, unknown
+
+
+def _absent(s: Snapshot, step: str) -> str | None:
+    """Return what it means that a machine tells nothing of a program, a package or a variable."""
+    sections = {Step.CUDNN: s.loads, Step.FRAMEWORKS: s.pythons, Step.ENVIRONMENT: s.environment}
+    return None if step in sections and sections[Step(step)] is None else ""
 
 
 # --- causes ----------------------------------------------------------------------------------------------
@@ -93,8 +111,8 @@ def _cause_order(c: Cause) -> tuple[int, bool, int]:
 
 # --- facts that can be compared between machines ------------------------------------------------------------
 
-Row = tuple[tuple[str, str], str | None]
-"""A step and what it is; its value as text, empty for nothing there, None for not looked at."""
+Row = tuple[tuple[str, str, str], str | None]
+"""A step, what it is, and for which program; its value as text, empty for nothing there, None for not looked at."""
 
 
 def _facts(s: Snapshot) -> Iterator[Row]:
@@ -111,31 +129,31 @@ def _facts(s: Snapshot) -> Iterator[Row]:
         ("container", m.container or ""),
         ("WSL", "yes" if m.wsl else "no"),
     ):
-        yield (MACHINE, what), value
+        yield (MACHINE, what, ""), value
 
 
 def _driver(s: Snapshot) -> Iterator[Row]:
     d = s.driver
     step = Step.DRIVER.value
     nvml, cuda = (d.nvml, d.cuda) if d else (None, None)
-    yield (step, "driver version"), (nvml.driver_version or "" if nvml else (d.module_version if d else None))
-    yield (step, "newest CUDA that the driver runs"), (cuda.driver_cuda or "" if cuda else None)
-    yield (step, "answer of cuInit"), (cuda.status_name or str(cuda.status or 0) if cuda else None)
+    yield (step, "driver version", ""), (nvml.driver_version or "" if nvml else (d.module_version if d else None))
+    yield (step, "newest CUDA that the driver runs", ""), (cuda.driver_cuda or "" if cuda else None)
+    yield (step, "answer of cuInit", ""), (cuda.status_name or str(cuda.status or 0) if cuda else None)
     gpus = d.gpus if d else None
     names = _joined(f"{g.name} ({g.compute_capability})" for g in gpus) if gpus is not None else None
-    yield (step, "GPUs"), names
+    yield (step, "GPUs", ""), names
 
 
 def _libraries(s: Snapshot) -> Iterator[Row]:
     kits = None if s.toolkits is None else _joined(f"{t.version or '?'} ({t.origin})" for t in s.toolkits)
-    yield (Step.TOOLKIT.value, "CUDA toolkits and sets of libraries"), kits
+    yield (Step.TOOLKIT.value, "CUDA toolkits and sets of libraries", ""), kits
     named = None if s.toolkits is None else _joined(f"{n}: {t.version or '?'}" for t in s.toolkits for n in t.named_by)
-    yield (Step.TOOLKIT.value, "toolkits that variables name"), named
+    yield (Step.TOOLKIT.value, "toolkits that variables name", ""), named
     step = Step.CUDNN.value
-    yield (step, "copies of cuDNN"), None if s.cudnn is None else _joined(map(_copy, s.cudnn))
+    yield (step, "copies of cuDNN", ""), None if s.cudnn is None else _joined(map(_copy, s.cudnn))
     bad = (f"{f.name}: {f.state}" for c in s.cudnn or () for f in c.files if f.state != "good")
     gone = (f"{name}: missing" for c in s.cudnn or () for name in c.missing)
-    yield (step, "files of cuDNN that are not in order"), None if s.cudnn is None else _joined((*bad, *gone))
+    yield (step, "files of cuDNN that are not in order", ""), None if s.cudnn is None else _joined((*bad, *gone))
     for load in s.loads or ():
         yield from _load(s, load)
 
@@ -154,11 +172,13 @@ def _load(s: Snapshot, load: Load) -> Iterator[Row]:
     if winner:
         owner = next((c for c in s.cudnn or () if any(f.path == winner.path for f in c.files)), None)
         taken = f"{_copy(owner) if owner else winner.path}, found by {winner.how.value}"
-    yield (step, f"cuDNN {load.major} that {who} would load"), taken
+    yield (step, f"cuDNN {load.major} that {{who}} would load", who), taken
     call = load.roll_call
-    failed = "" if call is None else _joined(f"{c.function}: {c.meaning or c.result}" for c in call.calls if c.result)
+    # what cudnnGet... returns is a version, not a status
+    bad = [c for c in call.calls if c.result != 0 and not c.function.startswith("cudnnGet")] if call else []
+    failed = _joined(f"{c.function}: {c.meaning or c.result}" for c in bad)
     answer = None if call is None else "; ".join(filter(None, (call.version or "", failed, call.ended)))
-    yield (step, f"what cuDNN {load.major} answered to {who}"), answer
+    yield (step, f"what cuDNN {load.major} answered to {{who}}", who), answer
 
 
 def _frameworks(s: Snapshot) -> Iterator[Row]:
@@ -168,21 +188,21 @@ def _frameworks(s: Snapshot) -> Iterator[Row]:
         for d in p.distributions:
             versions.setdefault(d.name, set()).add(d.version)
     pythons = None if s.pythons is None else _joined(".".join(p.version.split(".")[:2]) for p in s.pythons)
-    yield (step, "Python versions"), pythons
+    yield (step, "Python versions", ""), pythons
     for name in sorted(versions):
-        yield (step, name), _joined(versions[name])
+        yield (step, "{who}", name), _joined(versions[name])
 
 
 def _environment(s: Snapshot) -> Iterator[Row]:
     e, step = s.environment, Step.ENVIRONMENT.value
     for v in e.variables if e else ():
         if v.name.upper() != "PATH":
-            yield (step, f"{v.name} ({v.scope})"), v.value
+            yield (step, "{who}", f"{v.name} ({v.scope})"), v.value
     telling = ("cuda", "cudnn", "nvidia", "torch")
     for name in dict.fromkeys(p.variable for p in e.entries) if e else ():
         own = [p.expanded or p.text for p in e.entries if p.variable == name] if e else []
         yield (
-            (step, f"{name}: entries about CUDA, in order"),
+            (step, "{who}: entries about CUDA, in order", name),
             "\n".join(t for t in own if any(w in t.lower() for w in telling)),
         )
 

@@ -128,26 +128,38 @@ def as_markdown(report: Report) -> str:
     """Return the report for an issue tracker: the verdict first, evidence folded away."""
     machine = report.snapshot.machine
     lines = [f"**Convalesce {report.version}** on {_md(machine.release or machine.system)}, {machine.architecture}", ""]
-    if not report.findings:
-        lines.append("Nothing was found.")
-    for f in report.findings:
-        word = MARKS[f.severity][1]
-        cause = f" `{f.cause}`" if f.cause else ""
-        lines.append(f"- **{'primary ' if f.primary else ''}{word}**{cause}: {_md(f.title)}")
-        if f.why and f.severity > Severity.NOTE:
-            lines.append(f"  {_md(f.why)}")
-        if f.evidence and f.severity > Severity.NOTE:
-            lines += ["  <details><summary>How we know</summary>", ""]
-            lines += [
-                f"  - {_md(e.label)}: {_code(e.value)} {_md(f'({e.source})') if e.source else ''}" for e in f.evidence
-            ]
-            lines += ["", "  </details>"]
-        if f.fix and f.severity > Severity.NOTE:
-            lines.append(f"  What to do: {_md(f.fix.title)}")
-            if f.fix.advice:
-                lines += ["", *(f"      {line}" for line in printable(f.fix.advice).splitlines()), ""]
+    loud = [f for f in report.findings if f.severity > Severity.NOTE]
+    calm = [f for f in report.findings if f.severity <= Severity.NOTE]
+    if not loud:
+        lines.append("Nothing wrong was found in what was looked at.")
+    for f in loud:
+        lines += _md_finding(f)
+    if calm:
+        lines += ["", f"<details><summary>In order, and good to know ({len(calm)})</summary>", ""]
+        lines += [f"- **{MARKS[f.severity][1]}**: {_md(f.title)}" for f in calm]
+        lines += ["", "</details>"]
     lines += ["", f"<sub>{_md(told(report))}</sub>"]
     return "\n".join(lines) + "\n"
+
+
+def _md_finding(f: Finding) -> list[str]:
+    word = MARKS[f.severity][1]
+    cause = f" `{f.cause}`" if f.cause else ""
+    lines = [f"- **{'the cause, ' if f.primary else ''}{word}**{cause}: {_md(f.title)}"]
+    if f.why:
+        lines.append(f"  {_md(f.why)}")
+    if f.evidence:
+        lines += ["  <details><summary>How we know</summary>", ""]
+        lines += [
+            f"  - {_md(e.label)}: {_code(e.value)} {_md(f'({e.source})') if e.source else ''}".rstrip()
+            for e in f.evidence
+        ]
+        lines += ["", "  </details>", ""]
+    if f.fix:
+        lines.append(f"  **What to do:** {_md(f.fix.title)}")
+        if f.fix.advice:
+            lines += ["", *(f"      {line}" for line in printable(f.fix.advice).splitlines()), ""]
+    return lines
 
 
 def _md(text: str) -> str:

@@ -69,6 +69,32 @@ def test_what_one_scan_did_not_look_at_is_no_difference() -> None:
     assert "not compared" in as_text(comparison)
 
 
+def test_a_part_that_was_not_examined_makes_no_row_with_none() -> None:
+    bare = replace(m.wheel_machine(), loads=None, pythons=None, environment=None)
+    comparison = compared(bare, m.wheel_machine())
+    assert comparison.differences == ()
+    assert {"torch", "cuDNN 9 that torch would load"} <= set(comparison.only_one_looked)
+
+
+def test_a_package_that_only_one_machine_has_is_a_difference() -> None:
+    found = {
+        d.what: (d.here, d.there)
+        for d in compared(replace(m.wheel_machine(), pythons=()), m.wheel_machine()).differences
+    }
+    assert found["torch"] == ("none", "2.6.0")
+
+
+def test_what_differs_in_the_same_way_for_several_programs_is_told_once() -> None:
+    def two(snapshot: Snapshot) -> Snapshot:
+        first = (snapshot.loads or ())[0]
+        again = replace(first, consumer=replace(first.consumer, id="python:jax", framework="jax 0.5"))
+        return replace(snapshot, loads=(*(snapshot.loads or ()), again))
+
+    broken = m.with_load(m.wheel_machine(), roll_call=m.refused(m.cudnn(), "cnn", "file too short"))
+    rows = [d.what for d in compared(two(broken), two(m.wheel_machine())).differences]
+    assert rows.count("what cuDNN 9 answered to torch, jax") == 1
+
+
 def test_another_users_home_is_no_difference() -> None:
     text = report_json(report_on(m.wheel_machine())).decode()
     bob = from_json(text.replace("/home/ada", "/home/bob").encode())
