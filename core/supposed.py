@@ -39,6 +39,10 @@ class WithEnvironment:
         """The real one's."""
         return self.host.pci_devices()
 
+    def registered_pythons(self) -> tuple[str, ...]:
+        """The real one's."""
+        return self.host.registered_pythons()
+
     def fresh_environment(self) -> dict[str, str]:
         """The given one."""
         return dict(self.env)

@@ -60,6 +60,10 @@ class Host(Protocol):
         """Display and 3D controllers; None when the bus could not be listed."""
         ...
 
+    def registered_pythons(self) -> tuple[str, ...]:
+        """Folders of the Pythons that installers registered (PEP 514); empty on Linux, which has no such list."""
+        ...
+
     def run(
         self,
         argv: Sequence[str],

@@ -33,6 +33,8 @@ class FakeHost:
     declared: tuple[Variable, ...] = ()
     """Variables of other scopes than the process."""
     pci: tuple[PciDevice, ...] | None = ()
+    registered: tuple[str, ...] = ()
+    """Folders of Pythons that Windows' registry lists."""
     runs: Mapping[tuple[str, ...], Completed] = field(default_factory=dict)
     """What programs answer, by their command line."""
     children: Mapping[str, Completed] = field(default_factory=dict)
@@ -59,6 +61,10 @@ class FakeHost:
     def pci_devices(self) -> tuple[PciDevice, ...] | None:
         """Return the given devices."""
         return self.pci
+
+    def registered_pythons(self) -> tuple[str, ...]:
+        """Return the given folders."""
+        return self.registered
 
     def run(
         self,

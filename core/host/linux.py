@@ -106,6 +106,10 @@ class LinuxHost:
         """Display and 3D controllers from /sys/bus/pci; None when it can not be listed."""
         return pci_devices(self._root)
 
+    def registered_pythons(self) -> tuple[str, ...]:
+        """None: Linux has no such list."""
+        return ()
+
     def run(
         self,
         argv: Sequence[str],

@@ -33,6 +33,8 @@ _KINDS = {
     for name in ("REG_SZ", "REG_EXPAND_SZ", "REG_MULTI_SZ", "REG_BINARY", "REG_DWORD", "REG_QWORD", "REG_NONE")
 }
 
+from core.host.windows_system import registered_pythons  # noqa: E402 - known on Windows alone
+
 Value = tuple[str, object, int]
 
 
@@ -94,6 +96,10 @@ class WindowsHost:
             for i in _subkeys(winreg.HKEY_LOCAL_MACHINE, rf"{_PCI_KEY}\{model}") or ()
         )
         return tuple(device for device in found if device is not None)
+
+    def registered_pythons(self) -> tuple[str, ...]:
+        r"""Folders that Software\Python names, the user's before the machine's, in both views of the registry."""
+        return registered_pythons()
 
     def run(
         self,

@@ -77,29 +77,11 @@ ROOTS: dict[str, tuple[Root, ...]] = {
 }
 """Sources: the tools' own documentation of their default folders and variables."""
 
-KEYS = (r"HKCU\Software\Python", r"HKLM\Software\Python")
-VIEWS = ("/reg:64", "/reg:32")
-_VALUE = re.compile(r"^\s{2,}(?P<name>.+?)\s{2,}REG_(?:EXPAND_)?SZ\s{2,}(?P<data>.+?)\s*$")
-
 
 def registered(request: Request) -> Iterator[Candidate]:
     """Yield what Windows' registry lists as PEP 514 says; the py launcher reads the same keys."""
-    if request.host.system != "windows":
-        return
-    for key in KEYS:
-        for view in VIEWS:
-            done = request.host.run(("reg", "query", key, "/s", view), timeout=5, watch=request.watch)
-            yield from (Candidate(path=path, found_by="the registry (PEP 514)") for path in install_paths(done.out))
-
-
-def install_paths(listing: str) -> Iterator[str]:
-    r"""Yield the folders and interpreters under ``...\InstallPath`` of what ``reg query /s`` printed, in any language."""
-    inside = False
-    for line in listing.splitlines():
-        if line.startswith("HKEY_"):
-            inside = line.rstrip().lower().endswith("\\installpath")
-        elif inside and (m := _VALUE.match(line)) and m["name"] != "WindowedExecutablePath" and ":\\" in m["data"][:3]:
-            yield m["data"]
+    for folder in request.host.registered_pythons():
+        yield Candidate(path=folder, found_by="the registry (PEP 514)")
 
 
 def of_tools(request: Request) -> Iterator[Candidate]:

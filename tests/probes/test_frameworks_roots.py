@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.facts import PythonEnvironment
-from core.host import Completed
 from core.probes import frameworks, frameworks_sweep
-from core.probes.frameworks_roots import KEYS, MAX_FOLDERS, VIEWS, in_projects, install_paths
+from core.probes.frameworks_roots import MAX_FOLDERS, in_projects
 from tests.probes.request import link, request, write
 from tests.probes.test_frameworks import interpreter, venv
 
@@ -87,35 +86,11 @@ def test_every_usual_place_on_windows(tmp_path: Path, folder: str, files: tuple[
     assert [(p.prefix, p.kind, p.found_by) for p in seen.others] == [(folder, kind, found_by)]
 
 
-REGISTRY = r"""
-HKEY_CURRENT_USER\Software\Python\PythonCore\3.11
-    DisplayName    REG_SZ    Python 3.11 (64-bit)
-    SysArchitecture    REG_SZ    64bit
-
-HKEY_CURRENT_USER\Software\Python\PythonCore\3.11\InstallPath
-    (Standard)    REG_SZ    C:\Python311\
-    ExecutablePath    REG_SZ    C:\Python311\python.exe
-    WindowedExecutablePath    REG_SZ    C:\Python311\pythonw.exe
-
-HKEY_CURRENT_USER\Software\Python\PythonCore\3.11\PythonPath
-    (Standard)    REG_SZ    C:\Python311\Lib\;C:\Python311\DLLs\
-
-HKEY_CURRENT_USER\Software\Python\Someone\strange\InstallPath
-    (Default)    REG_SZ    (value not set)
-    ExecutablePath    REG_DWORD    0x7
-"""
-
-
-def test_what_the_registry_lists_in_any_language():
-    assert list(install_paths(REGISTRY)) == ["C:\\Python311\\", r"C:\Python311\python.exe"]
-    assert list(install_paths("ERROR: The system was unable to find the specified registry key.")) == []
-
-
 def test_pythons_of_the_registry_are_found_once(tmp_path: Path):
     for file in ("python.exe", "python311.dll"):
         write(tmp_path, f"C:/Python311/{file}", b"MZ")
-    runs = {("reg", "query", KEYS[0], "/s", VIEWS[0]): Completed(status=0, out=REGISTRY)}
-    seen = frameworks_sweep.look(request(tmp_path, {}, system="windows", runs=runs))
+    listed_twice = ("C:\\Python311\\", "C:\\Python311")
+    seen = frameworks_sweep.look(request(tmp_path, {}, system="windows", registered=listed_twice))
     assert [(p.prefix.rstrip("\\"), p.found_by) for p in seen.others] == [(r"C:\Python311", "the registry (PEP 514)")]
 
 
