@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics, QTextCharFormat, QTextCursor
@@ -11,12 +12,14 @@ from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QProgressBar, QScrol
 from core.changes import Change
 from core.findings import Finding, Report, Restart, Severity
 from core.i18n import _
-from core.journal import Entry
 from gui import theme as looks
 from gui.controller import Controller
 from gui.engine import Done, Preview
 from gui.text import Elided, MachineText, Verdict, announce, heading, plain_label, prose, push, shown
 from gui.theme import Theme
+
+if TYPE_CHECKING:
+    from core.journal import Entry
 
 SHOWN_PROGRAMS = 12
 OUTCOMES = {

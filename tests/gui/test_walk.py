@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
-from pytestqt.qtbot import QtBot
+from PySide6.QtWidgets import QDialog
 
 from core.journal import Entry
-from gui.changing import ChangeDialog, FixDialog, UndoDialog
-from gui.window import Window
+from gui.changing import FixDialog, UndoDialog
 from tests.gui import recorded
 from tests.gui.conftest import Opened
 from tests.gui.engines import Repairing, Showing
+from tests.gui.hand import Hand
 from tests.gui.screen import shown_text
 
 LANDS = {
@@ -37,63 +34,15 @@ AFTER = {
 }
 
 
-class Hand:
-    """A person: presses what is on the window, by mouse or by keyboard alone."""
-
-    def __init__(self, qtbot: QtBot, window: Window, *, keyboard: bool) -> None:
-        self.qtbot, self.window, self.keyboard = qtbot, window, keyboard
-
-    @property
-    def dialog(self) -> QDialog | None:
-        return next((d for d in self.window.findChildren(ChangeDialog) if d.isVisible()), None)
-
-    def press(self, text: str) -> None:
-        """Press the visible button that says this."""
-        top: QWidget = self.dialog or self.window
-        top.activateWindow()  # what a window manager does after a dialog
-        self.qtbot.waitUntil(lambda: QApplication.activeWindow() is top)
-        button = next(b for b in top.findChildren(QPushButton) if b.isVisible() and b.text().replace("&", "") == text)
-        if not self.keyboard:
-            self.qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-            return
-        for _ in range(200):
-            focus = QApplication.focusWidget()
-            if focus is button:
-                break
-            self.qtbot.keyClick(focus or top, Qt.Key.Key_Tab)
-        assert QApplication.focusWidget() is button, f"Tab does not reach {text}"
-        self.qtbot.keyClick(button, Qt.Key.Key_Return)
-
-    def go_to(self, title: str) -> None:
-        row = [p.title for p in self.window.pages].index(title)
-        if self.keyboard:
-            key = Qt.Key(Qt.Key.Key_1 + row)
-            self.qtbot.keyClick(self.window, key, Qt.KeyboardModifier.ControlModifier)
-        else:
-            place = self.window.steps.visualItemRect(self.window.steps.item(row)).center()
-            self.qtbot.mouseClick(self.window.steps.viewport(), Qt.MouseButton.LeftButton, pos=place)
-
-    def walk_everywhere(self) -> Iterator[QWidget]:
-        """Go from the first page to the last by Next, and back by Back."""
-        self.go_to(self.window.pages[0].title)
-        for _ in self.window.pages[1:]:
-            yield self.window.stack.currentWidget()
-            self.press("Next")
-        yield self.window.stack.currentWidget()
-        for _ in self.window.pages[1:]:
-            self.press("Back")
-        assert self.window.stack.currentWidget() is self.window.pages[0]
-
-
 @pytest.mark.parametrize("keyboard", [False, True], ids=["mouse", "keyboard"])
 @pytest.mark.parametrize("name", LANDS)
-def test_a_machine_that_only_its_owner_can_cure(name: str, keyboard: bool, qtbot: QtBot, opened: Opened) -> None:
+def test_a_machine_that_only_its_owner_can_cure(name: str, keyboard: bool, opened: Opened) -> None:
     window = opened(Showing(recorded.report(name)))
     page, sentence = LANDS[name]
     current = window.stack.currentWidget()
     assert current.title == page
     assert sentence in shown_text(current)
-    hand = Hand(qtbot, window, keyboard=keyboard)
+    hand = Hand(window, keyboard=keyboard)
     for page in hand.walk_everywhere():
         assert page.title in shown_text(page) or page is window.summary
         assert not [c for c in page.cards if c.finding.primary and c.fix_button]
@@ -103,11 +52,11 @@ def test_a_machine_that_only_its_owner_can_cure(name: str, keyboard: bool, qtbot
 @pytest.mark.parametrize("keyboard", [False, True], ids=["mouse", "keyboard"])
 @pytest.mark.parametrize("name", recorded.CURABLE)
 def test_from_the_start_to_a_verified_cure_and_its_undoing(
-    name: str, keyboard: bool, qtbot: QtBot, opened: Opened, tmp_path: Path
+    name: str, keyboard: bool, opened: Opened, tmp_path: Path
 ) -> None:
     engine = Repairing(tmp_path, recorded.windows(BEFORE[name]), recorded.on_windows)
     window = opened(engine)
-    hand = Hand(qtbot, window, keyboard=keyboard)
+    hand = Hand(window, keyboard=keyboard)
     page = window.stack.currentWidget()
     assert page.title == "cuDNN"
     button = page.cards[0].fix_button
@@ -143,18 +92,18 @@ def test_from_the_start_to_a_verified_cure_and_its_undoing(
     assert [e.state for e in engine.journal.entries() if isinstance(e, Entry)] == ["undone"]
 
 
-def test_next_never_changes_anything(qtbot: QtBot, opened: Opened, tmp_path: Path) -> None:
+def test_next_never_changes_anything(opened: Opened, tmp_path: Path) -> None:
     engine = Repairing(tmp_path, recorded.windows(BEFORE["shadowed"]), recorded.on_windows)
     window = opened(engine)
-    for _page in Hand(qtbot, window, keyboard=False).walk_everywhere():
+    for _page in Hand(window, keyboard=False).walk_everywhere():
         assert engine.path == BEFORE["shadowed"]
     assert not engine.journal.entries()
 
 
-def test_all_changes_are_undone_at_once_the_last_one_first(qtbot: QtBot, opened: Opened, tmp_path: Path) -> None:
+def test_all_changes_are_undone_at_once_the_last_one_first(opened: Opened, tmp_path: Path) -> None:
     engine = Repairing(tmp_path, recorded.windows(BEFORE["shadowed"]), recorded.on_windows)
     window = opened(engine)
-    hand = Hand(qtbot, window, keyboard=False)
+    hand = Hand(window, keyboard=False)
     for start in ("shadowed", "folder not on path"):
         value = engine.writer.read("Path", "user", "")
         engine.writer.write("Path", "user", "", type(value)(text=BEFORE[start], kind=value.kind))

@@ -1,0 +1,77 @@
+"""On a real display and the real Linux host: find a planted fault, cure it, verify it and undo it, by mouse and keyboard.
+
+``python -m tests.gui.real_run PREFIX... -- FILE``: FILE is missing in the first environment. Prints what was seen.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QSettings
+from PySide6.QtWidgets import QApplication
+
+from core.journal import Journal, state_folder
+from gui.app import application
+from gui.controller import Controller
+from gui.engine import ThisMachine
+from gui.window import Window
+from tests.gui.hand import Hand
+from tests.gui.screen import shown_text
+
+
+def run(prefixes: tuple[str, ...], file: Path, scratch: str, *, keyboard: bool) -> dict[str, object]:
+    """Do all of it once."""
+    window = Window(Controller(ThisMachine(prefixes)), QSettings(f"{scratch}/s.ini", QSettings.Format.IniFormat))
+    hand = Hand(window, keyboard=keyboard)
+    window.show()
+    window.start()
+    hand.wait(window.again.isEnabled, "the scan's end")
+    page = window.stack.currentWidget()
+    cause = page.cards[0].finding  # type: ignore[attr-defined]  # a StepPage
+    said: dict[str, object] = {"page": page.title, "cause": cause.cause, "before": file.exists()}  # type: ignore[attr-defined]  # the same
+    assert page.cards[0].fix_button is not None  # type: ignore[attr-defined]  # the same
+    hand.press(page.cards[0].fix_button.text())  # type: ignore[attr-defined]  # the same
+    hand.wait(lambda: hand.button("Make these changes"), "the rehearsal's end")
+    said["rehearsed"] = "Rehearsed on this machine: works." in shown_text(hand.dialog or window)
+    said["touched by the rehearsal"] = file.exists()
+    hand.press("Make these changes")
+    hand.wait(lambda: hand.button("Close"), "the verification's end")
+    said["verified"] = "Verified: the fault is gone" in shown_text(hand.dialog or window)
+    said["after"] = file.exists()
+    hand.press("Close")
+    hand.press("Check again")
+    hand.wait(window.again.isEnabled, "the second scan's end")
+    report = window._report
+    said["left"] = [f.cause for f in report.findings if f.cause == cause.cause] if report else None
+    hand.go_to("Summary")
+    hand.press("Undo...")
+    hand.press("Undo these changes")
+    hand.wait(lambda: hand.button("Close"), "the undoing's end")
+    said["undone"] = "Undone:" in shown_text(hand.dialog or window)
+    hand.press("Close")
+    said["in the end"] = file.exists()
+    window.close()
+    window.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    said["threads left"] = [t.name for t in threading.enumerate() if t.name.startswith("doctor")]
+    said["widgets left"] = len(QApplication.topLevelWidgets())
+    return said
+
+
+def main(arguments: list[str]) -> int:
+    """Run by mouse, and again by keyboard alone."""
+    app = application()
+    *prefixes, _dashes, file = arguments
+    with tempfile.TemporaryDirectory() as scratch:
+        rounds = [run(tuple(prefixes), Path(file), scratch, keyboard=k) for k in (False, True)]
+    states = [getattr(e, "state", "bad") for e in Journal(state_folder()).entries()]
+    print(json.dumps({"platform": app.platformName(), "rounds": rounds, "journal": states}))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,87 @@
+"""The whole on a virtual display and the real host: a fault in a throw-away environment, found, cured, verified, undone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import standin
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def display() -> Iterator[str]:
+    """A virtual display of our own."""
+    read, write = os.pipe()
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(write), "-screen", "0", "1920x1080x24", "-nolisten", "tcp"],
+        pass_fds=(write,),
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        number = pipe.readline().strip()
+    assert number, "Xvfb did not start"
+    yield f":{number}"
+    server.terminate()
+    server.wait()
+
+
+@pytest.fixture
+def environments(tmp_path: Path) -> tuple[Path, Path]:
+    """Two environments with a stand-in cuDNN of one release."""
+    made = []
+    for name in ("broken", "sound"):
+        prefix = Path(os.path.realpath(tmp_path)) / name
+        venv.create(prefix, with_pip=False, symlinks=True)
+        site = next(prefix.glob("lib/python3*/site-packages"))
+        standin.install_cudnn(site, "9.1.0.70", 12)
+        made.append(prefix)
+    return made[0], made[1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Xvfb is Linux'; Windows' walk is in test_walk.py")
+def test_found_cured_verified_and_undone_on_a_real_display(
+    display: str, environments: tuple[Path, Path], tmp_path: Path
+) -> None:
+    broken, sound = environments
+    file = next(broken.glob("lib/python3*/site-packages/nvidia/cudnn/lib/libcudnn_cnn.so.9"))
+    whole = file.read_bytes()
+    file.unlink()
+    env = {
+        "PATH": os.environ["PATH"], "DISPLAY": display, "QT_QPA_PLATFORM": "xcb", "HOME": str(tmp_path / "home"), "LANG": "C.UTF-8",
+        "CONVALESCE_STATE": str(tmp_path / "state"), "XDG_RUNTIME_DIR": str(tmp_path), "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+    }  # fmt: skip
+    (tmp_path / "home").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.gui.real_run", str(broken), str(sound), "--", str(file)],
+        cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert said["platform"] == "xcb"
+    for told in said["rounds"]:
+        assert told == {
+            "page": "cuDNN",
+            "cause": "cudnn_sublibrary_missing",
+            "before": False,
+            "rehearsed": True,
+            "touched by the rehearsal": False,
+            "verified": True,
+            "after": True,
+            "left": [],
+            "undone": True,
+            "in the end": False,
+            "threads left": [],
+            "widgets left": 0,
+        }
+    assert said["journal"] == ["undone", "undone"]
+    assert len(whole) > 0
