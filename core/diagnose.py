@@ -60,6 +60,8 @@ PRECEDENCE: tuple[str, ...] = (
     "gpu_arch_too_old",
     "gpu_arch_too_new",
     "gpu_memory_exhausted",
+    "wrong_results",
+    "gpu_busy",
     "nv_compute_cache_bad",
     "cuda_path_env_wrong",
     "requirement_broken",
@@ -76,7 +78,7 @@ NEVER = ("no_nvidia_gpu",)
 ASIDE = "cudnn.unused-", "toolkit.unused-", "cudnn.header-differs"
 """Starts of ids that are about something that no examined program loads: never primary."""
 
-DRIVER_EXPLAINS = ("cudnn.roll-call-failed", "driver.cuda-init")
+DRIVER_EXPLAINS = ("cudnn.roll-call-failed", "driver.cuda-init", "benchmark.ladder-driver", "benchmark.ladder-device")
 """Ids that follow from any fault of the driver."""
 
 

@@ -9,7 +9,7 @@ from core.benchmark.cuda import Device
 from core.benchmark.cudnn import Buffers, Plan, Way, last_words
 from core.benchmark.shapes import Problem
 
-WORKSPACE = 1 << 30
+WORKSPACE = 8 << 30
 """Bytes that a plan may ask for at most; a quarter of the free memory on a small card."""
 
 
@@ -19,8 +19,8 @@ class Bench:
     def __init__(self, device: Device, cudnn: Library, major: int, ways: tuple[Callable[[], Way], ...]) -> None:
         self.device, self.cudnn, self.major = device, cudnn, major
         self.capability = device.capability
-        self.failed: CallError | None = None
-        """The first failure of a way of asking since ``plans`` was last called."""
+        self.refused: dict[str, CallError] = {}
+        """Why a way of asking gave no plan, since ``plans`` was last called."""
         self._ways = ways
         self._open: list[Way] = []
         self._memory: dict[str, tuple[int, int]] = {}
@@ -53,7 +53,7 @@ class Bench:
 
         Making a plan may mean compiling it: once a way is ``enough``, no more of its plans are made.
         """
-        self.failed = None
+        self.refused.clear()
         limit = min(WORKSPACE, self.device.memory()[0] // 4 + self._memory.get("workspace", (0, 0))[1])
         for make in self._ways:
             way = make()
@@ -65,7 +65,12 @@ class Bench:
                     if enough(way.name):
                         break
             except CallError as e:
-                self.failed = self.failed or CallError(e.call, e.status, e.name, e.detail or last_words(self.cudnn))
+                self.refused[way.name] = CallError(e.call, e.status, e.name, e.detail or last_words(self.cudnn))
+
+    @property
+    def failed(self) -> CallError | None:
+        """The refusal that says most: one with a status."""
+        return min(self.refused.values(), key=lambda e: not e.status, default=None)
 
     def run(self, plan: Plan) -> None:
         """Start a plan."""

@@ -115,3 +115,8 @@ def spoilt(e: CallError) -> bool:
     """
     ours = re.match(r"cu(?!dnn|blas)", e.call) is not None
     return ours and e.status is not None and (e.status == 214 or 700 <= e.status < 800)
+
+
+def words(e: CallError) -> str:
+    """Return a failure in one line: call, status and what is known beside it."""
+    return " ".join(filter(None, (e.call, e.name or str(e.status or ""), e.detail)))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from core.benchmark.bench import Bench
-from core.benchmark.calls import CallError
+from core.benchmark.calls import CallError, words
 from core.benchmark.cudnn import Buffers, Plan
 from core.benchmark.numbers import bound, decode, encode, noise, whole
 from core.benchmark.shapes import Problem, arranged, reference
@@ -75,7 +75,10 @@ def exact(bench: Bench, problem: Problem) -> tuple[Check, ...]:
         found.append(replace(about, algorithm=f"{way}: {plan.name}", right=right, detail=detail))
     if not found:
         raise bench.failed or CallError("", None, detail="no direct algorithm is offered for it")
-    return tuple(found)
+    return (
+        *found,
+        *(replace(about, algorithm=way, detail=words(e)) for way, e in bench.refused.items() if way not in ways),
+    )
 
 
 def _refused(e: CallError) -> bool:

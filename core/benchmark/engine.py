@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from core.benchmark import cudnn as cu
 from core.benchmark.bench import Bench
-from core.benchmark.calls import CallError, Library, loader, spoilt
+from core.benchmark.calls import CallError, Library, loader, spoilt, words
 from core.benchmark.checks import compared, exact
 from core.benchmark.cuda import CLOCK_RATE, MULTIPROCESSORS
 from core.benchmark.cudnn import Way, create, offered
@@ -76,7 +76,7 @@ def _checked(look: Callable[[Bench, Problem], tuple[Check, ...]], bench: Bench, 
     except CallError as e:
         if spoilt(e):
             raise
-        return (replace(about, detail=_words(e)),)
+        return (replace(about, detail=words(e)),)
     finally:
         bench.close()
 
@@ -100,13 +100,9 @@ def _timed(bench: Bench, problem: Problem, end: float, each: float) -> tuple[Sai
     except CallError as e:
         if spoilt(e):
             raise
-        return (Said(timing=replace(about, problem=_words(e))),)
+        return (Said(timing=replace(about, problem=words(e))),)
     finally:
         bench.close()
-
-
-def _words(e: CallError) -> str:
-    return " ".join(filter(None, (e.call, e.name or str(e.status or ""), e.detail)))
 
 
 class _Upper:

@@ -99,7 +99,8 @@ def climber(emit: Callable[[Said], None]) -> Climber:
             rung = Rung(name=name, layer=layer, state="failed", call=call, status=0, meaning=str(e))
         took = round(time.perf_counter() - start, 4)
         emit(Said(rung=replace(rung, seconds=took)))
-        return rung.state != "failed"
+        # after a wrong result everything can still be called, and shows what else is wrong
+        return rung.state != "failed" or rung.status == 0
 
     return take
 

@@ -9,6 +9,7 @@ from core.facts import Check, FrameworkRun, GpuRun, Rung, Snapshot
 from core.findings import Evidence, Finding, Step
 from core.rules import benchmark_speed
 from core.rules.benchmark_words import cause_of, concerns, free_memory, hiding, holders, named, runs, subject
+from core.rules.loads import role_of
 from core.rules.view import folder_of, name_of, tidy
 from core.rules.words import ERROR, GOOD, NOTE, WARNING, finding, listed, saw, sentence
 
@@ -22,7 +23,8 @@ def nothing_run(seen: Snapshot) -> Iterator[Finding]:
 def ladder(seen: Snapshot) -> Iterator[Finding]:
     """The first rung that breaks names the layer."""
     for run in runs(seen):
-        broken = [r for r in run.rungs if r.state == "failed"]
+        # a wrong convolution has a finding of its own
+        broken = [r for r in run.rungs if r.state == "failed" and not (r.layer == "cudnn" and r.status == 0)]
         for number, rung in enumerate(broken):
             hidden = rung.call == "cuDeviceGet" and rung.status is None and bool(hiding(seen))
             toolkit = rung.layer == "toolkit"
@@ -94,6 +96,28 @@ def died(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
+def one_way(seen: Snapshot) -> Iterator[Finding]:
+    """One of cuDNN's two interfaces does not convolve at all, while the other does: some programs fail, others do not."""
+    for run in runs(seen):
+        every = [c for c in run.checks if c.kind == "exact" and c.type == "fp32" and c.layout == "NCHW"]
+        works = any(c.right for c in every)
+        for way in dict.fromkeys(c.algorithm for c in every if c.right is None and c.algorithm):
+            if works and not any(c.right and c.algorithm.startswith(way) for c in every):
+                said = next(c.detail for c in every if c.algorithm == way)
+                yield finding(
+                    Step.BENCHMARK,
+                    WARNING,
+                    "one-way",
+                    f"{named(run)}: cuDNN convolves by one of its interfaces only; the {way} do not work."
+                    if way.endswith("s")
+                    else f"{named(run)}: cuDNN convolves by one of its interfaces only; the {way} interface does not work.",
+                    why="Programs ask cuDNN in either way: PyTorch by the graph interface, others by the older convolution "
+                    "functions. So one program works and the next one fails.",
+                    subject=subject(run),
+                    evidence=[saw("It answers", said), *concerns(run)],
+                )
+
+
 def wrong(seen: Snapshot) -> Iterator[Finding]:
     """A convolution gave a wrong result although every call succeeded."""
     for run in runs(seen):
@@ -152,7 +176,11 @@ def _blamed(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[str, str, li
         f"{steady}Our own kernel and the copies are right, and all cuDNN files come from one folder. What would decide: the "
         "same benchmark with another cuDNN release (wrong again: the card) and on another card (wrong again: cuDNN)."
     )
-    return "", why, [saw("Right without cuDNN", listed(name for name, state in rungs.items() if state == "passed"))]
+    return (
+        "wrong_results",
+        why,
+        [saw("Right without cuDNN", listed(name for name, state in rungs.items() if state == "passed"))],
+    )
 
 
 def cudnn_folders(run: GpuRun, seen: Snapshot) -> tuple[str, ...]:
@@ -170,10 +198,12 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
         differ = [
             (predicted[_stem(m.name)], m)
             for m in run.mapped
-            if _stem(m.name) in predicted and tidy(system, m.path) != tidy(system, predicted[_stem(m.name)])
+            if role_of(m.name) is not None
+            and _stem(m.name) in predicted
+            and tidy(system, m.path) != tidy(system, predicted[_stem(m.name)])
         ]
         folders = cudnn_folders(run, seen)
-        if differ:
+        if differ and len(folders) == 1:
             yield finding(
                 Step.BENCHMARK,
                 WARNING,
@@ -239,4 +269,4 @@ def right(seen: Snapshot) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-RULES = (nothing_run, ladder, died, wrong, other_files, *benchmark_speed.RULES, frameworks, right)
+RULES = (nothing_run, ladder, died, wrong, one_way, other_files, *benchmark_speed.RULES, frameworks, right)

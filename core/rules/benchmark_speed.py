@@ -78,6 +78,7 @@ def _slow(run: GpuRun, name: str, what: str, rows: list[Evidence]) -> Finding:
         WARNING if what != "nothing that was seen explains it" else UNKNOWN,
         name,
         f"{named(run)} is slower than such a card should be; {what}.",
+        cause="gpu_busy" if name == "busy" else "",
         why="The results are right; only the speed is low. What would decide, where nothing explains it: the same benchmark "
         "after a cold start, with nothing else running." if name == "slow" else "End the other program, or measure when it has finished.",
         subject=subject(run),
