@@ -3,14 +3,14 @@ r"""What Windows knows of itself: registered Pythons (PEP 514), installed progra
 from __future__ import annotations
 
 import ctypes
-import struct
 import sys
 import winreg
 from collections.abc import Iterator
 from contextlib import suppress
 from ctypes import wintypes
-from pathlib import Path
 from typing import Literal, NamedTuple
+
+from core.loader.authenticode import intact
 
 assert sys.platform == "win32"  # tells mypy, too
 
@@ -18,8 +18,6 @@ ROOTS = (winreg.HKEY_CURRENT_USER, winreg.HKEY_LOCAL_MACHINE)
 VIEWS = (winreg.KEY_WOW64_64KEY, winreg.KEY_WOW64_32KEY)
 UNINSTALL = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Uninstall"
 MOST_KEYS = 4096
-NVIDIA = b"NVIDIA Corporation"
-LARGEST_SIGNATURE = 1 << 20
 
 
 class Program(NamedTuple):
@@ -137,7 +135,7 @@ class _Data(ctypes.Structure):
 def signature(path: str) -> Signature:
     """Ask WinVerifyTrust about a file's embedded signature, without a window and without asking the network.
 
-    "undecided" where Windows gives another answer or has no such function; ``signer`` then tells what the file claims.
+    Where Windows does not decide, or does not know the signer, the file's own hash still tells whether it was altered.
     """
     no_window, choose_file, ignore_state, cache_only = 2, 1, 0, 0x1000
     generic = _Guid(0x00AAC56B, 0xCD44, 0x11D0, (ctypes.c_ubyte * 8)(0x8C, 0xC2, 0x00, 0xC0, 0x4F, 0xC2, 0x95, 0xEE))
@@ -153,27 +151,8 @@ def signature(path: str) -> Signature:
     try:
         verify = ctypes.WinDLL("wintrust").WinVerifyTrust
     except (OSError, AttributeError):
-        return "undecided"
+        return "altered" if intact(path) is False else "undecided"
     verify.argtypes = (wintypes.HWND, ctypes.POINTER(_Guid), ctypes.POINTER(_Data))
     result = int(verify(None, ctypes.byref(generic), ctypes.byref(data))) & 0xFFFFFFFF
-    return _MEANINGS.get(result, "undecided")
-
-
-def claims_nvidia(path: str) -> bool | None:
-    """Whether a DLL carries a signature that names NVIDIA Corporation; None when it is no DLL or cannot be read.
-
-    The bytes are not compared with it: this is what remains to be said where ``signature`` is undecided. The place of
-    the certificates is the fifth data directory (Microsoft's PE format), a file offset.
-    """
-    try:
-        with Path(path).open("rb") as stream:
-            head = stream.read(4096)
-            (start,) = struct.unpack_from("<I", head, 0x3C)
-            if head[:2] != b"MZ" or head[start : start + 4] != b"PE\0\0":
-                return None
-            (magic,) = struct.unpack_from("<H", head, start + 24)
-            place, size = struct.unpack_from("<II", head, start + 24 + (112 if magic == 0x20B else 96) + 4 * 8)
-            stream.seek(place)
-            return NVIDIA in stream.read(min(size, LARGEST_SIGNATURE)) if place and size else False
-    except (OSError, struct.error):
-        return None
+    said = _MEANINGS.get(result, "undecided")
+    return "altered" if said in ("undecided", "not trusted") and intact(path) is False else said

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from core.facts import CudnnCopy, LibraryFile, System, text
 from core.loader import images
+from core.loader.authenticode import intact
 from core.loader.contents import cuda_major, library_names
 from core.loader.fatbin import machine_code
 from core.probes.cudnn_names import FIRST, asked, file_name, parse, sub_libraries
@@ -50,7 +51,10 @@ def _first(wanted: Iterable[str], there: list[str]) -> str:
 
 
 def describe(name: str, folder: str, row: Row | None, sha256: str, where: Places, *, until: float) -> LibraryFile:
-    """Return what one file's headers and data tell. ``row``: its line in a wheel's RECORD."""
+    """Return what one file's headers and data tell. ``row``: its line in a wheel's RECORD.
+
+    With a hash at hand (--thorough), a file that no RECORD knows is compared with its maker's signature instead.
+    """
     path = where.join(folder, name)
     what = parse(name, where.system)
     role = what.role if what else ""
@@ -60,6 +64,8 @@ def describe(name: str, folder: str, row: Row | None, sha256: str, where: Places
     readable = state in ("good", "truncated") and image.format != ""
     if state == "good" and (lost := zeroed(path, where.root, until=until)):
         state, problem = "damaged", lost
+    if state == "good" and sha256 and row is None and intact(path, root=where.root) is False:
+        state, problem = "damaged", "differs from what its maker signed (its Authenticode hash is another)"
     version, version_source = true_version(path, where.root) if readable else (None, "")
     if version is None and readable and (by_name := _by_real_name(real, where)):
         version, version_source = by_name, "the real file's name"

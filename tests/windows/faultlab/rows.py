@@ -62,6 +62,17 @@ def cut(name: str) -> Plant:
     return lambda m, folder: m.truncate(folder / name)
 
 
+def flipped(name: str) -> Plant:
+    """Turn one bit in the middle of a file."""
+
+    def plant(m: Machine, folder: Path) -> None:
+        data = bytearray((folder / name).read_bytes())
+        data[len(data) // 2] ^= 1
+        m.write(folder / name, bytes(data))
+
+    return plant
+
+
 def content(name: str, data: str | bytes) -> Plant:
     """Put other bytes under a name."""
     return lambda m, folder: m.write(folder / name, data)
@@ -317,6 +328,13 @@ FAULTS = (
         spoilt(at.with_9, content("cudnn_ops64_9.dll", HTML)),
     ),
     Row(
+        "9-one-bit-flipped",
+        BROKEN,
+        "One bit of cudnn_ops64_9.dll is another; only its signature tells (--thorough).",
+        spoilt(at.with_9, flipped("cudnn_ops64_9.dll")),
+        thorough=True,
+    ),
+    Row(
         "torch-cudnn-cut",
         BROKEN,
         "torch\\lib holds a truncated cudnn_cnn64_9.dll.",
@@ -452,6 +470,7 @@ FAULTS = (
 )
 
 HEALTHY = (
+    Row("healthy-installer-9-thorough", "", "Every signature fits.", at.with_9, thorough=True),
     Row("healthy-windows", "", "A Windows as it was installed.", at.empty),
     Row("healthy-no-gpu", "", "torch without an NVIDIA GPU.", at.no_gpu),
     Row("healthy-archive-8", "", "cuDNN 8.9.7 in a folder of its own, on PATH.", at.with_8),

@@ -1,0 +1,55 @@
+"""Whether a Windows library still has the bytes that its maker signed: its Authenticode hash, computed on any system.
+
+After Microsoft's "Windows Authenticode Portable Executable Signature Format" (version 1.0). The certificate itself is
+not judged, which only Windows can do; a file that was damaged after it was signed is told all the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Callable
+
+from core.loader.files import CHUNK, Source, UnfitError, opened, under
+
+SHA_256 = bytes.fromhex("608648016503040201")
+"""The algorithm's identifier as it stands in a signature."""
+LARGEST_SIGNATURE = 1 << 20
+
+
+def intact(path: str, *, root: str = "/", tick: Callable[[], None] = lambda: None) -> bool | None:
+    """Return whether the file has the hash that its own signature holds; None: not signed so, or not readable.
+
+    ``tick`` is called for every megabyte and may raise.
+    """
+    try:
+        with opened(under(root, path)) as source:
+            return _intact(source, tick)
+    except (UnfitError, struct.error):
+        return None
+
+
+def _intact(source: Source, tick: Callable[[], None]) -> bool | None:
+    head = source.read(0, 4096)
+    (start,) = struct.unpack_from("<I", head, 0x3C)
+    if head[:2] != b"MZ" or head[start : start + 4] != b"PE\0\0":
+        return None
+    (magic,) = struct.unpack_from("<H", head, start + 24)
+    checksum, entry = start + 24 + 64, start + 24 + (112 if magic == 0x20B else 96) + 4 * 8
+    place, size = struct.unpack_from("<II", head, entry)
+    if not (place and 0 < size <= LARGEST_SIGNATURE and entry + 8 <= place and place + size <= source.size):
+        return None
+    signature = source.read(place, size)
+    if SHA_256 not in signature:
+        return None
+    digest = hashlib.sha256()
+    for begin, end in ((0, checksum), (checksum + 4, entry), (entry + 8, place), (place + size, source.size)):
+        at = begin
+        while at < end:
+            tick()
+            data = source.read(at, min(CHUNK, end - at))
+            if not data:
+                return None
+            digest.update(data)
+            at += len(data)
+    return digest.digest() in signature
