@@ -14,6 +14,7 @@ from core.facts import Machine, Snapshot
 from core.findings import Finding, Report, Severity, Step, to_json
 from core.triage import Bad, Row, as_json, as_text, read, triage
 from tests import machines
+from tests.benchmarks import triage as benchmark
 
 
 def broken(cause: str = "hardware_fault", title: str = "It is broken.") -> Report:
@@ -125,3 +126,8 @@ def test_json_has_every_machine_and_an_empty_folder_is_an_empty_table(tmp_path: 
     table = triage(tmp_path)
     assert len(msgspec.json.decode(as_json(table))["machines"]) == 40
     assert "and 10 more" in as_text(table)
+
+
+def test_the_benchmark_reads_what_it_wrote_and_passes_over_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert benchmark.main(500) == 0
+    assert "499 reports, 1 passed over" in capsys.readouterr().out

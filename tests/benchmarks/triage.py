@@ -27,9 +27,8 @@ def fill(folder: Path, count: int) -> None:
         (at / f"machine-{n:05}.json").write_bytes(text[: len(text) // 2] if n % 500 == 499 else text)
 
 
-def main() -> int:
+def main(count: int = 10_000) -> int:
     """Print the time; fail when it is longer than the limit."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     with tempfile.TemporaryDirectory() as made:
         fill(Path(made), count)
         size = sum(p.stat().st_size for p in Path(made).rglob("*.json"))
@@ -43,4 +42,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(*map(int, sys.argv[1:2])))
