@@ -60,6 +60,9 @@ class ChangeDialog(QDialog):
             signal.connect(slot)
         self.resize(self._fitting(parent))
 
+    def start(self) -> None:
+        """Begin, once it is open."""
+
     def _fitting(self, parent: QWidget) -> QSize:
         em = QFontMetrics(self.font()).averageCharWidth()
         screen = self.screen().availableSize()
@@ -185,8 +188,12 @@ class FixDialog(ChangeDialog):
         super().__init__(shown(title), controller, theme, parent)
         self._finding = finding
         self.preview: Preview | None = None
+        self._report, self._source = report, source
         self._phase(self._planning, working=True)
-        controller.propose(finding, report, source)
+
+    def start(self) -> None:
+        """Work the fix out."""
+        self._controller.propose(self._finding, self._report, self._source)
 
     def _planning(self, box: QVBoxLayout) -> None:
         box.addWidget(heading(self.windowTitle(), 1.3))

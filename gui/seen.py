@@ -204,7 +204,12 @@ def _told(
     mine = tidy(system, folder_of(system, found[0].path))
     others = [f for a in found[1:] if tidy(system, f := folder_of(system, a.path)) != mine]
     if others:
-        yield found[0], _("shadows {folder}").format(folder=others[0])
+        entries = snapshot.environment.entries if snapshot.environment else ()
+        place = next(
+            (e.index + 1 for e in entries if tidy(system, e.expanded or e.text) == tidy(system, others[0])), None
+        )
+        what = others[0] if place is None else _("place {n}").format(n=place)
+        yield found[0], _("shadows {what}").format(what=what)
 
 
 # --- environments --------------------------------------------------------------------------------------------------

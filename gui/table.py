@@ -11,6 +11,10 @@ from gui.theme import Theme
 
 MOST_ROWS = 14
 """Rows that are shown at once; a longer table scrolls by itself."""
+PATH_CHARACTERS = 26
+"""A column of machine text gets room for so many at least; the table scrolls sideways before it gets less."""
+MOST_CHARACTERS = 26
+"""Any other column gets room for so many at most; the whole text is at hand in its tip."""
 LOOKED_AT = 40
 """Rows by which a column's width is chosen."""
 
@@ -22,6 +26,7 @@ class Table(QTreeView):
         self, name: str, columns: tuple[str, ...], rows: tuple[Row, ...], theme: Theme, *, paths: tuple[int, ...] = ()
     ) -> None:
         super().__init__()
+        self._paths = paths
         self._rows = Rows(columns, rows, theme, paths=paths, parent=self)
         self.setModel(self._rows)
         self.setAccessibleName(name)
@@ -50,12 +55,14 @@ class Table(QTreeView):
         header.setMinimumSectionSize(metrics.averageCharWidth() * 5)
         sample = [r for row in rows[:LOOKED_AT] for r in (row, *row.inner[:4])]
         for i, title in enumerate(columns):
+            header.setSectionResizeMode(i, QHeaderView.ResizeMode.Interactive)
             if i in paths:
-                header.setSectionResizeMode(i, QHeaderView.ResizeMode.Stretch)
                 continue
-            texts = [title, *(r.cells[i][:40] for r in sample if i < len(r.cells))]
+            texts = [r.cells[i][:60] for r in sample if i < len(r.cells)]
+            widest = max((metrics.horizontalAdvance(t) for t in texts), default=0)
+            most = max(metrics.averageCharWidth() * MOST_CHARACTERS, metrics.horizontalAdvance(title))
             room = 72 if i == 0 else 24
-            header.resizeSection(i, max(metrics.horizontalAdvance(t) for t in texts) + room)
+            header.resizeSection(i, min(max(widest, metrics.horizontalAdvance(title)), most) + room)
 
     def _span(self, index: QModelIndex) -> None:
         """Let an inner row of one cell, a sentence, have the whole width."""
@@ -73,13 +80,18 @@ class Table(QTreeView):
                 count += model.rowCount(index)
         height = self.sizeHintForRow(0) if count else 0
         frame = 2 * self.frameWidth() + self.header().sizeHint().height()
-        wide = self.header().minimumSectionSize() * model.columnCount() > self.width()
+        wide = self.header().length() > self.viewport().width()
         bar = self.horizontalScrollBar().sizeHint().height() if wide else 6
         self.setFixedHeight(frame + min(count, MOST_ROWS) * height + bar)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave room for the bar that scrolls sideways, where one is needed."""
         super().resizeEvent(event)
+        header = self.header()
+        others = sum(header.sectionSize(i) for i in range(header.count()) if i not in self._paths)
+        least = QFontMetrics(self.font()).averageCharWidth() * PATH_CHARACTERS
+        for i in self._paths:
+            header.resizeSection(i, max((self.viewport().width() - others) // len(self._paths), least))
         self._fit()
 
     def minimumSizeHint(self) -> QSize:

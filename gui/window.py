@@ -377,6 +377,7 @@ class Window(QMainWindow):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.finished.connect(lambda: self._changed(dialog.done_with))
         dialog.open()
+        dialog.start()
 
     def _changed(self, done: Done | None) -> None:
         """Show what the machine looks like after a dialog."""
