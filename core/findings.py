@@ -147,7 +147,7 @@ class Done(Fact, frozen=True, kw_only=True):
     """ISO 8601 time, UTC."""
     title: str
     state: str
-    """done, undone, rolled back, begun, undoing or stuck."""
+    """done, undone, rolled back, begun, undoing, stuck or unreadable."""
     note: str = ""
     lines: tuple[str, ...] = ()
     """The preview that was confirmed."""

@@ -20,6 +20,7 @@ STATES = {
     "begun": "Interrupted",
     "undoing": "Interrupted while undoing",
     "stuck": "Could not be taken back",
+    "unreadable": "Not known",
 }
 
 

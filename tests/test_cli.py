@@ -134,7 +134,8 @@ def test_help_and_version_are_0(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def scanned(monkeypatch: pytest.MonkeyPatch, report: Report) -> None:
-    """Let scan find what a report holds, and say its progress as the real one does."""
+    """Let scan find what a report holds, and say its progress as the real one does; this machine has no history."""
+    monkeypatch.setattr("core.report_history.machine_state_folder", lambda: Path("/nowhere/at/all"))
 
     def examine(_host: object, watch: object, **_options: object) -> Report:
         watch.say("Asking the driver and the GPU")  # type: ignore[attr-defined] # a Watch
