@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from core.facts import Distribution, Snapshot
 from core.findings import Finding, Fix, Severity, Step
 from core.rules.frameworks_cures import again, gpu_onnxruntime, pip
-from core.rules.frameworks_known import gpu_side, tables
+from core.rules.frameworks_known import gpu_side, short, tables
 from core.rules.frameworks_view import Broken, Home, broken, homes
 from core.rules.known import numbers, older
 from core.rules.words import NOTE, WARNING, advice, finding, listed, saw
@@ -169,7 +169,7 @@ def how_bad(b: Broken) -> tuple[Severity, str]:
         if older(b.installed, wanted):
             return WARNING, "cudnn_minor_too_old"
         return NOTE, "requirement_broken"
-    if b.wanted.startswith(("nvidia-", "cuda-")) and same_major and older(b.installed, wanted) is False:
+    if b.wanted.startswith(("nvidia-", "cuda-")) and not older(short(b.installed), short(wanted)) and same_major:
         return NOTE, "requirement_broken"
     if b.wanted.startswith(("nvidia-", "cuda-", "torch", "triton", "jax", "tensorflow")):
         return WARNING, "requirement_broken"

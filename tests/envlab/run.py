@@ -1,0 +1,114 @@
+"""Examine one row: the real probes over a real environment; only the GPU and its driver are those of a made-up card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.doctor import PROBES, look, report_on
+from core.facts import Driver, Machine, PciDevice, System, Variable
+from core.findings import Report, Severity
+from core.host import Completed, Host, this_host
+from core.probes import Probe
+from core.rules.loads import CONCERNS
+from core.watch import Watch
+from tests import machines
+from tests.envlab.rows import Row
+
+
+@dataclass(frozen=True)
+class LabHost:
+    """The running system with other variables."""
+
+    real: Host
+    variables_: Mapping[str, str]
+
+    @property
+    def system(self) -> System:
+        return self.real.system
+
+    @property
+    def root(self) -> Path:
+        return self.real.root
+
+    def machine(self) -> Machine:
+        return self.real.machine()
+
+    def variables(self) -> tuple[Variable, ...]:
+        return tuple(Variable(name=n, value=v, source="environment") for n, v in self.variables_.items())
+
+    def fresh_environment(self) -> dict[str, str]:
+        return dict(self.variables_)
+
+    def pci_devices(self) -> tuple[PciDevice, ...] | None:
+        return self.real.pci_devices()
+
+    def registered_pythons(self) -> tuple[str, ...]:
+        return ()
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        env: Mapping[str, str] | None = None,
+        input: bytes = b"",
+        watch: Watch | None = None,
+    ) -> Completed:
+        return self.real.run(
+            argv, timeout=timeout, env=self.variables_ if env is None else env, input=input, watch=watch
+        )
+
+
+def card() -> Driver:
+    """A GeForce RTX 3090 (8.6) whose driver runs CUDA 13.0."""
+    return machines.working_driver()
+
+
+WITHOUT_TRIALS = tuple(
+    Probe(p.section, (lambda _request: card()), p.needs, p.timeout) if p.section == "driver" else p
+    for p in PROBES
+    if p.section not in ("trials", "benchmark")
+)
+
+
+def examine(
+    prefixes: Sequence[Path], variables: Mapping[str, str], probes: tuple[Probe, ...] = WITHOUT_TRIALS
+) -> Report:
+    """Scan these environments."""
+    host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": "/nowhere", **variables})
+    return report_on(look(host, Watch(), pythons=tuple(str(p) for p in prefixes), probes=probes))
+
+
+def examined(row: Row, prefix: Path) -> Report:
+    """Make a row's environment at ``prefix`` and scan it."""
+    row.make(prefix)
+    return examine((prefix,), {n: v.format(prefix=prefix) for n, v in row.variables.items()})
+
+
+def cells(report: Report, prefix: Path) -> dict[str, tuple[str, str]]:
+    """Return column -> verdict and reason of one environment."""
+    rows = report.grid.rows if report.grid else ()
+    return {c.framework: (c.verdict, c.reason) for r in rows if r.prefix == str(prefix) for c in r.cells}
+
+
+def cause(report: Report, prefix: Path) -> str:
+    """Return the cause of the worst finding that concerns an environment; the primary one first."""
+    mine = [
+        f
+        for f in report.findings
+        if f.severity >= Severity.WARNING
+        and f.cause
+        and (str(prefix) in f.subject or any(e.label == CONCERNS and str(prefix) in e.value for e in f.evidence))
+    ]
+    return max(mine, key=lambda f: (f.primary, f.severity)).cause if mine else ""
+
+
+def wrong(row: Row, report: Report, prefix: Path) -> list[str]:
+    """Return in words what is not as the row expects."""
+    got = cells(report, prefix)
+    out = [f"{n}: {got.get(n)}, expected {v}" for n, v in row.cells.items() if got.get(n, ("",))[0] != v]
+    if cause(report, prefix) != row.cause:
+        out.append(f"cause {cause(report, prefix) or 'none'}, expected {row.cause or 'none'}")
+    return out
