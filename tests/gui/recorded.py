@@ -8,17 +8,23 @@ from msgspec.structs import replace
 
 from core.doctor import report_on
 from core.facts import (
+    Benchmark,
     CudaInit,
     Distribution,
     Environment,
     Gpu,
+    GpuCard,
+    GpuRun,
     How,
     Nvml,
     PathEntry,
     PciDevice,
     ProbeError,
     PythonEnvironment,
+    RateLimit,
+    Rung,
     Snapshot,
+    Timing,
     Variable,
 )
 from core.findings import Report
@@ -166,6 +172,33 @@ def everything_broken() -> Snapshot:
         ),
         errors=(ProbeError(probe="loads", kind="time-out", message="It gave no answer within its time."),),
     )  # fmt: skip
+
+
+def measured() -> Snapshot:
+    """A machine whose one GPU was benchmarked; the figures are made up."""
+    limits = (("fp32", 60.0, 0.8), ("tf32", 400.0, 0.7), ("fp16", 900.0, 0.7), ("int8", 1900.0, None))
+    timings = tuple(
+        Timing(
+            shape="64x256x56x56",
+            label="3x3, 256 channels",
+            type=kind,
+            layout="NCHW" if kind == "fp32" else "NHWC",
+            milliseconds=1.0,
+            teraflops=None if kind == "int8" else limit * 0.65,
+            problem="this cuDNN does not have this kind of number" if kind == "int8" else "",
+        )
+        for kind, limit, _typical in limits
+    )
+    run = GpuRun(
+        index=0,
+        card=GpuCard(name="NVIDIA H200", compute_capability="9.0"),
+        consumer="the Python environment /home/ada/ml",
+        version="9.1.0",
+        rungs=(Rung(name="cuDNN convolves rightly", layer="cudnn", state="passed"),),
+        timings=timings,
+        limits=tuple(RateLimit(type=k, teraflops=t, typical=u) for k, t, u in limits if k != "int8"),
+    )
+    return replace(ten_gpus(), benchmark=Benchmark(gpus=(run,), seconds=9.0))
 
 
 MACHINES: dict[str, Callable[[], Snapshot]] = {

@@ -1,0 +1,132 @@
+"""What was seen, as rows: search paths with their remarks, cuDNN copies and who finds them, the grid, the benchmark."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QApplication
+
+from core.changes import EditPath, FileItem, FileSet, SetVariable, Value
+from core.doctor import report_on
+from core.facts import How
+from core.findings import Fix, Severity
+from gui import seen, words
+from gui import theme as looks
+from gui.benchmark import Bar
+from gui.models import Row, Rows
+from gui.table import Table
+from tests import machines as m
+from tests.gui import recorded
+from tests.gui.conftest import Opened
+from tests.gui.engines import Showing
+from tests.gui.hand import Hand
+from tests.gui.screen import shown_text
+
+
+def test_each_entry_of_a_search_path_says_what_is_odd_about_it() -> None:
+    gone = r"C:\gone\CUDA"
+    snapshot = recorded.on_windows(recorded.windows(rf"{gone};{recorded.OTHER};{m.INSTALLER}"), gone)
+    said = {row.cells[2]: row.cells[3] for row in seen.search_paths(snapshot) if row.cells[0] == "PATH"}
+    assert said == {
+        recorded.BIN: "in order",
+        gone: "missing",
+        recorded.OTHER: "shadows place 4",
+        m.INSTALLER: "in order",
+    }
+
+
+def test_files_for_another_processor_are_marked() -> None:
+    snapshot = recorded.on_windows(recorded.windows(rf"{recorded.OTHER};{m.INSTALLER}"))
+    wrong = replace(
+        m.found(rf"{recorded.OTHER}\cudnn64_9.dll", How.PATH),
+        outcome="wrong architecture",
+        detail="is built for x86, not x86_64",
+    )
+    good = m.found(rf"{m.INSTALLER}\cudnn64_9.dll", How.PATH)
+    rows = seen.search_paths(m.with_search(snapshot, "cudnn64_9.dll", wrong, good))
+    assert next(r for r in rows if r.cells[2] == recorded.OTHER).cells[3] == "32-bit"
+
+
+def test_each_copy_says_who_finds_it_first_and_what_it_lacks() -> None:
+    (row,) = seen.copies(recorded.sublibrary_missing())
+    assert row.cells[0] == "9.1.0"
+    assert row.cells[2:] == ("no: 1 file", "12", "torch 2.6.0 (ml)")
+    assert row.severity is Severity.ERROR
+    assert row.inner[0].cells == ("", "libcudnn_cnn.so.9", "missing", "")
+
+
+def test_the_grid_says_for_each_environment_what_will_use_the_gpu() -> None:
+    report = recorded.report("fifty pythons")
+    assert report.grid is not None
+    rows = seen.environments(report.grid)
+    assert len(rows) == 50
+    assert all(len(row.cells) == 2 + len(report.grid.columns) for row in rows)
+    assert rows[0].inner[0].cells[0].startswith("PyTorch 2.6.0: ")
+
+
+@pytest.mark.parametrize(
+    ("number", "says"), [(None, ""), (12, "12 B"), (4_500_000, "4.5 MB"), (2_450_000_000, "2.45 GB")]
+)
+def test_sizes(number: int | None, says: str) -> None:
+    assert seen.size(number) == says
+
+
+def test_the_model_keeps_qts_rules(qapp: QApplication) -> None:
+    rows = tuple(Row((str(i), "x"), (Row(("a sentence",)), Row(("b", "c")))) for i in range(5))
+    model = Rows(("A", "B"), rows, looks.LIGHT, paths=(1,))
+    QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    outer = model.index(3, 0)
+    inner = model.index(1, 1, outer)
+    assert model.data(inner) == "c"
+    assert model.parent(inner) == outer
+    assert model.rowCount(inner) == 0
+    assert model.rowCount(QModelIndex()) == 5
+    assert model.data(outer, Qt.ItemDataRole.AccessibleTextRole) == "A: 3"
+
+
+def test_a_row_is_copied_by_its_key(qapp: QApplication) -> None:
+    from PySide6.QtTest import QTest
+
+    table = Table("t", ("A", "Where"), (Row(("1", "/a/very/long/path" * 20)),), looks.LIGHT, paths=(1,))
+    QTest.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QApplication.clipboard().text() == "1\t" + "/a/very/long/path" * 20
+
+
+PATH = {"name": "Path", "scope": "user", "system": "windows", "entry": "C:\\x"}
+VERBS = {
+    "Add folder to PATH": (EditPath(**PATH, old=None, new=0),),
+    "Change the order of PATH": (EditPath(**PATH, old=1, new=0),),
+    "Take a folder out of PATH": (EditPath(**PATH, old=1, new=None),),
+    "Take 2 entries out of PATH": (EditPath(**PATH, old=1, new=None), EditPath(**PATH, old=2, new=None)),
+    "Take CUDA_VISIBLE_DEVICES away": (SetVariable(name="CUDA_VISIBLE_DEVICES", scope="user", before=Value(text="-1")),),
+    "Set CUDA_PATH": (SetVariable(name="CUDA_PATH", scope="user", after=Value(text="C:\\CUDA")),),
+    "Add folder to LD_LIBRARY_PATH": (SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="prepend /x")),),
+    "Take a folder out of LD_LIBRARY_PATH": (SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="drop /x")),),
+    "Place 1 file": (FileSet(title="t", items=(FileItem(path="/a", after="?"),)),),
+    "Put 2 files aside": (FileSet(title="t", items=(FileItem(path="/a", before="?"), FileItem(path="/b", before="?"))),),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("says", VERBS)
+def test_a_button_says_what_it_does(says: str) -> None:
+    assert words.verb(Fix(title="t", changes=VERBS[says])) == says
+
+
+def test_the_benchmark_runs_when_it_is_asked_and_shows_a_bar_against_the_limit(opened: Opened) -> None:
+    engine = Showing(recorded.report("ten gpus"))
+    engine.after = report_on(recorded.measured())
+    window = opened(engine)
+    hand = Hand(window, keyboard=True)
+    assert "Not run yet" in shown_text(window.summary)
+    hand.press("To the GPU benchmark")
+    assert engine.asked == []
+    hand.press("Run the quick benchmark")
+    assert engine.asked == ["quick"]
+    page = window.stack.currentWidget()
+    assert page.title == "GPU benchmark"
+    hand.wait(lambda: page.findChildren(Bar), "the chart")
+    bars = [bar.accessibleName() for bar in page.findChildren(Bar)]
+    assert bars == ["fp32: 39.0 of 60, 65%", "tf32: 260.0 of 400, 65%", "fp16: 585.0 of 900, 65%"]
+    assert "this cuDNN does not have this kind of number" in shown_text(page)
