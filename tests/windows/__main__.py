@@ -23,8 +23,9 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--shell"]:
         command = arguments[1:]
     else:
-        suites = arguments or [suite for suite in SUITES if (ROOT / suite).exists()]
-        command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--color=no", *suites]
+        named = any((ROOT / argument.partition("::")[0]).exists() for argument in arguments)
+        suites = () if named else (suite for suite in SUITES if (ROOT / suite).exists())
+        command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--color=no", *suites, *arguments]
     with session() as (lab, display), lab.start([lab.python, *command], display) as process:
         assert process.stdout is not None
         for line in process.stdout:

@@ -24,6 +24,7 @@ from tests.windows.faultlab.machine import HOME, Machine, fingerprint, load_erro
 from tests.windows.faultlab.rows import ROWS, Row
 
 MISLEADS = "This message misleads"
+OURS = dict(os.environ)
 STATE = HOME / "convalesce-state"
 
 
@@ -42,10 +43,12 @@ def main(arguments: list[str]) -> int:
 
 def examined(row: Row, machine: Machine, reports: str) -> dict[str, Any]:
     """Build a row's machine, scan and judge it, and clean up."""
-    os.environ["CONVALESCE_STATE"] = str(STATE)
+    OURS["CONVALESCE_STATE"] = str(STATE)
     clean = fingerprint()
     try:
         row.build(machine)
+        os.environ.clear()
+        os.environ.update({**OURS, **WindowsHost().fresh_environment()})  # as a scan that is started now
         report = look(WindowsHost(), machine, thorough=row.thorough)
         if reports:
             Path(reports, f"{row.name}.json").write_bytes(msgspec.json.encode(report))
