@@ -13,6 +13,7 @@ from core.redact import redact
 from core.report import MARKS, WIDTH, printable
 
 MACHINE = "machine"
+TRIED = "what {who} did when it was tried"
 
 
 class Cause(Fact, frozen=True, kw_only=True):
@@ -66,8 +67,8 @@ def _differences(here: Snapshot, there: Snapshot) -> tuple[list[Difference], lis
     # what differs in the same way for several programs is told once
     who_of: dict[tuple[str, str, str, str], list[str]] = {}
     for step, what, who in dict.fromkeys((*mine, *theirs)):
-        a = mine.get((step, what, who), _absent(here, step))
-        b = theirs.get((step, what, who), _absent(there, step))
+        a = mine.get((step, what, who), _absent(here, step, what))
+        b = theirs.get((step, what, who), _absent(there, step, what))
         if a is None or b is None:
             unknown += [what.format(who=who)] if a is not b else []
         elif a != b:
@@ -79,8 +80,11 @@ def _differences(here: Snapshot, there: Snapshot) -> tuple[list[Difference], lis
     return found, unknown
 
 
-def _absent(s: Snapshot, step: str) -> str | None:
+def _absent(s: Snapshot, step: str, what: str) -> str | None:
     """Return what it means that a machine tells nothing of a program, a package or a variable."""
+    if what == TRIED:
+        # only what somebody names is tried, so a trial that is not there says nothing
+        return None
     sections = {Step.CUDNN: s.loads, Step.FRAMEWORKS: s.pythons, Step.ENVIRONMENT: s.environment}
     return None if step in sections and sections[Step(step)] is None else ""
 
@@ -191,6 +195,10 @@ def _frameworks(s: Snapshot) -> Iterator[Row]:
     yield (step, "Python versions", ""), pythons
     for name in sorted(versions):
         yield (step, "{who}", name), _joined(versions[name])
+    for t in s.trials or ():
+        where = {True: "on the GPU", False: "on the processor", None: ""}[t.gpu]
+        told = (f"passed: {t.reached} {where}".strip(), t.cuda and f"CUDA {t.cuda}", t.cudnn and f"cuDNN {t.cudnn}")
+        yield (step, TRIED, t.framework), ", ".join(filter(None, (*told, t.problem.split("\n")[0], t.ended)))
 
 
 def _environment(s: Snapshot) -> Iterator[Row]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from core.facts import Attempt, Load, Resolution, Snapshot
+from core.facts import Attempt, FrameworkTrial, LibraryFile, Load, Resolution, Snapshot
 from core.findings import Done
 from core.report import printable
 
@@ -83,18 +83,27 @@ def machine_facts(s: Snapshot) -> str:
                     for p in s.pythons or ()
                 ],
             ),
+            plain(
+                "Frameworks, tried in their own Python",
+                ("Framework", "Environment", "Passed", "On a GPU", "CUDA and cuDNN", "Problem"),
+                [_trial(t) for t in s.trials or ()],
+            ),
         )
     )
+
+
+def _trial(t: FrameworkTrial) -> tuple[str, ...]:
+    gpu = {True: "yes", False: "no", None: ""}[t.gpu]
+    versions = ", ".join(filter(None, (t.cuda, t.cudnn)))
+    return f"{t.framework} {t.version}".strip(), t.prefix, t.reached, gpu, versions, t.problem or t.ended
 
 
 def _memory(size: int | None) -> str:
     return "" if size is None else f"{size / (1 << 30):.0f} GiB"
 
 
-def _faults(files: Sequence[object], missing: Sequence[str]) -> str:
-    bad = [
-        f"{getattr(f, 'name', '')}: {getattr(f, 'state', '')}" for f in files if getattr(f, "state", "good") != "good"
-    ]
+def _faults(files: Sequence[LibraryFile], missing: Sequence[str]) -> str:
+    bad = [f"{f.name}: {f.state}" for f in files if f.state != "good"]
     return ", ".join(bad + [f"{name}: missing" for name in missing]) or "none"
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 from msgspec.structs import replace
 
 from core.compare import Comparison, as_text, compare, to_json
 from core.doctor import report_on
-from core.facts import Nvml, Snapshot
+from core.facts import FrameworkTrial, Nvml, Snapshot
 from core.findings import Report, from_json
 from core.findings import to_json as report_json
 from tests import machines as m
@@ -82,6 +84,20 @@ def test_a_package_that_only_one_machine_has_is_a_difference() -> None:
         for d in compared(replace(m.wheel_machine(), pythons=()), m.wheel_machine()).differences
     }
     assert found["torch"] == ("none", "2.6.0")
+
+
+def test_trials_are_compared_where_both_machines_tried() -> None:
+    def tried(**fields: Any) -> Snapshot:
+        trial = FrameworkTrial(prefix=m.PREFIX, framework="torch", version="2.6.0", **fields)
+        return replace(m.wheel_machine(), trials=(trial,))
+
+    fine = tried(reached="convolution", gpu=True, cudnn="9.1.0")
+    found = compared(tried(reached="import", problem="boom\nmore"), fine).differences
+    rows = [(d.what, d.here, d.there) for d in found if "tried" in d.what]
+    assert rows == [
+        ("what torch did when it was tried", "passed: import, boom", "passed: convolution on the GPU, cuDNN 9.1.0")
+    ]
+    assert not [d for d in compared(m.wheel_machine(), fine).differences if "tried" in d.what]
 
 
 def test_what_differs_in_the_same_way_for_several_programs_is_told_once() -> None:

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.doctor import report_on
-from core.facts import ProbeError
+from core.facts import FrameworkTrial, ProbeError
 from core.findings import Done, Report, Severity, from_json
 from core.report_html import as_html, verdict
 from tests import machines as m
@@ -151,6 +151,14 @@ def test_each_library_has_its_candidates_in_order_and_says_which_is_taken() -> N
             assert r.winner is None or r.winner.path in text
     assert "Taken" in text
     assert "Found at none of" in text
+
+
+def test_trials_of_frameworks_are_shown() -> None:
+    trial = FrameworkTrial(prefix=m.PREFIX, framework="torch", version="2.6.0", reached="import", problem="No <GPU>")
+    report = replace(broken(), snapshot=replace(broken().snapshot, trials=(trial,)))
+    shown = "".join(checked(report).texts)
+    assert "torch 2.6.0" in shown
+    assert "No <GPU>" in shown
 
 
 def test_the_history_tells_what_was_done_and_undone() -> None:
