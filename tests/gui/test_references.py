@@ -23,8 +23,8 @@ class Painted(QWidget):
 def test_events_leave_the_count_of_none_alone(qtbot: QtBot) -> None:
     widget = Painted()
     qtbot.addWidget(widget)
-    widget.show()
-    qtbot.waitExposed(widget)
+    with qtbot.waitExposed(widget):
+        widget.show()
     before, painted = sys.getrefcount(None), widget.painted
     for _ in range(EVENTS):
         widget.repaint()
