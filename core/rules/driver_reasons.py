@@ -10,7 +10,7 @@ from core.findings import Evidence, Finding, Fix, Step
 from core.rules.driver_facts import NVIDIA, WSL_FOLDER, answers, cuda_libraries, on_bus
 from core.rules.known import code, differs
 from core.rules.view import folder_of, inside, tidy
-from core.rules.words import ERROR, advice, finding, saw
+from core.rules.words import ERROR, UNKNOWN, advice, finding, saw
 
 REFUSED = re.compile(
     r"key was rejected|loading of unsigned module is rejected|required key not available|lockdown", re.I
@@ -318,13 +318,27 @@ def lost(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     )
 
 
-def unexplained(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+def unexplained(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """CUDA does not start, and nothing that was seen says why."""
     cuda = driver.cuda
     if cuda is None:
         return
+    if cuda.status is None and "could not be started" in cuda.problem:  # our own child: it says nothing of the driver
+        yield finding(
+            Step.DRIVER,
+            UNKNOWN,
+            "not-asked",
+            "Whether CUDA starts was not tried: the process for it could not be started.",
+            why="The question is put in a process of its own, and the system refused to start one.",
+            evidence=answers(driver),
+            fix=advice("Scan again", "Close programs that use much memory, then scan again."),
+        )
+        return
     known = code("cuInit", cuda.status)
-    steps = [known.next] if known and known.next else ["Look at the kernel log: sudo dmesg | grep -i -e nvidia -e nvrm"]
+    log = "Look at the kernel log: sudo dmesg | grep -i -e nvidia -e nvrm"
+    if seen.machine.system == "windows":
+        log = "Open the Event Viewer, Windows Logs, System, and look for entries of nvlddmkm or Display."
+    steps = [known.next] if known and known.next else [log]
     title = "CUDA does not start on this GPU, and the reason could not be seen."
     if known and cuda.status in (802, 804):
         title = f"CUDA does not start: {known.meaning}."

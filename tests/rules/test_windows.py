@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from core.changes import SetVariable
 from core.diagnose import diagnose
-from core.facts import Attempt, Consumer, Environment, How, RollCall, Snapshot, Variable
+from core.facts import Attempt, Consumer, CudaInit, Environment, How, RollCall, Snapshot, Variable
 from core.findings import Finding, Severity
 from core.fixes import repair_cuda_path, with_changes
 from tests import machines as m
@@ -110,3 +110,16 @@ def test_only_the_variable_that_is_wrong_is_repaired() -> None:
     assert isinstance(change, SetVariable)
     assert (change.scope, change.after and change.after.text) == ("user", root)
     assert with_changes(finding, seen) == finding
+
+
+def test_a_child_that_could_not_be_started_says_nothing_of_the_driver() -> None:
+    problem = "The process that called cuInit could not be started: Internal error."
+    seen = m.with_driver(m.windows_machine(), cuda=CudaInit(problem=problem))
+    assert [(f.id, f.severity) for f in loud(seen)] == [("driver.not-asked", Severity.UNKNOWN)]
+
+
+def test_windows_has_an_event_viewer_and_no_kernel_log() -> None:
+    seen = m.with_driver(m.windows_machine(), cuda=CudaInit(status=719))
+    (found,) = (f for f in loud(seen) if f.id == "driver.cuda-init")
+    assert found.fix is not None
+    assert "dmesg" not in found.fix.advice
