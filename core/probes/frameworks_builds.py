@@ -11,11 +11,13 @@ import msgspec
 
 from core.facts import Distribution, FrameworkBuild, PythonEnvironment
 from core.loader import images
+from core.loader.contents import cuda_major
 from core.loader.fatbin import machine_code
 from core.probes.frameworks_dists import normal
 from core.probes.places import Places
 
-FILE_LIMIT = 64 << 10
+FILE_LIMIT, RECORD_LIMIT = 64 << 10, 4 << 20
+"""Bytes that are read of a version file and of a RECORD."""
 CODE_SECONDS = 1.0
 """Seconds that reading the machine code of one library may take."""
 
@@ -106,7 +108,13 @@ def builds(python: PythonEnvironment, where: Places, *, code: bool = True) -> tu
 
 
 def _build(python: PythonEnvironment, what: Distribution, where: Places, *, code: bool) -> tuple[FrameworkBuild, ...]:
-    told = _written(what, where) or _named(python, what) or _without_plugin(python, what) or _other(what, where)
+    told = (
+        _onnxruntime(python, what, where)
+        or _written(what, where)
+        or _named(python, what)
+        or _without_plugin(python, what)
+        or _other(what, where)
+    )
     if told is None:
         return ()
     fields: dict[str, object] = {k: v for k, v in told.items() if v is not None}
@@ -195,6 +203,37 @@ def _other(what: Distribution, where: Places) -> Told | None:
     if what.name in ("mxnet", "cupy"):
         return {"cuda": None}
     return None
+
+
+def _onnxruntime(python: PythonEnvironment, what: Distribution, where: Places) -> Told | None:
+    """Tell whose files lie there, by the sizes in the RECORDs: both packages write the same folder."""
+    if what.name not in ("onnxruntime", "onnxruntime-gpu"):
+        return None
+    written = _written(what, where)
+    if written and written["cuda"] is not None:
+        return written
+    both = [d for d in python.distributions if d.name in ("onnxruntime", "onnxruntime-gpu")]
+    owners = [d for d in both if d.location == what.location and _is_owner(d, where)]
+    if len(owners) != 1:
+        return written
+    owner = owners[0]
+    gpu = owner.name.endswith("-gpu")
+    library = _binary(owner, where) if gpu else ""
+    major = cuda_major(images.read(library, root=where.root).needed) if library else None
+    return {
+        "cuda": (str(major) if major else None) if gpu else "",
+        "cuda_source": library or f"RECORD of {owner.name} {owner.version}",
+        "really": "" if owner is what else f"{owner.name} {owner.version}",
+    }
+
+
+def _is_owner(what: Distribution, where: Places) -> bool:
+    """Whether the extension module that lies there has the size that this distribution recorded."""
+    folder = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
+    record = where.text(where.join(what.location, folder, "RECORD"), RECORD_LIMIT) or ""
+    found = re.search(r"(?m)^(onnxruntime/capi/onnxruntime_pybind11_state[^,]*),[^,]*,(\d+)", record)
+    seen = where.stat(where.join(what.location, *found[1].split("/"))) if found else None
+    return bool(found and seen and seen.st_size == int(found[2]))
 
 
 def _opencv(what: Distribution, where: Places) -> Told:

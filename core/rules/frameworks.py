@@ -199,7 +199,7 @@ def _only_on_path(seen: Snapshot, load: Load, lost: Resolution, path: str) -> Fi
         evidence=[
             saw("Any program finds it", path, "PATH"),
             saw("This Python", "does not find it", load.consumer.label),
-            *([home.concerns(load.consumer.framework)] if home else []),
+            *([home.concerns(load.consumer.framework.partition(" ")[0])] if home else []),
         ],
         subject=load.consumer.prefix,
         fix=advice(
@@ -253,7 +253,7 @@ def _other_compiler(home: Home, torch: str, cuda: str, version: str, nvcc: str) 
         evidence=[
             saw("nvcc", f"{nvcc} of CUDA {version}"),
             saw("torch was built for CUDA", cuda),
-            home.concerns(f"torch {torch}"),
+            home.concerns("torch"),
         ],
         subject=home.python.prefix,
         fix=advice(

@@ -81,7 +81,7 @@ def _cpu_only(home: Home, build: FrameworkBuild) -> Finding:
                 if others
                 else []
             ),
-            home.concerns(f"{build.distribution} {build.version}"),
+            home.concerns(build.distribution),
         ],
         subject=python.prefix,
         fix=fix() if fix else None,
@@ -114,7 +114,7 @@ def tensorflow_native_windows(seen: Snapshot) -> Iterator[Finding]:
                     evidence=[
                         saw("Installed", f"{build.distribution} {build.version}", home.python.prefix),
                         saw("Last release with GPU support here", "2.10", fact.source),
-                        home.concerns(f"{build.distribution} {build.version}"),
+                        home.concerns(build.distribution),
                     ],
                     subject=home.python.prefix,
                     fix=tensorflow_on_windows(seen),
@@ -149,7 +149,7 @@ def _without_code(home: Home, build: FrameworkBuild) -> Finding:
         evidence=[
             saw("GPU", f"{gpu.name}, compute capability {gpu.compute_capability}", gpu.source),
             saw("Machine code", listed((f"{s // 10}.{s % 10}" for s in sass or ()), 20) or "not told", source),
-            home.concerns(f"{build.distribution} {build.version}"),
+            home.concerns(build.distribution),
         ],
         subject=home.python.prefix,
         fix=another_torch(home.seen, home.python, build) if build.distribution == "torch" else None,

@@ -47,10 +47,14 @@ def _duplicates(home: Home, folder: str, here: list[Distribution]) -> Finding:
     names = listed(f"{d.name} {d.version}" for d in here)
     side = gpu_side(home.seen)
     fact = tables().fact("one_module")
-    really = next((b for b in home.builds if b.distribution in [d.name for d in here] and b.really), None)
+    really = next(
+        (b for b in home.builds if b.distribution in [d.name for d in here] and b.really and "-" in b.distribution),
+        None,
+    )
     mild = folder == "cv2" or not side.there
     severity = NOTE if mild else home.severity if really else min(home.severity, WARNING)
-    rows = [saw("Both write", folder, here[0].location), home.concerns()]
+    concerned = [""] if folder == "nvidia/cudnn" else list(dict.fromkeys(d.name for d in here))
+    rows = [saw("Both write", folder, here[0].location), *(home.concerns(name) for name in concerned)]
     if really:
         rows.insert(
             1, saw(f"The files there are of, instead of {really.distribution}", really.really, really.cuda_source)
@@ -150,7 +154,7 @@ def _broken(home: Home, b: Broken, *, loaded: bool) -> Finding:
         evidence=[
             saw("Required", f"{b.wanted}{b.specifier}", f"metadata of {b.of.name} {b.of.version}"),
             saw("Installed", b.installed, b.of.location),
-            home.concerns(f"{b.of.name} {b.of.version}"),
+            home.concerns(b.of.name),
         ],
         subject=home.python.prefix,
         fix=again(home.seen, home.python, f"{b.wanted}{b.specifier}"),

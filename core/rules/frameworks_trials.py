@@ -147,7 +147,7 @@ def _rows(home: Home, trial: FrameworkTrial) -> list[Evidence]:
         saw(f"Mapped, from {owner or 'unknown'}", listed(names, 6), "files of the process")
         for owner, names in owners.items()
     ]
-    return [*rows, home.concerns(_name(trial))]
+    return [*rows, home.concerns(trial.framework)]
 
 
 def _override(home: Home, trial: FrameworkTrial) -> Finding:

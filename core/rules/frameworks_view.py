@@ -33,9 +33,10 @@ class Home:
         """How much a fault of it matters: a named or active one most, one that was only listed least."""
         return ERROR if self.near <= 1 else WARNING if self.near <= 3 else NOTE
 
-    def concerns(self, framework: str = "") -> Evidence:
-        """Whom a finding concerns, in the words of the loads' consumers."""
-        tail = f" ({framework})" if framework else ""
+    def concerns(self, name: str = "") -> Evidence:
+        """Whom a finding concerns, in the words of the loads' consumers: the environment and a distribution of it."""
+        its = self.has(name)
+        tail = f" ({its.name} {its.version})" if its else ""
         return saw(CONCERNS, f"the Python environment {self.python.prefix}{tail}")
 
     def build(self, *names: str) -> FrameworkBuild | None:
