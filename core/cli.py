@@ -84,6 +84,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     scan.add_argument("--only", default="", metavar="STEP,...", help="driver, toolkit, cudnn, environment, frameworks")
     scan.add_argument("--thorough", action="store_true", help="also compare every file with its wheel's hashes")
+    scan.add_argument(
+        "--try",
+        action="store_true",
+        dest="trials",
+        help="also import the frameworks and convolve, in their interpreters",
+    )
     scan.add_argument("--full-names", action="store_true", help="keep user, host and device names in the output")
     scan.set_defaults(command=_scan)
 
@@ -142,7 +148,14 @@ def _scan(options: argparse.Namespace) -> int:
 
     steps = _steps(options.only)
     with watching() as watch:
-        report = examine(this_host(), watch, steps=steps, thorough=options.thorough, pythons=tuple(options.python))
+        report = examine(
+            this_host(),
+            watch,
+            steps=steps,
+            thorough=options.thorough,
+            trials=options.trials,
+            pythons=tuple(options.python),
+        )
     report = with_history(report)
     if not options.full_names:
         report = redact(report)

@@ -80,6 +80,7 @@ def look(
     *,
     steps: Collection[Step] = (),
     thorough: bool = False,
+    trials: bool = False,
     pythons: tuple[str, ...] = (),
     probes: tuple[Probe, ...] = PROBES,
     meanwhile: Callable[[], object] = _nothing,
@@ -92,11 +93,18 @@ def look(
     threads: one that hangs in the operating system (a dead network folder) is left behind, not waited for.
     """
     wanted = wanted_sections(steps, probes)
+    if not (trials or thorough):  # an import alone takes longer than everything else together
+        wanted.discard("trials")
     snapshot = Snapshot(
         machine=host.machine(), taken=datetime.now(UTC).isoformat(timespec="seconds"), thorough=thorough
     )
     request = Request(
-        host=host, seen=snapshot, env=host.fresh_environment(), watch=watch, thorough=thorough, pythons=pythons
+        host=host,
+        seen=snapshot,
+        env=host.fresh_environment(),
+        watch=watch,
+        thorough=thorough,
+        pythons=pythons,
     )
     waiting = [p for p in probes if p.section in wanted]
     running: dict[str, float] = {}
@@ -172,10 +180,11 @@ def examine(
     *,
     steps: Collection[Step] = (),
     thorough: bool = False,
+    trials: bool = False,
     pythons: tuple[str, ...] = (),
 ) -> Report:
     """Look at the machine and diagnose it. ``steps`` limits both; the primary cause is kept wherever it lies."""
-    snapshot = look(host, watch, steps=steps, thorough=thorough, pythons=pythons, meanwhile=_load_rules)
+    snapshot = look(host, watch, steps=steps, thorough=thorough, trials=trials, pythons=pythons, meanwhile=_load_rules)
     watch.say("Finding the cause")
     return report_on(snapshot, steps)
 

@@ -1,7 +1,8 @@
 """Framework trials: import a framework and convolve once, in its own interpreter, as a new process would. On its own.
 
-Only for environments that the person named, and on a machine with a GPU for those that are active. A crash, a hang and
-an error text are data. Nothing is written into the environment.
+Only where the person asked for it (``--try``, ``--thorough``), since an import alone takes longer than all else; and only for
+environments that were named, and on a machine with a GPU for those that are active. A crash, a hang and an error text are
+data. Nothing is written into the environment.
 """
 
 from __future__ import annotations
