@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 
 from PySide6.QtCore import QSettings, QSize, Qt, Signal
@@ -21,8 +21,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.findings import SECTIONS, Report, Severity, Step
 from core.i18n import _
 from gui import theme as looks
+from gui import words
 from gui.text import enlarge, push
 from gui.theme import Theme
 
@@ -138,18 +140,18 @@ class Rail(QFrame):
 
     def _full_width(self) -> int:
         metrics = QFontMetrics(QApplication.font())
-        words = [*self._titles, self.message.accessibleName() or self.message.text()]
-        return max(LEAST, max(metrics.horizontalAdvance(word) for word in words) + 72 + self.steps.iconSize().width())
+        lines = [*self._titles, self.message.accessibleName() or self.message.text()]
+        return max(LEAST, max(metrics.horizontalAdvance(line) for line in lines) + 72 + self.steps.iconSize().width())
 
     def _arrange(self) -> None:
         small = self._compact
         self._column.setContentsMargins(*((2, 8, 2, 6) if small else (8, 16, 8, 12)))
         self.setFixedWidth(self.steps.iconSize().width() + 44 if small else self._full_width())
         self.brand.setVisible(not small)
-        for button, words in self._words():
-            button.setText("" if small else words)
-            button.setAccessibleName(words.replace("&", ""))
-            button.setToolTip(words.replace("&", "") if small else button.toolTip())
+        for button, says in self._words():
+            button.setText("" if small else says)
+            button.setAccessibleName(says.replace("&", ""))
+            button.setToolTip(says.replace("&", "") if small else button.toolTip())
         style = Qt.ToolButtonStyle.ToolButtonIconOnly if small else Qt.ToolButtonStyle.ToolButtonTextBesideIcon
         self.settings_button.setToolButtonStyle(style)
         for row in range(self.steps.count()):
@@ -161,6 +163,33 @@ class Rail(QFrame):
             (self.message, _("I have an &error message")),
             (self.settings_button, _("Se&ttings")),
         )
+
+    def show_waiting(self, theme: Theme) -> None:
+        """Show that nothing is known yet."""
+        for row in range(self.steps.count()):
+            self.mark(row, "waiting", theme.muted, "")
+
+    def show_section(self, section: str, state: str, ended: Collection[str], theme: Theme) -> None:
+        """Show that a section of the Snapshot is being looked at, was looked at, or could not be."""
+        for row, step in enumerate(words.shown_steps()):
+            if section in SECTIONS[step]:
+                done = set(SECTIONS[step]) <= set(ended)
+                icon = "unknown" if state == "failed" else "waiting" if done else "looking"
+                says = {"unknown": _("not decided"), "waiting": _("looked at"), "looking": _("looking")}[icon]
+                self.mark(row, icon, theme.muted, says)
+
+    def show_report(self, report: Report, theme: Theme) -> None:
+        """Show how each step stands, and the whole on the last one."""
+        for row, step in enumerate(words.shown_steps()):
+            if step is Step.BENCHMARK and report.snapshot.benchmark is None:
+                self.mark(row, "waiting", theme.muted, _("not run"))
+            else:
+                self._mark_severity(row, words.verdict(report, step)[0], theme)
+        self._mark_severity(self.steps.count() - 1, report.worst, theme)
+
+    def _mark_severity(self, row: int, severity: Severity, theme: Theme) -> None:
+        severity = Severity.GOOD if severity is Severity.NOTE else severity
+        self.mark(row, severity.word, theme.of(severity), looks.word(severity))
 
     def mark(self, row: int, icon: str, colour: str, says: str) -> None:
         """Show how a step stands: its icon in a colour, and a word."""

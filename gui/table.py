@@ -91,7 +91,8 @@ class Table(QTreeView):
         others = sum(header.sectionSize(i) for i in range(header.count()) if i not in self._paths)
         least = QFontMetrics(self.font()).averageCharWidth() * PATH_CHARACTERS
         for i in self._paths:
-            header.resizeSection(i, max((self.viewport().width() - others) // len(self._paths), least))
+            room = 72 if i == 0 else 0  # the sign that opens it, and the icon
+            header.resizeSection(i, max((self.viewport().width() - others) // len(self._paths), least + room))
         self._fit()
 
     def minimumSizeHint(self) -> QSize:

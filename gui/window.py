@@ -16,27 +16,20 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QApplication,
-    QFrame,
-    QHBoxLayout,
     QMainWindow,
-    QProgressBar,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
 )
 
-from core.findings import SECTIONS, Finding, Report, Severity, Step
+from core.findings import Finding, Report, Severity, Step
 from core.i18n import _
+from gui import saving, words
 from gui import theme as looks
-from gui import words
-from gui.benchmark import BenchmarkPage
+from gui.bottom import Bottom, framed
 from gui.controller import Controller
-from gui.explaining import ExplainPage
 from gui.notice import Notice
-from gui.page import Page, StepPage
+from gui.pages import Pages, Verbs
 from gui.rail import SIZES, Rail
-from gui.summary import History, SummaryPage, headline
-from gui.text import Elided, announce, push
+from gui.summary import History, headline
+from gui.text import announce
 from gui.theme import Theme
 
 if TYPE_CHECKING:
@@ -46,13 +39,6 @@ if TYPE_CHECKING:
     from gui.engine import Done
 
 SMALLEST = QSize(320, 240)
-
-
-def _details(step: Step, report: Report, theme: Theme) -> QWidget | None:
-    """Return what was seen of a step. Loaded with the first report: the window is there before it."""
-    from gui.details import details
-
-    return details(step, report, theme)
 
 
 class Window(QMainWindow):
@@ -71,14 +57,6 @@ class Window(QMainWindow):
         self._ended: set[str] = set()  # sections that were looked at
         self.setWindowTitle("Convalesce")
         self.setMinimumSize(SMALLEST)
-        steps = words.shown_steps()
-        self.summary = SummaryPage(self._fix, self._copy, self._save, self._undo, lambda s: self._jump(steps.index(s)))
-        self.pages: tuple[StepPage | SummaryPage, ...] = (
-            *(StepPage(s, partial(_details, s), self._fix) for s in steps if s is not Step.BENCHMARK),
-            BenchmarkPage(self._measure, self._fix),
-            self.summary,
-        )
-        self.explain_page = ExplainPage(self._explain, self._fix)
         self._dress_application()
         self._build()
         self._connect()
@@ -91,44 +69,25 @@ class Window(QMainWindow):
     # --- building ----------------------------------------------------------------------------------------
 
     def _build(self) -> None:
+        steps = words.shown_steps()
+        self.stack = Pages(
+            Verbs(
+                fix=self._fix,
+                undo=self._undo,
+                copy=self._copy,
+                save=self._save,
+                measure=self._measure,
+                explain=self._explain,
+                go_to=lambda step: self._jump(steps.index(step)),
+            )
+        )
+        self.pages, self.summary, self.explain_page = self.stack.steps, self.stack.summary, self.stack.message
         self.rail = Rail(tuple(p.title for p in self.pages), self._settings, (self.start, self.open_message))
         self.steps, self.again = self.rail.steps, self.rail.again
-        self.stack = QStackedWidget()
-        for page in (*self.pages, self.explain_page):
-            self.stack.addWidget(page)
         self.notice = Notice()
-        right = QVBoxLayout()
-        right.setSpacing(0)
-        right.addWidget(self.notice)
-        right.addWidget(self.stack, 1)
-        right.addWidget(self._bar())
-        row = QHBoxLayout()
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self.rail)
-        row.addLayout(right, 1)
-        middle = QWidget()
-        middle.setLayout(row)
-        self.setCentralWidget(middle)
-
-    def _bar(self) -> QFrame:
-        bar = QFrame()
-        bar.setObjectName("bar")
-        row = QHBoxLayout(bar)
-        row.setContentsMargins(20, 10, 20, 10)
-        self.progress = QProgressBar()
-        self.progress.setAccessibleName(_("Progress"))
-        self.progress.setTextVisible(False)
-        self.progress.setMaximumWidth(160)
-        self.saying = Elided()
-        self.cancel = push(_("&Cancel"), self._controller.cancel)
-        self.back = push(_("&Back"), lambda: self._go(-1))
-        self.next = push(_("&Next"), lambda: self._go(1), primary=True)
-        row.addWidget(self.progress)
-        row.addWidget(self.saying, 1)
-        for button in (self.cancel, self.back, self.next):
-            row.addWidget(button)
-        return bar
+        self.bottom = Bottom(self._controller.cancel, self._go)
+        self.back, self.next, self.cancel = self.bottom.back, self.bottom.next, self.bottom.cancel
+        self.setCentralWidget(framed(self.rail, self.notice, self.stack, self.bottom))
 
     def _connect(self) -> None:
         self.steps.currentRowChanged.connect(self._show_page)
@@ -171,7 +130,7 @@ class Window(QMainWindow):
         self.rail.fit(self.width())
         if self._report is not None:
             self._fill(self._report)
-            self._refresh()
+            self.stack.refresh()
         elif not self._controller.busy:
             self._show_waiting(_("Not looked at yet."))
         if self._explanation is not None:
@@ -194,7 +153,7 @@ class Window(QMainWindow):
         self._show_page(row)
 
     def _go(self, by: int) -> None:
-        if self.stack.currentWidget() is self.explain_page:
+        if self.stack.at_message:
             self._jump(self.steps.currentRow())
         else:
             self._jump(max(0, min(self.steps.currentRow() + by, len(self.pages) - 1)))
@@ -210,13 +169,9 @@ class Window(QMainWindow):
 
     def _arm(self) -> None:
         """Let Back and Next do what they can from here."""
-        elsewhere = self.stack.currentWidget() is self.explain_page
+        elsewhere = self.stack.at_message
         row = self.steps.currentRow()
-        lost = self.back.hasFocus() or self.next.hasFocus()
-        self.back.setEnabled(elsewhere or row > 0)
-        self.next.setEnabled(not elsewhere and row < len(self.pages) - 1)
-        if lost and not (self.back.hasFocus() or self.next.hasFocus()):  # at an end, the other one takes over
-            (self.back if self.back.isEnabled() else self.next).setFocus()
+        self.bottom.arm(back=elsewhere or row > 0, forth=not elsewhere and row < len(self.pages) - 1)
 
     def open_message(self) -> None:
         """Open the second door: an error message."""
@@ -226,12 +181,6 @@ class Window(QMainWindow):
         self._arm()
         self.explain_page.text.setFocus()
         self._announce(self.explain_page.title)
-
-    def _refresh(self) -> None:
-        """Make the visible page anew; the others are made when they are shown."""
-        page = self.stack.currentWidget()
-        if isinstance(page, Page) and page.isVisible():
-            page.build()
 
     def _announce(self, sentence: str) -> None:
         if self.isVisible():
@@ -243,7 +192,7 @@ class Window(QMainWindow):
         """Start looking at the machine."""
         if self._controller.busy:
             return
-        self._moved = self.stack.currentWidget() is self.explain_page
+        self._moved = self.stack.at_message
         self._ended = set()
         self._scanning = True
         self.notice.hide()
@@ -251,36 +200,24 @@ class Window(QMainWindow):
         self._controller.scan()
 
     def _show_waiting(self, sentence: str) -> None:
-        for i, page in enumerate(self.pages):
-            page.show_waiting(sentence)
-            self.rail.mark(i, "waiting", self._theme.muted, "")
-        self._refresh()
+        self.rail.show_waiting(self._theme)
+        self.stack.show_waiting(sentence)
 
     def _busy(self, busy: bool) -> None:
-        self.progress.setVisible(busy)
-        self.progress.setRange(0, len({s for sections in SECTIONS.values() for s in sections}))
-        self.progress.setValue(0)
         lost = self.cancel.hasFocus() or self.again.hasFocus()
-        self.cancel.setVisible(busy)
+        self.bottom.set_busy(busy)
         self.again.setEnabled(not busy)
         if lost and not (self.cancel.hasFocus() or self.again.hasFocus()):
             (self.cancel if busy else self.again).setFocus()
-        if not busy:
-            self.saying.say("")
 
     def _say(self, sentence: str) -> None:
-        self.saying.say(sentence + " ...")
+        self.bottom.saying.say(sentence + " ...")
 
     def _section(self, section: str, state: str) -> None:
         if state != "looking":
             self._ended.add(section)
-            self.progress.setValue(len(self._ended))
-        for i, step in enumerate(words.shown_steps()):
-            if section in SECTIONS[step]:
-                done = self._ended.issuperset(SECTIONS[step])
-                icon = "unknown" if state == "failed" else "waiting" if done else "looking"
-                says = {"unknown": _("not decided"), "waiting": _("looked at"), "looking": _("looking")}[icon]
-                self.rail.mark(i, icon, self._theme.muted, says)
+            self.bottom.progress.setValue(len(self._ended))
+        self.rail.show_section(section, state, self._ended, self._theme)
 
     def _know_history(self, history: History) -> None:
         self._history = history
@@ -296,27 +233,14 @@ class Window(QMainWindow):
             self.steps.setCurrentRow(
                 shown.index(primary.step) if primary and primary.step in shown else len(self.pages) - 1
             )
-        self._refresh()
+        self.stack.refresh()
         if not self._moved:
-            self._focus_on_cure()
+            (self.stack.cure() or self.steps).setFocus()  # the cure's button asks before it does anything
         self._announce(primary.title if primary else headline(report))
 
-    def _focus_on_cure(self) -> None:
-        """Put the keyboard on the cure's button, which asks before it does anything; else on the steps."""
-        page = self.stack.currentWidget()
-        cards = page.cards if isinstance(page, StepPage | SummaryPage) else []
-        button = cards[0].fix_button if cards and cards[0].finding.primary else None
-        (button or self.steps).setFocus()
-
     def _fill(self, report: Report) -> None:
-        for i, page in enumerate(self.pages):
-            page.show_report(report, self._theme)
-            severity = words.verdict(report, page.step)[0] if isinstance(page, StepPage) else report.worst
-            if page.title == words.title(Step.BENCHMARK) and report.snapshot.benchmark is None:
-                self.rail.mark(i, "waiting", self._theme.muted, _("not run"))
-                continue
-            severity = Severity.GOOD if severity is Severity.NOTE else severity
-            self.rail.mark(i, severity.word, self._theme.of(severity), looks.word(severity))
+        self.stack.show_report(report, self._theme)
+        self.rail.show_report(report, self._theme)
 
     def _cancelled(self) -> None:
         if not self._scanning:  # a dialog says it itself
@@ -324,7 +248,7 @@ class Window(QMainWindow):
         self._scanning = False
         if self._report is not None:
             self._fill(self._report)
-            self._refresh()
+            self.stack.refresh()
         else:
             self._show_waiting(_("Cancelled before it was looked at."))
         self._announce(_("Cancelled"))
@@ -337,7 +261,7 @@ class Window(QMainWindow):
             self._show_waiting(_("Not decided: Convalesce itself failed."))
         else:
             self._fill(self._report)
-            self._refresh()
+            self.stack.refresh()
         self._tell(Severity.ERROR, _("Convalesce itself failed: {reason}").format(reason=sentence))
 
     def _tell(self, severity: Severity, sentence: str) -> None:
@@ -402,11 +326,7 @@ class Window(QMainWindow):
 
     def _copy(self) -> None:
         if self._report is not None:
-            from core.redact import redact
-            from core.report import as_text
-
-            QGuiApplication.clipboard().setText(as_text(redact(self._report)))
-            self._tell(Severity.GOOD, _("The report is on the clipboard, without names of persons and machines."))
+            self._tell(*saving.copy(self._report))
 
     def _save(self) -> None:
         if self._report is None:
@@ -418,18 +338,9 @@ class Window(QMainWindow):
             self.save_to(Path(name))
 
     def save_to(self, path: Path) -> None:
-        """Write the report, without names of persons and machines, and say so."""
-        from core.findings import to_json
-        from core.redact import redact
-
-        if self._report is None:
-            return
-        try:
-            path.write_bytes(to_json(redact(self._report)))
-        except OSError as e:
-            self._tell(Severity.ERROR, _("The report could not be written: {reason}").format(reason=e.strerror))
-        else:
-            self._tell(Severity.GOOD, _("The report was saved to {path}").format(path=path))
+        """Write the report and say so."""
+        if self._report is not None:
+            self._tell(*saving.save(self._report, path))
 
     def come_to_front(self) -> None:
         """Show the window above others: somebody started Convalesce a second time."""

@@ -79,6 +79,7 @@ class Album:
 
     def __init__(self, folder: Path, name: str, variant: Variant) -> None:
         self.folder, self.name, self.variant = folder, name, variant
+        self.only = ""
         folder.mkdir(parents=True, exist_ok=True)
         i18n._translation = LongWords() if variant.long else gettext.NullTranslations()
         self._scratch = tempfile.TemporaryDirectory()
@@ -95,14 +96,12 @@ class Album:
         return window
 
     def take(self, widget: QWidget, what: str) -> None:
-        """Save a picture of a widget."""
+        """Save a picture of a widget, if it is wanted."""
+        if self.only and what != self.only:
+            return
         for _ in range(3):
             QApplication.processEvents()
-        widget.grab().save(str(self.folder / f"{what}-{self.name}.png"))
-
-    def with_dialog(self, window: Window, dialog: QWidget) -> None:
-        """Lay a dialog over the middle of its window."""
-        dialog.move(window.frameGeometry().center() - dialog.rect().center())
+        widget.grab().save(str(self.folder / f"{'-'.join(filter(None, (what, self.name)))}.png"))
 
 
 def pages(album: Album, machine: str, titles: tuple[str, ...] = ()) -> None:
@@ -135,9 +134,10 @@ def waiting(album: Album) -> None:
     window.close()
 
 
-def message(album: Album) -> None:
-    """Take the second door, empty and answered."""
+def message(album: Album, only: str = "") -> None:
+    """Take the second door, empty and answered; or ``only`` one picture of it."""
     window = album.window(Showing(recorded.report("sub-library missing")))
+    album.only = only
     window.open_message()
     album.take(window, "message-empty")
     window.explain_page.text.setPlainText(MESSAGE)
@@ -148,10 +148,11 @@ def message(album: Album) -> None:
     window.close()
 
 
-def fixing(album: Album) -> None:
-    """Take the dialogs of a fix and of its undoing, and what the summary says between them."""
+def fixing(album: Album, only: str = "") -> None:
+    """Take the dialogs of a fix and of its undoing, and what the summary says between them; or ``only`` one of them."""
     with tempfile.TemporaryDirectory() as scratch:
         engine = Repairing(Path(scratch), recorded.windows(r"C:\Users\ada\bin"), recorded.on_windows)
+        album.only = only
         window = album.window(engine)
         album.take(window, "cause")
         window._fix(window.stack.currentWidget().cards[0].finding)  # type: ignore[attr-defined]  # a StepPage
@@ -188,9 +189,32 @@ def everything(folder: Path, names: list[str]) -> None:
             pages(album, machine)
 
 
+def for_the_docs() -> None:
+    """Take the small set that README shows, each page once."""
+    album = Album(DOCS, "", VARIANTS["usual"])
+    for machine, row, name in (
+        ("ten gpus", 0, "driver"),
+        ("everything broken", 1, "toolkit"),
+        ("shadowed", 2, "cudnn"),
+        ("shadowed", 3, "environment"),
+        ("fifty pythons", 4, "frameworks"),
+        ("healthy", 5, "benchmark"),
+        ("healthy", 6, "summary"),
+    ):
+        window = album.window(Showing(recorded.report(machine)))
+        window.steps.setCurrentRow(row)
+        album.take(window, name)
+        window.close()
+    message(album, "message")
+    fixing(album, "fix-preview")
+
+
 def main(arguments: list[str]) -> int:
     """Take the pictures that are asked for."""
     _app = application()
+    if arguments == ["--readme"]:
+        for_the_docs()
+        return 0
     folder = Path(arguments[0]) if arguments else Path("pictures")
     everything(folder, arguments[1:] or list(VARIANTS))
     return 0

@@ -1,0 +1,33 @@
+"""Take the report along: onto the clipboard or into a file, without names of persons and machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtGui import QGuiApplication
+
+from core.findings import Report, Severity
+from core.i18n import _
+
+Said = tuple[Severity, str]
+
+
+def copy(report: Report) -> Said:
+    """Put the report as text on the clipboard; return what to say."""
+    from core.redact import redact
+    from core.report import as_text
+
+    QGuiApplication.clipboard().setText(as_text(redact(report)))
+    return Severity.GOOD, _("The report is on the clipboard, without names of persons and machines.")
+
+
+def save(report: Report, path: Path) -> Said:
+    """Write the report as JSON; return what to say."""
+    from core.findings import to_json
+    from core.redact import redact
+
+    try:
+        path.write_bytes(to_json(redact(report)))
+    except OSError as e:
+        return Severity.ERROR, _("The report could not be written: {reason}").format(reason=e.strerror)
+    return Severity.GOOD, _("The report was saved to {path}").format(path=path)
