@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from core.findings import Report, Step
 from core.i18n import _
@@ -35,15 +35,14 @@ class BenchmarkPage(StepPage):
             self._waiting(box, _("Not run yet. It changes nothing; the GPU is busy while it runs."), titled=False)
         else:
             super()._fill(box, report, theme)
-        row = QHBoxLayout()
+        column = QVBoxLayout()  # not side by side: large text in a long language needs the width
         self.quick = push(_("Run the &quick benchmark"), lambda: self._on_run(True), primary=report.primary is None)
         self.quick.setAccessibleDescription(_("Under ten seconds"))
         self.whole = push(_("Run the &whole benchmark"), lambda: self._on_run(False))
         self.whole.setAccessibleDescription(_("Under a minute"))
-        row.addWidget(self.quick)
-        row.addWidget(self.whole)
-        row.addStretch(1)
-        box.insertLayout(2, row)
+        for button in (self.quick, self.whole):
+            column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+        box.insertLayout(2, column)
 
 
 def charts(report: Report, theme: Theme) -> QWidget | None:

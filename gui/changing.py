@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QProgressBar, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from core.changes import Change
 from core.findings import Finding, Report, Severity
@@ -77,15 +77,9 @@ class ChangeDialog(QDialog):
         bar.setObjectName("bar")
         row = QHBoxLayout(bar)
         row.setContentsMargins(20, 10, 20, 10)
-        self.progress = QProgressBar()
-        self.progress.setAccessibleName(_("Progress"))
-        self.progress.setTextVisible(False)
-        self.progress.setRange(0, 0)
-        self.progress.setMaximumWidth(120)
         self.saying = Elided()
         self.commit = push("", self._commit, primary=True)
         self.cancel = push(_("Cancel"), self.reject)
-        row.addWidget(self.progress)
         row.addWidget(self.saying, 1)
         row.addWidget(self.commit)
         row.addWidget(self.cancel)
@@ -105,8 +99,7 @@ class ChangeDialog(QDialog):
         box.addStretch(1)
         self._scroll.setWidget(body)
         self._working = working
-        self.progress.setVisible(working)
-        self.saying.say("")
+        self.saying.say(_("Working") + " ..." if working else "")
         self.commit.setText(commit)
         self.commit.setVisible(bool(commit))
         self.cancel.setText(close or _("Cancel"))

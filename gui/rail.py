@@ -185,10 +185,10 @@ class Rail(QFrame):
                 self.mark(row, "waiting", theme.muted, _("not run"))
             else:
                 self._mark_severity(row, words.verdict(report, step)[0], theme)
-        self._mark_severity(self.steps.count() - 1, report.worst, theme)
+        whole = Severity.GOOD if words.in_place(report) else report.worst
+        self._mark_severity(self.steps.count() - 1, whole, theme)
 
     def _mark_severity(self, row: int, severity: Severity, theme: Theme) -> None:
-        severity = Severity.GOOD if severity is Severity.NOTE else severity
         self.mark(row, severity.word, theme.of(severity), looks.word(severity))
 
     def mark(self, row: int, icon: str, colour: str, says: str) -> None:

@@ -63,7 +63,7 @@ class SummaryPage(Page):
         if report.primary:
             self.cards = [FindingCard(report.primary, theme, self._on_fix)]
             box.addWidget(self.cards[0])
-        elif report.worst <= Severity.NOTE:
+        elif words.in_place(report):
             box.addWidget(plain_label(_("Every part was looked at, and each says so for itself:"), muted=True))
         box.addWidget(_verdicts(report, theme, self._to))
         self._left_to_do(box, report)
@@ -142,7 +142,7 @@ def headline(report: Report) -> str:
         return _("Some things need a look")
     if report.worst is Severity.UNKNOWN:
         return _("No fault was found, but not everything could be decided")
-    return _("Everything needed is in place")
+    return _("Everything needed is in place") if words.in_place(report) else _("No fault was found")
 
 
 def can_undo(entry: Entry | BadEntry) -> bool:

@@ -92,6 +92,13 @@ CONTRAST = Theme(
 
 def choose(choice: str) -> Theme:
     """Return the theme for a choice; "system" and unknown words follow the desktop's colour scheme."""
+    accessibility = getattr(QGuiApplication.styleHints(), "accessibility", None)  # from Qt 6.10 on
+    if (
+        choice == "system"
+        and accessibility
+        and accessibility().contrastPreference() is Qt.ContrastPreference.HighContrast
+    ):
+        return CONTRAST
     named = {"light": LIGHT, "dark": DARK, "contrast": CONTRAST}.get(choice)
     dark = QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
     return named or (DARK if dark else LIGHT)

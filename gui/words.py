@@ -75,8 +75,22 @@ def verdict(report: Report, step: Step) -> tuple[Severity, str]:
         return Severity.NOTE, _("Not run yet; it is the last proof, at the press of a button.")
     if not looked_at(report.snapshot, step):
         return Severity.UNKNOWN, _("This was not looked at.")
-    good = next((f for f in findings if f.severity is Severity.GOOD), None)
-    return Severity.GOOD, good.title if good else _("Nothing wrong was found here.")
+    for severity in (
+        Severity.GOOD,
+        Severity.NOTE,
+    ):  # a note alone is no praise: there may be nothing that could be in order
+        titles = [f.title for f in findings if f.severity is severity]
+        if titles:
+            return severity, titles[0]
+    return Severity.GOOD, _("Nothing wrong was found here.")
+
+
+def in_place(report: Report) -> bool:
+    """Whether a GPU can really be used here: no fault, and driver and cuDNN each were found in order."""
+    proved = (Step.DRIVER, Step.CUDNN)
+    return report.worst <= Severity.NOTE and all(
+        verdict(report, s)[0] is Severity.GOOD and report.of(s) for s in proved
+    )
 
 
 def shown_steps() -> tuple[Step, ...]:

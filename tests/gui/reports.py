@@ -71,5 +71,6 @@ SNAPSHOT = Snapshot(
     pythons=(PythonEnvironment(prefix="/opt/environments/train", version="3.11.7", kind="venv"),),
 )
 BROKEN = Report(snapshot=SNAPSHOT, findings=(CAUSE, WARNING, GOOD), version="0.1.0")
-HEALTHY = Report(snapshot=SNAPSHOT, findings=(GOOD,), version="0.1.0")
+LOADS = Finding(id="cudnn.good", cause="", step=Step.CUDNN, severity=Severity.GOOD, title="cuDNN 9.10.2 loads")
+HEALTHY = Report(snapshot=SNAPSHOT, findings=(GOOD, LOADS), version="0.1.0")
 HOSTILE = "<b>bold</b> <img src=x> \x1b[31mred \u202eback\u0000"

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QPoint, QRect, QSettings, Qt
 from PySide6.QtGui import QAccessible, QPalette
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from core import i18n
 from core.findings import Severity
 from gui import theme as looks
 from gui.text import MachineText
 from gui.window import Window
 from tests.gui import recorded
-from tests.gui.conftest import Open
+from tests.gui.conftest import Open, Opened
+from tests.gui.engines import Repairing, Showing
+from tests.gui.hand import Hand
+from tests.gui.pictures import LongWords
 from tests.gui.screen import tab_chain, takes_tab, tree
 
 ROLE = QAccessible.Role
@@ -80,17 +85,55 @@ def test_text_at_200_per_cent_is_not_clipped(name: str, size: tuple[int, int], o
     window.resize(*size)
     for page in everywhere(window):
         go(window, page)
-        for widget in window.findChildren(QWidget):
-            if not widget.isVisible() or not widget.visibleRegion().boundingRect().isValid():
-                continue
-            if isinstance(widget, QLabel) and widget.text() and widget.wordWrap():
-                assert widget.height() >= widget.heightForWidth(widget.width()) - 1, widget.text()
-            elif isinstance(widget, MachineText):
-                assert widget.height() >= widget.document().size().height() - 1, widget.toPlainText()
-            elif isinstance(widget, QPushButton | QToolButton):
-                hint = widget.sizeHint()
-                assert widget.width() >= hint.width(), widget.text()
-                assert widget.height() >= hint.height() - 1, widget.text()
+        assert_whole(window)
+
+
+def assert_whole(window: QWidget) -> None:
+    """Hold that no text in a window is cut."""
+    for widget in window.findChildren(QWidget):
+        if not widget.isVisible() or not widget.visibleRegion().boundingRect().isValid():
+            continue
+        if isinstance(widget, QLabel) and widget.text() and widget.wordWrap():
+            assert widget.height() >= widget.heightForWidth(widget.width()) - 1, widget.text()
+        elif isinstance(widget, MachineText):
+            assert widget.height() >= widget.document().size().height() - 1, widget.toPlainText()
+        elif isinstance(widget, QPushButton | QToolButton):
+            hint = widget.sizeHint()
+            assert widget.width() >= hint.width(), widget.text()
+            assert widget.height() >= hint.height() - 1, widget.text()
+
+
+@pytest.mark.parametrize("text", ["100", "200"])
+def test_strings_as_long_as_german_ones_are_not_clipped(
+    text: str, settings: QSettings, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(i18n, "_translation", LongWords())
+    settings.setValue("text size", text)
+    window = opened(Showing(recorded.report("shadowed")))
+    for page in everywhere(window):
+        go(window, page)
+        assert_whole(window)
+        assert page.horizontalScrollBar().maximum() == 0, page.accessibleName()
+
+
+def test_the_dialogs_have_names_and_are_walked_by_tab(opened: Opened, tmp_path: Path) -> None:
+    engine = Repairing(tmp_path, recorded.windows(r"C:\Users\ada\bin"), recorded.on_windows)
+    window = opened(engine)
+    hand = Hand(window, keyboard=True)
+    hand.press(window.stack.currentWidget().cards[0].fix_button.text())
+    for phase in ("Make these changes", "Close"):
+        dialog = hand.dialog
+        assert dialog is not None
+        hand.wait(lambda phase=phase: hand.button(phase), phase)
+        for item in tree(dialog):
+            if item.role() in NAMED:
+                assert item.text(QAccessible.Text.Name).strip(), item.role()
+        button = hand.button(phase)
+        assert button is not None
+        reached = {w for w in tab_chain(button) if dialog.isAncestorOf(w)}
+        assert reached == {w for w in dialog.findChildren(QWidget) if takes_tab(w)}
+        assert_whole(dialog)
+        hand.press(phase)
 
 
 def test_buttons_and_pages_stay_within_a_window_of_a_usual_size_at_200_per_cent(open_window: Open) -> None:

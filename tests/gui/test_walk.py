@@ -19,7 +19,7 @@ LANDS = {
     "healthy": ("Summary", "Everything needed is in place"),
     "sub-library missing": ("cuDNN", "libcudnn_cnn.so.9 is missing"),
     "no driver": ("Driver", "has no NVIDIA driver"),
-    "no gpu": ("Summary", "Everything needed is in place"),
+    "no gpu": ("Summary", "No fault was found"),
     "ten gpus": ("Summary", "Everything needed is in place"),
     "fifty pythons": ("Summary", "Everything needed is in place"),
     "everything broken": ("Driver", "two halves are of different versions"),
