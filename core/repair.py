@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from core import apply as engine
 from core import elevate, place
 from core.apply import Outcome, Plan
-from core.changes import ChangeError
+from core.changes import ChangeError, EditPath
 from core.checks import preconditions, prepared
 from core.facts import Fact, Snapshot
 from core.findings import Finding, Fix, Report
@@ -91,15 +91,29 @@ def apply(proposal: Proposal, report: Report, shop: Workshop, examine: Examine) 
         return verify(proposal.finding, report, proposal.plan.changes, host=shop.host, examine=examine)
 
     if not proposal.elevated:
-        return engine.perform(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
+        outcome = engine.perform(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
+        return _with_programs(outcome, proposal.plan)
     outcome = elevate.ask(elevate.Order(plan=proposal.plan), host=shop.host, journal=shop.journal)
     problem = check() if outcome.kind == "done" else ""
     if not problem:
-        return outcome
+        return _with_programs(outcome, proposal.plan)
     back = elevate.ask(elevate.Order(undo=outcome.entry), host=shop.host, journal=shop.journal)
     if back.kind == "undone":
         return Outcome(kind="rolled back", sentence=f"Everything is as it was before. {problem}", problems=(problem,))
     return Outcome(kind="stuck", sentence=f"{problem} {back.sentence}", problems=(problem,), entry=outcome.entry)
+
+
+def _with_programs(outcome: Outcome, plan: Plan) -> Outcome:
+    """Return the outcome with a note on the running programs that still have the old PATH (Windows tells them)."""
+    if sys.platform == "win32" and outcome.kind == "done":
+        from core.host.windows_processes import holding_old
+
+        new = [c.entry for c in plan.changes if isinstance(c, EditPath) and c.old is None and c.name.upper() == "PATH"]
+        names = sorted({program for entry in new for program in holding_old("PATH", entry)})
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        note = f"Running programs keep the old PATH until they are started anew: {shown}."
+        return replace(outcome, notes=(*outcome.notes, note)) if names else outcome
+    return outcome
 
 
 def recover(shop: Workshop) -> tuple[Outcome, ...]:

@@ -3,6 +3,13 @@
 import sys
 
 HERE_ONLY = ["test_lab.py", "faultlab"]
-WINDOWS_ONLY = ["test_host.py", "test_writing.py", "test_elevation.py", "test_scan.py", "test_system.py"]
+WINDOWS_ONLY = [
+    "test_host.py",
+    "test_writing.py",
+    "test_elevation.py",
+    "test_scan.py",
+    "test_system.py",
+    "test_repair.py",
+]
 
 collect_ignore = HERE_ONLY if sys.platform == "win32" else WINDOWS_ONLY

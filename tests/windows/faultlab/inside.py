@@ -25,6 +25,8 @@ from tests.windows.faultlab.rows import ROWS, Row
 
 WINES_FAULT = b"could not be started: Internal error"
 """Wine now and then fails to start a process (error 1359), which Windows does not; the scan is then made once more."""
+LONGEST = 32_767
+"""Characters of a variable that a process can be given."""
 MISLEADS = "This message misleads"
 OURS = dict(os.environ)
 STATE = HOME / "convalesce-state"
@@ -50,7 +52,8 @@ def examined(row: Row, machine: Machine, reports: str) -> dict[str, Any]:
     try:
         row.build(machine)
         os.environ.clear()
-        os.environ.update({**OURS, **WindowsHost().fresh_environment()})  # as a scan that is started now
+        fresh = {n: v for n, v in WindowsHost().fresh_environment().items() if len(v) < LONGEST}
+        os.environ.update({**OURS, **fresh})  # as a scan that is started now
         report = look(WindowsHost(), machine, thorough=row.thorough)
         if WINES_FAULT in msgspec.json.encode(report):
             report = look(WindowsHost(), machine, thorough=row.thorough)
