@@ -14,6 +14,8 @@ from core.probes.places import Places
 Kind = Literal["venv", "conda", "system", "embedded", "store", "other"]
 
 _LIB_PYTHON = re.compile(r"python(\d+)\.(\d+)t?$")
+_STORE = re.compile(r"PythonSoftwareFoundation\.Python\.(\d+)\.(\d+)_\w+")
+"""Family name of the Store's packages of Python: also the folder of their aliases."""
 _PATCHLEVEL = re.compile(r'#\s*define\s+PY_VERSION\s+"([^"]+)"')
 
 
@@ -148,6 +150,8 @@ def _package_folders(
 ) -> Iterator[str]:
     version = _minor(prefix, settings, where)
     alone = kind == "venv" and settings.get("include-system-site-packages", "false").lower() != "true"
+    if kind == "store":
+        yield from _store_folder(prefix, env, where)
     if kind != "venv":
         yield from _user_folder(version, env, where)
     yield from _own_folders(prefix, version, where)
@@ -168,6 +172,14 @@ def _own_folders(prefix: str, version: tuple[int, int] | None, where: Places) ->
         yield where.join("/usr/local/lib", f"python{version[0]}.{version[1]}", "dist-packages")
         yield "/usr/lib/python3/dist-packages"
         yield where.join("/usr/lib", f"python{version[0]}.{version[1]}", "dist-packages")
+
+
+def _store_folder(prefix: str, env: Mapping[str, str], where: Places) -> Iterator[str]:
+    """Yield where pip of the Store's Python installs: in the package's own data, as Windows redirects it."""
+    family = _STORE.fullmatch(where.name(prefix))
+    if family and env.get("LOCALAPPDATA"):
+        data = where.join(env["LOCALAPPDATA"], "Packages", family[0], "LocalCache", "local-packages")
+        yield where.join(data, f"Python{family[1]}{family[2]}", "site-packages")
 
 
 def _user_folder(version: tuple[int, int] | None, env: Mapping[str, str], where: Places) -> Iterator[str]:
@@ -192,7 +204,8 @@ def _minor(prefix: str, settings: Mapping[str, str], where: Places) -> tuple[int
     if where.system == "windows":
         names = where.names(prefix) or ()
         dll = next((m for n in names if (m := re.fullmatch(r"python3(\d+)\.dll", n.lower()))), None)
-        return (3, int(dll[1])) if dll else None
+        family = _STORE.fullmatch(where.name(prefix))
+        return (3, int(dll[1])) if dll else (int(family[1]), int(family[2])) if family else None
     executable = interpreter(prefix, where)
     real = _LIB_PYTHON.match(where.name(where.real(executable))) if executable else None
     if real:

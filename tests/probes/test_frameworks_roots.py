@@ -155,3 +155,15 @@ def test_an_environment_is_not_listed_twice(tmp_path: Path):
     again = request(tmp_path, {"HOME": HOME, "VIRTUAL_ENV": f"{HOME}/ml/venv"}, pythons=pythons)
     assert [p.found_by for p in pythons] == ["VIRTUAL_ENV"]
     assert frameworks_sweep.look(again).others == ()
+
+
+def test_the_stores_python_has_its_packages_in_its_own_data(tmp_path: Path):
+    local = r"C:\Users\ada\AppData\Local"
+    family = "PythonSoftwareFoundation.Python.3.11_qbz5n2kfra8p0"
+    write(tmp_path, f"{local}\\Microsoft\\WindowsApps\\{family}\\python.exe".replace("\\", "/"), b"MZ")
+    site = rf"{local}\Packages\{family}\LocalCache\local-packages\Python311\site-packages"
+    write(tmp_path, f"{site}\\torch-2.8.0.dist-info\\METADATA".replace("\\", "/"), "Name: torch\nVersion: 2.8.0\n")
+    (found,) = frameworks_sweep.look(request(tmp_path, {"LOCALAPPDATA": local}, system="windows")).others
+    assert (found.kind, found.version, found.found_by) == ("store", "3.11", "the Windows Store")
+    assert found.site_packages == (site,)
+    assert [(d.name, d.version) for d in found.distributions] == [("torch", "2.8.0")]
