@@ -24,12 +24,12 @@ def code_of(call: str, status: int, major: int) -> Code | None:
 
 
 def explained(rung: Rung, major: int) -> Rung:
-    """Return the rung with its status's name and meaning; what the library itself said comes last."""
+    """Return the rung with its status's name and meaning; what else is known, such as cuDNN's last word, comes last."""
     if rung.state != "failed" or not rung.status:
         return rung
     code = code_of(rung.call, rung.status, major)
     if code is None:
         return rung
-    said = f"cuDNN says: {rung.meaning}" if rung.call.startswith("cudnn") and rung.meaning else rung.meaning
-    meaning = " ".join(filter(None, (code.meaning, code.usually, said)))
+    detail = f"({rung.meaning})" if rung.meaning else ""
+    meaning = " ".join(filter(None, (code.meaning, code.usually, detail)))
     return replace(rung, status_name=rung.status_name or code.name, meaning=meaning)

@@ -165,11 +165,8 @@ def _blamed(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[str, str, li
     )
     if preloaded:
         row = saw("Preloaded into every program", preloaded.value, preloaded.source or "LD_PRELOAD")
-        return (
-            "",
-            "A preloaded library may alter what cuDNN computes. Without it, the benchmark shows whether it does.",
-            [row],
-        )
+        why = "A preloaded library may alter what cuDNN computes. Without it, the benchmark shows whether it does."
+        return "wrong_results", why, [row]
     unsteady = any(c.kind == "repeated" for c in bad)
     steady = "The same run gives other bits each time, which points to the card. " if unsteady else ""
     why = (
@@ -260,7 +257,8 @@ def right(seen: Snapshot) -> Iterator[Finding]:
     """Everything that could be checked is right."""
     for run in runs(seen):
         told = [c for c in run.checks if c.right is not None]
-        if told and all(c.right for c in told) and not run.ended and all(r.state != "failed" for r in run.rungs):
+        whole = not run.ended and all(r.state != "failed" for r in run.rungs) and len(cudnn_folders(run, seen)) < 2
+        if told and all(c.right for c in told) and whole:
             kinds = listed(dict.fromkeys(c.type for c in told))
             yield finding(
                 Step.BENCHMARK, GOOD, "right",

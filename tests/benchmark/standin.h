@@ -10,6 +10,7 @@
 typedef float (*element_fn)(void *work, size_t index);
 API int standin_turn(const char *function);
 API void standin_later(void *at, size_t size, int width, void (*fill)(void *work, size_t first, size_t count, void *to), void *work);
+API unsigned standin_writes(void);
 API void standin_took(double milliseconds);
 API int standin_number(const char *name, int other);
 /* Return a status that a variable asks for, or go on; ends or hangs the process where one asks for that. */

@@ -96,6 +96,9 @@ static void fill(void *about, size_t first, size_t count, void *to) {
 }
 static int convolve(const work *given) {
   static work kept;
+  static unsigned written;
+  int same = written == standin_writes() + 1 && !memcmp(&kept, given, sizeof kept);
+  written = standin_writes() + 1;
   kept = *given;
   const work *w = &kept;
   const tensor *t = result(w);
@@ -103,7 +106,8 @@ static int convolve(const work *given) {
   double operations = 2.0 * w->y.dims[0] * w->y.dims[1] * w->y.dims[2] * w->y.dims[3] * w->w.dims[1] * w->w.dims[2] * w->w.dims[3];
   int faster = w->x.type == FLOAT ? 1 : w->x.type == INT8 ? 8 : 4;
   standin_took(operations / (standin_number("STANDIN_RATE", 1) * 1e9) / faster + 0.002);
-  if (operations > 4e7) standin_later(target(w), count * width(t->type), width(t->type), fill, &kept);
+  if (same) ;
+  else if (operations > 4e7) standin_later(target(w), count * width(t->type), width(t->type), fill, &kept);
   else fill(&kept, 0, count, target(w));
   if (spoil()) put(target(w), t->type, 0, get(target(w), t->type, 0) + 5), standin_later(0, 0, 0, 0, 0);
   if (getenv("STANDIN_NAN")) put(target(w), t->type, 0, NAN), standin_later(0, 0, 0, 0, 0);

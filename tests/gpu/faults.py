@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import shutil
@@ -51,7 +50,7 @@ def mixed() -> dict[str, str]:
     """Two parts of the wheel's set replaced by the distribution's."""
     folder = copy("mixed")
     for role in ("cnn", "ops"):
-        other = next(iter(glob.glob(f"/usr/lib/x86_64-linux-gnu/libcudnn_{role}.so.9.*")))
+        other = next(Path("/usr/lib/x86_64-linux-gnu").glob(f"libcudnn_{role}.so.9.*"))
         (folder / f"libcudnn_{role}.so.9").unlink()
         shutil.copy2(other, folder / f"libcudnn_{role}.so.9")
     return {"LD_LIBRARY_PATH": str(folder)}
@@ -68,8 +67,8 @@ def stub() -> dict[str, str]:
     """The toolkit's stub in the driver's place."""
     folder = WORK / "stub"
     folder.mkdir()
-    found = glob.glob("/usr/local/cuda*/**/stubs/libcuda.so", recursive=True)
-    shutil.copy2(found[0], folder / "libcuda.so.1")
+    found = next(Path("/usr/local").glob("cuda*/**/stubs/libcuda.so"))
+    shutil.copy2(found, folder / "libcuda.so.1")
     return {"LD_LIBRARY_PATH": str(folder)}
 
 

@@ -11,7 +11,11 @@ static int (*poke)(uintptr_t, unsigned char, size_t), (*wait_)(void);
 static struct { void *pack; uintptr_t result; } packs[256];
 static int next;
 
-static void spoil(uintptr_t at) { wait_(); poke(at + 1, 0x45, 1); wait_(); }
+static void spoil(uintptr_t at) {
+  if (!poke || !wait_) return;
+  wait_(); poke(at + 1, 0x45, 1);
+  wait_();
+}
 static int my_set(void *d, int name, int type, int64_t n, void *v) {
   if (name == 1001 && n == 3) { packs[next % 256].pack = d; packs[next++ % 256].result = ((uintptr_t *)v)[2]; }
   return set(d, name, type, n, v);
@@ -34,7 +38,6 @@ void *dlsym(void *handle, const char *name) {
   if (!found) return found;
   if (!strcmp(name, "cuMemsetD8_v2")) poke = found;
   if (!strcmp(name, "cuCtxSynchronize")) wait_ = found;
-  if (!poke || !wait_) return found;
   if (!strcmp(name, "cudnnBackendSetAttribute")) { set = found; return (void *)my_set; }
   if (!strcmp(name, "cudnnBackendExecute")) { execute = found; return (void *)my_execute; }
   if (!strcmp(name, "cudnnConvolutionForward")) { forward = found; return (void *)my_forward; }

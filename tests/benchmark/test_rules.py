@@ -1,0 +1,286 @@
+"""Verdicts from recorded benchmarks: causes, reasons, and no false alarm."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from core.benchmark.limits import gpu_rates, limits
+from core.benchmark.show import as_table
+from core.diagnose import diagnose
+from core.facts import (
+    Benchmark,
+    Check,
+    Environment,
+    FrameworkRun,
+    GpuCard,
+    GpuProcess,
+    GpuRun,
+    GpuState,
+    Machine,
+    Mapped,
+    RateLimit,
+    Rung,
+    Snapshot,
+    Timing,
+    Variable,
+)
+from core.findings import Finding, Report, Severity, Step, from_json, to_json
+from core.redact import redact
+
+GIB = 1 << 30
+CARD = GpuCard(
+    name="NVIDIA H200", compute_capability="9.0", multiprocessors=132, max_clock=1980, memory_total=140 * GIB
+)
+IDLE = GpuState(load=0, clock=345, memory_free=139 * GIB, memory_used=GIB, processes=(), reasons=1)
+WORK = GpuState(seconds=2.0, load=100, clock=1900, reasons=0, pcie_width=16)
+RUNGS = (
+    Rung(name="the driver answers", layer="driver", state="passed", call="cuInit"),
+    Rung(name="the GPU opens", layer="device", state="passed", call="cuDevicePrimaryCtxRetain"),
+    Rung(name="cuDNN convolves rightly", layer="cudnn", state="passed", call="cudnnConvolutionForward"),
+)
+RIGHT = Check(
+    kind="exact", type="fp16", direction="forward", layout="NHWC", shape="s", algorithm="graph: engine 1", right=True
+)
+
+
+def timing(teraflops: float) -> Timing:
+    return Timing(
+        shape="64x256", label="3x3, 256 channels", type="fp16", milliseconds=0.3, teraflops=teraflops, spread=0.01
+    )
+
+
+def run(**changes: object) -> GpuRun:
+    healthy = GpuRun(
+        index=0,
+        card=CARD,
+        consumer="the Python environment /e",
+        version="9.19.0",
+        rungs=RUNGS,
+        checks=(RIGHT,),
+        timings=(timing(740.0),),
+        limits=(RateLimit(type="fp16", teraflops=1070.0, typical=0.7, source="a table of rates"),),
+        before=IDLE,
+        states=(WORK, WORK, WORK, WORK),
+    )
+    return replace(healthy, **changes)
+
+
+def seen(its: GpuRun, *variables: Variable) -> Snapshot:
+    return Snapshot(
+        machine=Machine(system="linux"), benchmark=Benchmark(gpus=(its,)), environment=Environment(variables=variables)
+    )
+
+
+def findings(its: GpuRun, *variables: Variable) -> dict[str, Finding]:
+    return {f.id: f for f in diagnose(seen(its, *variables)) if f.step is Step.BENCHMARK}
+
+
+def worst(found: dict[str, Finding]) -> Severity:
+    return max(f.severity for f in found.values())
+
+
+def test_a_healthy_run_is_said_to_be_right_and_fast_and_nothing_else() -> None:
+    found = findings(run())
+    assert set(found) == {"benchmark.right", "benchmark.speed"}
+    assert worst(found) is Severity.GOOD
+
+
+def broken(call: str, status: int | None, layer: str = "device", **changes: object) -> GpuRun:
+    rung = Rung(name="the GPU opens", layer=layer, state="failed", call=call, status=status)  # type: ignore[arg-type]
+    return run(rungs=(RUNGS[0], rung), checks=(), timings=(), **changes)
+
+
+FULL = replace(IDLE, memory_free=20 << 20, processes=(GpuProcess(pid=7, name="python3", memory=139 * GIB),))
+HIDDEN = Variable(name="CUDA_VISIBLE_DEVICES", value="-1")
+
+
+@pytest.mark.parametrize(
+    ("its", "variables", "cause"),
+    [
+        (broken("cuDevicePrimaryCtxRetain", 2, before=FULL), (), "gpu_memory_exhausted"),
+        (broken("cudnnCreate", 4000, "cudnn", before=FULL), (), "gpu_memory_exhausted"),
+        (broken("cudnnCreate", 4000, "cudnn"), (), ""),
+        (broken("cuInit", 34, "driver"), (), "libcuda_wrong_library"),
+        (broken("cuInit", 803, "driver"), (), "driver_library_mismatch"),
+        (broken("cuInit", 100, "driver"), (HIDDEN,), "gpu_hidden_by_env"),
+        (broken("cuInit", 100, "driver"), (), ""),
+        (broken("cuLaunchKernel", 0), (), "hardware_fault"),
+        (broken("cudnnCreate", 14, "cudnn"), (), "mixed_cudnn_sublibraries"),
+        (broken("cudnnBackendFinalize", 1008, "cudnn"), (), "cudnn_sublibrary_missing"),
+    ],
+)
+def test_a_broken_rung_has_its_cause_only_where_the_evidence_decides(
+    its: GpuRun, variables: tuple[Variable, ...], cause: str
+) -> None:
+    found = findings(its, *variables)
+    (ladder,) = [f for f in found.values() if f.id.startswith("benchmark.ladder")]
+    assert ladder.cause == cause
+    assert ladder.severity is Severity.ERROR
+    assert "benchmark.right" not in found
+
+
+def test_a_gpu_that_a_variable_hides_is_noted_and_no_fault() -> None:
+    rung = Rung(name="the GPU is visible to CUDA", layer="driver", state="failed", call="cuDeviceGet")
+    found = findings(run(rungs=(RUNGS[0], rung), checks=(), timings=()), replace(HIDDEN, value="0"))
+    assert worst(found) is Severity.NOTE
+
+
+def test_who_holds_the_memory_is_named() -> None:
+    found = findings(broken("cuMemAlloc_v2", 2, before=FULL))["benchmark.ladder-device"]
+    assert any("python3 (number 7, 139.0 GiB)" in e.value for e in found.evidence)
+    assert found.fix
+    assert "python3" in found.fix.advice
+
+
+WRONG = replace(RIGHT, right=False, detail="1 of 1152 elements are wrong: element 0 is 3, not 2")
+
+
+def test_wrong_results_are_an_error_whose_cause_the_evidence_separates() -> None:
+    plain = findings(run(checks=(RIGHT, WRONG)))["benchmark.wrong-result"]
+    assert (plain.severity, plain.cause) == (Severity.ERROR, "wrong_results")
+    assert "would decide" in plain.why
+    mixed = run(
+        checks=(WRONG,),
+        mapped=(
+            Mapped(path="/a/libcudnn.so.9", name="libcudnn.so.9"),
+            Mapped(path="/b/libcudnn_ops.so.9", name="libcudnn_ops.so.9"),
+        ),
+    )
+    assert findings(mixed)["benchmark.wrong-result"].cause == "mixed_cudnn_sublibraries"
+    ecc = run(checks=(WRONG,), card=replace(CARD, ecc_uncorrected=2))
+    assert findings(ecc)["benchmark.wrong-result"].cause == "hardware_fault"
+    preloaded = findings(run(checks=(WRONG,)), Variable(name="LD_PRELOAD", value="/tmp/x.so"))["benchmark.wrong-result"]
+    assert any(e.value == "/tmp/x.so" for e in preloaded.evidence)
+
+
+def test_cudnn_files_of_two_folders_are_never_fine() -> None:
+    mapped = (
+        Mapped(path="/a/libcudnn.so.9", name="libcudnn.so.9"),
+        Mapped(path="/b/libcudnn_ops.so.9", name="libcudnn_ops.so.9", origin="LD_LIBRARY_PATH"),
+    )
+    found = findings(run(mapped=mapped))
+    assert found["benchmark.mixed-files"].cause == "ld_library_path_override"
+    assert "benchmark.right" not in found
+
+
+def test_another_file_than_predicted_is_told_and_cublas_of_another_process_is_not() -> None:
+    mapped = (
+        Mapped(path="/a/libcudnn.so.9.1.0", name="libcudnn.so.9.1.0"),
+        Mapped(path="/c/libcublasLt.so.12", name="libcublasLt.so.12"),
+    )
+    same = findings(run(mapped=mapped, predicted=("/a/libcudnn.so.9.1.0", "/d/libcublasLt.so.12")))
+    assert "benchmark.other-files" not in same
+    other = findings(run(mapped=mapped, predicted=("/z/libcudnn.so.9.1.0",)))
+    assert other["benchmark.other-files"].severity is Severity.WARNING
+
+
+SLOW = (timing(300.0),)
+BUSY = replace(IDLE, load=97, processes=(GpuProcess(pid=9, name="train", memory=GIB),))
+
+
+@pytest.mark.parametrize(
+    ("its", "id", "severity", "words"),
+    [
+        (run(timings=SLOW), "benchmark.slow", Severity.UNKNOWN, "nothing that was seen"),
+        (run(timings=SLOW, before=BUSY), "benchmark.busy", Severity.WARNING, "another program"),
+        (run(before=BUSY), "benchmark.busy", Severity.WARNING, "no measure"),
+        (run(timings=SLOW, states=(replace(WORK, reasons=4, clock=1200),) * 4), "benchmark.slow", Severity.WARNING, "power limit"),
+        (run(timings=SLOW, states=(replace(WORK, reasons=64),) * 4), "benchmark.slow", Severity.WARNING, "too hot"),
+        (run(timings=SLOW, card=replace(CARD, power_limit=300.0, power_limit_default=700.0)), "benchmark.slow", Severity.WARNING, "300 W"),
+        (run(timings=SLOW, card=replace(CARD, on_battery=True)), "benchmark.slow", Severity.WARNING, "battery"),
+        (run(timings=SLOW, card=replace(CARD, driver_model="WDDM")), "benchmark.slow", Severity.WARNING, "WDDM"),
+        (run(timings=SLOW, card=replace(CARD, display=True)), "benchmark.slow", Severity.WARNING, "screen"),
+        (run(timings=SLOW, card=replace(CARD, pcie_width_max=16), states=(replace(WORK, pcie_width=4),) * 4), "benchmark.slow", Severity.WARNING, "4 of 16 lanes"),
+    ],
+)  # fmt: skip
+def test_a_slow_card_is_told_with_what_was_seen(its: GpuRun, id: str, severity: Severity, words: str) -> None:
+    found = findings(its)[id]
+    assert found.severity is severity
+    assert words in found.title + " ".join(e.value for e in found.evidence)
+
+
+def test_a_card_whose_usual_speed_is_unknown_is_not_judged() -> None:
+    found = findings(run(timings=SLOW, limits=(RateLimit(type="fp16", teraflops=1070.0, source="a table of rates"),)))
+    assert "benchmark.slow" not in found
+    assert worst(found) is Severity.NOTE
+
+
+def test_nearly_full_memory_is_told_though_the_run_came_through() -> None:
+    assert findings(run(before=FULL))["benchmark.memory"].cause == "gpu_memory_exhausted"
+
+
+def test_a_framework_that_errs_where_cudnn_is_right_is_to_blame_itself() -> None:
+    its = FrameworkRun(framework="torch 2.11.0", python="/e/bin/python", problem="CUDNN_STATUS_INTERNAL_ERROR")
+    assert "framework's build" in findings(run(frameworks=(its,)))["benchmark.framework"].why
+    both = findings(run(frameworks=(replace(its, problem="", right=False, detail="3 wrong"),), checks=(WRONG,)))
+    assert "cuDNN alone fails" in both["benchmark.framework"].why
+
+
+def test_one_interface_that_fails_alone_is_a_warning() -> None:
+    about = replace(RIGHT, type="fp32", layout="NCHW")
+    its = run(checks=(about, replace(about, right=None, algorithm="convolution functions", detail="status 3009")))
+    assert "convolution functions do not work" in findings(its)["benchmark.one-way"].title
+
+
+def test_a_death_is_told_with_what_was_being_done() -> None:
+    its = run(ended="The process was killed by SIGABRT.", during="Measuring bf16, NHWC, forward")
+    found = findings(its)
+    assert "while measuring bf16" in found["benchmark.died"].title
+    assert "benchmark.right" not in found
+
+
+def test_a_calm_sentence_where_there_is_no_gpu() -> None:
+    nothing = Snapshot(machine=Machine(system="linux"), benchmark=Benchmark(problem="No NVIDIA GPU."))
+    (found,) = diagnose(nothing)
+    assert (found.id, found.severity) == ("benchmark.not-run", Severity.NOTE)
+
+
+def test_a_report_with_a_benchmark_survives_json_redaction_and_the_table() -> None:
+    snapshot = seen(
+        run(frameworks=(FrameworkRun(framework="torch 2.11.0", timings=(replace(timing(700.0), by="torch"),)),))
+    )
+    report = redact(Report(snapshot=snapshot, findings=diagnose(snapshot)))
+    again = from_json(to_json(report))
+    assert again.snapshot.benchmark == snapshot.benchmark
+    table = as_table(again.snapshot.benchmark, plain=True)
+    assert "740.0 of 1070" in table
+    assert "700.0" in table
+    assert table.isascii()
+
+
+@pytest.mark.parametrize(
+    ("name", "cc", "processors", "clock", "published"),
+    [
+        ("NVIDIA H100 80GB HBM3", "9.0", 132, 1830, {"fp16": 989.4, "tf32": 494.7, "int8": 1978.9}),
+        ("NVIDIA A100-SXM4-40GB", "8.0", 108, 1410, {"fp16": 312, "tf32": 156, "int8": 624, "fp32": 19.5}),
+        ("NVIDIA GeForce RTX 3090", "8.6", 82, 1695, {"fp16": 71, "tf32": 35.6, "int8": 284, "fp32": 35.6}),
+        ("NVIDIA A40", "8.6", 84, 1740, {"fp16": 149.7, "tf32": 74.8, "int8": 299.3}),
+        ("NVIDIA GeForce RTX 4090", "8.9", 128, 2520, {"fp16": 165.2, "tf32": 82.6, "int8": 660.6}),
+        ("NVIDIA RTX 6000 Ada Generation", "8.9", 142, 2505, {"fp16": 364.2, "tf32": 182.1, "int8": 728.5}),
+        ("Tesla V100-SXM2-16GB", "7.0", 80, 1530, {"fp16": 125, "fp32": 15.7}),
+        ("Quadro RTX 6000", "7.5", 72, 1770, {"fp16": 130.5, "int8": 261}),
+        ("NVIDIA GeForce RTX 2080 Ti", "7.5", 68, 1545, {"fp16": 53.8, "int8": 215.2}),
+        ("Tesla P100-SXM2-16GB", "6.0", 56, 1480, {"fp16": 21.2, "fp32": 10.6}),
+    ],
+)
+def test_limits_are_the_published_ones(
+    name: str, cc: str, processors: int, clock: int, published: dict[str, float]
+) -> None:
+    card = GpuCard(name=name, compute_capability=cc, multiprocessors=processors, max_clock=clock)
+    got = {limit.type: limit.teraflops for limit in limits(card, gpu_rates())}
+    assert {kind: got[kind] for kind in published} == pytest.approx(published, rel=0.02)  # type: ignore[index]
+
+
+def test_an_unknown_card_has_no_limit() -> None:
+    assert (
+        limits(GpuCard(name="NVIDIA X", compute_capability="99.0", multiprocessors=1, max_clock=1000), gpu_rates())
+        == ()
+    )
+    assert limits(replace(CARD, multiprocessors=None), gpu_rates()) == ()
+
+
+def test_every_row_of_the_rates_names_its_source() -> None:
+    known = gpu_rates()
+    assert all(len(r.source) > 20 for r in known.cards)
+    assert all(r.meaning and r.source for r in known.reasons)
