@@ -5,25 +5,78 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+import re
 import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+WITHOUT_DISPLAY = {"offscreen", "vnc", "minimal", "linuxfb", "eglfs"}
+PLUGINS = (("WAYLAND_DISPLAY", "wayland", "libqwayland.so"), ("DISPLAY", "xcb", "libqxcb.so"))
+"""Variable that names a display, Qt's word for its kind, and the plugin that shows windows there."""
 
 
 def missing_display() -> str:
     """Return one sentence that says why no window can be shown, or empty text.
 
-    A Qt platform plugin that lacks a system library ends the process, so that the libraries are tried first.
+    A Qt platform plugin that lacks a system library, or whose display does not answer, ends the process: so that both
+    are tried first, without Qt's Python modules.
     """
     if importlib.util.find_spec("gui.app") is None or importlib.util.find_spec("PySide6") is None:
         return "The window is not part of this installation."
-    if sys.platform == "win32" or os.environ.get("QT_QPA_PLATFORM") in {"offscreen", "vnc", "minimal"}:
+    if sys.platform == "win32" or os.environ.get("QT_QPA_PLATFORM") in WITHOUT_DISPLAY:
         return ""
-    if not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY"):
+    found = importlib.util.find_spec("PySide6")
+    places = found.submodule_search_locations if found else None
+    folder = Path(next(iter(places or []), "")) / "Qt" / "plugins" / "platforms"
+    return why_no_window(os.environ, folder)
+
+
+def why_no_window(environ: Mapping[str, str], plugins: Path) -> str:
+    """Return why none of the displays that the environment names can show a window; empty if one can."""
+    named = [row for row in PLUGINS if environ.get(row[0]) and environ.get("QT_QPA_PLATFORM", row[1]) == row[1]]
+    if not named:
         return "There is no display here (DISPLAY and WAYLAND_DISPLAY are not set)."
-    # system libraries, not foreign ones: what the xcb plugin of Qt 6 needs and a bare Debian lacks
-    for name in ("libEGL.so.1", "libxkbcommon.so.0", "libxcb-cursor.so.0"):
-        try:
-            ctypes.CDLL(name)
-        except OSError:
-            package = {"libEGL.so.1": "libegl1", "libxkbcommon.so.0": "libxkbcommon0"}.get(name, "libxcb-cursor0")
-            return f"The window needs {name}, which is not installed (on Debian and Ubuntu: apt install {package})."
+    why = ""
+    for variable, kind, name in named:
+        why = missing_library(plugins / name)
+        if not why and kind == "xcb" and not answers(environ[variable]):
+            why = f"The display {environ[variable]} does not answer."
+        if not why:
+            return ""
+    return why
+
+
+def missing_library(plugin: Path) -> str:
+    """Return one sentence about the first system library that a plugin lacks; empty if it loads."""
+    try:
+        ctypes.CDLL(str(plugin))
+    except OSError as e:
+        name = str(e).partition(":")[0]
+        package = debian_package(name)
+        hint = f" (on Debian and Ubuntu: apt install {package})" if package else ""
+        return f"The window needs {name}, which is not installed{hint}."
     return ""
+
+
+def debian_package(library: str) -> str:
+    """Return the package of a library by Debian's naming rule: libxcb-cursor.so.0 -> libxcb-cursor0."""
+    found = re.fullmatch(r"(lib[\w+.-]+)\.so\.(\d+)", library)
+    if not found:
+        return ""
+    name = found[1].lower().replace("_", "-")
+    return f"{name}-{found[2]}" if name[-1].isdigit() else f"{name}{found[2]}"
+
+
+def answers(display: str) -> bool:
+    """Whether an X display lets us connect; True where that cannot be asked."""
+    try:
+        xcb = ctypes.CDLL("libxcb.so.1")
+    except OSError:
+        return True
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    xcb.xcb_connect.argtypes = (ctypes.c_char_p, ctypes.c_void_p)
+    xcb.xcb_connection_has_error.argtypes = xcb.xcb_disconnect.argtypes = (ctypes.c_void_p,)
+    connection = xcb.xcb_connect(os.fsencode(display), None)
+    failed = bool(xcb.xcb_connection_has_error(connection))
+    xcb.xcb_disconnect(connection)
+    return not failed
