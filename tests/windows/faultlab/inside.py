@@ -24,7 +24,7 @@ from tests.windows.faultlab.machine import HOME, Machine, fingerprint, load_erro
 from tests.windows.faultlab.rows import ROWS, Row
 
 WINES_FAULT = b"could not be started: Internal error"
-"""Wine now and then fails to start a process (error 1359), which Windows does not; the scan is then made once more."""
+"""Wine now and then fails to start a process, which Windows does not; the scan is then made once more."""
 LONGEST = 32_767
 """Characters of a variable that a process can be given."""
 MISLEADS = "This message misleads"
