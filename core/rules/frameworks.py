@@ -75,7 +75,7 @@ def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
     ):
         yield finding(
             Step.FRAMEWORKS,
-            WARNING,
+            WARNING if active.name == "VIRTUAL_ENV" else NOTE,  # conda activates its base by itself
             "another-python-starts",
             f"{active.value} is activated, but python starts the one in {started.prefix}.",
             cause="wrong_environment_active",

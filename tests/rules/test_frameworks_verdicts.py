@@ -278,6 +278,8 @@ def test_an_activated_environment_whose_python_does_not_start() -> None:
     one = m.python(prefix="/a", found_by="VIRTUAL_ENV", distributions=())
     other = m.python(prefix="/b", found_by="python on PATH")
     assert found(active("/a", one, other)) == [("warning", "wrong_environment_active")]
+    base = m.python(prefix="/a", found_by="CONDA_PREFIX", distributions=())
+    assert found(active("/a", base, other, name="CONDA_PREFIX")) == [("note", "wrong_environment_active")]
     both = m.python(prefix="/a", found_by="VIRTUAL_ENV, python on PATH")
     assert found(active("/a", both)) == []
     assert found(active("/ours", other)) == []
