@@ -26,6 +26,7 @@ def main() -> int:
     server = listen(window)
     QTimer.singleShot(0, window.start)
     status = app.exec()
+    window.close()  # also where the session ended: what was begun is taken back
     server.close()
     return status
 
