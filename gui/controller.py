@@ -163,6 +163,8 @@ class Controller(QObject):
     def _scan(self, watch: Watch) -> object:
         report = self._engine.examine(watch)
         watch.check()  # a cancelled examination is no result
+        import gui.details  # noqa: F401 - the pages want it next, and here its loading holds nobody up
+
         return report, self._engine.history()
 
     def _scanned(self, result: Any) -> None:
