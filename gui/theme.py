@@ -145,6 +145,7 @@ def palette(theme: Theme) -> QPalette:
 
 def style_sheet(t: Theme) -> str:
     """Return what Fusion cannot say by its palette alone."""
+    edge = t.line if t.name == CONTRAST.name else t.raised  # what tells a button from its ground
     focus = f"border: 2px solid {t.accent};"
     return f"""
     QWidget {{ color: {t.text}; }}
@@ -162,7 +163,7 @@ def style_sheet(t: Theme) -> str:
     QLabel[muted="true"] {{ color: {t.muted}; }}
     QLabel[strong="true"] {{ font-weight: 600; }}
     QFrame#notice {{ background: {t.base}; border-bottom: 1px solid {t.line}; }}
-    QPushButton, QToolButton {{ background: {t.raised}; border: 2px solid {t.raised}; border-radius: 7px;
+    QPushButton, QToolButton {{ background: {t.raised}; border: 2px solid {edge}; border-radius: 7px;
         padding: 6px 14px; }}
     QPushButton:hover, QToolButton:hover {{ border-color: {t.line}; }}
     QPushButton:focus, QToolButton:focus {{ {focus} }}
