@@ -109,8 +109,8 @@ def job(chosen: Chosen, gpu: Gpu, *, quick: bool) -> Job:
         exact=exact,
         compared=compared,
         timed=timed,
-        seconds=5.5 if quick else 36.0,
-        each=0.35 if quick else 0.7,
+        seconds=4.0 if quick else 40.0,
+        each=0.28 if quick else 0.7,
     )
 
 
