@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -141,6 +142,7 @@ def _wizard_or_scan() -> int:
 
 
 def _scan(options: argparse.Namespace) -> int:
+    gc.disable()  # a scan is over before its garbage matters; looking for it took a tenth of the time
     from core.doctor import examine
     from core.host import this_host
     from core.redact import redact
