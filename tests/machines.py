@@ -327,7 +327,10 @@ def windows_machine() -> Snapshot:
         modules=None,
         nodes=None,
     )
-    names = dict.fromkeys(("cudart64_12.dll", "cublas64_12.dll", "cublasLt64_12.dll", "nvrtc64_120_0.dll", "nvrtc-builtins64_129.dll"), "12.9")
+    names = dict.fromkeys(
+        ("cudart64_12.dll", "cublas64_12.dll", "cublasLt64_12.dll", "nvrtc64_120_0.dll", "nvrtc-builtins64_129.dll"),
+        "12.9",
+    )
     return Snapshot(
         machine=Machine(system="windows", release="Windows 11 Pro 23H2 (22631)", home=r"C:\Users\ada"),
         driver=gpu,

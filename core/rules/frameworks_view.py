@@ -83,20 +83,20 @@ class Broken:
 
 
 def broken(home: Home) -> Iterator[Broken]:
-    """Yield the requirements on packages that matter here which are not met, as ``pip check`` would: by versions alone."""
+    """Yield the requirements on packages that matter here which are not met, as ``pip check`` would: by versions alone.
+
+    Extras may be alternatives (one for CUDA 12, one for 13): where one of them is met, the others were not asked for.
+    """
     installed = {d.name: d.version for d in home.python.distributions}
     for distribution in home.python.distributions:
-        for raw in (*distribution.requires, *distribution.pins):
-            wish = _wish(raw, home)
-            if wish is None:
-                continue
-            name, specifier, optional = wish
+        wishes = [w for raw in (*distribution.requires, *distribution.pins) if (w := _wish(raw, home)) is not None]
+        met = {name for name, specifier, _ in wishes if name in installed and _meets(specifier, installed[name])}
+        for name, specifier, optional in wishes:
             version = installed.get(name)
-            if version is None:
-                if not optional:
-                    yield Broken(distribution, name, str(specifier), "", optional)
-            elif not _meets(specifier, version):
-                yield Broken(distribution, name, str(specifier), version, optional)
+            if optional and (version is None or name in met):
+                continue
+            if version is None or not _meets(specifier, version):
+                yield Broken(distribution, name, str(specifier), version or "", optional)
 
 
 def _wish(raw: str, home: Home) -> tuple[str, SpecifierSet, bool] | None:

@@ -103,6 +103,7 @@ TABLE: list[tuple[str, Snapshot, list[tuple[str, str]]]] = [
     ("local version", machine(build(), distributions=(dist("torch", "2.8.0+cu128"), dist("torchvision", "0.23.0", "torch==2.8.0"))), []),
     ("requirement for another system", machine(build(), distributions=(dist("torch", "2.6.0", 'triton==3.0.0; sys_platform == "win32"'), dist("triton", "3.2.0"))), []),
     ("requirement of an extra", machine(build(), distributions=(dist("torch", "2.6.0", 'triton==3.0.0; extra == "x"'), dist("triton", "3.2.0"))), [("note", "requirement_broken")]),
+    ("extras that are alternatives", machine(build(), distributions=(dist("torch", "2.6.0", 'triton==3.0.0; extra == "old"', 'triton==3.2.0; extra == "new"'), dist("triton", "3.2.0"))), []),
     ("not a requirement", machine(build(), distributions=(dist("torch", "2.6.0", "triton ==== ??"),)), []),
     ("retired pynvml", machine(build(), distributions=(dist("torch", "2.6.0"), dist("pynvml", "13.0.1"))), [("note", "")]),
     ("TensorFlow on Windows", machine(build("tensorflow", "2.18.0", ""), base=ON_WINDOWS), [("error", "tf_native_windows_unsupported")]),
