@@ -106,7 +106,7 @@ def scan(case: Case, other: str, out: Path) -> tuple[Report, float]:
     env = {k: v for k, v in os.environ.items() if k not in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")}
     env |= {k: v.format(other=other) for k, v in case.env.items()}
     start = time.perf_counter()
-    command = [sys.executable, "-m", "core.cli", "scan", "--json", "--python", sys.executable]
+    command = [sys.executable, "-m", "core.cli", "scan", "--json", "--try", "--python", sys.executable]
     done = subprocess.run(command, env=env, capture_output=True, check=False)
     if done.returncode not in (0, 1):
         raise SystemExit(f"{case.name}: {done.stderr.decode(errors='replace')}")
