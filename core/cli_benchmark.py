@@ -58,8 +58,8 @@ def measured(options: argparse.Namespace, watch: Watch) -> Report:
     from core.doctor import PROBES, look, report_on
     from core.findings import Step
     from core.host import this_host
-    from core.probes import Request
     from core.probes import benchmark as probe
+    from core.probes.request import Request
 
     host = this_host()
     pythons = tuple(options.python)

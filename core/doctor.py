@@ -15,18 +15,8 @@ from core import __version__
 from core.facts import ProbeError, Snapshot
 from core.findings import SECTIONS, Report, Step
 from core.host import Host
-from core.probes import (
-    Probe,
-    Request,
-    cudnn,
-    driver,
-    environment,
-    framework_run,
-    frameworks,
-    frameworks_sweep,
-    loading,
-    toolkit,
-)
+from core.probes import cudnn, driver, environment, framework_run, frameworks, frameworks_sweep, loading, toolkit
+from core.probes.request import Probe, Request
 from core.watch import CancelledError, Watch
 
 PROBES: tuple[Probe, ...] = (

@@ -114,8 +114,8 @@ class ThisMachine:
         from msgspec.structs import replace
 
         from core.doctor import report_on
-        from core.probes import Request
         from core.probes import benchmark as probe
+        from core.probes.request import Request
 
         host, seen = self._shop().host, report.snapshot
         request = Request(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=self._pythons)

@@ -12,9 +12,9 @@ from core.benchmark.shapes import LARGE, SMALL, TIMED, Problem, reference
 from core.benchmark.torch_script import SCRIPT
 from core.facts import FrameworkRun, Mapped, PythonEnvironment, Timing
 from core.host import Completed
-from core.probes import Request
 from core.probes.loading_roll import origin
 from core.probes.places import places
+from core.probes.request import Request
 from core.probes.roll_call import CUDA_FILE
 
 SECONDS = 9.0

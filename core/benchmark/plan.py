@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from core.benchmark.events import Job, Which
 from core.benchmark.shapes import DIRECTIONS, LARGE, MIDDLE, RESNET, SMALL, TIMED, Problem
 from core.facts import Gpu, Layout, NumberType, PythonEnvironment, Resolution, Snapshot
-from core.probes import Request
 from core.probes.loading import Want, wanted
 from core.probes.loading_plan import Plan, Setting
 from core.probes.loading_plan import plan as planned
 from core.probes.places import Places
+from core.probes.request import Request
 from core.probes.wants import knowledge
 
 TYPES: tuple[NumberType, ...] = ("fp16", "bf16", "tf32", "fp32", "int8")

@@ -19,9 +19,9 @@ from core.benchmark.plan import Chosen, choose, job, which
 from core.benchmark.statuses import explained
 from core.child import Answer, ask
 from core.facts import Benchmark, Check, Driver, Gpu, GpuCard, GpuRun, GpuState, Mapped, Rung, Timing
-from core.probes import Request
 from core.probes.loading_roll import origin
 from core.probes.places import Places, places
+from core.probes.request import Request
 from core.watch import Watch
 
 LADDER_PATIENCE = 45.0

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from core.facts import CudnnCopy, Distribution, PythonEnvironment
 from core.loader import images
 from core.loader.ldcache import CacheEntry, read_cache
-from core.probes import Request
 from core.probes.cudnn_copy import assemble, choose, deadline, describe, with_owner
 from core.probes.cudnn_links import header, links, stale
 from core.probes.cudnn_names import MAJORS, parse
 from core.probes.cudnn_places import Found, Spot, bundler_of, conda_package, debian_package, folders
 from core.probes.cudnn_record import Row, hashes, rows
 from core.probes.places import Places, places
+from core.probes.request import Request
 
 PAGES_SECONDS = 0.25
 """For the look at lost pages, over all copies of a scan."""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 from core.facts import Distribution, Fact, Origin, PythonEnvironment
 from core.loader.ldcache import conf_folders
-from core.probes import Request
 from core.probes.cudnn_names import is_link_library, parse
 from core.probes.environment_paths import expand, split
 from core.probes.places import Places
+from core.probes.request import Request
 
 DEFAULTS = (
     "/lib/x86_64-linux-gnu",

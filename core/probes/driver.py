@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from core.child import Answer, ask
 from core.facts import CudaInit, Driver, DriverLibrary, Gpu, Nvml
-from core.probes import Request, driver_linux
+from core.probes import driver_linux
 from core.probes.driver_cache import compute_cache
 from core.probes.driver_files import libraries, search_folders
 from core.probes.nvidia_calls import Question, Said, ask_cuda, ask_nvml
 from core.probes.places import Places, places
+from core.probes.request import Request
 
 NVML_PATIENCE = 8.0
 """Seconds for NVML's child."""

@@ -10,10 +10,10 @@ import time
 from typing import Any
 
 from core.facts import DeviceNode, text
-from core.probes import Request
 from core.probes.driver_cache import group_name, owner_name
 from core.probes.driver_log import kernel_log, resumed_at
 from core.probes.places import Places
+from core.probes.request import Request
 
 MODULES = (
     "nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nouveau", "nova_core", "vfio_pci",

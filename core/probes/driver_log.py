@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from core.facts import text
-from core.probes import Request
 from core.probes.places import Places
+from core.probes.request import Request
 
 MATTERS = re.compile(
     r"NVRM|nvidia|nouveau|\bXid\b|key was rejected|unsigned module|module verification|Lockdown:", re.I

@@ -11,9 +11,9 @@ from typing import Literal
 
 from core import knowledge
 from core.facts import Environment, Fact, Scope, System, Variable, text
-from core.probes import Request
 from core.probes.environment_paths import Part, Seen, entries, expand, split
 from core.probes.places import Places, places
+from core.probes.request import Request
 
 PATIENCE = 3.0
 """Seconds that all folders of all variables together may take to answer; a dead network folder never does."""

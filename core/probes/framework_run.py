@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 from core import child
 from core.facts import FrameworkTrial, Mapped, PythonEnvironment
-from core.probes import Request
 from core.probes.framework_script import SCRIPT
 from core.probes.loading_roll import PATH_VARIABLE, origin, runs_here
 from core.probes.places import Places, places
+from core.probes.request import Request
 from core.probes.roll_call import CUDA_FILE
 
 TIMEOUT = 60.0

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Iterator
 
 from core.facts import PythonEnvironment, text
-from core.probes import Request
 from core.probes.frameworks_find import STEPS, Candidate
 from core.probes.frameworks_read import describe, prefix_of
 from core.probes.frameworks_roots import FAR_STEPS
 from core.probes.places import Places, places
+from core.probes.request import Request
 
 BUDGET = 5.0
 """Seconds after which further environments are only named, not read."""

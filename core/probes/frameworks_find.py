@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.facts import Fact
-from core.probes import Request
 from core.probes.places import Places, places
+from core.probes.request import Request
 
 MAX_CONDA = 64
 """Environments that are taken from conda's list at most."""

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from core.probes import Request
 from core.probes.frameworks_find import Candidate
 from core.probes.places import Places, places
+from core.probes.request import Request
 
 MAX_IN_FOLDER = 100
 """Environments that are taken from one folder at most."""

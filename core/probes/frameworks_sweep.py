@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 from core.facts import Frameworks
-from core.probes import Request
 from core.probes.frameworks import further
 from core.probes.frameworks_builds import read_all
 from core.probes.places import places
+from core.probes.request import Request
 
 MAX_OTHERS = 200
 """Environments from further away that are kept in the Snapshot at most."""

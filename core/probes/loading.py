@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from core.facts import Consumer, CudnnCopy, Load, PythonEnvironment
-from core.probes import Request
 from core.probes.cudnn_names import parse
 from core.probes.loading_plan import Setting
 from core.probes.loading_roll import load
 from core.probes.places import Places, places
+from core.probes.request import Request
 from core.probes.wants import Knowledge, Wish, knowledge, wishes
 
 THREADS = 2

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from core.facts import Consumer, How, PythonEnvironment, Resolution, System
 from core.loader.linux import Loaded, Search
-from core.probes import Request
 from core.probes.cudnn_names import file_name, parse
 from core.probes.loading_linux import Tracer, loader, preloaded
 from core.probes.loading_windows import imported
 from core.probes.loading_windows import loader as windows_loader
 from core.probes.loading_windows import trace as windows_trace
 from core.probes.places import Places
+from core.probes.request import Request
 from core.probes.roll_call import Part, Roll
 from core.probes.wants import Check, Knowledge, Way, Wish
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from core.facts import Toolkit
-from core.probes import Request
 from core.probes.places import places
+from core.probes.request import Request
 from core.probes.toolkit_find import Hunt, gather
 from core.probes.toolkit_names import locations
 from core.probes.toolkit_read import RELEASE, toolkits

@@ -9,8 +9,8 @@ from fnmatch import fnmatch
 
 from core.facts import Distribution, Origin, PythonEnvironment
 from core.loader.ldcache import read_cache
-from core.probes import Request
 from core.probes.places import Places
+from core.probes.request import Request
 from core.probes.toolkit_names import Folders, Locations, family_of
 
 VARIABLES = re.compile(r"CUDA_PATH|CUDA_HOME|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR|CUDA_PATH_V\d+_\d+")

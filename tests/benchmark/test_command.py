@@ -9,7 +9,7 @@ import pytest
 from core import doctor
 from core.cli import main
 from core.facts import Driver
-from core.probes import Probe
+from core.probes.request import Probe
 
 
 @pytest.fixture(autouse=True)

@@ -16,8 +16,8 @@ from core.benchmark.shapes import DIRECTIONS, SMALL, TIMED, Problem, reference
 from core.facts import Benchmark, CudaInit, CudnnCopy, Driver, Gpu, Machine, PciDevice, PythonEnvironment, Snapshot
 from core.host import Completed
 from core.host.linux import LinuxHost
-from core.probes import Request
 from core.probes import benchmark as probe
+from core.probes.request import Request
 from core.watch import CancelledError, Watch
 from tests.benchmark.runs import ONE, env
 from tests.benchmark.standin import built

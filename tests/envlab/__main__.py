@@ -16,7 +16,8 @@ from pathlib import Path
 
 from core.facts import Snapshot
 from core.host import this_host
-from core.probes import Request, frameworks_sweep
+from core.probes import frameworks_sweep
+from core.probes.request import Request
 from core.watch import Watch
 from tests.envlab.rows import ROWS, Row
 from tests.envlab.run import WITHOUT_TRIALS, LabHost, cause, cells, examine, examined, wrong

@@ -10,7 +10,7 @@ from core.doctor import PROBES, look, report_on
 from core.facts import Driver, Machine, PciDevice, System, Variable
 from core.findings import Report, Severity
 from core.host import Completed, Host, this_host
-from core.probes import Probe
+from core.probes.request import Probe
 from core.rules.loads import CONCERNS
 from core.watch import Watch
 from tests import machines

@@ -10,7 +10,8 @@ import pytest
 from core.facts import Snapshot
 from core.findings import from_json, to_json
 from core.host import this_host
-from core.probes import Request, frameworks_sweep
+from core.probes import frameworks_sweep
+from core.probes.request import Request
 from core.watch import Watch
 from tests.envlab.rows import ROWS, Row
 from tests.envlab.run import LabHost, examined, wrong

@@ -15,7 +15,7 @@ from core.doctor import look, report_on
 from core.facts import Machine, Snapshot
 from core.findings import Report
 from core.host.fake import FakeHost
-from core.probes import Probe, Request
+from core.probes.request import Probe, Request
 from core.watch import Watch
 from gui import running
 from gui.changing import FixDialog

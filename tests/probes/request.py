@@ -8,7 +8,7 @@ from typing import Any
 
 from core.facts import Machine, PythonEnvironment, Snapshot, System, Variable
 from core.host.fake import FakeHost
-from core.probes import Request
+from core.probes.request import Request
 from core.watch import Watch
 
 

@@ -11,7 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from core.facts import CudnnCopy, LibraryFile, PythonEnvironment
-from core.probes import Request, cudnn
+from core.probes import cudnn
+from core.probes.request import Request
 from tests import standin
 from tests.probes.request import link, request, write
 

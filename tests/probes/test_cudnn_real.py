@@ -15,7 +15,8 @@ from msgspec.structs import replace as changed
 
 from core.facts import CudnnCopy, Load, PythonEnvironment, RollCall, Snapshot
 from core.host import this_host
-from core.probes import Request, cudnn, loading
+from core.probes import cudnn, loading
+from core.probes.request import Request
 from core.watch import Watch
 
 pytestmark = [

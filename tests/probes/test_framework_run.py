@@ -10,9 +10,10 @@ import pytest
 
 from core.facts import Driver, FrameworkTrial, Gpu, Snapshot
 from core.host import this_host
-from core.probes import Request, framework_run, frameworks
+from core.probes import framework_run, frameworks
 from core.probes.framework_run import dotted, wanted
 from core.probes.places import places
+from core.probes.request import Request
 from core.watch import Watch
 
 BASE = getattr(sys, "_base_executable", sys.executable)

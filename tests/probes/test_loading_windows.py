@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
 from core.facts import CudnnCopy, Distribution, Load, PythonEnvironment, Resolution
-from core.probes import Request, cudnn, loading
+from core.probes import cudnn, loading
+from core.probes.request import Request
 from tests import standin
 from tests.loader import build
 from tests.probes.request import request
