@@ -23,7 +23,8 @@ PROBES: tuple[Probe, ...] = (
     Probe("driver", driver.look, timeout=20),
     Probe("environment", environment.look, timeout=5),
     Probe("pythons", frameworks.look, needs=("environment",)),
-    Probe("frameworks", frameworks_sweep.look, needs=("pythons",)),
+    # it would be ready before cudnn; after it, it uses the time in which loads waits for children
+    Probe("frameworks", frameworks_sweep.look, needs=("pythons", "cudnn")),
     Probe("trials", framework_run.look, needs=("pythons", "driver"), timeout=150),
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),

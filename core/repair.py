@@ -19,7 +19,7 @@ from core.host import Host
 from core.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
 from core.rehearse import Examine, Rehearsal, verify
 from core.rehearse import rehearse as try_out
-from core.watch import Watch
+from core.watch import CancelledError, Watch
 from core.writing import Writer, sentence
 
 
@@ -94,7 +94,10 @@ def apply(proposal: Proposal, report: Report, shop: Workshop, examine: Examine) 
         outcome = engine.perform(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
         return _with_programs(outcome, proposal.plan)
     outcome = elevate.ask(elevate.Order(plan=proposal.plan), host=shop.host, journal=shop.journal)
-    problem = check() if outcome.kind == "done" else ""
+    try:
+        problem = check() if outcome.kind == "done" else ""
+    except CancelledError:
+        problem = "It was cancelled before it was verified."
     if not problem:
         return _with_programs(outcome, proposal.plan)
     back = elevate.ask(elevate.Order(undo=outcome.entry), host=shop.host, journal=shop.journal)

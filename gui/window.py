@@ -214,6 +214,8 @@ class Window(QMainWindow):
         self.bottom.saying.say(sentence + " ...")
 
     def _section(self, section: str, state: str) -> None:
+        if not self._scanning:  # a rehearsal looks, too; the steps keep what the scan found
+            return
         if state != "looking":
             self._ended.add(section)
             self.bottom.progress.setValue(len(self._ended))
