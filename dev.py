@@ -41,6 +41,7 @@ TEST_PACKAGES = {
     "libxcb-render-util0": "/usr/lib/*/libxcb-render-util.so.0",
     "libxcb-shape0": "/usr/lib/*/libxcb-shape.so.0",
     "libxcb-xinerama0": "/usr/lib/*/libxcb-xinerama.so.0",
+    "libglib2.0-0": "/usr/lib/*/libglib-2.0.so.0",
     "libdbus-1-3": "/usr/lib/*/libdbus-1.so.3",
     "libfontconfig1": "/usr/lib/*/libfontconfig.so.1",
     "fonts-dejavu-core": "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
