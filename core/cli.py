@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -43,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("convalesce: stopped. Nothing was changed.", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()  # the reader went away: no message, no traceback from the interpreter's last flush
+        # the reader went away: the interpreter's last flush must neither print nor change the status
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except Exception as e:  # noqa: BLE001 - the edge of the program: exit status 3 and one sentence
         print(f"convalesce: it failed by a fault of its own: {_where(e)}", file=sys.stderr)
