@@ -1,9 +1,8 @@
 """Speed and memory of a scan, as ratios measured in one run: ``python -m tests.benchmarks.scan --python ENV``.
 
-ENV is a Python environment with PyTorch for CUDA and its cuDNN wheel (``pip install torch==2.8.0``). Two more copies of cuDNN lie
-on the machine: ``--copy`` names one of another major (its folder is put into LD_LIBRARY_PATH) and one that becomes a toolkit's
-(CUDA_HOME). Run it with the interpreter of an environment that holds requirements/app.txt alone, on a machine with nothing else
-to do. Beside each number stands what a user would run instead:
+ENV is a Python environment with PyTorch and a cuDNN wheel. Two more copies of cuDNN, named by ``--copy``, become the toolkits of
+CUDA_HOME and CUDA_PATH. Run it with the interpreter of an environment that holds requirements/app.txt alone, on a machine with
+nothing else to do. Beside each number stands what a user would run instead:
 
 * ``convalesce scan`` against ``python -m torch.utils.collect_env`` in that environment: at most a quarter of the time;
 * ``convalesce scan --thorough``'s hashing against ``sha256sum`` over the same files, all in the page cache: at least three
@@ -41,12 +40,12 @@ def main() -> int:
     options.add_argument("--rounds", type=int, default=5)
     given = options.parse_args()
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    toolkit = tempfile.TemporaryDirectory(prefix="benchmark-")
-    if given.copy:
-        env["LD_LIBRARY_PATH"] = str(given.copy[0])
-    if len(given.copy) > 1:
-        Path(toolkit.name, "lib64").symlink_to(given.copy[1])
-        env["CUDA_HOME"] = toolkit.name
+    work = tempfile.TemporaryDirectory(prefix="benchmark-")
+    for variable, copy in zip(("CUDA_HOME", "CUDA_PATH"), given.copy, strict=False):
+        folder = Path(work.name, variable)
+        folder.mkdir()
+        (folder / "lib64").symlink_to(copy)
+        env[variable] = str(folder)
     scan = [*SELF, "scan", "--json", "--python", str(given.python)]
     python = given.python / "bin" / "python"
     other = [str(python), "-m", "torch.utils.collect_env"]
