@@ -41,7 +41,7 @@ def observe(request: Observe, emit: Callable[[Said], None]) -> None:
     emit(Said(card=ask.card()))
     while (now := time.monotonic() - start) < request.seconds:
         emit(Said(state=ask.state(now)))
-        time.sleep(INTERVAL)
+        time.sleep(INTERVAL)  # in the sampler's own child: it is killed when the work ends
 
 
 class _Asker:

@@ -108,8 +108,8 @@ def _sentence(meant: tuple[CodeMeaning, ...], causes: tuple[Ranked, ...], snapsh
     if not causes:
         return NOTHING
     best = causes[0]
-    if best.verdict == "proved" and best.finding:
-        return f"Proved on this machine: {best.finding.title}"
+    if best.verdict == "proved":
+        return f"Proved on this machine: {best.finding.title if best.finding else best.meaning}"
     if away:
         return f"This text seems to come from another machine. By itself it points most to this: {best.meaning}"
     if best.verdict == "refuted":

@@ -210,12 +210,12 @@ def told(e):
 
 try:
     globals()[sys.argv[1]]()
-except Exception as e:
+except Exception as e:  # the edge of the trial's process: it becomes data
     emit(problem=told(e), winerror=getattr(e, "winerror", None) or 0)
 finally:
     try:
         emit(mapped=mapped())
-    except Exception as e:
+    except Exception as e:  # likewise
         emit(unmapped=told(e))
 _out.write(b"\n.\n")
 '''
