@@ -75,6 +75,7 @@ def test(arguments: list[str]) -> int:
         checks = [["ruff", "format", "--check", "."], ["ruff", "check", "."], ["mypy"]]
         if sys.platform == "linux" and platform.machine() == "x86_64":
             checks.append(["tests.windows"])  # the suites that Windows decides, on a Windows Python under wine
+            checks.append(["tests.installer"])  # the installers, where something that they are made of has changed
     for check in checks:
         if call([PYTHON, "-m", *check]):
             return 1
