@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core import __version__
+from core import __version__, i18n
+from core.i18n import _
 from core.terminal import (
     BIGGEST_TEXT,
     FAILED,
@@ -36,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(arguments)
+        return _run(_choose_language(arguments))
     except UsageError as e:
         print(f"convalesce: {e}", file=sys.stderr)
         return USAGE
@@ -50,6 +51,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as e:  # noqa: BLE001 - the edge of the program: exit status 3 and one sentence
         print(f"convalesce: it failed by a fault of its own: {_where(e)}", file=sys.stderr)
         return FAILED
+
+
+def _choose_language(arguments: list[str]) -> list[str]:
+    """Use the language that ``--language`` or the environment names, before any text is made; return the other arguments."""
+    for i, argument in enumerate(arguments):
+        option, equals, name = argument.partition("=")
+        if option == "--language":
+            name = name if equals else "".join(arguments[i + 1 : i + 2])
+            i18n.use_language(name)
+            if i18n.language() == i18n.ENGLISH and not name.lower().startswith(i18n.ENGLISH):
+                raise UsageError(
+                    _(
+                        "--language does not know {name}; its words are {words}.",
+                        name=repr(name),
+                        words=", ".join(i18n.languages()),
+                    )
+                )
+            return arguments[:i] + arguments[i + (1 if equals else 2) :]
+    i18n.use_wanted()
+    return arguments
 
 
 def _where(e: BaseException) -> str:
@@ -77,6 +98,11 @@ def _parser() -> argparse.ArgumentParser:
         prog="convalesce", description="Finds out why a GPU deep-learning set-up does not work, and proves it."
     )
     parser.add_argument("--version", action="version", version=f"convalesce {__version__}")
+    parser.add_argument(
+        "--language",
+        metavar="LANGUAGE",
+        help=_("the language of what is printed: {words}", words=", ".join(i18n.languages())),
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     scan = commands.add_parser("scan", help="look at this machine and name the root cause")

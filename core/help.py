@@ -6,10 +6,11 @@ import re
 import textwrap
 from importlib.resources import files
 
+from core import i18n
 from core.facts import Fact
 from core.report import WIDTH
 
-ENGLISH = "en"
+ENGLISH = i18n.ENGLISH
 ALSO = {
     "path": "search-path",
     "search path": "search-path",
@@ -32,8 +33,11 @@ class Page(Fact, frozen=True, kw_only=True):
     markdown: str
 
 
-def page(word: str, language: str = ENGLISH) -> Page | None:
-    """Return the page for a cause, a step or a topic, in English where ``language`` has none; None for another word."""
+def page(word: str, language: str = "") -> Page | None:
+    """Return the page for a cause, a step or a topic, in ``language`` (empty: the one in use), and in English where it
+    has none; None for another word.
+    """
+    language = language or i18n.language()
     name = word.strip().lower()
     name = ALSO.get(name, name)
     # a word with a blank or a dash is as good as the cause with its underscores

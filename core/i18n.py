@@ -1,28 +1,157 @@
-"""gettext for core and gui alike: ``_`` marks and translates every text that a person reads."""
+"""Languages, for core and gui alike: ``_`` translates what a person reads, ``N_`` marks a text that a table holds.
+
+A catalogue is ``resources/locale/LANGUAGE/LC_MESSAGES/convalesce.mo``; without one the texts are English, and gettext is not
+even imported. Nothing in the program branches on a translated text, and nothing that a program reads is translated.
+"""
 
 from __future__ import annotations
 
-import gettext
+import os
+import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
-import resources
+ENGLISH = "en"
+VARIABLE = "CONVALESCE_LANGUAGE"
+DOMAIN = "convalesce"
+TIMES = {"de": "%d.%m.%Y %H:%M"}
+"""Language -> how it writes a moment; the others take ISO 8601's form, which Chinese shares (GB/T 7408)."""
+SIGNS = {"de": (",", ".")}
+"""Language -> its sign of decimals and of thousands (CLDR); the others write 1,234.5."""
 
-_translation: gettext.NullTranslations = gettext.NullTranslations()
+
+class Catalogue(Protocol):
+    """What gettext's translations offer."""
+
+    def gettext(self, message: str) -> str:
+        """Return a text's translation, or the text."""
+
+    def ngettext(self, singular: str, plural: str, number: int) -> str:
+        """Return the translated form for a number."""
+
+
+_translation: Catalogue | None = None
+_language = ENGLISH
 
 
 def use_language(language: str) -> None:
     """Translate into ``language`` from now on ("de", "zh_CN"); a language without a catalogue means English."""
-    global _translation  # noqa: PLW0603 - the one place that knows the language, as in gettext.install
-    _translation = gettext.translation(
-        "convalesce", str(Path(resources.__path__[0], "locale")), languages=[language], fallback=True
-    )
+    global _translation, _language  # noqa: PLW0603 - the one place that knows the language, as in gettext.install
+    _language = nearest(language)
+    _translation = None if _language == ENGLISH else _read(_language)
 
 
-def _(message: str) -> str:
-    """Return ``message`` in the language in use."""
-    return _translation.gettext(message)
+def _read(language: str) -> Catalogue:
+    import gettext
+
+    return gettext.translation(DOMAIN, str(_folder()), languages=[language], fallback=True)
 
 
-def n_(singular: str, plural: str, number: int) -> str:
-    """Return the form for ``number`` in the language in use, with ``{n}`` filled in."""
-    return _translation.ngettext(singular, plural, number).format(n=number)
+def _folder() -> Path:
+    import resources
+
+    return Path(resources.__path__[0], "locale")
+
+
+def language() -> str:
+    """Return the language in use: "en", or the name of a catalogue."""
+    return _language
+
+
+def languages() -> tuple[str, ...]:
+    """Return English and all languages that have a catalogue."""
+    found = _folder().glob(f"*/LC_MESSAGES/{DOMAIN}.mo")
+    return (ENGLISH, *sorted(mo.parents[1].name for mo in found))
+
+
+def nearest(wanted: str) -> str:
+    """Return the language that serves a locale's name best: "de_AT.UTF-8" -> "de", "zh-Hans-SG" -> "zh_CN", else "en"."""
+    name = wanted.split(".", maxsplit=1)[0].split("@", maxsplit=1)[0].replace("-", "_").lower()
+    main = name.split("_")[0]
+    if main in ("", "c", "posix", ENGLISH):
+        return ENGLISH
+    here = languages()
+    for candidate in here:
+        if candidate.lower() == name:
+            return candidate
+    if main == "zh" and any(part in ("tw", "hk", "mo", "hant") for part in name.split("_")[1:]):
+        return ENGLISH  # readers of traditional characters get what they can be sure to read
+    return next((c for c in here if c.split("_")[0].lower() == main), ENGLISH)
+
+
+def wanted(environment: Mapping[str, str], chosen: str = "") -> str:
+    """Return the language to use: CONVALESCE_LANGUAGE, ``chosen`` (the window's setting), the locale's variables, Windows' own."""
+    for name in (environment.get(VARIABLE, ""), chosen):
+        if name:
+            return nearest(name)
+    for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if environment.get(variable):
+            return nearest(environment[variable])
+    if sys.platform == "win32":
+        from core.host.windows_system import display_language
+
+        return nearest(display_language())
+    return ENGLISH
+
+
+def use_wanted(chosen: str = "") -> None:
+    """Use the language that this person's environment or the window's setting asks for."""
+    use_language(wanted(os.environ, chosen))
+
+
+def _(message: str, /, **values: object) -> str:
+    """Return ``message`` in the language in use, with ``values`` filled in; a translation that cannot take them is passed over."""
+    if _translation is None:
+        return message.format_map(values) if values else message
+    translated = _translation.gettext(message)
+    if not values:
+        return translated
+    return _filled(translated, message, values)
+
+
+def n_(singular: str, plural: str, number: int, /, **values: object) -> str:
+    """Return the form for ``number`` in the language in use, with ``{n}`` and ``values`` filled in."""
+    values.setdefault("n", number)
+    english = singular if number == 1 else plural
+    if _translation is None:
+        return english.format_map(values)
+    return _filled(_translation.ngettext(singular, plural, number), english, values)
+
+
+def N_(message: str, /) -> str:  # noqa: N802 - gettext's name for it
+    """Mark a text of a table for translation; whoever shows it calls ``_`` on it."""
+    return message
+
+
+def _filled(translated: str, english: str, values: Mapping[str, object]) -> str:
+    try:
+        return translated.format_map(values)
+    except (LookupError, ValueError, AttributeError, TypeError):
+        return english.format_map(values)
+
+
+def number(value: float, digits: int | None = None) -> str:
+    """Return a number as the language in use writes it, with ``digits`` decimals (None: as many as it has)."""
+    text = f"{value:,}" if digits is None else f"{value:,.{digits}f}"
+    if _language not in SIGNS:
+        return text
+    decimal, thousands = SIGNS[_language]
+    return text.translate({ord(","): thousands, ord("."): decimal})
+
+
+def plain_number(value: float, digits: int) -> str:
+    """Return a number with ``digits`` decimals and no sign between thousands."""
+    text = f"{value:.{digits}f}"
+    return text.replace(".", SIGNS[_language][0]) if _language in SIGNS else text
+
+
+def moment(text: str) -> str:
+    """Return a moment that is written in ISO 8601 as the language in use writes it, to the minute; other text as it is."""
+    from datetime import datetime
+
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return when.strftime(TIMES.get(_language, "%Y-%m-%d %H:%M"))

@@ -9,6 +9,7 @@ from PySide6.QtCore import QSettings, Qt, QTimer
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication
 
+from core import i18n
 from gui.controller import Controller
 from gui.engine import ThisMachine
 from gui.window import Window
@@ -18,10 +19,12 @@ SERVER = "convalesce-window"
 
 def main() -> int:
     """Show the wizard and return the exit status."""
+    settings = QSettings("convalesce", "convalesce")
+    i18n.use_wanted(str(settings.value("language", "")))
     app = application()
     if raise_first_window():
         return 0
-    window = Window(Controller(ThisMachine()), QSettings("convalesce", "convalesce"))
+    window = Window(Controller(ThisMachine()), settings)
     window.show()
     server = listen(window)
     QTimer.singleShot(0, window.start)

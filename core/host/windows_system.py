@@ -56,6 +56,14 @@ def programs(word: str = "NVIDIA") -> tuple[Program, ...]:
     return tuple(sorted(found))
 
 
+def display_language() -> str:
+    """Return the language that Windows shows its own texts in: "de-DE"; empty where it does not say."""
+    kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
+    name = ctypes.create_unicode_buffer(85)  # LOCALE_NAME_MAX_LENGTH
+    kernel32.LCIDToLocaleName(kernel32.GetUserDefaultUILanguage(), name, len(name), 0)
+    return name.value
+
+
 def long_paths() -> bool:
     """Whether programs that are made for it may use paths of more than 260 characters without a prefix."""
     try:

@@ -1,0 +1,116 @@
+"""Languages: which one is used, how texts are filled in, and that no catalogue can break the program."""
+
+from __future__ import annotations
+
+import gettext
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core import cli, i18n
+from core.i18n import _, n_
+
+
+class Turned(gettext.NullTranslations):
+    """A catalogue of a few given texts."""
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        super().__init__()
+        self.texts = texts
+
+    def gettext(self, message: str) -> str:
+        return self.texts.get(message, message)
+
+    def ngettext(self, singular: str, plural: str, number: int) -> str:
+        return self.texts.get(singular, singular) if number == 1 else self.texts.get(plural, plural)
+
+
+def speak(monkeypatch: pytest.MonkeyPatch, texts: dict[str, str]) -> None:
+    monkeypatch.setattr(i18n, "_translation", Turned(texts))
+
+
+def test_values_are_filled_in_after_translation(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _("{file} is damaged", file="a.so") == "a.so is damaged"
+    assert n_("{n} file in {folder}", "{n} files in {folder}", 3, folder="/b") == "3 files in /b"
+    speak(monkeypatch, {"{file} is damaged": "Beschädigt: {file}", "{n} files": "{n} Dateien"})
+    assert _("{file} is damaged", file="a.so") == "Beschädigt: a.so"
+    assert n_("{n} file", "{n} files", 2) == "2 Dateien"
+
+
+@pytest.mark.parametrize("hostile", ["{", "}", "{0}", "{file.__class__}", "%s", "{{}}", "\\N{DIGIT ONE}"])
+def test_a_value_is_never_read_as_a_form(hostile: str) -> None:
+    assert _("{file} is damaged", file=hostile) == f"{hostile} is damaged"
+
+
+@pytest.mark.parametrize(
+    "broken", ["{fil} ist kaputt", "{", "{0}", "{file.nothing}", "{file[x]}", "{file:d}", "{file!z}"]
+)
+def test_a_broken_translation_gives_the_english_text(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    speak(monkeypatch, {"{file} is damaged": broken})
+    assert _("{file} is damaged", file="a.so") == "a.so is damaged"
+
+
+@pytest.fixture
+def three(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if there were catalogues for German and Chinese."""
+    monkeypatch.setattr(i18n, "languages", lambda: ("en", "de", "zh_CN"))
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize(
+    ("name", "serves"),
+    [
+        ("de", "de"), ("de_DE.UTF-8", "de"), ("de-AT", "de"), ("de_CH@euro", "de"), ("zh_CN.GB18030", "zh_CN"), ("zh", "zh_CN"),
+        ("zh-Hans-SG", "zh_CN"), ("zh_TW.UTF-8", "en"), ("zh-Hant", "en"), ("fr_FR", "en"), ("C", "en"), ("C.UTF-8", "en"),
+        ("POSIX", "en"), ("", "en"), ("en_GB", "en"), ("../../etc", "en"), ("de\0", "en"), ("_", "en"), ("DE", "de"),
+    ],
+)  # fmt: skip
+def test_the_nearest_language_serves(name: str, serves: str) -> None:
+    assert i18n.nearest(name) == serves
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize(
+    ("environment", "chosen", "uses"),
+    [
+        ({"CONVALESCE_LANGUAGE": "de", "LANG": "zh_CN"}, "zh_CN", "de"),
+        ({"LANG": "de_DE.UTF-8"}, "zh_CN", "zh_CN"),
+        ({"LANG": "de_DE.UTF-8"}, "", "de"),
+        ({"LC_ALL": "C", "LANG": "de_DE.UTF-8"}, "", "en"),
+        ({"LC_ALL": "", "LC_MESSAGES": "zh_CN.UTF-8", "LANG": "de_DE.UTF-8"}, "", "zh_CN"),
+        ({"LC_ALL": "en_GB.UTF-8"}, "de", "de"),
+    ],
+)
+def test_who_names_the_language(environment: dict[str, str], chosen: str, uses: str) -> None:
+    assert i18n.wanted(environment, chosen) == uses
+
+
+def test_a_language_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["scan", "--language", "klingon"]) == 2
+    assert "--language does not know 'klingon'; its words are en" in capsys.readouterr().err
+    assert cli.main(["--language=en", "replay", "/nonexistent.json"]) == 2
+    assert "/nonexistent.json" in capsys.readouterr().err
+
+
+def test_english_costs_no_catalogue() -> None:
+    script = "import sys; from core import i18n; i18n.use_language('en'); sys.exit('gettext' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False, cwd=Path(__file__).parents[1]).returncode == 0
+
+
+def test_numbers_and_moments_as_the_language_writes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (i18n.number(1234567), i18n.number(1234.5, 1), i18n.plain_number(1234.56, 1)) == (
+        "1,234,567",
+        "1,234.5",
+        "1234.6",
+    )
+    assert i18n.moment("2026-11-21T13:45:09+00:00") == "2026-11-21 13:45"
+    assert i18n.moment("some day") == "some day"
+    monkeypatch.setattr(i18n, "_language", "de")
+    assert (i18n.number(1234567), i18n.number(1234.5, 1), i18n.plain_number(1234.56, 1)) == (
+        "1.234.567",
+        "1.234,5",
+        "1234,6",
+    )
+    assert i18n.moment("2026-11-21T13:45:09+00:00") == "21.11.2026 13:45"
