@@ -73,8 +73,13 @@ def check_entry(entry: str, system: System) -> None:
         raise PathError("An empty entry stands for the current folder, and is never added.")
     if any(c in entry for c in "\0\r\n"):
         raise PathError("A folder with a line end in its name cannot stand in a search path.")
-    if len(split(entry, system)) != 1 or (system == "windows" and entry.count('"') % 2):
+    if len(split(entry, system)) != 1 or (system == "windows" and _is_open(entry)):
         raise PathError(f"{entry!r} is not one entry of a search path.")
+
+
+def _is_open(entry: str) -> bool:
+    """Whether a quote is opened and never closed: only the last entry of a value can be like this."""
+    return entry.count('"') % 2 == 1
 
 
 def insert(value: str, entry: str, index: int, system: System) -> str:
@@ -87,7 +92,7 @@ def insert(value: str, entry: str, index: int, system: System) -> str:
     entries = split(value, system)
     if not 0 <= index <= len(entries):
         raise PathError(f"The search path has {len(entries)} entries; there is no place {index}.")
-    if system == "windows" and any(e.count('"') % 2 for e in entries[:index]):
+    if system == "windows" and any(_is_open(e) for e in entries[:index]):
         raise PathError("An entry before it has an opening quote without a closing one; repair that entry first.")
     return join([*entries[:index], entry, *entries[index:]], system)
 
@@ -116,7 +121,7 @@ def move(value: str, entry: str, index: int, to: int, system: System) -> str:
     if not 0 <= to < len(entries):
         raise PathError(f"The search path has {len(entries)} entries; there is no place {to}.")
     rest = entries[:index] + entries[index + 1 :]
-    if system == "windows" and any(e.count('"') % 2 for e in entries):
+    if system == "windows" and any(_is_open(e) for e in entries):
         raise PathError("An entry has an opening quote without a closing one; repair that entry first.")
     return join([*rest[:to], entry, *rest[to:]], system)
 
@@ -125,18 +130,21 @@ def put_back(value: str, entry: str, index: int, model: str, system: System) -> 
     """Return ``value`` with ``entry`` again where it stood in ``model`` (at ``index``), as near as others' edits allow.
 
     It goes behind the nearest entry that stood before it and is still there, else before the nearest that stood
-    behind it, else last.
+    behind it, else last. An entry with an open quote swallows all that follows it, so it goes last unless nothing else
+    changed, and nothing is put behind such an entry.
     """
     old, now = split(model, system), split(value, system)
-    for before in reversed(old[:index]):
-        if before in now:
-            place = now.index(before) + 1
-            return join([*now[:place], entry, *now[place:]], system)
-    for behind in old[index + 1 :]:
-        if behind in now:
-            place = now.index(behind)
-            return join([*now[:place], entry, *now[place:]], system)
-    return join([*now, entry], system)
+    if now == old[:index] + old[index + 1 :]:
+        return model
+    end = len(now)
+    if system == "windows":
+        if _is_open(entry):
+            return join([*now, entry], system)
+        end -= bool(now) and _is_open(now[-1])
+    place = next((now.index(e) + 1 for e in reversed(old[:index]) if e in now[:end]), None)
+    if place is None:
+        place = next((now.index(e) for e in old[index + 1 :] if e in now), end)
+    return join([*now[:place], entry, *now[place:]], system)
 
 
 def too_long(name: str, value: str, system: System) -> str:

@@ -1,4 +1,4 @@
-"""What holds for every test: texts are English, whatever the language of the machine that runs them."""
+"""What holds for every test: English texts whatever the machine speaks; generated inputs alike in every run, untimed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from core import i18n
 
 os.environ[i18n.VARIABLE] = i18n.ENGLISH  # for the programs that tests start, too
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None, print_blob=True)
+settings.load_profile("same")
 
 
 @pytest.fixture(autouse=True)

@@ -179,6 +179,22 @@ def test_undoing_a_removal_puts_the_entry_beside_its_old_neighbour() -> None:
 
 
 @pytest.mark.parametrize(
+    ("removed", "value", "undone"),
+    [
+        (1, "C:\\a;C:\\others", 'C:\\a;C:\\others;"C:\\open'),  # back at its place it would swallow theirs
+        (1, "C:\\a", 'C:\\a;"C:\\open'),
+        (0, '"C:\\open', 'C:\\a;"C:\\open'),
+        (0, 'C:\\others;"C:\\open', 'C:\\others;C:\\a;"C:\\open'),
+        (0, ';"C:\\other;C:\\open', ';C:\\a;"C:\\other;C:\\open'),
+    ],
+)
+def test_undoing_a_removal_beside_an_open_quote_swallows_nothing(removed: int, value: str, undone: str) -> None:
+    before = Value(text='C:\\a;"C:\\open', kind="REG_SZ")
+    change = changes.remove_entry(before, removed, "windows", name="PATH", scope="user")
+    assert change.inverse().merged(Value(text=value, kind="REG_SZ")) == Value(text=undone, kind="REG_SZ")
+
+
+@pytest.mark.parametrize(
     ("system", "one", "two", "same"),
     [
         ("windows", "C:\\CUDA\\bin", "c:/cuda/BIN\\", True),
