@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from core import __version__
+from core import __version__, frozen
 
 
 def main() -> int:
@@ -13,6 +13,7 @@ def main() -> int:
     if arguments == ["--version"]:
         print(f"convalesce {__version__}")
         return 0
+    frozen.plain_ctypes()
     if arguments[:1] == ["--child"]:
         from core import child
 

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import msgspec
 
+from core import frozen
+
 if TYPE_CHECKING:  # the child starts fast because it imports only what it needs
     from core.host import Completed, Host
     from core.watch import Watch
@@ -69,7 +71,7 @@ def command() -> list[str]:
     interpreter; the two folders that hold ``core`` and our libraries are handed over by name, since ``-I`` and ``-S``
     would not find an editable install either. They come last, so that nothing in them hides the standard library.
     """
-    if getattr(sys, "frozen", False):
+    if frozen.is_frozen():
         return [sys.executable, "--child"]
     from pathlib import Path
 
@@ -104,6 +106,7 @@ def ask(
         )
     except UnicodeEncodeError as e:
         return Answer(ended=f"could not be asked: a name in the request is not valid text ({e.reason})")
+    env = {**env, **frozen.child_variables()}
     return read(host.run(command(), timeout=timeout, env=env, input=order, watch=watch), event)
 
 
@@ -136,6 +139,8 @@ def _printable(text: str) -> str:
 
 def main() -> NoReturn:
     """Be the child: read the order, do the work, and end at once, before any native library's exit code can crash."""
+    for name in frozen.child_variables():
+        os.environ.pop(name, None)
     out = _private_stdout()
     order = msgspec.json.decode(_all_of(0), type=Order)
     _be_quiet(order.parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from core import child
+from core import child, frozen
 from core.child import Answer, ask
 from core.host import Completed, Host, this_host
 from core.host.fake import FakeHost, said
@@ -259,6 +260,43 @@ def test_an_orphan_does_nothing() -> None:
 def test_a_frozen_application_calls_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     assert child.command() == [sys.executable, "--child"]
+
+
+@pytest.mark.skipif(WINDOWS, reason="the application's folder is on the search path of Linux alone")
+def test_a_frozen_applications_child_gets_the_consumers_search_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A stand-in for the bootloader: it prepends its folder unless it is told that it was started again already."""
+    program = tmp_path / "convalesce"
+    folder = Path(child.__file__).parents[1]
+    program.write_text(
+        "#!/bin/sh\n"
+        f'if [ "$_PYI_ARCHIVE_FILE" != "{program}" ] || [ "$_PYI_PARENT_PROCESS_LEVEL" != -1 ]; then\n'
+        '  export LD_LIBRARY_PATH="/application:$LD_LIBRARY_PATH"\n'
+        "fi\n"
+        f"""exec "{sys.executable}" -c 'import sys; sys.frozen = True; sys.path.insert(0, "{folder}")\n"""
+        """from core import child; child.main()'\n"""
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setattr(sys, "executable", str(program))
+    seen = answer(work.environment, env={"LD_LIBRARY_PATH": "/consumer", "PATH": "/bin"}).events
+    given = dict(said.text.split("=", 1) for said in seen)
+    assert given["LD_LIBRARY_PATH"] == "/consumer"
+    assert not [name for name in given if name.startswith("_PYI_")]
+
+
+def test_a_frozen_application_gives_ctypes_its_own_loaders_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = {name: getattr(ctypes, name) for name in ("CDLL", "PyDLL", "cdll", "pydll")}
+    for name, loader in plain.items():  # as PyInstaller's start-up code replaces them, and the error with them
+        replaced = type("Replaced", (loader,), {}) if isinstance(loader, type) else object()
+        monkeypatch.setattr(ctypes, name, replaced)
+    frozen.plain_ctypes()
+    assert ctypes.CDLL is not plain["CDLL"]
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    frozen.plain_ctypes()
+    assert (ctypes.CDLL, ctypes.PyDLL) == (plain["CDLL"], plain["PyDLL"])
+    assert ctypes.cdll.LoadLibrary(None if not WINDOWS else "kernel32").__class__ is plain["CDLL"]
 
 
 def test_a_fake_host_answers_for_a_child_or_lets_it_run(tmp_path: Path) -> None:

@@ -1,0 +1,47 @@
+"""The frozen application: what PyInstaller's start-up code changes, and how it is taken back for our children.
+
+Its bootloader on Linux puts the application's own folder before LD_LIBRARY_PATH and starts itself again, since the
+loader reads that variable once; and its start-up code puts classes of its own in the place of ctypes' loaders, which
+look into the application's folder first and replace the system's error by a sentence of theirs. A child that looks
+with a consumer's eyes must have neither.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def is_frozen() -> bool:
+    """Whether this is the application that PyInstaller built, not Python running our source."""
+    return bool(getattr(sys, "frozen", False))
+
+
+def child_variables() -> dict[str, str]:
+    """Return what a child of a frozen application on Linux needs to run in exactly the environment that it is given.
+
+    The bootloader knows by these two that it was started again already, and leaves LD_LIBRARY_PATH as it is
+    (``python -m tests.installer.linux`` holds it to that). Our own libraries are found all the same: the extension
+    modules name their folder themselves. The child forgets both at its start.
+    """
+    if not is_frozen() or sys.platform != "linux":
+        return {}
+    return {
+        "_PYI_ARCHIVE_FILE": os.environ.get("_PYI_ARCHIVE_FILE") or sys.executable,
+        "_PYI_PARENT_PROCESS_LEVEL": "-1",
+    }
+
+
+def plain_ctypes() -> None:
+    """Give ctypes its own loaders back: system libraries are the system's, and errors are the loader's own words."""
+    if not is_frozen():
+        return
+    import ctypes
+
+    pairs = [("CDLL", "cdll"), ("PyDLL", "pydll")]
+    if sys.platform == "win32":
+        pairs += [("WinDLL", "windll"), ("OleDLL", "oledll")]
+    for name, loader in pairs:
+        original = next(c for c in getattr(ctypes, name).__mro__ if c.__module__ == "ctypes")
+        setattr(ctypes, name, original)
+        setattr(ctypes, loader, ctypes.LibraryLoader(original))
