@@ -10,10 +10,8 @@ from core.benchmark.calls import CallError, Library, loader, opened
 
 FORMS = {
     "cuInit": "u",
-    "cuDriverGetVersion": "p",
     "cuDeviceGetCount": "p",
     "cuDeviceGet": "pi",
-    "cuDeviceGetName": "pii",
     "cuDeviceGetUuid": "pi",
     "cuDeviceGetUuid_v2": "pi",
     "cuDeviceGetAttribute": "pii",

@@ -15,7 +15,6 @@ from core.probes.roll_call import Loader
 FORMS = {
     "cudnnGetVersion": "",
     "cudnnCreate": "p",
-    "cudnnDestroy": "p",
     "cudnnSetStream": "pp",
     "cudnnGetErrorString": "i",
     "cudnnGetLastErrorString": "pz",

@@ -56,7 +56,6 @@ COPIED = 16 << 20
 """Bytes that are copied to the GPU and back."""
 
 NVRTC_FORMS = {
-    "nvrtcVersion": "pp",
     "nvrtcCreateProgram": "pppipp",
     "nvrtcCompileProgram": "pip",
     "nvrtcGetPTXSize": "pp",

@@ -63,9 +63,9 @@ def timed(bench: Bench, problem: Problem, about: Timing, seconds: float) -> Iter
     for which in range(3):
         if which != problem.result:
             bench.device.repeat(buffers[which], random_data(problem.type, which), problem.size(which))
-    tries = _tried(bench, problem, buffers, end)
+    tries, failed = _tried(bench, problem, buffers, end)
     if not tries:
-        raise bench.failed or CallError("", None, detail="no algorithm is offered for it")
+        raise failed or bench.failed or CallError("", None, detail="no algorithm is offered for it")
     measured = [(t, _measure(bench, t, end)) for t in sorted(tries, key=lambda t: t.milliseconds)[:2]]
     best, times = min(measured, key=lambda m: statistics.median(m[1]))
     yield Said(check=_sampled(bench, problem, buffers, best))
@@ -86,10 +86,11 @@ def timed(bench: Bench, problem: Problem, about: Timing, seconds: float) -> Iter
     )
 
 
-def _tried(bench: Bench, problem: Problem, buffers: Buffers, end: float) -> list[_Try]:
-    """Run each plan once to load it and then for a moment; stop when half of the time is gone."""
+def _tried(bench: Bench, problem: Problem, buffers: Buffers, end: float) -> tuple[list[_Try], CallError | None]:
+    """Run each plan once to load it and then for a moment, until most of the time is gone; tell the last that failed, too."""
     stop = time.monotonic() + 0.6 * (end - time.monotonic())
     tries: list[_Try] = []
+    failed: CallError | None = None
     for way, plan in bench.plans(problem, buffers):
         if tries and time.monotonic() > stop:
             break
@@ -105,9 +106,10 @@ def _tried(bench: Bench, problem: Problem, buffers: Buffers, end: float) -> list
         except CallError as e:
             if e.status is None or spoilt(e):
                 raise
+            failed = e
             continue
         tries.append(_Try(plan, f"{way}: {plan.name}", once))
-    return tries
+    return tries, failed
 
 
 def _warm(bench: Bench, plan: Plan, once: float) -> None:

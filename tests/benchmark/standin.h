@@ -13,5 +13,7 @@ API void standin_later(void *at, size_t size, int width, void (*fill)(void *work
 API unsigned standin_writes(void);
 API void standin_took(double milliseconds);
 API int standin_number(const char *name, int other);
+/* For a function whose result is no status. */
+#define TURN(name) ((void)standin_turn(#name))
 /* Return a status that a variable asks for, or go on; ends or hangs the process where one asks for that. */
 #define ENTER(name) do { int asked = standin_turn(#name); if (asked) return asked; } while (0)

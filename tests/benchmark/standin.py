@@ -1,7 +1,7 @@
 """libcuda, libcudnn, libnvrtc, libcublas and NVML that compute on the processor, built with gcc; variables make them fail.
 
 STANDIN_FAIL=function:status, STANDIN_DIE=function, STANDIN_HANG=function act on one function (with ``@n`` on its n-th
-call); STANDIN_FLIP=n spoils every n-th convolution, STANDIN_NAN=1 leaves a NaN behind; STANDIN_MEMORY is the card's
+call); STANDIN_TRACE=file notes every call; STANDIN_FLIP=n spoils every n-th convolution, STANDIN_NAN=1 leaves a NaN behind; STANDIN_MEMORY is the card's
 memory; STANDIN_CC its compute capability times 10. Time is virtual: a convolution takes its operations over
 STANDIN_RATE TFLOP/s, whatever the processor needs. Large convolutions are computed where somebody looks.
 """

@@ -13,7 +13,9 @@ static int named(const char *variable, const char *function, const char **rest) 
   return !at || ++calls == atoi(at + 1);
 }
 API int standin_turn(const char *function) {
-  const char *rest = NULL;
+  const char *rest = NULL, *trace = getenv("STANDIN_TRACE");
+  FILE *out = trace ? fopen(trace, "a") : NULL;
+  if (out) fprintf(out, "%s\n", function), fclose(out);
   if (named("STANDIN_DIE", function, &rest)) abort();
   if (named("STANDIN_HANG", function, &rest)) for (;;) pause();
   if (named("STANDIN_FAIL", function, &rest)) return rest ? atoi(rest + 1) : 1;
@@ -43,6 +45,7 @@ static struct { void *at; size_t size; } blocks[64];
 API int cuInit(unsigned flags) { ENTER(cuInit); return devices() ? 0 : 100; }
 API int cuDriverGetVersion(int *v) { *v = 13000; return 0; }
 API int cuGetErrorName(int status, const char **name) {
+  ENTER(cuGetErrorName);
   static const struct { int status; const char *name; } names[] = {
     {2, "CUDA_ERROR_OUT_OF_MEMORY"}, {34, "CUDA_ERROR_STUB_LIBRARY"}, {100, "CUDA_ERROR_NO_DEVICE"},
     {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"}, {218, "CUDA_ERROR_INVALID_PTX"}, {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
@@ -55,7 +58,7 @@ API int cuDeviceGet(int *d, int n) { ENTER(cuDeviceGet); *d = n; return n < devi
 API int cuDeviceGetName(char *name, int n, int d) { snprintf(name, n, "NVIDIA Stand-in %d", d); return 0; }
 API int cuDeviceTotalMem_v2(size_t *size, int d) { *size = total(); return 0; }
 API int cuDeviceGetPCIBusId(char *id, int n, int d) { snprintf(id, n, "0000:%02d:00.0", d + 1); return 0; }
-API int cuDeviceGetUuid_v2(char *uuid, int d) { memset(uuid, 0x10 + d, 16); return 0; }
+API int cuDeviceGetUuid_v2(char *uuid, int d) { ENTER(cuDeviceGetUuid_v2); memset(uuid, 0x10 + d, 16); return 0; }
 API int cuDeviceGetAttribute(int *v, int which, int d) {
   ENTER(cuDeviceGetAttribute);
   *v = which == 13 ? 100000 : which == 16 ? 4 : which == 75 ? capability() / 10 : which == 76 ? capability() % 10 : 0;
