@@ -419,10 +419,14 @@ class FrameworkTrial(Fact, frozen=True, kw_only=True):
     cudnn_compiled: str = ""
     right: bool | None = None
     """Whether the convolution's results agree with those of the processor."""
+    backward: bool = False
+    """Whether its gradients were among them; frameworks that only run models have none."""
     mapped: tuple[Mapped, ...] = ()
     """CUDA and cuDNN files that the process really mapped, each with its owner."""
     problem: str = ""
     """The exception's text, or the last lines that were printed."""
+    printed: str = ""
+    """The last lines about the GPU and its libraries that it printed, whether it failed or not."""
     ended: str = ""
     """How the process ended, in one sentence; empty when it ended well."""
     seconds: float = 0.0

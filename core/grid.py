@@ -85,7 +85,7 @@ def _verdict(
     if trial and trial.gpu and not failed(trial) and not against:
         return (
             "runs",
-            f"It convolved on {trial.device or 'the GPU'}, forward and backward.",
+            f"It convolved on {trial.device or 'the GPU'}{', forward and backward' if trial.backward else ''}.",
             f"frameworks.trial-{what.name}",
         )
     if against and against.severity is Severity.ERROR:

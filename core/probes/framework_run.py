@@ -8,6 +8,7 @@ data. Nothing is written into the environment.
 from __future__ import annotations
 
 import fnmatch
+import re
 import time
 from collections.abc import Iterator, Mapping
 from typing import Literal
@@ -38,6 +39,7 @@ MODULES = {
     "onnxruntime": ("onnxruntime", "onnxruntime/capi/onnxruntime_pybind11_state*"),
     "ctranslate2": ("ctranslate2", "ctranslate2/_ext.*"),
     "paddlepaddle-gpu": ("paddle", "paddle/base/libpaddle.*"),
+    "paddlepaddle": ("paddle", "paddle/base/libpaddle.*"),
     "cupy-cuda*": ("cupy", "cupy/_core/core.*"),
 }
 """Distribution: its module, and a file without which there is nothing to import."""
@@ -55,6 +57,7 @@ class Said(msgspec.Struct, frozen=True):
     device: str = ""
     gpu: bool | None = None
     right: bool | None = None
+    backward: bool = False
     problem: str = ""
     winerror: int = 0
     mapped: tuple[str, ...] = ()
@@ -136,7 +139,9 @@ def run(trial: Trial, request: Request, env: Mapping[str, str], where: Places) -
         cudnn=dotted(last("cudnn")),
         cudnn_compiled=last("cudnn_compiled"),
         right=next((e.right for e in said if e.right is not None), None),
+        backward=any(e.backward for e in said),
         mapped=_mapped(said, trial, env, where),
+        printed=_printed(answer.output),
         problem=last("problem") or (_tail(answer.output) if answer.ended else ""),
         ended=answer.ended,
         seconds=round(time.monotonic() - start, 2),
@@ -149,6 +154,15 @@ def _mapped(said: tuple[Said, ...], trial: Trial, env: Mapping[str, str], where:
         Mapped(path=path, name=where.name(path), origin=origin(path, trial.python.prefix, env, where))
         for path in dict.fromkeys(paths)
     )
+
+
+_TELLING = re.compile(r"cuda|cudnn|cublas|gpu|dlopen|dlerror|driver|nvidia", re.IGNORECASE)
+
+
+def _printed(output: str) -> str:
+    """Return the last lines about the GPU and its libraries: TensorFlow only prints why it goes on without them."""
+    lines = [line.rstrip()[:500] for line in output.splitlines() if _TELLING.search(line)]
+    return "\n".join(lines[-6:])
 
 
 def _tail(output: str) -> str:

@@ -99,7 +99,7 @@ def torch():
     here = run("cuda" if gpu else "cpu", torch.float32)
     there = run("cpu", torch.float64)
     right = all(bool((p - q).abs().max() <= 1e-2 * (1 + q.abs().max())) for p, q in zip(here, there))
-    emit(stage="convolution", gpu=gpu, right=right)
+    emit(stage="convolution", gpu=gpu, right=right, backward=True)
 
 
 def tensorflow():
@@ -120,7 +120,7 @@ def tensorflow():
         total = tf.reduce_sum(y)
     da, db = tape.gradient(total, (a, b))
     got = (y.numpy().transpose(0, 3, 1, 2), da.numpy().transpose(0, 3, 1, 2), db.numpy().transpose(3, 2, 0, 1))
-    emit(stage="convolution", gpu=bool(cards), right=all(close(p, q) for p, q in zip(got, expected(x, w))))
+    emit(stage="convolution", gpu=bool(cards), backward=True, right=all(close(p, q) for p, q in zip(got, expected(x, w))))
 
 
 def jax():
@@ -136,7 +136,7 @@ def jax():
 
     y = convolved(x, w)
     dx, dw = jax.grad(lambda a, b: convolved(a, b).sum(), argnums=(0, 1))(x, w)
-    emit(stage="convolution", gpu=bool(cards), right=all(close(p, q) for p, q in zip((y, dx, dw), expected(x, w))))
+    emit(stage="convolution", gpu=bool(cards), backward=True, right=all(close(p, q) for p, q in zip((y, dx, dw), expected(x, w))))
 
 
 def model(w):
@@ -183,10 +183,33 @@ def ctranslate2():
     emit(stage="devices", devices=ctranslate2.get_cuda_device_count(), device="")
 
 
+KERNEL = """
+extern "C" __global__ void convolved(const float* x, const float* w, float* y) {
+    int at = blockDim.x * blockIdx.x + threadIdx.x;
+    if (at >= 2 * 8 * 14 * 14) return;
+    int column = at % 14, row = at / 14 % 14, out = at / 196 % 8, image = at / 1568;
+    float sum = 0;
+    for (int c = 0; c < 8; c++)
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                sum += x[((image * 8 + c) * 16 + row + i) * 16 + column + j] * w[((out * 8 + c) * 3 + i) * 3 + j];
+    y[at] = sum;
+}
+"""
+
+
 def cupy():
     import cupy
     emit(stage="import", version=str(cupy.__version__), cuda=str(cupy.cuda.runtime.runtimeGetVersion()))
-    emit(stage="devices", devices=cupy.cuda.runtime.getDeviceCount(), device="")
+    count = cupy.cuda.runtime.getDeviceCount()
+    name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode("utf-8", "replace") if count else ""
+    emit(stage="devices", devices=count, device=name)
+    if count:
+        x, w = images()
+        y = cupy.empty((2, 8, 14, 14), dtype="float32")
+        kernel = cupy.RawKernel(KERNEL, "convolved")
+        kernel(((y.size + 127) // 128,), (128,), (cupy.asarray(x), cupy.asarray(w), y))
+        emit(stage="convolution", gpu=True, right=close(cupy.asnumpy(y), expected(x, w)[0]))
 
 
 def paddle():
@@ -200,7 +223,7 @@ def paddle():
     y = paddle.nn.functional.conv2d(a, b)
     y.sum().backward()
     got = (y.numpy(), a.grad.numpy(), b.grad.numpy())
-    emit(stage="convolution", gpu=count > 0, right=all(close(p, q) for p, q in zip(got, expected(x, w))))
+    emit(stage="convolution", gpu=count > 0, backward=True, right=all(close(p, q) for p, q in zip(got, expected(x, w))))
 
 
 def told(e):

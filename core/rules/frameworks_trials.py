@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from core.facts import FrameworkTrial, Snapshot
+from core.facts import FrameworkBuild, FrameworkTrial, Snapshot
 from core.findings import Evidence, Finding, Fix, Step
 from core.rules.cures import without_variable
 from core.rules.frameworks_builds import is_cpu
-from core.rules.frameworks_cures import another_torch, pip
+from core.rules.frameworks_cures import another_torch, pip, tensorflow_for_gpu
 from core.rules.frameworks_known import build_fits, gpu_side
 from core.rules.frameworks_view import Home, homes
 from core.rules.view import folder_of
@@ -93,7 +93,7 @@ MESSAGES = (
 
 def recognised(trial: FrameworkTrial) -> Message | None:
     """Return what a failed trial's own words tell; None when they tell no cause by themselves."""
-    words = f"{trial.problem}\n{trial.ended}"
+    words = f"{trial.problem}\n{trial.ended}\n{trial.printed}"
     return next((m for m in MESSAGES if re.search(m.pattern, words, re.IGNORECASE)), None)
 
 
@@ -102,13 +102,27 @@ def failed(trial: FrameworkTrial) -> bool:
     return bool(trial.problem or trial.ended or trial.right is False)
 
 
+_NO_GPU = re.compile(
+    r"cudaErrorInsufficientDriver|cudaErrorNoDevice|no CUDA-capable device|CUDA_ERROR_NO_DEVICE"
+    r"|CUDA driver version is insufficient|Found no NVIDIA driver|libcuda\.so\.1|nvcuda\.dll",
+    re.IGNORECASE,
+)
+"""What frameworks say on a machine without an NVIDIA GPU. The run time library names a missing driver an old one."""
+
+
+def _only_without_gpu(home: Home, trial: FrameworkTrial) -> bool:
+    """Whether a trial came to its end only because this machine has no NVIDIA GPU: no fault of the environment."""
+    imported = trial.reached != "nothing" and not trial.ended
+    return imported and gpu_side(home.seen).there is False and bool(_NO_GPU.search(trial.problem))
+
+
 def tried(seen: Snapshot) -> Iterator[Finding]:
     """What every trial showed."""
     for home in homes(seen):
         for trial in home.trials:
             if trial.clean is not None and (failed(trial) or _foreign(trial)):
                 yield _override(home, trial)
-            elif trial.problem or trial.ended:
+            elif (trial.problem or trial.ended) and not _only_without_gpu(home, trial):
                 yield _failure(home, trial)
             elif trial.right is False:
                 yield _wrong(home, trial)
@@ -133,8 +147,10 @@ def _rows(home: Home, trial: FrameworkTrial) -> list[Evidence]:
         rows.append(saw("It said", trial.problem[-600:], source))
     if trial.ended:
         rows.append(saw("The process", trial.ended, source))
+    if trial.printed and not trial.problem and not trial.gpu:
+        rows.append(saw("It printed", trial.printed[-600:], source))
     reached = {"nothing": "not even the import", "import": "the import", "devices": "counting the GPUs"}
-    rows.append(saw("It came through", reached.get(trial.reached, "a convolution, forward and backward"), source))
+    rows.append(saw("It came through", reached.get(trial.reached, f"a convolution{_both_ways(trial)}"), source))
     if trial.devices is not None:
         rows.append(saw("GPUs that it sees", f"{trial.devices} {trial.device}".strip(), source))
     versions = [f"CUDA {trial.cuda}" if trial.cuda else "", f"cuDNN {trial.cudnn}" if trial.cudnn else ""]
@@ -148,6 +164,10 @@ def _rows(home: Home, trial: FrameworkTrial) -> list[Evidence]:
         for owner, names in owners.items()
     ]
     return [*rows, home.concerns(trial.framework)]
+
+
+def _both_ways(trial: FrameworkTrial) -> str:
+    return ", forward and backward" if trial.backward else ""
 
 
 def _override(home: Home, trial: FrameworkTrial) -> Finding:
@@ -254,19 +274,9 @@ def _passed(home: Home, trial: FrameworkTrial) -> Finding:
     side = gpu_side(home.seen)
     build = home.build(trial.framework)
     if side.works and not trial.gpu and trial.devices == 0 and build and build.cuda and not is_cpu(build):
-        fits = build_fits(build, side)
-        return finding(
-            STEP,
-            WARNING,
-            f"trial-{trial.framework}",
-            f"{_name(trial)} in {home.python.prefix} works, but sees no GPU.",
-            why="The driver answers for a GPU, and this build was made for CUDA."
-            + (" Its machine code suits the GPU." if fits else ""),
-            evidence=_rows(home, trial),
-            subject=home.python.prefix,
-        )
+        return _without_gpu(home, trial, build)
     where = f"on {trial.device or 'a GPU'}" if trial.gpu else "on the processor"
-    done = f"convolves {where}, forward and backward" if trial.reached == "convolution" else "can be imported"
+    done = f"convolves {where}{_both_ways(trial)}" if trial.reached == "convolution" else "can be imported"
     return finding(
         STEP,
         GOOD if trial.gpu or not side.there else NOTE,
@@ -274,6 +284,29 @@ def _passed(home: Home, trial: FrameworkTrial) -> Finding:
         f"{_name(trial)} in {home.python.prefix} {done}.",
         evidence=_rows(home, trial),
         subject=home.python.prefix,
+    )
+
+
+def _without_gpu(home: Home, trial: FrameworkTrial, build: FrameworkBuild) -> Finding:
+    """A build for CUDA that computes on the processor, beside a GPU whose driver answers."""
+    message = recognised(trial)
+    bare = trial.framework == "tensorflow" and not any(
+        d.name.startswith("nvidia-cudnn") for d in home.python.distributions
+    )
+    fits = build_fits(build, gpu_side(home.seen))
+    return finding(
+        STEP,
+        WARNING,
+        f"trial-{trial.framework}",
+        f"{_name(trial)} in {home.python.prefix} works, but sees no GPU.",
+        cause=message.cause if message and message.cause != "gpu_arch" else "",
+        why="The driver answers for a GPU, and this build was made for CUDA."
+        + (" Its machine code suits the GPU." if fits else "")
+        + (f" {message.meaning}" if message else ""),
+        evidence=_rows(home, trial),
+        subject=home.python.prefix,
+        fix=_cure(home, trial, message)
+        or (tensorflow_for_gpu(home.seen, home.python, trial.version) if bare else None),
     )
 
 

@@ -90,7 +90,7 @@ def gpu_library(site: Site, path: str, cudnn: int, sass: tuple[int, ...], *flags
 _FOLDERS = ":".join(f"$ORIGIN/{{0}}nvidia/{name}/lib" for name in ("cudnn", "cuda_nvrtc", "cublas"))
 RPATH = "-Wl,--disable-new-dtags,-rpath," + _FOLDERS.format("../../")
 RUNPATH = "-Wl,--enable-new-dtags,-rpath," + _FOLDERS.format("../../")
-ONE_UP = "-Wl,--disable-new-dtags,-rpath," + _FOLDERS.format("../")
+ONE_UP = "-Wl,--enable-new-dtags,-rpath," + _FOLDERS.format("../")
 
 
 def cudnn(site: Site, wheel: str, cuda: str, sass: tuple[int, ...] = CODE) -> None:
@@ -134,7 +134,12 @@ def tensorflow(site: Site, version: str, wheel: str | None) -> Site:
     site.package("tensorflow", version)
     info = "[('cuda_version', '12.5.1'), ('cudnn_version', '9'), ('is_cuda_build', True)]"
     site.file("tensorflow/python/platform/build_info.py", f"build_info = collections.OrderedDict({info})\n")
-    gpu_library(site, "tensorflow/libtensorflow_cc.so.2", 9, CODE, ONE_UP)
+    standin.build_library(
+        site.folder / "tensorflow/libtensorflow_cc.so.2", needed=(_fat(CODE),), flags=("-Wl,-rpath,$ORIGIN",)
+    )
+    standin.build_library(site.folder / "tensorflow/libtensorflow_framework.so.2", flags=(ONE_UP,))  # calls dlopen
+    own = "-Wl,--enable-new-dtags,-rpath,$ORIGIN/../"
+    standin.build_library(site.folder / "tensorflow/python/_pywrap_tensorflow_internal.so", flags=(own,))
     if wheel:
         cudnn(site, wheel, "12.5")
     return site

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -101,7 +102,33 @@ def test_one_that_passes_with_all_its_stages(environment: Path):
     trial = tried(environment, STANDIN.format(devices=1))
     assert (trial.reached, trial.gpu, trial.right, trial.devices) == ("convolution", True, True, 1)
     assert (trial.version, trial.cuda, trial.cudnn, trial.cudnn_compiled) == ("2.8.0+cu128", "12.8", "9.10.2", "9.10.2")
-    assert (trial.problem, trial.ended, trial.device) == ("", "", "Test GPU")
+    assert (trial.problem, trial.ended, trial.device, trial.printed) == ("", "", "Test GPU", "")
+    assert trial.backward
+
+
+def test_what_it_prints_about_the_gpu_is_kept_although_it_passes(environment: Path):
+    said = "W gpu_device.cc] Cannot dlopen some GPU libraries. Skipping registering GPU devices..."
+    trial = tried(
+        environment, f"import sys\nprint('Hello')\nprint({said!r}, file=sys.stderr)\n" + STANDIN.format(devices=0)
+    )
+    assert (trial.printed, trial.gpu, trial.problem) == (said, False, "")
+
+
+@pytest.mark.parametrize("distribution", ["paddlepaddle", "paddlepaddle-gpu", "cupy-cuda12x"])
+def test_paddle_and_cupy_are_tried_too(environment: Path, distribution: str):
+    site = next((environment / "lib").glob("python3.*/site-packages"))
+    made = [site / "paddle/base/libpaddle.so", site / "cupy/_core/core.cpython-311-x86_64-linux-gnu.so"]
+    info = site / f"{distribution.replace('-', '_')}-3.0.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Name: {distribution}\nVersion: 3.0.0\n")
+    for file in made:
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"")
+    request = asked(environment)
+    names = [t.distribution for t in wanted(request, places(request.host))]
+    for folder in (info, site / "paddle", site / "cupy"):
+        shutil.rmtree(folder)
+    assert names == [distribution, "torch"] if distribution.endswith("-gpu") else sorted([distribution, "torch"])
 
 
 def test_nothing_is_written_into_the_environment(environment: Path):

@@ -53,7 +53,14 @@ def dist(name: str, version: str, *pins: str) -> Distribution:
 
 def trial(**fields: Any) -> FrameworkTrial:
     known = {"prefix": m.PREFIX, "framework": "torch", "version": "2.6.0+cu124"}
-    passed = {"reached": "convolution", "gpu": True, "right": True, "devices": 1, "device": "NVIDIA GeForce RTX 3090"}
+    passed = {
+        "reached": "convolution",
+        "gpu": True,
+        "right": True,
+        "devices": 1,
+        "device": "NVIDIA GeForce RTX 3090",
+        "backward": True,
+    }
     return FrameworkTrial(**(known | passed | fields))
 
 
@@ -71,6 +78,12 @@ def first(seen: Snapshot) -> Finding:
     return max((f for rule in frameworks.RULES for f in rule(seen)), key=lambda f: f.severity)
 
 
+NO_DEVICE = bad(
+    framework="cupy-cuda12x",
+    version="14.2.0",
+    reached="import",
+    problem="CUDARuntimeError: cudaErrorInsufficientDriver: CUDA driver version is insufficient for CUDA runtime version",
+)
 CPU = build(version="2.6.0+cpu", cuda="")
 ORT_BOTH = (dist("onnxruntime", "1.20.0"), dist("onnxruntime-gpu", "1.20.0"))
 
@@ -111,6 +124,9 @@ TABLE: list[tuple[str, Snapshot, list[tuple[str, str]]]] = [
     ("TensorFlow on Linux", machine(build("tensorflow", "2.18.0", "12.5")), []),
     ("trial passed", machine(build(), trials=(trial(),)), []),
     ("trial on the processor", machine(build(), trials=(trial(gpu=False, devices=0, device=""),)), [("warning", "")]),
+    ("too old a driver, only printed", machine(build(), trials=(trial(gpu=False, devices=0, device="", printed="UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 11040)."),)), [("warning", "driver_too_old")]),
+    ("CuPy without a driver", machine(build("cupy-cuda12x", "14.2.0", "12"), base=m.no_gpu_machine(), trials=(NO_DEVICE,)), []),
+    ("CuPy with an old driver", machine(build("cupy-cuda12x", "14.2.0", "12"), trials=(NO_DEVICE,)), [("error", "driver_too_old")]),
     ("import fails", machine(build(), trials=(bad(problem="ImportError: numpy.core.multiarray"),)), [("error", "")]),
     ("page file", machine(build(), trials=(bad(problem="OSError: [WinError 1455] The paging file is too small"),)), [("error", "page_file_too_small")]),
     ("run time", machine(build(), trials=(bad(problem="OSError: [WinError 126] ... Error loading VCRUNTIME140_1.dll"),)), [("error", "vc_runtime_missing")]),
