@@ -6,7 +6,9 @@ even imported. Nothing in the program branches on a translated text, and nothing
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,9 +22,15 @@ TIMES = {"de": "%d.%m.%Y %H:%M"}
 SIGNS = {"de": (",", ".")}
 """Language -> its sign of decimals and of thousands (CLDR); the others write 1,234.5."""
 
+UNSPACED = ("zh_CN",)
+"""Languages that put no space between sentences."""
+
 
 class Catalogue(Protocol):
     """What gettext's translations offer."""
+
+    def __hash__(self) -> int:
+        """Tell catalogues apart."""
 
     def gettext(self, message: str) -> str:
         """Return a text's translation, or the text."""
@@ -155,3 +163,60 @@ def moment(text: str) -> str:
     except ValueError:
         return text
     return when.strftime(TIMES.get(_language, "%Y-%m-%d %H:%M"))
+
+
+def sentences(*texts: str) -> str:
+    """Return whole sentences one after the other, empty ones left out; Chinese puts no space between them."""
+    return ("" if _language in UNSPACED else " ").join(text for text in texts if text)
+
+
+def said(message: str, /, **values: object) -> str:
+    """Return a text that a probe writes into the Snapshot: English for ever, as a replay elsewhere must find it.
+
+    It is extracted all the same: ``told`` finds the form again, and shows it in the reader's language.
+    """
+    return message.format_map(values) if values else message
+
+
+def told(text: str) -> str:
+    """Return a text of the Snapshot in the language in use: a word of ours, or a form of ``said`` with its values; else as it is."""
+    if _translation is None or not text:
+        return text
+    translated = _translation.gettext(text)
+    if translated != text:
+        return translated
+    for pattern, form, turned in _forms(_translation):
+        found = pattern.fullmatch(text)
+        if found:
+            return _filled(turned, form, {name: told(value) for name, value in found.groupdict().items()})
+    return text
+
+
+_FACT = "fact\x04"
+"""How gettext writes the context of what was extracted from ``said``."""
+
+
+@functools.lru_cache(maxsize=4)
+def _forms(catalogue: Catalogue) -> tuple[tuple[re.Pattern[str], str, str], ...]:
+    """Return every form of ``said`` that the catalogue knows, the most particular first, with its translation."""
+    entries: dict[object, str] = getattr(catalogue, "_catalog", {})
+    forms = [
+        (key.removeprefix(_FACT), text)
+        for key, text in entries.items()
+        if isinstance(key, str) and key.startswith(_FACT)
+    ]
+    forms.sort(key=lambda row: -len(re.sub(r"\{\w+\}", "", row[0])))
+    return tuple((_pattern(form), form, text) for form, text in forms)
+
+
+def _pattern(form: str) -> re.Pattern[str]:
+    parts = re.split(r"\{(\w+)\}", form)
+    seen: set[str] = set()
+    out = ""
+    for i, part in enumerate(parts):
+        if i % 2 == 0:
+            out += re.escape(part)
+        else:
+            out += f"(?P={part})" if part in seen else f"(?P<{part}>.*?)"
+            seen.add(part)
+    return re.compile(out, re.DOTALL)

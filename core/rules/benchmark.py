@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from core.facts import Check, FrameworkRun, GpuRun, Rung, Snapshot
 from core.findings import Evidence, Finding, Step
+from core.i18n import _
 from core.rules import benchmark_speed
 from core.rules.benchmark_words import cause_of, concerns, free_memory, hiding, holders, named, runs, subject
 from core.rules.loads import role_of
@@ -34,16 +35,21 @@ def ladder(seen: Snapshot) -> Iterator[Finding]:
                 Step.BENCHMARK,
                 severity,
                 f"ladder-{rung.layer}",
-                f"{named(run)}: it breaks where {rung.name[0].lower()}{rung.name[1:]}.",
+                _(
+                    "{named}: it breaks where {lower}{name}.",
+                    named=named(run),
+                    lower=rung.name[0].lower(),
+                    name=rung.name[1:],
+                ),
                 cause=cause,
                 why=_why(rung, cause, run, hidden=hidden),
                 subject=subject(run),
                 evidence=[
                     *_call(rung),
-                    *([saw("Variable", hiding(seen))] if cause == "gpu_hidden_by_env" or hidden else []),
+                    *([saw(_("Variable"), hiding(seen))] if cause == "gpu_hidden_by_env" or hidden else []),
                     *(holders(run) if cause == "gpu_memory_exhausted" else []),
                     *concerns(run),
-                    *([saw("It printed", run.output.strip()[:300])] if run.output.strip() and not toolkit else []),
+                    *([saw(_("It printed"), run.output.strip()[:300])] if run.output.strip() and not toolkit else []),
                 ],
                 fix=free_memory(run) if cause == "gpu_memory_exhausted" else None,
             )
@@ -51,19 +57,18 @@ def ladder(seen: Snapshot) -> Iterator[Finding]:
 
 def _why(rung: Rung, cause: str, run: GpuRun, *, hidden: bool) -> str:
     passed = [r.name for r in run.rungs if r.state == "passed"]
-    below = f"Everything below it works, up to: {passed[-1]}. " if passed else ""
+    below = _("Everything below it works, up to: {passed}.", passed=_(passed[-1])) if passed else ""
     layer = {
-        "driver": "This is the driver's layer: no program can use the GPU before it works.",
-        "device": "This is the card's own layer: the driver answers, but the GPU does not do its work.",
-        "toolkit": "This is a library of the CUDA toolkit; programs that do not use it are not concerned.",
-        "cudnn": "Driver and card work, so this is cuDNN's layer: its files, or what it needs of CUDA.",
+        "driver": _("This is the driver's layer: no program can use the GPU before it works."),
+        "device": _("This is the card's own layer: the driver answers, but the GPU does not do its work."),
+        "toolkit": _("This is a library of the CUDA toolkit; programs that do not use it are not concerned."),
+        "cudnn": _("Driver and card work, so this is cuDNN's layer: its files, or what it needs of CUDA."),
     }[rung.layer]
     if hidden:
-        return "CUDA_VISIBLE_DEVICES keeps programs from this GPU, so it was not measured."
+        return _("CUDA_VISIBLE_DEVICES keeps programs from this GPU, so it was not measured.")
     if cause == "gpu_memory_exhausted":
-        return (
-            below
-            + "Nearly all of the GPU's memory was taken before the benchmark began, so the failure says little else."
+        return below + _(
+            "Nearly all of the GPU's memory was taken before the benchmark began, so the failure says little else."
         )
     return below + layer
 
@@ -71,8 +76,8 @@ def _why(rung: Rung, cause: str, run: GpuRun, *, hidden: bool) -> str:
 def _call(rung: Rung) -> list[Evidence]:
     status = " ".join(filter(None, (str(rung.status) if rung.status else "", rung.status_name)))
     return [
-        saw("Call", f"{rung.call}: {status}" if status else rung.call),
-        *([saw("Meaning", rung.meaning)] if rung.meaning else []),
+        saw(_("Call"), f"{rung.call}: {status}" if status else rung.call),
+        *([saw(_("Meaning"), rung.meaning)] if rung.meaning else []),
     ]
 
 
@@ -85,13 +90,16 @@ def died(seen: Snapshot) -> Iterator[Finding]:
                 Step.BENCHMARK,
                 ERROR,
                 "died",
-                f"{named(run)}: cuDNN ended the program, or hung, while {what}.",
-                why="A program that does the same ends in the same way. The other measurements were made without this step.",
+                _("{named}: cuDNN ended the program, or hung, while {what}.", named=named(run), what=what),
+                why=_(
+                    "A program that does the same ends in the same way. The other measurements were made without "
+                    "this step."
+                ),
                 subject=subject(run),
                 evidence=[
-                    saw("How it ended", run.ended),
+                    saw(_("How it ended"), run.ended),
                     *concerns(run),
-                    *([saw("It printed", run.output.strip()[:300])] if run.output.strip() else []),
+                    *([saw(_("It printed"), run.output.strip()[:300])] if run.output.strip() else []),
                 ],
             )
 
@@ -108,13 +116,23 @@ def one_way(seen: Snapshot) -> Iterator[Finding]:
                     Step.BENCHMARK,
                     WARNING,
                     "one-way",
-                    f"{named(run)}: cuDNN convolves by one of its interfaces only; the {way} do not work."
+                    _(
+                        "{named}: cuDNN convolves by one of its interfaces only; the {way} do not work.",
+                        named=named(run),
+                        way=way,
+                    )
                     if way.endswith("s")
-                    else f"{named(run)}: cuDNN convolves by one of its interfaces only; the {way} interface does not work.",
-                    why="Programs ask cuDNN in either way: PyTorch by the graph interface, others by the older convolution "
-                    "functions. So one program works and the next one fails.",
+                    else _(
+                        "{named}: cuDNN convolves by one of its interfaces only; the {way} interface does not work.",
+                        named=named(run),
+                        way=way,
+                    ),
+                    why=_(
+                        "Programs ask cuDNN in either way: PyTorch by the graph interface, others by the older "
+                        "convolution functions. So one program works and the next one fails."
+                    ),
                     subject=subject(run),
-                    evidence=[saw("It answers", said), *concerns(run)],
+                    evidence=[saw(_("It answers"), said), *concerns(run)],
                 )
 
 
@@ -129,7 +147,7 @@ def wrong(seen: Snapshot) -> Iterator[Finding]:
             Step.BENCHMARK,
             ERROR,
             "wrong-result",
-            f"{named(run)}: convolutions give wrong results, and no call reports an error.",
+            _("{named}: convolutions give wrong results, and no call reports an error.", named=named(run)),
             cause=cause,
             why=why,
             subject=subject(run),
@@ -151,32 +169,34 @@ def _blamed(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[str, str, li
     errors = run.card.ecc_uncorrected if run.card else None
     xids = [line for line in (seen.driver.kernel_log or () if seen.driver else ()) if "Xid" in line]
     if plain or errors or xids:
-        rows = [saw("Also wrong without cuDNN", name) for name in plain]
-        rows += [saw("Uncorrected memory errors", errors, "NVML")] if errors else []
-        rows += [saw("Kernel log", line) for line in xids[-2:]]
-        return "hardware_fault", "The card itself errs: there are signs of it outside cuDNN, too.", rows
+        rows = [saw(_("Also wrong without cuDNN"), name) for name in plain]
+        rows += [saw(_("Uncorrected memory errors"), errors, "NVML")] if errors else []
+        rows += [saw(_("Kernel log"), line) for line in xids[-2:]]
+        return "hardware_fault", _("The card itself errs: there are signs of it outside cuDNN, too."), rows
     folders = cudnn_folders(run, seen)
     if len(folders) > 1:
-        rows = [saw("cuDNN files were mapped from", folder) for folder in folders]
-        return "mixed_cudnn_sublibraries", "Files of different copies of cuDNN are loaded together.", rows
+        rows = [saw(_("cuDNN files were mapped from"), folder) for folder in folders]
+        return "mixed_cudnn_sublibraries", _("Files of different copies of cuDNN are loaded together."), rows
     preloaded = next(
         (v for v in (seen.environment.variables if seen.environment else ()) if v.name == "LD_PRELOAD" and v.value),
         None,
     )
     if preloaded:
-        row = saw("Preloaded into every program", preloaded.value, preloaded.source or "LD_PRELOAD")
-        why = "A preloaded library may alter what cuDNN computes. Without it, the benchmark shows whether it does."
+        row = saw(_("Preloaded into every program"), preloaded.value, preloaded.source or "LD_PRELOAD")
+        why = _("A preloaded library may alter what cuDNN computes. Without it, the benchmark shows whether it does.")
         return "wrong_results", why, [row]
     unsteady = any(c.kind == "repeated" for c in bad)
-    steady = "The same run gives other bits each time, which points to the card. " if unsteady else ""
-    why = (
-        f"{steady}Our own kernel and the copies are right, and all cuDNN files come from one folder. What would decide: the "
-        "same benchmark with another cuDNN release (wrong again: the card) and on another card (wrong again: cuDNN)."
+    steady = _("The same run gives other bits each time, which points to the card.") if unsteady else ""
+    why = _(
+        "{steady}Our own kernel and the copies are right, and all cuDNN files come from one folder. What "
+        "would decide: the same benchmark with another cuDNN release (wrong again: the card) and on "
+        "another card (wrong again: cuDNN).",
+        steady=steady,
     )
     return (
         "wrong_results",
         why,
-        [saw("Right without cuDNN", listed(name for name, state in rungs.items() if state == "passed"))],
+        [saw(_("Right without cuDNN"), listed(name for name, state in rungs.items() if state == "passed"))],
     )
 
 
@@ -205,11 +225,14 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
                 Step.BENCHMARK,
                 WARNING,
                 "other-files",
-                f"{named(run)}: other library files were used than the search predicts.",
-                why="What a program really maps decides. Something beyond search paths is at work: a preloaded library, a "
-                "file that was replaced, or a loader's cache.",
+                _("{named}: other library files were used than the search predicts.", named=named(run)),
+                why=_(
+                    "What a program really maps decides. Something beyond search paths is at work: a preloaded "
+                    "library, a file that was replaced, or a loader's cache."
+                ),
                 subject=subject(run),
-                evidence=[saw(m.name, f"used {m.path}, predicted {p}") for p, m in differ[:6]] + concerns(run),
+                evidence=[saw(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]]
+                + concerns(run),
             )
         elif len(folders) > 1:
             override = any(m.origin == "LD_LIBRARY_PATH" for m in run.mapped)
@@ -217,11 +240,14 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
                 Step.BENCHMARK,
                 ERROR,
                 "mixed-files",
-                f"{named(run)}: cuDNN's files came from {len(folders)} folders.",
+                _("{named}: cuDNN's files came from {count} folders.", named=named(run), count=len(folders)),
                 cause="ld_library_path_override" if override else "mixed_cudnn_sublibraries",
-                why="The parts of cuDNN are made for each other. Mixed ones may work by chance, fail, or compute wrongly.",
+                why=_(
+                    "The parts of cuDNN are made for each other. Mixed ones may work by chance, fail, or compute "
+                    "wrongly."
+                ),
                 subject=subject(run),
-                evidence=[*(saw("Mapped from", f) for f in folders), *concerns(run)],
+                evidence=[*(saw(_("Mapped from"), f) for f in folders), *concerns(run)],
             )
 
 
@@ -240,16 +266,15 @@ def frameworks(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _framework_fails(run: GpuRun, its: FrameworkRun, *, alone: bool) -> Finding:
-    what = its.problem or f"its convolution is wrong: {its.detail}"
+    what = its.problem or _("its convolution is wrong: {detail}", detail=its.detail)
     return finding(
         Step.BENCHMARK,
         ERROR,
         "framework",
-        f"{named(run)}: {its.framework} does not convolve rightly" + (", although cuDNN alone does." if alone else "."),
-        why="cuDNN computes rightly without it, with the files that the search predicts, so it is the framework's build or what it "
-        "loads besides." if alone else "cuDNN alone fails, too; cure that first.",
+        _("{named}: {framework} does not convolve rightly, although cuDNN alone does.", named=named(run), framework=its.framework) if alone else _("{named}: {framework} does not convolve rightly.", named=named(run), framework=its.framework),
+        why=_("cuDNN computes rightly without it, with the files that the search predicts, so it is the framework's build or what it loads besides.") if alone else _("cuDNN alone fails, too; cure that first."),
         subject=its.python,
-        evidence=[saw("It said", what), *(saw("It mapped", m.path) for m in its.mapped if "cudnn" in m.name)][:7] + concerns(run),
+        evidence=[saw(_("It said"), what), *(saw(_("It mapped"), m.path) for m in its.mapped if "cudnn" in m.name)][:7] + concerns(run),
     )  # fmt: skip
 
 
@@ -262,7 +287,7 @@ def right(seen: Snapshot) -> Iterator[Finding]:
             kinds = listed(dict.fromkeys(c.type for c in told))
             yield finding(
                 Step.BENCHMARK, GOOD, "right",
-                f"{named(run)}: all {len(told)} checks of convolutions are right ({kinds}), with cuDNN {run.version or 'of unknown version'}.",
+                _("{named}: all {count} checks of convolutions are right ({kinds}), with cuDNN {version}.", named=named(run), count=len(told), kinds=kinds, version=run.version or _('of unknown version')),
                 subject=subject(run),
             )  # fmt: skip
 

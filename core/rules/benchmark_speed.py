@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from core.benchmark.limits import gpu_rates
 from core.facts import GpuRun, Snapshot
-from core.findings import Evidence, Finding, Step
+from core.findings import Evidence, Finding, Severity, Step
+from core.i18n import _, n_, plain_number
 from core.rules.benchmark_words import (
     busy,
     fractions,
@@ -38,19 +39,48 @@ def slow(seen: Snapshot) -> Iterator[Finding]:
         rows = [
             saw(
                 f"{t.type}, {t.label}",
-                f"{t.teraflops:.0f} TFLOP/s, {f:.0%} of the limit; such a card reaches {limit.typical:.0%}",
+                _(
+                    "{teraflops} TFLOP/s, {share} of the limit; such a card reaches {typical}",
+                    teraflops=plain_number(t.teraflops or 0.0, 0),
+                    share=format(f, ".0%"),
+                    typical=format(limit.typical, ".0%"),
+                ),
             )
-            for t, limit, f, _ in low
+            for t, limit, f, _part in low
         ]
         if low and busy(run):
-            yield _slow(run, "busy", "another program computes on it at the same time", [*rows, *reasons])
+            yield _slow(
+                run,
+                "busy",
+                WARNING,
+                _(
+                    "{named} is slower than such a card should be; another program computes on it at the same time.",
+                    named=named(run),
+                ),
+                [*rows, *reasons],
+            )
         elif low and reasons:
-            yield _slow(run, "slow", "what was seen during the run explains it", [*rows, *reasons])
+            yield _slow(
+                run,
+                "slow",
+                WARNING,
+                _(
+                    "{named} is slower than such a card should be; what was seen during the run explains it.",
+                    named=named(run),
+                ),
+                [*rows, *reasons],
+            )
         elif low:
-            yield _slow(run, "slow", "nothing that was seen explains it", rows)
+            yield _slow(
+                run,
+                "slow",
+                UNKNOWN,
+                _("{named} is slower than such a card should be; nothing that was seen explains it.", named=named(run)),
+                rows,
+            )
         elif busy(run):
             yield finding(
-                Step.BENCHMARK, WARNING, "busy", f"{named(run)}: another program computes on it, so the figures are no measure.",
+                Step.BENCHMARK, WARNING, "busy", _("{named}: another program computes on it, so the figures are no measure.", named=named(run)),
                 subject=subject(run), evidence=reasons,
             )  # fmt: skip
         elif judged:
@@ -59,30 +89,29 @@ def slow(seen: Snapshot) -> Iterator[Finding]:
                 Step.BENCHMARK,
                 GOOD,
                 "speed",
-                f"{named(run)} is as fast as such a card should be: {text} of its limit.",
+                _("{named} is as fast as such a card should be: {text} of its limit.", named=named(run), text=text),
                 subject=subject(run),
             )
         else:
             text = listed(f"{t.type} {f:.0%}" for t, _, f in reached)
             yield finding(
                 Step.BENCHMARK, NOTE, "speed-unjudged",
-                f"{named(run)} reaches these parts of its limit: {text}. What such a card usually reaches is not known here.",
+                _("{named} reaches these parts of its limit: {text}. What such a card usually reaches is not known here.", named=named(run), text=text),
                 subject=subject(run), evidence=reasons,
             )  # fmt: skip
 
 
-def _slow(run: GpuRun, name: str, what: str, rows: list[Evidence]) -> Finding:
-    samples = f"{len(working(run))} looks at the card during the work"
+def _slow(run: GpuRun, name: str, severity: Severity, title: str, rows: list[Evidence]) -> Finding:
+    samples = n_("{n} look at the card during the work", "{n} looks at the card during the work", len(working(run)))
     return finding(
         Step.BENCHMARK,
-        WARNING if what != "nothing that was seen explains it" else UNKNOWN,
+        severity,
         name,
-        f"{named(run)} is slower than such a card should be; {what}.",
+        title,
         cause="gpu_busy" if name == "busy" else "",
-        why="The results are right; only the speed is low. What would decide, where nothing explains it: the same benchmark "
-        "after a cold start, with nothing else running." if name == "slow" else "End the other program, or measure when it has finished.",
+        why=_("The results are right; only the speed is low. What would decide, where nothing explains it: the same benchmark after a cold start, with nothing else running.") if name == "slow" else _("End the other program, or measure when it has finished."),
         subject=subject(run),
-        evidence=[*rows, saw("Based on", samples)],
+        evidence=[*rows, saw(_("Based on"), samples)],
     )  # fmt: skip
 
 
@@ -95,9 +124,12 @@ def memory(seen: Snapshot) -> Iterator[Finding]:
                 Step.BENCHMARK,
                 WARNING,
                 "memory",
-                f"{named(run)}: nearly all of its memory is taken.",
+                _("{named}: nearly all of its memory is taken.", named=named(run)),
                 cause="gpu_memory_exhausted",
-                why="The benchmark came through with less; a training run would fail with CUDA_ERROR_OUT_OF_MEMORY or CUDNN_STATUS_INTERNAL_ERROR.",
+                why=_(
+                    "The benchmark came through with less; a training run would fail with CUDA_ERROR_OUT_OF_MEMORY "
+                    "or CUDNN_STATUS_INTERNAL_ERROR."
+                ),
                 subject=subject(run),
                 evidence=holders(run),
                 fix=free_memory(run),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from core.benchmark.limits import GpuRates
 from core.facts import GpuProcess, GpuRun, GpuState, RateLimit, Rung, Snapshot, Timing
 from core.findings import Evidence, Fix
+from core.i18n import _, plain_number
 from core.rules.loads import CONCERNS
 from core.rules.words import advice, saw
 
@@ -72,10 +73,16 @@ def holders(run: GpuRun) -> list[Evidence]:
     before = run.before
     if before is None:
         return []
-    rows = [saw(*_process(p), "NVML, before the benchmark") for p in _greediest(before)]
+    rows = [saw(*_process(p), _("NVML, before the benchmark")) for p in _greediest(before)]
     if before.memory_free is not None and run.card and run.card.memory_total:
         free, total = before.memory_free / GIB, run.card.memory_total / GIB
-        rows.append(saw("Memory that was free", f"{free:.1f} of {total:.1f} GiB", "NVML, before the benchmark"))
+        rows.append(
+            saw(
+                _("Memory that was free"),
+                _("{free} of {total} GiB", free=plain_number(free, 1), total=plain_number(total, 1)),
+                _("NVML, before the benchmark"),
+            )
+        )
     return rows
 
 
@@ -84,8 +91,11 @@ def _greediest(state: GpuState) -> list[GpuProcess]:
 
 
 def _process(p: GpuProcess) -> tuple[str, str]:
-    size = f", {p.memory / GIB:.1f} GiB" if p.memory else ""
-    return "Process on the GPU", f"{p.name or 'unnamed'} (number {p.pid}{size})"
+    name = p.name or _("unnamed")
+    if not p.memory:
+        return _("Process on the GPU"), _("{name} (number {pid})", name=name, pid=p.pid)
+    size = plain_number(p.memory / GIB, 1)
+    return _("Process on the GPU"), _("{name} (number {pid}, {size} GiB)", name=name, pid=p.pid, size=size)
 
 
 def busy(run: GpuRun) -> bool:
@@ -103,30 +113,50 @@ def slowing(run: GpuRun, known: GpuRates) -> Iterator[Evidence]:
     states = working(run)
     card = run.card
     if busy(run):
-        yield saw("Load before the benchmark", f"{run.before.load if run.before else 0} %", "NVML")
+        yield saw(_("Load before the benchmark"), f"{run.before.load if run.before else 0} %", "NVML")
         yield from holders(run)[:3]
     for reason in known.reasons:
         count = sum(bool((s.reasons or 0) & reason.bit) for s in states)
         if reason.slows and count * 4 >= len(states) > 0:
-            yield saw("Clocks", f"{reason.meaning} ({count} of {len(states)} looks)", "NVML, clock event reasons")
+            yield saw(
+                _("Clocks"),
+                _("{meaning} ({count} of {count2} looks)", meaning=reason.meaning, count=count, count2=len(states)),
+                _("NVML, clock event reasons"),
+            )
     clocks = sorted(s.clock for s in states if s.clock)
     if clocks and card and card.max_clock and clocks[len(clocks) // 2] < 0.9 * card.max_clock:
-        yield saw("Clock during the work", f"{clocks[len(clocks) // 2]} of {card.max_clock} MHz (median)", "NVML")
+        yield saw(
+            _("Clock during the work"),
+            _("{clocks} of {max_clock} MHz (median)", clocks=clocks[len(clocks) // 2], max_clock=card.max_clock),
+            "NVML",
+        )
     if card and card.power_limit and card.power_limit_default and card.power_limit < 0.95 * card.power_limit_default:
         yield saw(
-            "Power limit", f"{card.power_limit:.0f} W; this card's own is {card.power_limit_default:.0f} W", "NVML"
+            _("Power limit"),
+            _(
+                "{power_limit} W; this card's own is {power_limit_default} W",
+                power_limit=plain_number(card.power_limit, 0),
+                power_limit_default=plain_number(card.power_limit_default, 0),
+            ),
+            "NVML",
         )
     widths = [s.pcie_width for s in states if s.pcie_width]
     if widths and card and card.pcie_width_max and max(widths) < card.pcie_width_max:
         yield saw(
-            "PCIe link", f"{max(widths)} of {card.pcie_width_max} lanes (it slows copies, not convolutions)", "NVML"
+            _("PCIe link"),
+            _(
+                "{widths} of {pcie_width_max} lanes (it slows copies, not convolutions)",
+                widths=max(widths),
+                pcie_width_max=card.pcie_width_max,
+            ),
+            "NVML",
         )
     if card and card.on_battery:
-        yield saw("Power", "the computer runs on its battery", "operating system")
+        yield saw(_("Power"), _("the computer runs on its battery"), _("operating system"))
     if card and card.display:
-        yield saw("Display", "a screen is driven by this card, whose drawing takes its share", "NVML")
+        yield saw(_("Display"), _("a screen is driven by this card, whose drawing takes its share"), "NVML")
     if card and card.driver_model == "WDDM":
-        yield saw("Driver model", "WDDM: Windows shares the card with the desktop", "NVML")
+        yield saw(_("Driver model"), _("WDDM: Windows shares the card with the desktop"), "NVML")
 
 
 def fractions(run: GpuRun) -> list[tuple[Timing, RateLimit, float]]:
@@ -169,9 +199,9 @@ def concerns(run: GpuRun) -> list[Evidence]:
 
 def free_memory(run: GpuRun) -> Fix:
     """Return the steps that free a card's memory."""
-    names = [e.value for e in holders(run) if e.label.startswith("Process")]
+    names = [_process(p)[1] for p in _greediest(run.before)] if run.before else []
     return advice(
-        "Free the GPU's memory",
-        *(f"End this program if you can do without it: {name}" for name in names[:4]),
-        "Then run the benchmark again.",
+        _("Free the GPU's memory"),
+        *(_("End this program if you can do without it: {name}", name=name) for name in names[:4]),
+        _("Then run the benchmark again."),
     )

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from core.facts import CudnnCopy, Snapshot
 from core.findings import Finding, Step
+from core.i18n import _, sentences, told
 from core.rules.cudnn_files import faults, lone
 from core.rules.driver_facts import works
 from core.rules.known import differs, numbers, older
@@ -27,9 +28,9 @@ def unused(seen: Snapshot) -> Iterator[Finding]:
             continue
         for fault in faults(seen, copy):
             known = seen.loads is not None
-            why = "Nothing that was examined loads this copy now. " if known else ""
+            why = _("Nothing that was examined loads this copy now.") if known else ""
             name = "cudnn.unused-" + fault.id.removeprefix("cudnn.") if known else fault.id
-            yield replace(fault, id=name, severity=min(WARNING, fault.severity), why=why + fault.why)
+            yield replace(fault, id=name, severity=min(WARNING, fault.severity), why=sentences(why, fault.why))
             break
 
 
@@ -42,15 +43,23 @@ def none(seen: Snapshot) -> Iterator[Finding]:
         Step.CUDNN,
         WARNING if usable else NOTE,
         "none",
-        "There is no cuDNN on this machine.",
+        _("There is no cuDNN on this machine."),
         cause="cudnn_not_installed",
-        why="Deep-learning programs need it on an NVIDIA GPU. Most Python frameworks bring their own when they are installed."
-        + ("" if usable else " Without a GPU that works, nothing misses it."),
-        evidence=[saw("Copies of cuDNN", "none in the usual places nor on the search paths", "file system")],
+        why=sentences(
+            _(
+                "Deep-learning programs need it on an NVIDIA GPU. Most Python frameworks bring their own when "
+                "they are installed."
+            ),
+            "" if usable else _("Without a GPU that works, nothing misses it."),
+        ),
+        evidence=[saw(_("Copies of cuDNN"), _("none in the usual places nor on the search paths"), _("file system"))],
         fix=advice(
-            "Install a framework that brings cuDNN, or cuDNN itself",
-            "For Python, install your framework with pip into an environment of its own: it brings cuDNN and CUDA's libraries.",
-            "For other programs, get cuDNN from developer.nvidia.com/cudnn.",
+            _("Install a framework that brings cuDNN, or cuDNN itself"),
+            _(
+                "For Python, install your framework with pip into an environment of its own: it brings cuDNN and "
+                "CUDA's libraries."
+            ),
+            _("For other programs, get cuDNN from developer.nvidia.com/cudnn."),
         ),
     )
 
@@ -63,9 +72,12 @@ def shims(seen: Snapshot) -> Iterator[Finding]:
                 Step.CUDNN,
                 NOTE,
                 "main-library-alone",
-                "A program brings cuDNN's main library alone and uses the rest from elsewhere.",
-                why="That is how some packages ship it. The parts must then be found on the search path, in one release.",
-                evidence=[saw("Copy", called(copy), copy.folder)],
+                _("A program brings cuDNN's main library alone and uses the rest from elsewhere."),
+                why=_(
+                    "That is how some packages ship it. The parts must then be found on the search path, in one "
+                    "release."
+                ),
+                evidence=[saw(_("Copy"), called(copy), copy.folder)],
                 subject=copy.folder,
             )
 
@@ -81,15 +93,24 @@ def headers(seen: Snapshot) -> Iterator[Finding]:
             Step.CUDNN,
             NOTE if not newer or other_major else WARNING,
             "header-differs",
-            f"The header beside cuDNN {copy.version} is of {copy.header_version}.",
+            _(
+                "The header beside cuDNN {version} is of {header_version}.",
+                version=copy.version,
+                header_version=copy.header_version,
+            ),
             cause="cudnn_minor_too_old" if newer and not other_major else "",
-            why="Programs that are compiled here are built for the header's version"
-            + (", and then refuse this older library." if newer else "; finished programs are not affected."),
-            evidence=[saw("Header", copy.header_version, copy.header), saw("Library", copy.version, copy.folder)],
+            why=_(
+                "Programs that are compiled here are built for the header's version, and then refuse this older library."
+            )
+            if newer
+            else _(
+                "Programs that are compiled here are built for the header's version; finished programs are not affected."
+            ),
+            evidence=[saw(_("Header"), copy.header_version, copy.header), saw(_("Library"), copy.version, copy.folder)],
             subject=copy.header or copy.folder,
             fix=advice(
-                "Make header and library agree before you compile",
-                f"Install header and libraries of one release; the header is {copy.header}.",
+                _("Make header and library agree before you compile"),
+                _("Install header and libraries of one release; the header is {header}.", header=copy.header),
             ),
         )
 
@@ -102,15 +123,18 @@ def cache(seen: Snapshot) -> Iterator[Finding]:
                 Step.CUDNN,
                 NOTE if _found_by_someone(seen, copy) else WARNING,
                 "stale-loader-cache",
-                "The loader's cache is out of date: it lists a cuDNN that is not there any more.",
+                _("The loader's cache is out of date: it lists a cuDNN that is not there any more."),
                 cause="cudnn_not_on_search_path",
-                why="Linux finds system libraries through /etc/ld.so.cache, which ldconfig writes. It was not written since the files changed.",
+                why=_(
+                    "Linux finds system libraries through /etc/ld.so.cache, which ldconfig writes. It was not "
+                    "written since the files changed."
+                ),
                 evidence=[
-                    saw("Listed", copy.cached_elsewhere, "/etc/ld.so.cache"),
-                    saw("Copy", called(copy), copy.folder),
+                    saw(_("Listed"), copy.cached_elsewhere, "/etc/ld.so.cache"),
+                    saw(_("Copy"), called(copy), copy.folder),
                 ],
                 subject=copy.folder,
-                fix=advice("Write the cache anew", "sudo ldconfig", restart="program"),
+                fix=advice(_("Write the cache anew"), "sudo ldconfig", restart="program"),
             )
 
 
@@ -123,10 +147,17 @@ def links(seen: Snapshot) -> Iterator[Finding]:
                 Step.CUDNN,
                 NOTE,
                 "link-differs",
-                f"Links for compilers beside cuDNN {copy.version or copy.major} lead elsewhere.",
-                why="Programs that are linked here get another release than the one in this folder. Finished programs are not affected.",
+                _("Links for compilers beside cuDNN {version} lead elsewhere.", version=copy.version or copy.major),
+                why=_(
+                    "Programs that are linked here get another release than the one in this folder. Finished "
+                    "programs are not affected."
+                ),
                 evidence=[
-                    saw(f.path, f"{f.real_path or f.problem or f.state} {f.version or ''}".strip(), f.version_source)
+                    saw(
+                        f.path,
+                        f"{f.real_path or told(f.problem) or _(f.state)} {f.version or ''}".strip(),
+                        f.version_source,
+                    )
                     for f in odd
                 ],
                 subject=copy.folder,

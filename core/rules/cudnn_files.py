@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from core.facts import CudnnCopy, LibraryFile, Snapshot
 from core.findings import Evidence, Finding, Step
+from core.i18n import N_, _, n_, number, sentences, told
 from core.rules.cures import anew, another_release
 from core.rules.known import differs
 from core.rules.loads import called, faulty_release, role_of
@@ -13,13 +14,13 @@ from core.rules.view import package_of
 from core.rules.words import ERROR, NOTE, advice, finding, listed, saw
 
 BROKEN = ("empty", "truncated", "damaged", "not a library")
-LAZY = (
+LAZY = N_(
     "cuDNN's main library opens its parts later and by name, so it loads although a part is broken; "
     "the program fails only when it needs that part."
 )
 
 
-MAIN = "Programs open cuDNN's main library by this name, and there is no file behind it."
+MAIN = N_("Programs open cuDNN's main library by this name, and there is no file behind it.")
 
 
 def faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
@@ -38,7 +39,7 @@ def _error(
         title,
         cause=cause,
         why=why,
-        evidence=[saw("Copy", called(copy), copy.folder), *rows],
+        evidence=[saw(_("Copy"), called(copy), copy.folder), *rows],
         subject=copy.folder,
         fix=anew(seen, copy),
     )
@@ -53,13 +54,13 @@ def release(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         Step.CUDNN,
         NOTE,
         "faulty-release",
-        f"The package {row.package} {row.version} was published with a fault.",
+        _("The package {package} {version} was published with a fault.", package=row.package, version=row.version),
         cause="upstream_packaging_bug",
         why=row.what,
         evidence=[
-            saw("Package", f"{row.package} {row.version}", copy.owner and copy.folder),
-            *(saw("Missing file", name, copy.missing_source) for name in copy.missing),
-            saw("Known from", row.source),
+            saw(_("Package"), f"{row.package} {row.version}", copy.owner and copy.folder),
+            *(saw(_("Missing file"), name, copy.missing_source) for name in copy.missing),
+            saw(_("Known from"), row.source),
         ],
         subject=copy.folder,
         fix=another_release(seen, copy, row),
@@ -78,18 +79,20 @@ def unreadable(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             Step.CUDNN,
             ERROR,
             "unreadable",
-            f"This user may not read {_named(shut)} of cuDNN.",
+            _("This user may not read {named} of cuDNN.", named=_named(shut)),
             cause="library_unreadable",
-            why="The file is there, but its permissions shut this user out. The loader then passes it over or fails.",
+            why=_(
+                "The file is there, but its permissions shut this user out. The loader then passes it over or fails."
+            ),
             evidence=[
-                saw("Copy", called(copy), copy.folder),
-                *(saw(f.path, f.problem or "may not be read", "file system") for f in shut),
+                saw(_("Copy"), called(copy), copy.folder),
+                *(saw(f.path, told(f.problem) or _("may not be read"), _("file system")) for f in shut),
             ],
             subject=copy.folder,
             fix=advice(
-                "Allow reading",
-                f'If the files are yours: chmod -R u+rX "{copy.folder}"',
-                f'If they are not: sudo chmod -R a+rX "{copy.folder}", or ask the administrator.',
+                _("Allow reading"),
+                _('If the files are yours: chmod -R u+rX "{folder}"', folder=copy.folder),
+                _('If they are not: sudo chmod -R a+rX "{folder}", or ask the administrator.', folder=copy.folder),
                 restart="program",
             ),
         )
@@ -104,13 +107,24 @@ def architecture(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             seen,
             copy,
             "wrong-architecture",
-            f"{_named(other)} of cuDNN is for another kind of processor.",
+            _("{named} of cuDNN is for another kind of processor.", named=_named(other)),
             cause="dll_wrong_architecture",
-            why=(
-                f"This computer is {mine}. The loader passes such a file over, or says that it is not there or is no valid program. "
-                + LAZY
+            why=sentences(
+                _(
+                    "This computer is {mine}. The loader passes such a file over, or says that it is not there or is "
+                    "no valid program.",
+                    mine=mine,
+                ),
+                _(LAZY),
             ),
-            rows=[saw(f.path, f"built for {f.architecture}, not {mine}", "file header") for f in other],
+            rows=[
+                saw(
+                    f.path,
+                    _("built for {architecture}, not {mine}", architecture=f.architecture, mine=mine),
+                    _("file header"),
+                )
+                for f in other
+            ],
         )
 
 
@@ -125,15 +139,17 @@ def damaged(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     if broken:
         rows = []
         for f in broken:
-            size = f", {f.size:,} bytes" if f.size is not None else ""
-            rows.append(saw(f.path, f"{f.state}{size}{': ' + f.problem if f.problem else ''}", "file header"))
+            said = _(f.state) if f.size is None else _("{state}, {size} bytes", state=_(f.state), size=number(f.size))
+        rows.append(saw(f.path, f"{said}: {told(f.problem)}" if f.problem else said, _("file header")))
         yield _error(
             seen,
             copy,
             "damaged",
-            f"{_named(broken)} of cuDNN {'is' if len(broken) == 1 else 'are'} damaged.",
+            n_("{named} of cuDNN is damaged.", "{named} of cuDNN are damaged.", len(broken), named=_named(broken)),
             cause="corrupt_or_truncated_file",
-            why=("The file is not what was published: a download or a copy broke off, or the disk was full. " + LAZY),
+            why=sentences(
+                _("The file is not what was published: a download or a copy broke off, or the disk was full."), _(LAZY)
+            ),
             rows=rows,
         )
 
@@ -158,19 +174,30 @@ def foreign(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     ]
     if not other and not exchanged:
         return
-    rows = [saw(f.path, f"version {f.version}, the set is {base}", f.version_source) for f in other]
+    rows = [
+        saw(f.path, _("version {version}, the set is {base}", version=f.version, base=base), f.version_source)
+        for f in other
+    ]
     rows += [
-        saw(f.path, f"an intact library, but not the published one ({f.size:,} bytes)", "RECORD") for f in exchanged
+        saw(
+            f.path, _("an intact library, but not the published one ({size} bytes)", size=number(f.size or 0)), "RECORD"
+        )
+        for f in exchanged
     ]
     yield _error(
         seen,
         copy,
         "mixed",
-        f"cuDNN's folder holds files of different releases: {_named([*other, *exchanged])} does not belong to the others.",
+        _(
+            "cuDNN's folder holds files of different releases: {named} does not belong to the others.",
+            named=_named([*other, *exchanged]),
+        ),
         cause="mixed_cudnn_sublibraries",
         why=(
-            "All libraries of cuDNN must be of one release. Mixed ones load, and then fail with a version mismatch, "
-            "a missing symbol, or wrong results."
+            _(
+                "All libraries of cuDNN must be of one release. Mixed ones load, and then fail with a version "
+                "mismatch, a missing symbol, or wrong results."
+            )
         ),
         rows=rows,
     )
@@ -190,13 +217,15 @@ def unlisted(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             seen,
             copy,
             "differs-from-record",
-            f"{_named(changed)} of cuDNN differs from the file that was published.",
+            _("{named} of cuDNN differs from the file that was published.", named=_named(changed)),
             cause="corrupt_or_truncated_file",
             why=(
-                "The package's list says which size and checksum each file must have. A file that differs was damaged or exchanged; "
-                "it may crash or compute wrongly without a message."
+                _(
+                    "The package's list says which size and checksum each file must have. A file that differs was "
+                    "damaged or exchanged; it may crash or compute wrongly without a message."
+                )
             ),
-            rows=[saw(f.path, f.record, "the package's RECORD") for f in changed],
+            rows=[saw(f.path, _(f.record), _("the package's RECORD")) for f in changed],
         )
 
 
@@ -209,17 +238,24 @@ def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     if not names or lone(copy) or not copy.files:
         return
     main_gone = any(role_of(name) == "" for name in names)
-    rows = [saw("Missing", name, copy.missing_source or "the set's own files") for name in gone]
-    rows += [saw(f.path, f.problem or "a link to a file that is not there", "file system") for f in dangling]
+    rows = [saw(_("Missing"), name, copy.missing_source or _("the set's own files")) for name in gone]
+    rows += [
+        saw(f.path, told(f.problem) or _("a link to a file that is not there"), _("file system")) for f in dangling
+    ]
     yield _error(
         seen,
         copy,
         "sublibrary-missing",
-        f"cuDNN is incomplete: {listed(names)} {'is' if len(names) == 1 else 'are'} missing.",
+        n_(
+            "cuDNN is incomplete: {names} is missing.",
+            "cuDNN is incomplete: {names} are missing.",
+            len(names),
+            names=listed(names),
+        ),
         cause="cudnn_sublibrary_missing",
-        why=(
-            (MAIN if main_gone else LAZY)
-            + " With another cuDNN on the search path, a file of that one may be taken in silence."
+        why=sentences(
+            _(MAIN if main_gone else LAZY),
+            _("With another cuDNN on the search path, a file of that one may be taken in silence."),
         ),
         rows=rows,
     )

@@ -6,9 +6,10 @@ import re
 
 from core.facts import CudnnCopy, Snapshot
 from core.findings import Fix
+from core.i18n import _
 from core.rules.known import FaultyRelease
 from core.rules.view import package_of, python_of
-from core.rules.words import advice
+from core.rules.words import advice, listed
 
 
 def python_of_environment(seen: Snapshot, prefix: str) -> str:
@@ -29,34 +30,55 @@ def pip(seen: Snapshot, prefix: str, *arguments: str) -> str:
 def anew(seen: Snapshot, copy: CudnnCopy) -> Fix:
     """Return how to put a damaged, incomplete or mixed set right: the whole set again, never one file."""
     package = package_of(copy.owner)
-    whole = "Always replace the whole set; one file of another release makes it worse."
+    whole = _("Always replace the whole set; one file of another release makes it worse.")
     if copy.origin == "wheel" and package:
         command = pip(
             seen, copy.environment, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", "==".join(package)
         )
-        return advice(f"Install {package[0]} {package[1]} again", command, restart="program")
+        return advice(
+            _("Install {package} {version} again", package=package[0], version=package[1]), command, restart="program"
+        )
     if copy.origin == "conda":
         command = f'conda install -p "{copy.environment}" --force-reinstall cudnn'
-        return advice("Install conda's cuDNN again", command, restart="program")
+        return advice(_("Install conda's cuDNN again"), command, restart="program")
     if copy.origin == "distribution":
         name = _system_package(copy.owner)
         commands = (
             f"sudo apt-get install --reinstall {name} (Debian, Ubuntu) or: sudo dnf reinstall {name}"
             if name
-            else f"Find the package and install it again: dpkg -S {copy.folder}/*cudnn* or rpm -qf {copy.folder}/*cudnn*"
+            else _(
+                "Find the package and install it again: dpkg -S {folder}/*cudnn* or rpm -qf {folder}/*cudnn*",
+                folder=copy.folder,
+            )
         )
-        return advice("Install the distribution's cuDNN again", commands, whole, restart="program")
+        return advice(_("Install the distribution's cuDNN again"), commands, whole, restart="program")
     if copy.origin == "framework":
         return advice(
-            f"Install {copy.owner or 'the program that brought it'} again",
-            f"These files came with {copy.owner or 'a program'}: install it again, without pip's cache (--no-cache-dir).",
+            _("Install {owner} again", owner=copy.owner or _("the program that brought it")),
+            _(
+                "These files came with {owner}: install it again, without pip's cache (--no-cache-dir).",
+                owner=copy.owner or _("a program"),
+            ),
             restart="program",
         )
-    version = f"cuDNN {copy.version}" if copy.version else f"the same cuDNN {copy.major} release"
-    cuda = f" for CUDA {copy.cuda_major}" if copy.cuda_major else ""
+    version = f"cuDNN {copy.version}" if copy.version else _("the same cuDNN {major} release", major=copy.major)
+    get = (
+        _(
+            "Download {version} for CUDA {cuda} from developer.nvidia.com/cudnn and put all its libraries into {folder}.",
+            version=version,
+            cuda=copy.cuda_major,
+            folder=copy.folder,
+        )
+        if copy.cuda_major
+        else _(
+            "Download {version} from developer.nvidia.com/cudnn and put all its libraries into {folder}.",
+            version=version,
+            folder=copy.folder,
+        )
+    )
     return advice(
-        f"Put the whole set of {version} there again",
-        f"Download {version}{cuda} from developer.nvidia.com/cudnn and put all its libraries into {copy.folder}.",
+        _("Put the whole set of {version} there again", version=version),
+        get,
         whole,
         restart="program",
     )
@@ -65,9 +87,13 @@ def anew(seen: Snapshot, copy: CudnnCopy) -> Fix:
 def another_release(seen: Snapshot, copy: CudnnCopy, row: FaultyRelease) -> Fix:
     """Return how to replace a release that was published with a fault."""
     return advice(
-        f"Install {row.package} {row.instead} instead",
+        _("Install {package} {instead} instead", package=row.package, instead=row.instead),
         pip(seen, copy.environment, "install", "--no-deps", f"{row.package}=={row.instead}"),
-        f"({row.instead_source}. A framework that pins {row.version} is named by pip; that is only a message.)",
+        _(
+            "({instead_source}. A framework that pins {version} is named by pip; that is only a message.)",
+            instead_source=row.instead_source,
+            version=row.version,
+        ),
         restart="program",
     )
 
@@ -92,16 +118,23 @@ def name_folder(seen: Snapshot, folder: str) -> Fix:
     """Return how to put a folder on the loader's search path."""
     if seen.machine.system == "windows":
         return advice(
-            f"Put {folder} on the search path",
-            "Start menu: Edit environment variables for your account; select Path, Edit, New; paste this folder:",
+            _("Put {folder} on the search path", folder=folder),
+            _("Start menu: Edit environment variables for your account; select Path, Edit, New; paste this folder:"),
             folder,
-            "Confirm, then start your programs anew. (Do not use setx: it cuts long values.)",
+            _("Confirm, then start your programs anew. (Do not use setx: it cuts long values.)"),
             restart="program",
         )
     return advice(
-        f"Let the loader search {folder}",
-        f"For this terminal: export LD_LIBRARY_PATH={_shell(folder)}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",
-        f"For all programs: echo {_shell(folder)} | sudo tee -a /etc/ld.so.conf.d/{_conf(folder)} && sudo ldconfig",
+        _("Let the loader search {folder}", folder=folder),
+        _(
+            "For this terminal: export LD_LIBRARY_PATH={shell}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",
+            shell=_shell(folder),
+        ),
+        _(
+            "For all programs: echo {shell} | sudo tee -a /etc/ld.so.conf.d/{conf} && sudo ldconfig",
+            shell=_shell(folder),
+            conf=_conf(folder),
+        ),
         restart="terminal",
     )
 
@@ -116,10 +149,13 @@ def _shell(text: str) -> str:
 
 def without_variable(folders: list[str]) -> Fix:
     """Return how to take folders out of LD_LIBRARY_PATH."""
-    named = " and ".join(folders) or "the folder"
+    named = listed(folders) or _("the folder")
     return advice(
-        f"Take {named} out of LD_LIBRARY_PATH",
-        "For this terminal: unset LD_LIBRARY_PATH (or set it without that folder).",
-        "Lasting: remove the line that sets it; look in ~/.bashrc, ~/.profile, /etc/environment and your job script.",
+        _("Take {named} out of LD_LIBRARY_PATH", named=named),
+        _("For this terminal: unset LD_LIBRARY_PATH (or set it without that folder)."),
+        _(
+            "Lasting: remove the line that sets it; look in ~/.bashrc, ~/.profile, /etc/environment and your "
+            "job script."
+        ),
         restart="terminal",
     )

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from core.facts import Driver, Snapshot, Variable
 from core.findings import Evidence, Finding, Fix, Step
+from core.i18n import _, n_, sentences, told
 from core.rules.driver_facts import answers, said, works
 from core.rules.known import code
 from core.rules.view import variable
-from core.rules.words import ERROR, WARNING, advice, counted, finding, listed, saw
+from core.rules.words import ERROR, WARNING, advice, finding, listed, saw
 
 HIDING = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 """Variables that choose the GPUs that CUDA shows to a program; the last two matter to containers and to few programs."""
@@ -42,7 +43,7 @@ def hidden(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         return
     extra = []
     if driver.cuda_unhidden:
-        extra = [saw("cuInit without the variable", said(driver.cuda_unhidden), driver.cuda_unhidden.library)]
+        extra = [saw(_("cuInit without the variable"), said(driver.cuda_unhidden), driver.cuda_unhidden.library)]
     yield _hidden(seen, names, answers(driver) + extra, certain=True)
 
 
@@ -66,24 +67,30 @@ def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, 
     windows = seen.machine.system == "windows"
     where = listed(dict.fromkeys(v.source for v in names if v.source not in ("", "environment")))
     how = (
-        "Remove it in the Start menu under Edit environment variables" if windows else f"In this terminal: unset {name}"
+        _("Remove it in the Start menu under Edit environment variables.")
+        if windows
+        else _("In this terminal: unset {name}.", name=name)
     )
     return finding(
         Step.DRIVER,
         ERROR if certain else WARNING,
         "hidden-by-variable",
-        f"The variable {name} hides every GPU from programs.",
+        _("The variable {name} hides every GPU from programs.", name=name),
         cause="gpu_hidden_by_env",
-        why="CUDA shows a program only the GPUs that this variable names. An empty value, -1 or a number that does not "
-        "exist hides them all, and programs say that there is no GPU."
-        + ("" if certain else " It will do so as soon as there is a GPU that works."),
+        why=sentences(
+            _(
+                "CUDA shows a program only the GPUs that this variable names. An empty value, -1 or a number "
+                "that does not exist hides them all, and programs say that there is no GPU."
+            ),
+            "" if certain else _("It will do so as soon as there is a GPU that works."),
+        ),
         evidence=[*(saw(v.name, repr(v.value), v.source or v.scope) for v in names), *evidence],
         subject=name,
         fix=advice(
-            f"Remove the variable {name}",
-            how + ".",
-            f"It was set in: {where}." if where else "",
-            "If your own script sets it, remove that line.",
+            _("Remove the variable {name}", name=name),
+            how,
+            _("It was set in: {where}.", where=where) if where else "",
+            _("If your own script sets it, remove that line."),
             restart="terminal",
         ),
     )
@@ -95,22 +102,22 @@ def permission(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if not shut or (driver.cuda and driver.cuda.status == 0):
         return
     groups = sorted({n.group for n in shut if n.group and n.group != "root"})
-    join = f"sudo usermod -aG {','.join(groups)} $USER, then log out and in again." if groups else ""
+    join = _("sudo usermod -aG {groups} $USER, then log out and in again.", groups=",".join(groups)) if groups else ""
     yield finding(
         Step.DRIVER,
         ERROR,
         "node-permission",
-        "This user may not open the GPU's device files.",
+        _("This user may not open the GPU's device files."),
         cause="device_node_permission",
-        why="The driver is loaded, but the files through which programs reach it are closed to this user.",
+        why=_("The driver is loaded, but the files through which programs reach it are closed to this user."),
         evidence=[
-            *(saw(n.path, f"{n.mode} {n.owner}:{n.group} {n.problem}".strip(), "/dev") for n in shut),
+            *(saw(n.path, f"{n.mode} {n.owner}:{n.group} {told(n.problem)}".strip(), "/dev") for n in shut),
             *answers(driver),
         ],
         fix=advice(
-            "Let this user open the device files",
+            _("Let this user open the device files"),
             join,
-            "" if join else "Ask the administrator for access: the files' owner and mode are shown above.",
+            "" if join else _("Ask the administrator for access: the files' owner and mode are shown above."),
             restart="session" if join else "",
         ),
     )
@@ -128,14 +135,14 @@ def mig(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             Step.DRIVER,
             ERROR,
             "mig",
-            "The GPU is divided (MIG), and programs see no part of it.",
+            _("The GPU is divided (MIG), and programs see no part of it."),
             cause="mig_misconfigured",
-            why="With MIG on, CUDA offers only the parts that were made, not the whole GPU.",
-            evidence=[*(saw("GPU with MIG", g.name, g.source) for g in divided), *answers(driver)],
+            why=_("With MIG on, CUDA offers only the parts that were made, not the whole GPU."),
+            evidence=[*(saw(_("GPU with MIG"), g.name, g.source) for g in divided), *answers(driver)],
             fix=advice(
-                "Make a part, or turn MIG off",
-                "nvidia-smi -L lists the parts; name one: export CUDA_VISIBLE_DEVICES=MIG-...",
-                "Or turn MIG off: sudo nvidia-smi -mig 0",
+                _("Make a part, or turn MIG off"),
+                _("nvidia-smi -L lists the parts; name one: export CUDA_VISIBLE_DEVICES=MIG-..."),
+                _("Or turn MIG off: sudo nvidia-smi -mig 0"),
             ),
         )
 
@@ -149,15 +156,22 @@ def memory(seen: Snapshot) -> Iterator[Finding]:
                 Step.DRIVER,
                 WARNING,
                 "memory-full",
-                f"The GPU {gpu.name} has almost no free memory: {free} of {total} MiB.",
+                _(
+                    "The GPU {name} has almost no free memory: {free} of {total} MiB.",
+                    name=gpu.name,
+                    free=free,
+                    total=total,
+                ),
                 cause="gpu_memory_exhausted",
-                why="cuDNN needs some hundred MiB before it computes anything. Now it would fail with "
-                "CUDNN_STATUS_INTERNAL_ERROR or NOT_INITIALIZED, which does not name memory.",
-                evidence=[saw("Free memory", f"{free} MiB of {total} MiB", gpu.source)],
+                why=_(
+                    "cuDNN needs some hundred MiB before it computes anything. Now it would fail with "
+                    "CUDNN_STATUS_INTERNAL_ERROR or NOT_INITIALIZED, which does not name memory."
+                ),
+                evidence=[saw(_("Free memory"), _("{free} MiB of {total} MiB", free=free, total=total), gpu.source)],
                 subject=f"GPU {gpu.index}",
                 fix=advice(
-                    "Free the GPU's memory",
-                    "nvidia-smi lists the programs that hold it; close them.",
+                    _("Free the GPU's memory"),
+                    _("nvidia-smi lists the programs that hold it; close them."),
                     restart="program",
                 ),
             )
@@ -168,10 +182,9 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
     cache = seen.driver.compute_cache if seen.driver else None
     if cache is None or not cache.exists or (cache.writable is not False and cache.index_readable is not False):
         return
-    what = "cannot be written by this user" if cache.writable is False else "cannot be read"
-    evidence = [saw("Folder", cache.path, cache.source), saw("Owner", cache.owner or "unknown")]
+    evidence = [saw(_("Folder"), cache.path, cache.source), saw(_("Owner"), cache.owner or _("unknown"))]
     if cache.problem:
-        evidence.append(saw("Problem", cache.problem, cache.path))
+        evidence.append(saw(_("Problem"), told(cache.problem), cache.path))
     move = f'sudo mv "{cache.path}" "{cache.path}.old"'
     if seen.machine.system == "windows":
         move = f'ren "{cache.path}" ComputeCache.old'
@@ -179,12 +192,17 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
         Step.DRIVER,
         WARNING,
         "compute-cache",
-        f"The driver's cache of compiled kernels {what}.",
+        _("The driver's cache of compiled kernels cannot be written by this user.")
+        if cache.writable is False
+        else _("The driver's cache of compiled kernels cannot be read."),
         cause="nv_compute_cache_bad",
-        why="CUDA keeps kernels there that it compiled for this GPU. If it cannot, programs start very slowly, and some fail.",
+        why=_(
+            "CUDA keeps kernels there that it compiled for this GPU. If it cannot, programs start very "
+            "slowly, and some fail."
+        ),
         evidence=evidence,
         subject=cache.path,
-        fix=advice("Move the cache aside; the driver makes a new one", move, restart="program"),
+        fix=advice(_("Move the cache aside; the driver makes a new one"), move, restart="program"),
     )
 
 
@@ -200,19 +218,24 @@ def kernel_log(seen: Snapshot) -> Iterator[Finding]:
                 Step.DRIVER,
                 WARNING,
                 f"xid-{number}",
-                f"The kernel has logged a fault of the GPU: {known.meaning}.",
+                _("The kernel has logged a fault of the GPU: {meaning}.", meaning=_(known.meaning)),
                 cause="hardware_fault",
-                why=f"{counted(len(lines), 'line')} with Xid {number} since the start of the computer. Power, heat or a fault of the card cause that.",
-                evidence=[saw("Kernel log", line.strip(), "kernel") for line in lines[-3:]],
+                why=n_(
+                    "{n} line with Xid {number} since the start of the computer. Power, heat or a fault of the card cause that.",
+                    "{n} lines with Xid {number} since the start of the computer. Power, heat or a fault of the card cause that.",
+                    len(lines),
+                    number=number,
+                ),
+                evidence=[saw(_("Kernel log"), line.strip(), "kernel") for line in lines[-3:]],
                 fix=_card(),
             )
 
 
 def _card() -> Fix:
     return advice(
-        "Check the card",
-        "Shut the computer down, check power cables and cooling, and start it again.",
-        "If it returns, have the card examined.",
+        _("Check the card"),
+        _("Shut the computer down, check power cables and cooling, and start it again."),
+        _("If it returns, have the card examined."),
         restart="computer",
     )
 

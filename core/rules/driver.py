@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from core.facts import Driver, Snapshot
 from core.findings import Finding, Step
+from core.i18n import _, n_
 from core.rules import devices
 from core.rules import driver_reasons as reasons
 from core.rules.driver_facts import answers, cuda_libraries, on_bus, said, works
-from core.rules.words import GOOD, NOTE, UNKNOWN, advice, counted, finding, saw
+from core.rules.words import GOOD, NOTE, UNKNOWN, advice, finding, saw
 
 
 def gpu(seen: Snapshot) -> Iterator[Finding]:
@@ -26,56 +27,80 @@ def gpu(seen: Snapshot) -> Iterator[Finding]:
     broken = any(lib.problem or lib.stub for lib in cuda_libraries(driver)) or bool(driver.module_version)
     if there is None and not seen.machine.wsl and broken:
         return  # start() judges what was seen of the driver
-    where = f"this {seen.machine.container} container" if seen.machine.container else "this machine"
+    where = (
+        _("this {container} container", container=seen.machine.container)
+        if seen.machine.container
+        else _("this machine")
+    )
     if there is None and not seen.machine.wsl:
         yield finding(
             Step.DRIVER,
             UNKNOWN,
             "gpu-unknown",
-            "Whether there is an NVIDIA GPU could not be seen.",
-            why="The list of devices could not be read, and no NVIDIA driver answered. The list of devices decides it.",
+            _("Whether there is an NVIDIA GPU could not be seen."),
+            why=_(
+                "The list of devices could not be read, and no NVIDIA driver answered. The list of devices decides it."
+            ),
             evidence=answers(driver),
-            fix=advice("Look at the list of devices", _how_to_list(seen)),
+            fix=advice(_("Look at the list of devices"), _how_to_list(seen)),
         )
         return
     bus = (
-        "no NVIDIA driver library, which WSL would bring"
+        _("no NVIDIA driver library, which WSL would bring")
         if driver.pci is None
-        else f"{len(driver.pci)}, none of NVIDIA"
+        else _("{count}, none of NVIDIA", count=len(driver.pci))
     )
     yield finding(
         Step.DRIVER,
         NOTE,
         "no-gpu",
-        f"There is no NVIDIA GPU in {where}.",
+        _("There is no NVIDIA GPU in {where}.", where=where),
         cause="no_nvidia_gpu",
-        why="Programs run on the processor here. Everything else was judged all the same.",
+        why=_("Programs run on the processor here. Everything else was judged all the same."),
         evidence=(
-            saw("Display devices", bus, "list of devices"),
-            *(saw("Device", f"{d.name or d.device_id} ({d.vendor_id})") for d in (driver.pci or ())[:3]),
+            saw(_("Display devices"), bus, _("list of devices")),
+            *(saw(_("Device"), f"{d.name or d.device_id} ({d.vendor_id})") for d in (driver.pci or ())[:3]),
         ),
     )
 
 
 def _good(driver: Driver) -> Finding:
-    names = [f"{g.name} (compute capability {g.compute_capability or 'unknown'})" for g in driver.gpus or ()]
+    names = [
+        _(
+            "{name} (compute capability {compute_capability})",
+            name=g.name,
+            compute_capability=g.compute_capability or _("unknown"),
+        )
+        for g in driver.gpus or ()
+    ]
     version = (driver.nvml.driver_version if driver.nvml else None) or driver.module_version or ""
     evidence = [saw("GPU", name, "NVML") for name in names]
     count = len(names)
     if driver.cuda is not None:
         count = driver.cuda.device_count or count
-        evidence.append(saw("cuInit", said(driver.cuda), driver.cuda.library or "child process"))
+        evidence.append(saw(_("cuInit"), said(driver.cuda), driver.cuda.library or _("child process")))
         if driver.cuda.driver_cuda:
-            text = f"{driver.cuda.driver_cuda} (the driver's maximum, not an installed toolkit)"
-            evidence.append(saw("Newest CUDA that this driver runs", text, "cuDriverGetVersion"))
-    title = f"The driver {version} works: {counted(count, 'GPU')} answered.".replace("  ", " ")
+            text = _(
+                "{driver_cuda} (the driver's maximum, not an installed toolkit)", driver_cuda=driver.cuda.driver_cuda
+            )
+            evidence.append(saw(_("Newest CUDA that this driver runs"), text, "cuDriverGetVersion"))
+    title = (
+        n_(
+            "The driver {version} works: {n} GPU answered.",
+            "The driver {version} works: {n} GPUs answered.",
+            count,
+            version=version,
+        )
+        if version
+        else n_("The driver works: {n} GPU answered.", "The driver works: {n} GPUs answered.", count)
+    )
     return finding(Step.DRIVER, GOOD, "works", title, evidence=evidence)
 
 
 def _how_to_list(seen: Snapshot) -> str:
     if seen.machine.system == "windows":
-        return "Open the Device Manager (devmgmt.msc) and look under Display adapters."
-    return "Run: lspci -nn | grep -i nvidia"
+        return _("Open the Device Manager (devmgmt.msc) and look under Display adapters.")
+    return _("Run: lspci -nn | grep -i nvidia")
 
 
 EXPLANATIONS = (

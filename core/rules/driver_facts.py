@@ -6,6 +6,7 @@ import re
 
 from core.facts import CudaInit, Driver, DriverLibrary, Snapshot
 from core.findings import Evidence
+from core.i18n import _
 from core.rules.known import code
 from core.rules.view import inside
 from core.rules.words import saw
@@ -43,25 +44,35 @@ def cuda_libraries(driver: Driver) -> tuple[DriverLibrary, ...]:
 def answers(driver: Driver) -> list[Evidence]:
     """Return what the driver and the kernel said, as evidence."""
     rows = []
-    for label, cuda in (("cuInit", driver.cuda), ("cuInit without LD_LIBRARY_PATH", driver.cuda_clean)):
+    for label, cuda in (("cuInit", driver.cuda), (_("cuInit without LD_LIBRARY_PATH"), driver.cuda_clean)):
         if cuda is not None:
-            rows.append(saw(label, said(cuda), cuda.library or "child process"))
+            rows.append(saw(label, said(cuda), cuda.library or _("child process")))
     if driver.nvml is not None:
-        status = "it answered" if driver.nvml.status == 0 else f"{driver.nvml.status} {driver.nvml.status_name}"
+        status = _("it answered") if driver.nvml.status == 0 else f"{driver.nvml.status} {driver.nvml.status_name}"
         rows.append(saw("NVML", driver.nvml.problem or status.strip(), driver.nvml.library))
     if driver.module_version is not None:
-        rows.append(saw("Kernel module", driver.module_version or "not loaded", "kernel"))
+        rows.append(saw(_("Kernel module"), driver.module_version or _("not loaded"), "kernel"))
     for device in driver.pci or ():
         if device.vendor_id.lower() == NVIDIA:
-            held = {None: "", "": ", held by no driver"}.get(device.bound_driver, f", held by {device.bound_driver}")
-            rows.append(saw("GPU on the bus", f"{device.name or device.device_id} at {device.address}{held}"))
+            held = {None: "", "": _(", held by no driver")}.get(device.bound_driver, f", held by {device.bound_driver}")
+            rows.append(
+                saw(
+                    _("GPU on the bus"),
+                    _(
+                        "{name} at {address}{held}",
+                        name=device.name or device.device_id,
+                        address=device.address,
+                        held=held,
+                    ),
+                )
+            )
     return rows
 
 
 def said(cuda: CudaInit) -> str:
     """Return the answer of cuInit in words."""
     if cuda.status is None:
-        return cuda.problem or "no answer"
+        return cuda.problem or _("no answer")
     if cuda.status == 0:
         return f"0, {cuda.device_count} GPUs" if cuda.device_count is not None else "0"
     known = code("cuInit", cuda.status)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from core.facts import Driver, DriverLibrary, Snapshot
 from core.findings import Evidence, Finding, Fix, Step
+from core.i18n import _
 from core.rules.driver_facts import NVIDIA, WSL_FOLDER, answers, cuda_libraries, on_bus
 from core.rules.known import code, differs
 from core.rules.view import folder_of, inside, tidy
@@ -43,21 +44,29 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         if inside("linux", folder, e.expanded or e.text)
     ]
     named = [e for e in named if e.variable == "LD_LIBRARY_PATH"]
-    evidence = [saw("File that is found first", path or "unknown", "loader")]
+    evidence = [saw(_("File that is found first"), path or _("unknown"), "loader")]
     if wrong and wrong.size == 0:
-        evidence.append(saw("Its size", "0 bytes", path))
-    evidence += [saw("LD_LIBRARY_PATH names", e.text, "LD_LIBRARY_PATH") for e in named]
-    what = "the stub that is meant for building programs" if stub else "a file that is not the driver's library"
-    steps = [f"Take {e.text} out of LD_LIBRARY_PATH where it is set, then open a new terminal." for e in named]
-    steps = steps or [f"Take the folder {folder} out of the search path, or move that file away."] if folder else steps
+        evidence.append(saw(_("Its size"), _("0 bytes"), path))
+    evidence += [saw(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named]
+    what = _("the stub that is meant for building programs") if stub else _("a file that is not the driver's library")
+    steps = [
+        _("Take {text} out of LD_LIBRARY_PATH where it is set, then open a new terminal.", text=e.text) for e in named
+    ]
+    steps = (
+        steps or [_("Take the folder {folder} out of the search path, or move that file away.", folder=folder)]
+        if folder
+        else steps
+    )
     yield error(
         "wrong-libcuda",
         "libcuda_wrong_library",
-        f"Programs load {what} in place of the GPU driver.",
-        "The first libcuda.so.1 on the search path wins. A stub or an empty file answers every program with an error, "
-        "however good the real driver is; messages about a missing driver mislead here.",
+        _("Programs load {what} in place of the GPU driver.", what=what),
+        _(
+            "The first libcuda.so.1 on the search path wins. A stub or an empty file answers every program "
+            "with an error, however good the real driver is; messages about a missing driver mislead here."
+        ),
         evidence=evidence + answers(driver),
-        fix=advice("Take the wrong libcuda off the search path", *steps, restart="terminal"),
+        fix=advice(_("Take the wrong libcuda off the search path"), *steps, restart="terminal"),
     )
 
 
@@ -85,25 +94,35 @@ def container(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     no_nodes = driver.nodes is not None and not any(n.path.startswith("/dev/nvidia") for n in driver.nodes)
     if not (no_library or no_nodes):
         return
-    evidence = [saw("Container", kind)]
+    evidence = [saw(_("Container"), kind)]
     if no_library:
-        evidence.append(saw("libcuda.so.1", "not in this container", "loader"))
+        evidence.append(saw(_("libcuda.so.1"), _("not in this container"), "loader"))
     if no_nodes:
-        evidence.append(saw("/dev/nvidia*", "not in this container", "/dev"))
-    run = f"{kind} run --device nvidia.com/gpu=all ..." if kind == "podman" else f"{kind} run --gpus all ..."
-    how = f"On the host: {run}" if kind in ("docker", "podman") else "Ask for a GPU where this container is defined."
+        evidence.append(saw(_("/dev/nvidia*"), _("not in this container"), "/dev"))
+    run = (
+        _("{kind} run --device nvidia.com/gpu=all ...", kind=kind)
+        if kind == "podman"
+        else _("{kind} run --gpus all ...", kind=kind)
+    )
+    how = (
+        _("On the host: {run}", run=run)
+        if kind in ("docker", "podman")
+        else _("Ask for a GPU where this container is defined.")
+    )
     yield error(
         "container-without-gpu",
         "container_no_gpu_runtime",
-        f"This {kind} container was started without access to the GPU.",
-        "The host has an NVIDIA GPU, but neither its devices nor its driver's library were passed in. "
-        "Nothing inside the container can change that.",
+        _("This {kind} container was started without access to the GPU.", kind=kind),
+        _(
+            "The host has an NVIDIA GPU, but neither its devices nor its driver's library were passed in. "
+            "Nothing inside the container can change that."
+        ),
         evidence=evidence + answers(driver),
         fix=advice(
-            "Start the container with the GPU",
-            "Install the NVIDIA Container Toolkit on the host, if it is not there.",
+            _("Start the container with the GPU"),
+            _("Install the NVIDIA Container Toolkit on the host, if it is not there."),
             how,
-            "Do not install a driver inside the container.",
+            _("Do not install a driver inside the container."),
         ),
     )
 
@@ -117,19 +136,31 @@ def wsl(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     foreign = bool(used) and not inside("linux", used, WSL_FOLDER)
     if not ours or (used and not foreign):
         return
-    title = "A Linux driver hides the one that WSL brings." if foreign else "WSL's own driver library is not found."
+    title = (
+        _("A Linux driver hides the one that WSL brings.") if foreign else _("WSL's own driver library is not found.")
+    )
     steps = (
-        [f"Find the package that owns {used} and remove it: dpkg -S {used}", "Never install a Linux driver in WSL."]
+        [
+            _("Find the package that owns {used} and remove it: dpkg -S {used}", used=used),
+            _("Never install a Linux driver in WSL."),
+        ]
         if foreign
-        else [f"In this terminal: export LD_LIBRARY_PATH={WSL_FOLDER}", "Lasting: sudo ldconfig, then wsl --shutdown"]
+        else [
+            _("In this terminal: export LD_LIBRARY_PATH={wsl_folder}", wsl_folder=WSL_FOLDER),
+            _("Lasting: sudo ldconfig, then wsl --shutdown"),
+        ]
     )
     yield error(
         "wsl-library",
         "wsl_libcuda_not_found",
         title,
-        f"In WSL the driver comes from Windows, and its library lies in {WSL_FOLDER}. Only that one reaches the GPU.",
-        evidence=[saw("WSL's library", ours[0].path, ours[0].source), *answers(driver)],
-        fix=advice("Let programs find WSL's own library", *steps, restart="terminal"),
+        _(
+            "In WSL the driver comes from Windows, and its library lies in {wsl_folder}. Only that one "
+            "reaches the GPU.",
+            wsl_folder=WSL_FOLDER,
+        ),
+        evidence=[saw(_("WSL's library"), ours[0].path, ours[0].source), *answers(driver)],
+        fix=advice(_("Let programs find WSL's own library"), *steps, restart="terminal"),
     )
 
 
@@ -147,32 +178,41 @@ def module(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     installed = bool(cuda_libraries(driver))
     evidence = answers(driver)
     if driver.secure_boot is not None:
-        evidence.append(saw("Secure Boot", "on" if driver.secure_boot else "off", "firmware"))
+        evidence.append(saw(_("Secure Boot"), _("on") if driver.secure_boot else _("off"), "firmware"))
     refused = [line for line in driver.kernel_log or () if REFUSED.search(line)]
     if missing and driver.secure_boot and refused:
-        yield _secure_boot(evidence + [saw("Kernel log", line, "kernel") for line in refused])
+        yield _secure_boot(evidence + [saw(_("Kernel log"), line, "kernel") for line in refused])
         return
     if windows:
-        title, steps = "The NVIDIA GPU has no NVIDIA driver.", _WINDOWS_DRIVER
+        title, steps = _("The NVIDIA GPU has no NVIDIA driver."), _WINDOWS_DRIVER
     elif other:
-        title, steps = f"The driver {other} holds the GPU, so that NVIDIA's cannot.", _other_driver(other)
+        title, steps = (
+            _("The driver {other} holds the GPU, so that NVIDIA's cannot.", other=other),
+            _other_driver(other),
+        )
     elif not missing:
-        title = "The kernel module nvidia_uvm, which CUDA needs, is not loaded."
-        steps = ["sudo modprobe nvidia_uvm", "If that fails, restart the computer."]
+        title = _("The kernel module nvidia_uvm, which CUDA needs, is not loaded.")
+        steps = ["sudo modprobe nvidia_uvm", _("If that fails, restart the computer.")]
     elif installed:
-        title, steps = "The NVIDIA kernel module is not loaded.", _module_steps(driver)
+        title, steps = _("The NVIDIA kernel module is not loaded."), _module_steps(driver)
     else:
-        title = "The NVIDIA GPU has no NVIDIA driver."
+        title = _("The NVIDIA GPU has no NVIDIA driver.")
         steps = [
-            "Install the driver that your distribution offers (Ubuntu: sudo ubuntu-drivers install; Debian: sudo apt install nvidia-driver)."
+            _(
+                "Install the driver that your distribution offers (Ubuntu: sudo ubuntu-drivers install; Debian: "
+                "sudo apt install nvidia-driver)."
+            )
         ]
     yield error(
         "module-not-loaded",
         "driver_module_not_loaded",
         title,
-        "Without the kernel's part of the driver no program reaches the GPU. CUDA and cuDNN cannot work before it does.",
+        _(
+            "Without the kernel's part of the driver no program reaches the GPU. CUDA and cuDNN cannot work "
+            "before it does."
+        ),
         evidence=evidence,
-        fix=advice("Get the GPU's driver running", *steps, restart="computer"),
+        fix=advice(_("Get the GPU's driver running"), *steps, restart="computer"),
     )
 
 
@@ -194,15 +234,22 @@ def _is_nvidia(name: str) -> bool:
 
 def _other_driver(other: str) -> list[str]:
     if other == "vfio-pci":
-        return ["The GPU is set aside for a virtual machine (vfio-pci). Undo that if this system is to use it."]
-    return [f"Install NVIDIA's driver for your distribution; it turns {other} off. Then restart the computer."]
+        return [_("The GPU is set aside for a virtual machine (vfio-pci). Undo that if this system is to use it.")]
+    return [
+        _(
+            "Install NVIDIA's driver for your distribution; it turns {other} off. Then restart the computer.",
+            other=other,
+        )
+    ]
 
 
 def _module_steps(driver: Driver) -> list[str]:
-    steps = ["sudo modprobe nvidia", "If that fails, its message says why; also: sudo dmesg | grep -i nvidia"]
+    steps = ["sudo modprobe nvidia", _("If that fails, its message says why; also: sudo dmesg | grep -i nvidia")]
     if driver.secure_boot and driver.kernel_log is None:
-        steps.append("Secure Boot is on: 'Key was rejected by service' in that log means that it refuses the module.")
-    steps.append("After a kernel update, install the headers of the running kernel and the driver again.")
+        steps.append(
+            _("Secure Boot is on: 'Key was rejected by service' in that log means that it refuses the module.")
+        )
+    steps.append(_("After a kernel update, install the headers of the running kernel and the driver again."))
     return steps
 
 
@@ -210,14 +257,17 @@ def _secure_boot(evidence: list[Evidence]) -> Finding:
     return error(
         "secure-boot",
         "secure_boot_blocks_module",
-        "Secure Boot refuses the NVIDIA kernel module.",
-        "The module is not signed with a key that this computer trusts, so the kernel did not load it.",
+        _("Secure Boot refuses the NVIDIA kernel module."),
+        _("The module is not signed with a key that this computer trusts, so the kernel did not load it."),
         evidence=evidence,
         fix=advice(
-            "Have the module signed with a trusted key",
-            "Enrol your machine's own key: sudo mokutil --import /var/lib/dkms/mok.pub (Ubuntu: /var/lib/shim-signed/mok/MOK.der)",
-            "Restart, choose Enroll MOK in the blue screen, and give the password that you set.",
-            "Or use your distribution's signed driver package, or turn Secure Boot off in the firmware.",
+            _("Have the module signed with a trusted key"),
+            _(
+                "Enrol your machine's own key: sudo mokutil --import /var/lib/dkms/mok.pub (Ubuntu: "
+                "/var/lib/shim-signed/mok/MOK.der)"
+            ),
+            _("Restart, choose Enroll MOK in the blue screen, and give the password that you set."),
+            _("Or use your distribution's signed driver package, or turn Secure Boot off in the firmware."),
             restart="computer",
         ),
     )
@@ -238,24 +288,29 @@ def mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     told = nvml == 18 or cuda == 803
     if not told and (not libraries or cuda == 0 or nvml == 0 or cuda is None):
         return
-    rows = [saw("Driver library", f"{lib.path} is {lib.version}", lib.source) for lib in libraries]
+    rows = [
+        saw(_("Driver library"), _("{path} is {version}", path=lib.path, version=lib.version), lib.source)
+        for lib in libraries
+    ]
     inside_container = bool(seen.machine.container)
     steps = (
-        ["Remove the driver packages (libnvidia-*, libcuda1) inside the container: the host's are passed in."]
+        [_("Remove the driver packages (libnvidia-*, libcuda1) inside the container: the host's are passed in.")]
         if inside_container
         else [
-            "Restart the computer: the new kernel module is then loaded.",
-            "If it persists, install the driver again.",
+            _("Restart the computer: the new kernel module is then loaded."),
+            _("If it persists, install the driver again."),
         ]
     )
     yield error(
         "library-mismatch",
         "driver_library_mismatch",
-        "The GPU driver's two halves are of different versions.",
-        "The kernel module and the libraries of one driver must be of the same version. "
-        "This is usual after an update until the computer is restarted.",
+        _("The GPU driver's two halves are of different versions."),
+        _(
+            "The kernel module and the libraries of one driver must be of the same version. This is usual "
+            "after an update until the computer is restarted."
+        ),
         evidence=rows + answers(driver),
-        fix=advice("Bring both halves to one version", *steps, restart="" if inside_container else "computer"),
+        fix=advice(_("Bring both halves to one version"), *steps, restart="" if inside_container else "computer"),
     )
 
 
@@ -270,14 +325,17 @@ def stale_uvm(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     yield error(
         "stale-after-suspend",
         "uvm_stale_after_suspend",
-        "Since the computer slept, CUDA no longer starts.",
-        "The GPU answers, but CUDA's memory module (nvidia_uvm) did not survive the suspend. Loading it again cures that.",
-        evidence=[*answers(driver), saw("Last resume", "after the last start of the computer", "kernel")],
+        _("Since the computer slept, CUDA no longer starts."),
+        _(
+            "The GPU answers, but CUDA's memory module (nvidia_uvm) did not survive the suspend. Loading it "
+            "again cures that."
+        ),
+        evidence=[*answers(driver), saw(_("Last resume"), _("after the last start of the computer"), "kernel")],
         fix=advice(
-            "Load the module again",
-            "Close all programs that use the GPU.",
+            _("Load the module again"),
+            _("Close all programs that use the GPU."),
             "sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm",
-            "If that is refused, restart the computer.",
+            _("If that is refused, restart the computer."),
         ),
     )
 
@@ -288,12 +346,16 @@ def no_library(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         yield error(
             "library-missing",
             "driver_library_mismatch",
-            "The driver's library for CUDA (libcuda.so.1) is not installed.",
-            "The kernel module is loaded, but programs have no library to reach it with.",
+            _("The driver's library for CUDA (libcuda.so.1) is not installed."),
+            _("The kernel module is loaded, but programs have no library to reach it with."),
             evidence=answers(driver),
             fix=advice(
-                "Install the driver's libraries",
-                f"Install the CUDA library of driver {driver.module_version} (Debian: libcuda1; Ubuntu: libnvidia-compute of the same version).",
+                _("Install the driver's libraries"),
+                _(
+                    "Install the CUDA library of driver {module_version} (Debian: libcuda1; Ubuntu: "
+                    "libnvidia-compute of the same version).",
+                    module_version=driver.module_version,
+                ),
             ),
         )
 
@@ -307,12 +369,16 @@ def lost(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     yield error(
         "gpu-lost",
         "hardware_fault",
-        "The GPU itself has stopped answering.",
-        f"The driver's management library says that {known.meaning}. Overheating, power or a fault of the card can cause that.",
+        _("The GPU itself has stopped answering."),
+        _(
+            "The driver's management library says that {meaning}. Overheating, power or a fault of the card "
+            "can cause that.",
+            meaning=known.meaning,
+        ),
         evidence=answers(driver),
         fix=advice(
-            "Start the GPU anew",
-            "Shut the computer down, wait, start it again. If it returns, check power and cooling.",
+            _("Start the GPU anew"),
+            _("Shut the computer down, wait, start it again. If it returns, check power and cooling."),
             restart="computer",
         ),
     )
@@ -328,25 +394,25 @@ def unexplained(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             Step.DRIVER,
             UNKNOWN,
             "not-asked",
-            "Whether CUDA starts was not tried: the process for it could not be started.",
-            why="The question is put in a process of its own, and the system refused to start one.",
+            _("Whether CUDA starts was not tried: the process for it could not be started."),
+            why=_("The question is put in a process of its own, and the system refused to start one."),
             evidence=answers(driver),
-            fix=advice("Scan again", "Close programs that use much memory, then scan again."),
+            fix=advice(_("Scan again"), _("Close programs that use much memory, then scan again.")),
         )
         return
     known = code("cuInit", cuda.status)
-    log = "Look at the kernel log: sudo dmesg | grep -i -e nvidia -e nvrm"
+    log = _("Look at the kernel log: sudo dmesg | grep -i -e nvidia -e nvrm")
     if seen.machine.system == "windows":
-        log = "Open the Event Viewer, Windows Logs, System, and look for entries of nvlddmkm or Display."
+        log = _("Open the Event Viewer, Windows Logs, System, and look for entries of nvlddmkm or Display.")
     steps = [known.next] if known and known.next else [log]
-    title = "CUDA does not start on this GPU, and the reason could not be seen."
+    title = _("CUDA does not start on this GPU, and the reason could not be seen.")
     if known and cuda.status in (802, 804):
-        title = f"CUDA does not start: {known.meaning}."
+        title = _("CUDA does not start: {meaning}.", meaning=known.meaning)
     yield error(
         "cuda-init",
         "",
         title,
-        "The driver refused to start CUDA.",
+        _("The driver refused to start CUDA."),
         evidence=answers(driver),
-        fix=advice("Find out why", *steps),
+        fix=advice(_("Find out why"), *steps),
     )

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from core.facts import How, Mark, PathEntry, Snapshot
 from core.findings import Finding, Step
+from core.i18n import _, n_
 from core.rules.loads import cases
-from core.rules.words import ERROR, GOOD, NOTE, WARNING, advice, counted, finding, saw
+from core.rules.words import ERROR, GOOD, NOTE, WARNING, advice, finding, saw
 
 SEARCHED = ("PATH", "LD_LIBRARY_PATH")
 
@@ -35,9 +36,21 @@ def tidy_paths(seen: Snapshot) -> Iterator[Finding]:
                 Step.ENVIRONMENT,
                 NOTE,
                 "untidy-path",
-                f"{name} has {counted(len(odd), 'entry that does', 'entries that do')} nothing.",
-                why="The loader skips them. They are told so that nobody looks for a fault there.",
-                evidence=[saw(f"{name} entry {e.index + 1}", e.text or "(empty)", ", ".join(e.marks)) for e in odd],
+                n_(
+                    "{name} has {n} entry that does nothing.",
+                    "{name} has {n} entries that do nothing.",
+                    len(odd),
+                    name=name,
+                ),
+                why=_("The loader skips them. They are told so that nobody looks for a fault there."),
+                evidence=[
+                    saw(
+                        _("{name} entry {index}", name=name, index=e.index + 1),
+                        e.text or _("(empty)"),
+                        ", ".join(_(m) for m in e.marks),
+                    )
+                    for e in odd
+                ],
                 subject=name,
             )
 
@@ -55,14 +68,24 @@ def broken_entries(seen: Snapshot) -> Iterator[Finding]:
                 Step.ENVIRONMENT,
                 WARNING,
                 "broken-entry",
-                f"{e.variable} names a CUDA folder in a way that the loader does not understand.",
+                _("{variable} names a CUDA folder in a way that the loader does not understand.", variable=e.variable),
                 cause="cudnn_not_on_search_path" if "cudnn" in e.text.lower() else "cuda_not_on_search_path",
                 why=why,
-                evidence=[saw(f"{e.variable} entry {e.index + 1}", e.text, ", ".join(e.marks))],
+                evidence=[
+                    saw(
+                        _("{variable} entry {index}", variable=e.variable, index=e.index + 1),
+                        e.text,
+                        ", ".join(_(m) for m in e.marks),
+                    )
+                ],
                 subject=e.text,
                 fix=advice(
-                    "Write the folder plainly",
-                    f"Replace the entry {e.text} in {e.variable} by the folder's full path.",
+                    _("Write the folder plainly"),
+                    _(
+                        "Replace the entry {text} in {variable} by the folder's full path.",
+                        text=e.text,
+                        variable=e.variable,
+                    ),
                     restart="terminal",
                 ),
             )
@@ -70,11 +93,11 @@ def broken_entries(seen: Snapshot) -> Iterator[Finding]:
 
 def _broken(e: PathEntry, windows: bool) -> str:
     if "quoted" in e.marks and windows:
-        return "The entry stands in quotation marks, which the Windows loader takes for a part of the name."
+        return _("The entry stands in quotation marks, which the Windows loader takes for a part of the name.")
     if "unexpanded" in e.marks:
-        return "The entry holds a variable or a ~ that is not replaced, so that the folder is not found."
+        return _("The entry holds a variable or a ~ that is not replaced, so that the folder is not found.")
     if "relative" in e.marks and "empty" not in e.marks:
-        return "The entry is no full path, so it depends on the folder that a program is started in."
+        return _("The entry is no full path, so it depends on the folder that a program is started in.")
     return ""
 
 
@@ -88,10 +111,11 @@ def limits(seen: Snapshot) -> Iterator[Finding]:
             "limit",
             problem,
             cause="path_too_long" if beyond else "",
-            why="Programs may get a shortened or unusable value.",
+            why=_("Programs may get a shortened or unusable value."),
             subject=problem[:80],
             fix=advice(
-                "Shorten or repair the variable", "Remove entries that are not needed, in the system's own dialogue."
+                _("Shorten or repair the variable"),
+                _("Remove entries that are not needed, in the system's own dialogue."),
             ),
         )
 
@@ -112,9 +136,14 @@ def writable(seen: Snapshot) -> Iterator[Finding]:
                 Step.ENVIRONMENT,
                 NOTE,
                 "writable-by-others",
-                f"Everybody on this machine may put files into {counted(len(mine), 'folder')} of {name}.",
-                why="A library that somebody puts there is loaded by your programs.",
-                evidence=[saw(f"{name} entry {e.index + 1}", e.text) for e in mine],
+                n_(
+                    "Everybody on this machine may put files into {n} folder of {name}.",
+                    "Everybody on this machine may put files into {n} folders of {name}.",
+                    len(mine),
+                    name=name,
+                ),
+                why=_("A library that somebody puts there is loaded by your programs."),
+                evidence=[saw(_("{name} entry {index}", name=name, index=e.index + 1), e.text) for e in mine],
                 subject=name,
             )
 
@@ -129,8 +158,8 @@ def good(seen: Snapshot) -> Iterator[Finding]:
         Step.ENVIRONMENT,
         GOOD,
         "in-order",
-        f"The search paths are in order: {counted(count, 'entry', 'entries')} read.",
-        evidence=[saw("Variables about CUDA", ", ".join(sorted(set(names))) or "none")],
+        n_("The search paths are in order: {n} entry read.", "The search paths are in order: {n} entries read.", count),
+        evidence=[saw(_("Variables about CUDA"), ", ".join(sorted(set(names))) or _("none"))],
     )
 
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from core.facts import Load, PythonEnvironment, Resolution, Snapshot
 from core.findings import Finding, Step
+from core.i18n import _, n_, told
 from core.rules import frameworks_builds, frameworks_packages, frameworks_trials
 from core.rules.frameworks_builds import on_gpu
 from core.rules.frameworks_known import gpu_side
 from core.rules.frameworks_view import Home, homes
 from core.rules.known import numbers
 from core.rules.view import tidy, variable
-from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, counted, finding, listed, saw
+from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "ctranslate2", "paddlepaddle-gpu")
 
@@ -25,9 +26,9 @@ def unread(seen: Snapshot) -> Iterator[Finding]:
                 Step.FRAMEWORKS,
                 UNKNOWN,
                 "environment-unread",
-                f"The Python environment {python.prefix} could not be read.",
-                why="What it would load is not decided.",
-                evidence=[saw("Problem", python.problem, python.found_by)],
+                _("The Python environment {prefix} could not be read.", prefix=python.prefix),
+                why=_("What it would load is not decided."),
+                evidence=[saw(_("Problem"), told(python.problem), python.found_by)],
                 subject=python.prefix,
             )
 
@@ -41,12 +42,20 @@ def read(seen: Snapshot) -> Iterator[Finding]:
                 Step.FRAMEWORKS,
                 GOOD,
                 "environment-read",
-                f"The Python environment {python.prefix} has {listed(frameworks)}.",
+                _(
+                    "The Python environment {prefix} has {frameworks}.",
+                    prefix=python.prefix,
+                    frameworks=listed(frameworks),
+                ),
                 evidence=[
-                    saw("Python", f"{python.version} ({python.kind})", python.found_by),
+                    saw(_("Python"), f"{python.version} ({python.kind})", python.found_by),
                     saw(
-                        "NVIDIA packages",
-                        counted(len([d for d in python.distributions if d.name.startswith("nvidia-")]), "package"),
+                        _("NVIDIA packages"),
+                        n_(
+                            "{n} package",
+                            "{n} packages",
+                            len([d for d in python.distributions if d.name.startswith("nvidia-")]),
+                        ),
                     ),
                 ],
                 subject=python.prefix,
@@ -77,16 +86,20 @@ def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
             Step.FRAMEWORKS,
             WARNING if active.name == "VIRTUAL_ENV" else NOTE,  # conda activates its base by itself
             "another-python-starts",
-            f"{active.value} is activated, but python starts the one in {started.prefix}.",
+            _(
+                "{value} is activated, but python starts the one in {prefix}.",
+                value=active.value,
+                prefix=started.prefix,
+            ),
             cause="wrong_environment_active",
-            why="What is installed in the activated environment is not what runs.",
+            why=_("What is installed in the activated environment is not what runs."),
             evidence=[
                 saw(active.name, active.value, active.source),
-                saw("python on PATH", started.executable or started.prefix, started.found_by),
+                saw(_("python on PATH"), started.executable or started.prefix, started.found_by),
             ],
             subject=active.value,
             fix=advice(
-                "Activate it anew in a new terminal",
+                _("Activate it anew in a new terminal"),
                 _activation(seen, active.name, active.value),
                 restart="terminal",
             ),
@@ -111,13 +124,17 @@ def _without_framework(seen: Snapshot, name: str) -> Iterator[Finding]:
         Step.FRAMEWORKS,
         NOTE,
         "active-without-framework",
-        f"The active environment {mine.python.prefix} has no framework; {others[0].python.prefix} has "
-        f"{listed(f'{b.distribution} {b.version}' for b in on_gpu(others[0]))}.",
+        _(
+            "The active environment {prefix} has no framework; {prefix2} has {on_gpu}.",
+            prefix=mine.python.prefix,
+            prefix2=others[0].python.prefix,
+            on_gpu=listed(f"{b.distribution} {b.version}" for b in on_gpu(others[0])),
+        ),
         cause="wrong_environment_active",
-        why="If a framework is missing in your program, this is the wrong environment.",
-        evidence=[saw("Has a framework", h.python.prefix, h.python.found_by) for h in others],
+        why=_("If a framework is missing in your program, this is the wrong environment."),
+        evidence=[saw(_("Has a framework"), h.python.prefix, h.python.found_by) for h in others],
         subject=mine.python.prefix,
-        fix=advice("Use the other one", others[0].python.executable),
+        fix=advice(_("Use the other one"), others[0].python.executable),
     )
 
 
@@ -144,17 +161,17 @@ def older_variables(seen: Snapshot) -> Iterator[Finding]:
                 Step.ENVIRONMENT,
                 WARNING,
                 "older-variables",
-                f"Programs of this session do not have {folder} on their PATH yet.",
+                _("Programs of this session do not have {folder} on their PATH yet.", folder=folder),
                 cause="process_env_not_inherited",
-                why="The PATH was changed after this session's programs were started. They keep the old one.",
+                why=_("The PATH was changed after this session's programs were started. They keep the old one."),
                 evidence=[
-                    saw("PATH of new programs names", folder, v.source),
-                    saw("PATH of this session", "does not name it", "environment"),
+                    saw(_("PATH of new programs names"), folder, v.source),
+                    saw(_("PATH of this session"), _("does not name it"), "environment"),
                 ],
                 subject=folder,
                 fix=advice(
-                    "Start your terminal, editor or service anew",
-                    "If that does not help, sign out and in again.",
+                    _("Start your terminal, editor or service anew"),
+                    _("If that does not help, sign out and in again."),
                     restart="session",
                 ),
             )
@@ -193,19 +210,26 @@ def _only_on_path(seen: Snapshot, load: Load, lost: Resolution, path: str) -> Fi
         Step.FRAMEWORKS,
         ERROR,
         "path-is-not-searched",
-        f"{load.consumer.framework} does not find {lost.name}, although PATH names its folder.",
+        _(
+            "{framework} does not find {name}, although PATH names its folder.",
+            framework=load.consumer.framework,
+            name=lost.name,
+        ),
         cause="python_dll_search_change",
-        why="Since Python 3.8, PATH is not searched for the libraries of extension modules; a program must add the folder itself.",
+        why=_(
+            "Since Python 3.8, PATH is not searched for the libraries of extension modules; a program must "
+            "add the folder itself."
+        ),
         evidence=[
-            saw("Any program finds it", path, "PATH"),
-            saw("This Python", "does not find it", load.consumer.label),
+            saw(_("Any program finds it"), path, "PATH"),
+            saw(_("This Python"), _("does not find it"), load.consumer.label),
             *([home.concerns(load.consumer.framework.partition(" ")[0])] if home else []),
         ],
         subject=load.consumer.prefix,
         fix=advice(
-            "Add the folder in that environment",
-            f'Save this one line as "{site}\\cuda_folder.pth":',
-            f'import os; os.add_dll_directory(r"{folder}")',
+            _("Add the folder in that environment"),
+            _('Save this one line as "{site}\\cuda_folder.pth":', site=site),
+            _('import os; os.add_dll_directory(r"{folder}")', folder=folder),
             restart="program",
         ),
     )
@@ -247,18 +271,24 @@ def _other_compiler(home: Home, torch: str, cuda: str, version: str, nvcc: str) 
         Step.FRAMEWORKS,
         NOTE,
         "other-compiler",
-        f"nvcc is of CUDA {version}, and torch {torch} in {home.python.prefix} was built for CUDA {cuda}.",
+        _(
+            "nvcc is of CUDA {version}, and torch {torch} in {prefix} was built for CUDA {cuda}.",
+            version=version,
+            torch=torch,
+            prefix=home.python.prefix,
+            cuda=cuda,
+        ),
         cause="nvcc_toolkit_mismatch_build",
-        why="This matters only when you compile extensions for PyTorch: it refuses another major version.",
+        why=_("This matters only when you compile extensions for PyTorch: it refuses another major version."),
         evidence=[
-            saw("nvcc", f"{nvcc} of CUDA {version}"),
-            saw("torch was built for CUDA", cuda),
+            saw(_("nvcc"), _("{nvcc} of CUDA {version}", nvcc=nvcc, version=version)),
+            saw(_("torch was built for CUDA"), cuda),
             home.concerns("torch"),
         ],
         subject=home.python.prefix,
         fix=advice(
-            "Compile with the toolkit that fits",
-            set_it or f"Install the CUDA {cuda} toolkit beside this one; several versions live together.",
+            _("Compile with the toolkit that fits"),
+            set_it or _("Install the CUDA {cuda} toolkit beside this one; several versions live together.", cuda=cuda),
         ),
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from core.facts import FrameworkBuild, Snapshot
 from core.findings import Finding, Step
+from core.i18n import _, sentences
 from core.rules.frameworks_cures import (
     another_torch,
     gpu_onnxruntime,
@@ -63,21 +64,31 @@ def _cpu_only(home: Home, build: FrameworkBuild) -> Finding:
         "tensorflow-cpu": lambda: tensorflow_for_gpu(seen, python, build.version),
     }.get(build.distribution)
     windows = tables().fact("torch_windows")
-    why = "This build cannot use a GPU, whatever driver and libraries are installed."
+    why = _("This build cannot use a GPU, whatever driver and libraries are installed.")
     if main and seen.machine.system == "windows":
         why += f" {windows.fact}"
     return finding(
         Step.FRAMEWORKS,
         severity,
         f"cpu-build-{build.distribution}",
-        f"{build.distribution} {build.version} in {python.prefix} is the build without CUDA.",
+        _(
+            "{distribution} {version} in {prefix} is the build without CUDA.",
+            distribution=build.distribution,
+            version=build.version,
+            prefix=python.prefix,
+        ),
         cause="framework_cpu_only_build",
         why=why,
         evidence=[
-            saw("Built for CUDA", "no", build.cuda_source),
-            saw("GPU", listed(g.name for g in gpu_side(seen).gpus) or "on the bus"),
+            saw(_("Built for CUDA"), _("no"), build.cuda_source),
+            saw("GPU", listed(g.name for g in gpu_side(seen).gpus) or _("on the bus")),
             *(
-                [saw("Built for CUDA in the same environment", listed(f"{b.distribution} {b.version}" for b in others))]
+                [
+                    saw(
+                        _("Built for CUDA in the same environment"),
+                        listed(f"{b.distribution} {b.version}" for b in others),
+                    )
+                ]
                 if others
                 else []
             ),
@@ -108,12 +119,16 @@ def tensorflow_native_windows(seen: Snapshot) -> Iterator[Finding]:
                     Step.FRAMEWORKS,
                     home.severity,
                     "tensorflow-windows",
-                    f"TensorFlow {build.version} in {home.python.prefix} cannot use a GPU on native Windows.",
+                    _(
+                        "TensorFlow {version} in {prefix} cannot use a GPU on native Windows.",
+                        version=build.version,
+                        prefix=home.python.prefix,
+                    ),
                     cause="tf_native_windows_unsupported",
-                    why=f"{fact.fact} No driver, CUDA or cuDNN changes that.",
+                    why=sentences(_(fact.fact), _("No driver, CUDA or cuDNN changes that.")),
                     evidence=[
-                        saw("Installed", f"{build.distribution} {build.version}", home.python.prefix),
-                        saw("Last release with GPU support here", "2.10", fact.source),
+                        saw(_("Installed"), f"{build.distribution} {build.version}", home.python.prefix),
+                        saw(_("Last release with GPU support here"), "2.10", fact.source),
                         home.concerns(build.distribution),
                     ],
                     subject=home.python.prefix,
@@ -142,13 +157,29 @@ def _without_code(home: Home, build: FrameworkBuild) -> Finding:
         Step.FRAMEWORKS,
         home.severity,
         f"code-{build.distribution}",
-        f"{build.distribution} {build.version} in {home.python.prefix} has no machine code for the {gpu.name}.",
+        _(
+            "{distribution} {version} in {prefix} has no machine code for the {name}.",
+            distribution=build.distribution,
+            version=build.version,
+            prefix=home.python.prefix,
+            name=gpu.name,
+        ),
         cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
-        why=f"It was built for {'older' if new else 'newer'} GPUs. Its own message is: no kernel image is available for "
-        "execution on the device.",
+        why=sentences(
+            _("It was built for older GPUs.") if new else _("It was built for newer GPUs."),
+            _("Its own message is: no kernel image is available for execution on the device."),
+        ),
         evidence=[
-            saw("GPU", f"{gpu.name}, compute capability {gpu.compute_capability}", gpu.source),
-            saw("Machine code", listed((f"{s // 10}.{s % 10}" for s in sass or ()), 20) or "not told", source),
+            saw(
+                "GPU",
+                _(
+                    "{name}, compute capability {compute_capability}",
+                    name=gpu.name,
+                    compute_capability=gpu.compute_capability,
+                ),
+                gpu.source,
+            ),
+            saw(_("Machine code"), listed((f"{s // 10}.{s % 10}" for s in sass or ()), 20) or _("not told"), source),
             home.concerns(build.distribution),
         ],
         subject=home.python.prefix,

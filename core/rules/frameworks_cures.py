@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.facts import FrameworkBuild, PythonEnvironment, Snapshot
 from core.findings import Fix
+from core.i18n import _
 from core.rules.cures import python_of_environment
 from core.rules.frameworks_known import GpuSide, choose_torch, gpu_side, tables, takes_python
 from core.rules.known import numbers
@@ -26,13 +27,22 @@ def another_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBui
         return no_torch(side)
     beside = [d.name for d in python.distributions if d.name in ("torchvision", "torchaudio")]
     index = tables().torch_index
-    why = f"PyTorch {choice.build.torch} is published for CUDA {choice.build.cuda} ({choice.build.source})"
+    why = _(
+        "PyTorch {torch} is published for CUDA {cuda} ({source})",
+        torch=choice.build.torch,
+        cuda=choice.build.cuda,
+        source=choice.build.source,
+    )
     if side.cuda:
-        why += f"; this driver runs CUDA up to {side.cuda}"
-    other = "" if choice.same_release else f"No build of {build.version} suits this GPU and driver; this release does."
+        why += _("; this driver runs CUDA up to {cuda}", cuda=side.cuda)
+    other = (
+        ""
+        if choice.same_release
+        else _("No build of {version} suits this GPU and driver; this release does.", version=build.version)
+    )
     wanted = f"torch=={choice.version}"
     return advice(
-        f"Install PyTorch's build for CUDA {choice.build.cuda}",
+        _("Install PyTorch's build for CUDA {cuda}", cuda=choice.build.cuda),
         other,
         pip(
             seen,
@@ -51,19 +61,29 @@ def another_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBui
 
 def no_torch(side: GpuSide) -> Fix:
     """Return what is left where no known build of PyTorch suits."""
-    gpus = ", ".join(f"{g.name} ({g.compute_capability})" for g in side.gpus) or "this GPU"
+    gpus = ", ".join(f"{g.name} ({g.compute_capability})" for g in side.gpus) or _("this GPU")
     return advice(
-        "No known build of PyTorch suits",
-        f"Of all builds that are known here none runs on {gpus} with driver {side.driver or 'unknown'}"
-        + (f" (CUDA up to {side.cuda})." if side.cuda else "."),
-        "A newer driver for this GPU, where there is one, allows newer builds: www.nvidia.com/drivers.",
+        _("No known build of PyTorch suits"),
+        _(
+            "Of all builds that are known here none runs on {gpus} with driver {driver} (CUDA up to {cuda}).",
+            gpus=gpus,
+            driver=side.driver or _("unknown"),
+            cuda=side.cuda,
+        )
+        if side.cuda
+        else _(
+            "Of all builds that are known here none runs on {gpus} with driver {driver}.",
+            gpus=gpus,
+            driver=side.driver or _("unknown"),
+        ),
+        _("A newer driver for this GPU, where there is one, allows newer builds: www.nvidia.com/drivers."),
     )
 
 
 def gpu_onnxruntime(seen: Snapshot, python: PythonEnvironment, remove: tuple[str, ...], version: str) -> Fix:
     """Return how to have onnxruntime-gpu alone: all of them away first, since they share one folder."""
     return advice(
-        "Take both packages away, then install onnxruntime-gpu",
+        _("Take both packages away, then install onnxruntime-gpu"),
         pip(seen, python, "uninstall", "-y", *remove),
         pip(seen, python, "install", f"onnxruntime-gpu=={version}" if version else "onnxruntime-gpu"),
         restart="program",
@@ -75,15 +95,26 @@ def tensorflow_on_windows(seen: Snapshot) -> Fix:
     rows = [r for r in tables().tensorflow if r.system == "windows"]
     last = max(rows, key=lambda r: numbers(r.tensorflow))
     pythons = [p for p in seen.pythons or () if takes_python(last.python, p.version)]
-    where = f" (such as {pythons[0].executable or pythons[0].prefix})" if pythons else ""
+    python = last.python
+    if pythons:
+        example = pythons[0].executable or pythons[0].prefix
+        python = _("{python} (such as {executable})", python=last.python, executable=example)
     return advice(
-        "Use WSL2, or TensorFlow 2.10",
-        "No TensorFlow after 2.10 can see a GPU on native Windows: use WSL2. In PowerShell as administrator:",
+        _("Use WSL2, or TensorFlow 2.10"),
+        _("No TensorFlow after 2.10 can see a GPU on native Windows: use WSL2. In PowerShell as administrator:"),
         "wsl --install",
-        "Then, inside that Linux, in an environment of its own:",
+        _("Then, inside that Linux, in an environment of its own:"),
         'python3 -m pip install "tensorflow[and-cuda]"',
-        f"Or stay on Windows with {last.package}=={last.tensorflow}.0 in a Python {last.python}{where}, "
-        f"with CUDA {last.cuda} and cuDNN {last.cudnn} ({last.source}).",
+        _(
+            "Or stay on Windows with {package}=={tensorflow}.0 in a Python {python}, with CUDA {cuda} "
+            "and cuDNN {cudnn} ({source}).",
+            package=last.package,
+            tensorflow=last.tensorflow,
+            python=python,
+            cuda=last.cuda,
+            cudnn=last.cudnn,
+            source=last.source,
+        ),
         restart="program",
     )
 
@@ -93,7 +124,7 @@ def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) 
     if numbers(version) >= (2, 14):
         fact = tables().fact("tf_extra")
         return advice(
-            "Install TensorFlow with its CUDA libraries",
+            _("Install TensorFlow with its CUDA libraries"),
             pip(seen, python, "install", "--force-reinstall", f'"tensorflow[and-cuda]=={version}"'),
             f"({fact.source})",
             restart="program",
@@ -107,11 +138,11 @@ def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) 
         None,
     )
     step = (
-        f"It needs CUDA {row.cuda} and cuDNN {row.cudnn} ({row.source})."
+        _("It needs CUDA {cuda} and cuDNN {cudnn} ({source}).", cuda=row.cuda, cudnn=row.cudnn, source=row.source)
         if row
-        else "No tested build of this release is known here."
+        else _("No tested build of this release is known here.")
     )
-    return advice("Install the build with GPU support", step, restart="program")
+    return advice(_("Install the build with GPU support"), step, restart="program")
 
 
 def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
@@ -119,17 +150,24 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
     if seen.machine.system == "windows":
         fact = tables().fact("jax_windows")
         return advice(
-            "Use JAX inside WSL2", fact.fact, 'There: python3 -m pip install "jax[cuda12]"', f"({fact.source})"
+            _("Use JAX inside WSL2"), _(fact.fact), _('There: python3 -m pip install "jax[cuda12]"'), f"({fact.source})"
         )
     side = gpu_side(seen)
     fitting = [p for p in tables().jax if side.runs_cuda(p.plugin[8:10]) and _takes(p.capability, side)]
     if not fitting:
-        return advice("No CUDA plugin of JAX suits", "The plugins that are known need a newer driver, or a newer GPU.")
+        return advice(
+            _("No CUDA plugin of JAX suits"), _("The plugins that are known need a newer driver, or a newer GPU.")
+        )
     best = max(fitting, key=lambda p: p.plugin)
     return advice(
-        f"Install JAX's plugin for CUDA {best.plugin[8:10]}",
+        _("Install JAX's plugin for CUDA {plugin}", plugin=best.plugin[8:10]),
         pip(seen, python, "install", f'"jax[cuda{best.plugin[8:10]}]=={version}"'),
-        f"(It needs driver {best.driver} or newer and compute capability {best.capability}: {best.source}.)",
+        _(
+            "(It needs driver {driver} or newer and compute capability {capability}: {source}.)",
+            driver=best.driver,
+            capability=best.capability,
+            source=best.source,
+        ),
         restart="program",
     )
 
@@ -141,4 +179,4 @@ def _takes(capability: str, side: GpuSide) -> bool:
 def again(seen: Snapshot, python: PythonEnvironment, *wanted: str) -> Fix:
     """Return how to install what was required."""
     quoted = [f'"{w}"' if any(c in w for c in "<>!*[~") else w for w in wanted]
-    return advice("Install what is required", pip(seen, python, "install", *quoted), restart="program")
+    return advice(_("Install what is required"), pip(seen, python, "install", *quoted), restart="program")

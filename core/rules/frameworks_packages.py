@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from core.facts import Distribution, Snapshot
 from core.findings import Finding, Fix, Severity, Step
+from core.i18n import _, sentences
 from core.rules.frameworks_cures import again, gpu_onnxruntime, pip
 from core.rules.frameworks_known import gpu_side, short, tables
 from core.rules.frameworks_view import Broken, Home, broken, homes
@@ -54,21 +55,26 @@ def _duplicates(home: Home, folder: str, here: list[Distribution]) -> Finding:
     mild = folder == "cv2" or not side.there
     severity = NOTE if mild else home.severity if really else min(home.severity, WARNING)
     concerned = [""] if folder == "nvidia/cudnn" else list(dict.fromkeys(d.name for d in here))
-    rows = [saw("Both write", folder, here[0].location), *(home.concerns(name) for name in concerned)]
+    rows = [saw(_("Both write"), folder, here[0].location), *(home.concerns(name) for name in concerned)]
     if really:
         rows.insert(
-            1, saw(f"The files there are of, instead of {really.distribution}", really.really, really.cuda_source)
+            1,
+            saw(
+                _("The files there are of, instead of {distribution}", distribution=really.distribution),
+                really.really,
+                really.cuda_source,
+            ),
         )
     return finding(
         Step.FRAMEWORKS,
         severity,
         f"duplicates-{folder.replace('/', '-')}",
-        f"{names} lie in one environment and overwrite each other's files.",
+        _("{names} lie in one environment and overwrite each other's files.", names=names),
         cause="duplicate_framework_packages",
         why=(
             fact.fact
             if folder == "onnxruntime"
-            else "They write the same folder: what was installed last wins, and removing one breaks the other."
+            else _("They write the same folder: what was installed last wins, and removing one breaks the other.")
         ),
         evidence=rows,
         subject=home.python.prefix,
@@ -88,7 +94,7 @@ def _one_of(home: Home, folder: str, here: list[Distribution]) -> Fix:
         wanted = " ".join(r for d in home.python.distributions for r in d.requires)
         keep = next((d for d in here if re.search(rf"\b{d.name}\b", wanted)), keep)
     return advice(
-        f"Keep {keep.name} alone",
+        _("Keep {name} alone", name=keep.name),
         pip(home.seen, home.python, "uninstall", "-y", *names),
         pip(home.seen, home.python, "install", f"{keep.name}=={keep.version.partition('+')[0]}"),
         restart="program",
@@ -105,13 +111,19 @@ def _twice(home: Home) -> Iterator[Finding]:
                 Step.FRAMEWORKS,
                 WARNING if gpu_side(home.seen).there else NOTE,
                 f"twice-{name}",
-                f"{name} is recorded twice in one folder: {listed(sorted(versions, key=numbers))}.",
+                _(
+                    "{name} is recorded twice in one folder: {versions}.",
+                    name=name,
+                    versions=listed(sorted(versions, key=numbers)),
+                ),
                 cause="duplicate_framework_packages",
-                why="One of them was not removed when the other came: whose files lie there is not told by the records.",
-                evidence=[saw("Records", listed(versions), location), home.concerns()],
+                why=_(
+                    "One of them was not removed when the other came: whose files lie there is not told by the records."
+                ),
+                evidence=[saw(_("Records"), listed(versions), location), home.concerns()],
                 subject=home.python.prefix,
                 fix=advice(
-                    f"Take {name} away until nothing is left, then install it once",
+                    _("Take {name} away until nothing is left, then install it once", name=name),
                     pip(home.seen, home.python, "uninstall", "-y", name),
                     pip(home.seen, home.python, "uninstall", "-y", name),
                     pip(home.seen, home.python, "install", f"{name}=={max(versions, key=numbers)}"),
@@ -143,17 +155,28 @@ def _broken(home: Home, b: Broken, *, loaded: bool) -> Finding:
         Step.FRAMEWORKS,
         severity,
         f"requires-{b.wanted}",
-        f"{b.of.name} {b.of.version} requires {b.wanted}{b.specifier}, and {b.installed} is installed.",
+        _(
+            "{name} {version} requires {wanted}{specifier}, and {installed} is installed.",
+            name=b.of.name,
+            version=b.of.version,
+            wanted=b.wanted,
+            specifier=b.specifier,
+            installed=b.installed,
+        ),
         cause=cause,
-        why="Something that was installed later brought another version. "
-        + (
-            "The library that is loaded decides whether it matters."
+        why=sentences(
+            _("Something that was installed later brought another version."),
+            _("The library that is loaded decides whether it matters.")
             if severity <= NOTE
-            else "The two were not built for each other."
+            else _("The two were not built for each other."),
         ),
         evidence=[
-            saw("Required", f"{b.wanted}{b.specifier}", f"metadata of {b.of.name} {b.of.version}"),
-            saw("Installed", b.installed, b.of.location),
+            saw(
+                _("Required"),
+                f"{b.wanted}{b.specifier}",
+                _("metadata of {name} {version}", name=b.of.name, version=b.of.version),
+            ),
+            saw(_("Installed"), b.installed, b.of.location),
             home.concerns(b.of.name),
         ],
         subject=home.python.prefix,
@@ -190,12 +213,19 @@ def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
                 Step.FRAMEWORKS,
                 NOTE,
                 "pynvml",
-                f"The package pynvml {old.version} in {home.python.prefix} is retired.",
+                _(
+                    "The package pynvml {version} in {prefix} is retired.",
+                    version=old.version,
+                    prefix=home.python.prefix,
+                ),
                 why=fact.fact,
-                evidence=[saw("Installed", f"pynvml {old.version}", old.location), saw("Retired", "yes", fact.source)],
+                evidence=[
+                    saw(_("Installed"), _("pynvml {version}", version=old.version), old.location),
+                    saw(_("Retired"), _("yes"), fact.source),
+                ],
                 subject=home.python.prefix,
                 fix=advice(
-                    "Use nvidia-ml-py instead",
+                    _("Use nvidia-ml-py instead"),
                     pip(seen, home.python, "uninstall", "-y", "pynvml"),
                     pip(seen, home.python, "install", "--force-reinstall", "nvidia-ml-py"),
                 ),

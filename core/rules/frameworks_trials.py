@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from core.facts import FrameworkBuild, FrameworkTrial, Snapshot
 from core.findings import Evidence, Finding, Fix, Step
+from core.i18n import N_, _, sentences, told
 from core.rules.cures import without_variable
 from core.rules.frameworks_builds import is_cpu
 from core.rules.frameworks_cures import another_torch, pip, tensorflow_for_gpu
@@ -33,59 +34,65 @@ MESSAGES = (
     Message(
         r"WinError 1455|paging file is too small|winerror.?1455",
         "page_file_too_small",
-        "Windows could not promise enough memory for the libraries: the page file is too small.",
-        "Settings, System, About, Advanced system settings, Performance, Advanced, Virtual memory: let Windows manage the "
-        "size, and restart. Fewer workers (num_workers) need less.",
+        N_("Windows could not promise enough memory for the libraries: the page file is too small."),
+        N_(
+            "Settings, System, About, Advanced system settings, Performance, Advanced, Virtual memory: let Windows manage the "
+            "size, and restart. Fewer workers (num_workers) need less."
+        ),
     ),
     Message(
         r"(vcruntime140|msvcp140|vcruntime140_1|libomp140|vcomp140)[\w.]*\.dll",
         "vc_runtime_missing",
-        "A library of Microsoft's Visual C++ run time is missing.",
-        "Install the newest Visual C++ Redistributable for x64 from Microsoft (aka.ms/vs/17/release/vc_redist.x64.exe).",
+        N_("A library of Microsoft's Visual C++ run time is missing."),
+        N_(
+            "Install the newest Visual C++ Redistributable for x64 from Microsoft (aka.ms/vs/17/release/vc_redist.x64.exe)."
+        ),
     ),
     Message(
         r"WinError 1114",
         "vc_runtime_missing",
-        "A library refused to start. An old Visual C++ run time is the usual reason.",
-        "Install the newest Visual C++ Redistributable for x64 from Microsoft (aka.ms/vs/17/release/vc_redist.x64.exe).",
+        N_("A library refused to start. An old Visual C++ run time is the usual reason."),
+        N_(
+            "Install the newest Visual C++ Redistributable for x64 from Microsoft (aka.ms/vs/17/release/vc_redist.x64.exe)."
+        ),
     ),
     Message(
         r"SIGILL|illegal instruction|0xC000001D|compiled to use (AVX|SSE|FMA)",
         "cpu_instruction_set_missing",
-        "The build uses instructions that this processor does not have.",
-        "Use an older release, or a build for processors without AVX2.",
+        N_("The build uses instructions that this processor does not have."),
+        N_("Use an older release, or a build for processors without AVX2."),
     ),
     Message(
         r"out of memory|OutOfMemoryError|RESOURCE_EXHAUSTED|CUDA_ERROR_OUT_OF_MEMORY|CUDNN_STATUS_ALLOC_FAILED",
         "gpu_memory_exhausted",
-        "The GPU has no memory left, even for one small convolution: another program holds it.",
-        "Close other programs that use the GPU; nvidia-smi lists them.",
+        N_("The GPU has no memory left, even for one small convolution: another program holds it."),
+        N_("Close other programs that use the GPU; nvidia-smi lists them."),
     ),
     Message(
         r"no kernel image is available|sm_\d+ is not compatible with the current PyTorch",
         "gpu_arch",
-        "The build has no machine code for this GPU.",
+        N_("The build has no machine code for this GPU."),
     ),
     Message(
         r"CUDA driver version is insufficient|driver on your system is too old|CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
         "driver_too_old",
-        "The driver is too old for the CUDA version that this build uses.",
-        "Install a newer driver for this GPU, or a build for an older CUDA.",
+        N_("The driver is too old for the CUDA version that this build uses."),
+        N_("Install a newer driver for this GPU, or a build for an older CUDA."),
     ),
     Message(
         r"cuDNN version incompatibility|Loaded runtime CuDNN library: \S+ but source was compiled with",
         "cudnn_minor_too_old",
-        "The cuDNN that is loaded is older than the one that the framework was compiled with.",
+        N_("The cuDNN that is loaded is older than the one that the framework was compiled with."),
     ),
     Message(
         r"SUBLIBRARY_VERSION_MISMATCH|cudnnGetLibConfig",
         "mixed_cudnn_sublibraries",
-        "Files of two cuDNN releases were loaded together.",
+        N_("Files of two cuDNN releases were loaded together."),
     ),
     Message(
         r"(file too short|invalid ELF header|WinError 193|not a valid Win32 application)",
         "corrupt_or_truncated_file",
-        "A library is damaged, or made for another kind of computer.",
+        N_("A library is damaged, or made for another kind of computer."),
     ),
 )
 """In the order in which they are tried. Sources: the frameworks' own messages, as people quote them in their reports."""
@@ -141,33 +148,34 @@ def _foreign(trial: FrameworkTrial) -> list[str]:
 
 
 def _rows(home: Home, trial: FrameworkTrial) -> list[Evidence]:
-    source = "run in its own interpreter"
+    source = _("run in its own interpreter")
     rows = []
     if trial.problem:
-        rows.append(saw("It said", trial.problem[-600:], source))
+        rows.append(saw(_("It said"), told(trial.problem)[-600:], source))
     if trial.ended:
-        rows.append(saw("The process", trial.ended, source))
+        rows.append(saw(_("The process"), told(trial.ended), source))
     if trial.printed and not trial.problem and not trial.gpu:
-        rows.append(saw("It printed", trial.printed[-600:], source))
-    reached = {"nothing": "not even the import", "import": "the import", "devices": "counting the GPUs"}
-    rows.append(saw("It came through", reached.get(trial.reached, f"a convolution{_both_ways(trial)}"), source))
+        rows.append(saw(_("It printed"), trial.printed[-600:], source))
+    reached = {"nothing": _("not even the import"), "import": _("the import"), "devices": _("counting the GPUs")}
+    whole = _("a convolution, forward and backward") if trial.backward else _("a convolution")
+    rows.append(saw(_("It came through"), reached.get(trial.reached, whole), source))
     if trial.devices is not None:
-        rows.append(saw("GPUs that it sees", f"{trial.devices} {trial.device}".strip(), source))
+        rows.append(saw(_("GPUs that it sees"), f"{trial.devices} {trial.device}".strip(), source))
     versions = [f"CUDA {trial.cuda}" if trial.cuda else "", f"cuDNN {trial.cudnn}" if trial.cudnn else ""]
     if any(versions):
-        rows.append(saw("Versions in its own words", listed(v for v in versions if v), source))
+        rows.append(saw(_("Versions in its own words"), listed(v for v in versions if v), source))
     owners: dict[str, list[str]] = {}
     for m in trial.mapped:
         owners.setdefault(m.origin, []).append(m.name)
     rows += [
-        saw(f"Mapped, from {owner or 'unknown'}", listed(names, 6), "files of the process")
+        saw(
+            _("Mapped, from {owner}", owner=_(owner) if owner else _("unknown")),
+            listed(names, 6),
+            _("files of the process"),
+        )
         for owner, names in owners.items()
     ]
     return [*rows, home.concerns(trial.framework)]
-
-
-def _both_ways(trial: FrameworkTrial) -> str:
-    return ", forward and backward" if trial.backward else ""
 
 
 def _override(home: Home, trial: FrameworkTrial) -> Finding:
@@ -182,20 +190,23 @@ def _override(home: Home, trial: FrameworkTrial) -> Finding:
         STEP,
         ERROR if proved else WARNING,
         f"trial-{trial.framework}",
-        f"{_name(trial)} in {home.python.prefix} "
-        + (
-            "fails because of LD_LIBRARY_PATH."
-            if proved
-            else "takes libraries from LD_LIBRARY_PATH instead of its own."
+        _("{name} in {prefix} fails because of LD_LIBRARY_PATH.", name=_name(trial), prefix=home.python.prefix)
+        if proved
+        else _(
+            "{name} in {prefix} takes libraries from LD_LIBRARY_PATH instead of its own.",
+            name=_name(trial),
+            prefix=home.python.prefix,
         ),
         cause="ld_library_path_override",
-        why="The same without LD_LIBRARY_PATH works."
+        why=_("The same without LD_LIBRARY_PATH works.")
         if proved
-        else "It works now, with files that it was not made for.",
+        else _("It works now, with files that it was not made for."),
         evidence=[
-            saw("From LD_LIBRARY_PATH", listed(files), "files of the process"),
+            saw(_("From LD_LIBRARY_PATH"), listed(files), _("files of the process")),
             *_rows(home, trial),
-            saw("Without LD_LIBRARY_PATH", clean.problem or clean.ended or "it works", "run again"),
+            saw(
+                _("Without LD_LIBRARY_PATH"), told(clean.problem) or told(clean.ended) or _("it works"), _("run again")
+            ),
         ],
         subject=home.python.prefix,
         fix=without_variable(folders),
@@ -209,20 +220,23 @@ def _failure(home: Home, trial: FrameworkTrial) -> Finding:
             STEP,
             UNKNOWN,
             f"trial-{trial.framework}",
-            f"{_name(trial)} in {home.python.prefix} gave no answer in time.",
-            why="Whether it works is not decided. A first start may take long on a slow disk: look again.",
+            _("{name} in {prefix} gave no answer in time.", name=_name(trial), prefix=home.python.prefix),
+            why=_("Whether it works is not decided. A first start may take long on a slow disk: look again."),
             evidence=_rows(home, trial),
             subject=home.python.prefix,
         )
-    cause, meaning = (message.cause, message.meaning) if message else ("", "Its own words tell no cause by themselves.")
+    cause, meaning = (
+        (message.cause, _(message.meaning)) if message else ("", _("Its own words tell no cause by themselves."))
+    )
     if cause == "gpu_arch":
         cause = "gpu_arch_too_new" if _newer(home, trial) else "gpu_arch_too_old"
-    what = "cannot be imported" if trial.reached == "nothing" else "fails when it is used"
     return finding(
         STEP,
         ERROR,
         f"trial-{trial.framework}",
-        f"{_name(trial)} in {home.python.prefix} {what}.",
+        _("{name} in {prefix} cannot be imported.", name=_name(trial), prefix=home.python.prefix)
+        if trial.reached == "nothing"
+        else _("{name} in {prefix} fails when it is used.", name=_name(trial), prefix=home.python.prefix),
         cause=cause,
         why=meaning,
         evidence=_rows(home, trial),
@@ -241,18 +255,18 @@ def _newer(home: Home, trial: FrameworkTrial) -> bool:
 def _cure(home: Home, trial: FrameworkTrial, message: Message | None) -> Fix | None:
     build = home.build(trial.framework)
     if message and message.advice:
-        return advice("Cure it", *message.advice.splitlines(), restart="program")
+        return advice(_("Cure it"), *_(message.advice).splitlines(), restart="program")
     if message and message.cause == "gpu_arch" and build and build.distribution == "torch":
         return another_torch(home.seen, home.python, build)
     if trial.reached == "nothing":
         its = home.has(trial.framework)
         version = f"=={its.version.partition('+')[0]}" if its else ""
         return advice(
-            "Install it again",
+            _("Install it again"),
             pip(
                 home.seen, home.python, "install", "--force-reinstall", "--no-cache-dir", f"{trial.framework}{version}"
             ),
-            "(Name the same index as before, if it came from one of its own.)",
+            _("(Name the same index as before, if it came from one of its own.)"),
             restart="program",
         )
     return None
@@ -263,8 +277,8 @@ def _wrong(home: Home, trial: FrameworkTrial) -> Finding:
         STEP,
         ERROR,
         f"trial-{trial.framework}",
-        f"{_name(trial)} in {home.python.prefix} computes wrong results in a convolution.",
-        why="One small convolution and its gradients differ from those of the processor by far more than rounding.",
+        _("{name} in {prefix} computes wrong results in a convolution.", name=_name(trial), prefix=home.python.prefix),
+        why=_("One small convolution and its gradients differ from those of the processor by far more than rounding."),
         evidence=_rows(home, trial),
         subject=home.python.prefix,
     )
@@ -275,13 +289,22 @@ def _passed(home: Home, trial: FrameworkTrial) -> Finding:
     build = home.build(trial.framework)
     if side.works and not trial.gpu and trial.devices == 0 and build and build.cuda and not is_cpu(build):
         return _without_gpu(home, trial, build)
-    where = f"on {trial.device or 'a GPU'}" if trial.gpu else "on the processor"
-    done = f"convolves {where}{_both_ways(trial)}" if trial.reached == "convolution" else "can be imported"
+    values = {
+        "name": _name(trial),
+        "prefix": home.python.prefix,
+        "where": (trial.device or _("a GPU")) if trial.gpu else _("the processor"),
+    }
+    if trial.reached != "convolution":
+        title = _("{name} in {prefix} can be imported.", **values)
+    elif trial.backward:
+        title = _("{name} in {prefix} convolves on {where}, forward and backward.", **values)
+    else:
+        title = _("{name} in {prefix} convolves on {where}.", **values)
     return finding(
         STEP,
         GOOD if trial.gpu or not side.there else NOTE,
         f"trial-{trial.framework}",
-        f"{_name(trial)} in {home.python.prefix} {done}.",
+        title,
         evidence=_rows(home, trial),
         subject=home.python.prefix,
     )
@@ -298,11 +321,13 @@ def _without_gpu(home: Home, trial: FrameworkTrial, build: FrameworkBuild) -> Fi
         STEP,
         WARNING,
         f"trial-{trial.framework}",
-        f"{_name(trial)} in {home.python.prefix} works, but sees no GPU.",
+        _("{name} in {prefix} works, but sees no GPU.", name=_name(trial), prefix=home.python.prefix),
         cause=message.cause if message and message.cause != "gpu_arch" else "",
-        why="The driver answers for a GPU, and this build was made for CUDA."
-        + (" Its machine code suits the GPU." if fits else "")
-        + (f" {message.meaning}" if message else ""),
+        why=sentences(
+            _("The driver answers for a GPU, and this build was made for CUDA."),
+            _("Its machine code suits the GPU.") if fits else "",
+            _(message.meaning) if message else "",
+        ),
         evidence=_rows(home, trial),
         subject=home.python.prefix,
         fix=_cure(home, trial, message)

@@ -12,6 +12,7 @@ from packaging.version import InvalidVersion, Version
 
 from core.facts import Distribution, FrameworkBuild, FrameworkTrial, PythonEnvironment, Snapshot
 from core.findings import Evidence, Severity
+from core.i18n import _
 from core.rules.loads import CONCERNS, rank
 from core.rules.view import tidy
 from core.rules.words import ERROR, NOTE, WARNING, saw
@@ -37,7 +38,7 @@ class Home:
         """Whom a finding concerns, in the words of the loads' consumers: the environment and a distribution of it."""
         its = self.has(name)
         tail = f" ({its.name} {its.version})" if its else ""
-        return saw(CONCERNS, f"the Python environment {self.python.prefix}{tail}")
+        return saw(CONCERNS, _("the Python environment {prefix}{tail}", prefix=self.python.prefix, tail=tail))
 
     def build(self, *names: str) -> FrameworkBuild | None:
         """Return the first build of these distributions."""

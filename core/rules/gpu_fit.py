@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from core.facts import CudnnCopy, Gpu, Snapshot
 from core.findings import Evidence, Finding, Fix, Severity, Step
+from core.i18n import _, sentences
 from core.knowledge import read
 from core.rules.driver_facts import works
 from core.rules.known import Compatibility, Gpus, compatibility, driver_floor, numbers, older
@@ -33,20 +34,36 @@ def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
         if not needed or major in told:
             continue
         told.add(major)
-        newest = f"runs CUDA up to {most}" if most else f"is older than {floor}"
+        newest = (
+            _("This driver runs CUDA up to {most}.", most=most)
+            if most
+            else _("This driver is older than {floor}.", floor=floor)
+        )
         yield finding(
             Step.DRIVER,
             severity,
             "too-old",
-            f"The GPU driver {version or ''} is too old for CUDA {major}, which {who} uses.".replace("  ", " "),
+            _(
+                "The GPU driver {version} is too old for CUDA {major}, which {who} uses.",
+                version=version,
+                major=major,
+                who=who,
+            )
+            if version
+            else _("The GPU driver is too old for CUDA {major}, which {who} uses.", major=major, who=who),
             cause="driver_too_old",
-            why=f"This driver {newest}. A driver runs programs that were built for its own CUDA major version or an older one, "
-            "never for a newer major.",
+            why=sentences(
+                newest,
+                _(
+                    "A driver runs programs that were built for its own CUDA major version or an older one, never for a "
+                    "newer major."
+                ),
+            ),
             evidence=[
-                saw("Driver", version or "unknown", "NVML"),
-                *([saw("Newest CUDA that this driver runs", most, "cuDriverGetVersion")] if most else []),
-                saw("CUDA that is needed", cuda, where),
-                *([saw("Oldest driver for it", floor, source)] if floor else []),
+                saw(_("Driver"), version or _("unknown"), "NVML"),
+                *([saw(_("Newest CUDA that this driver runs"), most, "cuDriverGetVersion")] if most else []),
+                saw(_("CUDA that is needed"), cuda, where),
+                *([saw(_("Oldest driver for it"), floor, source)] if floor else []),
             ],
             subject=f"CUDA {major}",
             fix=_newer_driver(seen, floor, major),
@@ -77,23 +94,26 @@ def _needs(seen: Snapshot) -> Iterator[tuple[str, str, str, Severity]]:
             continue
         home = next((p for p in prefixes if inside(seen.machine.system, toolkit.root, p)), "")
         if home:
-            yield toolkit.version, f"the environment {home}", toolkit.folder or toolkit.root, ERROR
+            yield toolkit.version, _("the environment {home}", home=home), toolkit.folder or toolkit.root, ERROR
         else:
-            yield toolkit.version, f"the toolkit in {toolkit.root}", toolkit.root, WARNING
+            yield toolkit.version, _("the toolkit in {root}", root=toolkit.root), toolkit.root, WARNING
 
 
 def _newer_driver(seen: Snapshot, floor: str, major: str) -> Fix:
-    at_least = f"{floor} or newer" if floor else f"one that runs CUDA {major}"
+    at_least = _("{floor} or newer", floor=floor) if floor else _("one that runs CUDA {major}", major=major)
     if seen.machine.system == "windows" or seen.machine.wsl:
-        step = f"Install driver {at_least} for this GPU from www.nvidia.com/drivers (on Windows, not inside WSL)."
+        step = _(
+            "Install driver {at_least} for this GPU from www.nvidia.com/drivers (on Windows, not inside WSL).",
+            at_least=at_least,
+        )
     elif seen.machine.container:
-        step = f"The driver belongs to the host: have {at_least} installed there."
+        step = _("The driver belongs to the host: have {at_least} installed there.", at_least=at_least)
     else:
-        step = f"Install driver {at_least} from your distribution, and restart the computer."
+        step = _("Install driver {at_least} from your distribution, and restart the computer.", at_least=at_least)
     return advice(
-        "Install a newer driver",
+        _("Install a newer driver"),
         step,
-        f"Or install packages that were built for an older CUDA than {major}.",
+        _("Or install packages that were built for an older CUDA than {major}.", major=major),
         restart="computer",
     )
 
@@ -118,7 +138,7 @@ def machine_code(seen: Snapshot) -> Iterator[Finding]:
 def code_of(copy: CudnnCopy, seen: Snapshot) -> tuple[tuple[int, ...] | None, str]:
     """Return the machine code that every GPU library of a copy has, from its files, else from the tables."""
     if copy.sass:
-        return copy.sass, "machine code in the files"
+        return copy.sass, _("machine code in the files")
     wanted = (numbers(copy.version)[:3], copy.cuda_major, seen.machine.system)
     for row in compatibility().cudnn:
         if (numbers(row.version)[:3], row.cuda_major, row.system) == wanted and row.verified:
@@ -139,22 +159,32 @@ def _fits(c: Case, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
     compiled = bool(copy.ptx) and min(copy.ptx or ()) <= capability
     new = capability > min(sass)
     rows = [
-        saw("GPU", f"{gpu.name}, compute capability {gpu.compute_capability}", gpu.source),
-        saw("Machine code in this cuDNN", listed((f"{s // 10}.{s % 10}" for s in sass), 20), source),
+        saw(
+            "GPU",
+            _(
+                "{name}, compute capability {compute_capability}",
+                name=gpu.name,
+                compute_capability=gpu.compute_capability,
+            ),
+            gpu.source,
+        ),
+        saw(_("Machine code in this cuDNN"), listed((f"{s // 10}.{s % 10}" for s in sass), 20), source),
     ]
     if copy.ptx:
-        rows.append(saw("PTX in this cuDNN", listed(f"{p // 10}.{p % 10}" for p in copy.ptx), "files"))
+        rows.append(saw(_("PTX in this cuDNN"), listed(f"{p // 10}.{p % 10}" for p in copy.ptx), _("files")))
     yield finding(
         Step.DRIVER,
         WARNING if compiled and new else ERROR,
         "gpu-too-new" if new else "gpu-too-old",
-        f"{called(copy)} has no machine code for the {gpu.name}, which is too {'new' if new else 'old'} for it.",
+        _("{copy} has no machine code for the {name}, which is too new for it.", copy=called(copy), name=gpu.name)
+        if new
+        else _("{copy} has no machine code for the {name}, which is too old for it.", copy=called(copy), name=gpu.name),
         cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
-        why=compatibility().fact("machine_code").fact
-        + (
-            " Here the driver must compile cuDNN's PTX first: slow, and not for every function."
+        why=sentences(
+            _(compatibility().fact("machine_code").fact),
+            _("Here the driver must compile cuDNN's PTX first: slow, and not for every function.")
             if compiled and new
-            else ""
+            else "",
         ),
         evidence=rows,
         subject=copy.folder,
@@ -171,18 +201,33 @@ def _other_release(c: Case, copy: CudnnCopy, gpu: Gpu, capability: int, *, new: 
     )
     ended = ""
     if not new and architecture and architecture.last_cuda:
-        ended = f"CUDA {architecture.last_cuda} is the last that supports the {architecture.architecture} generation ({architecture.source})."
+        ended = _(
+            "CUDA {last_cuda} is the last that supports the {architecture} generation ({source}).",
+            last_cuda=architecture.last_cuda,
+            architecture=architecture.architecture,
+            source=architecture.source,
+        )
     step = ""
     if pick:
-        others = "so have newer ones" if new else "it is the newest that is known to"
+        values = {"version": pick.version, "cuda": pick.cuda_major, "source": pick.source}
         step = (
-            f"cuDNN {pick.version} for CUDA {pick.cuda_major} has machine code for this GPU, {others} ({pick.source})."
+            _("cuDNN {version} for CUDA {cuda} has machine code for this GPU, so have newer ones ({source}).", **values)
+            if new
+            else _(
+                "cuDNN {version} for CUDA {cuda} has machine code for this GPU, it is the newest that is known to ({source}).",
+                **values,
+            )
         )
     return advice(
-        f"Use a release that was built for {'this new' if new else 'this older'} GPU",
+        _("Use a release that was built for this new GPU")
+        if new
+        else _("Use a release that was built for this older GPU"),
         step,
         ended,
-        "For a framework: install its release that was built with that cuDNN; its own list of supported GPUs counts.",
+        _(
+            "For a framework: install its release that was built with that cuDNN; its own list of supported "
+            "GPUs counts."
+        ),
         restart="program",
     )
 
@@ -203,9 +248,9 @@ def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
                 Step.TOOLKIT,
                 NOTE,
                 "compiler-without-gpu",
-                f"The compiler of CUDA {row.cuda} makes no machine code for the {gpu.name}.",
+                _("The compiler of CUDA {cuda} makes no machine code for the {name}.", cuda=row.cuda, name=gpu.name),
                 cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
-                why="This matters only to those who compile CUDA programs with it.",
+                why=_("This matters only to those who compile CUDA programs with it."),
                 evidence=_compiler_rows(gpu, row.cuda, row.source, toolkit.nvcc),
                 subject=toolkit.root,
             )
@@ -214,8 +259,16 @@ def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
 
 def _compiler_rows(gpu: Gpu, cuda: str, source: str, nvcc: str) -> list[Evidence]:
     return [
-        saw("GPU", f"{gpu.name}, compute capability {gpu.compute_capability}", gpu.source),
-        saw("Compiler", f"{nvcc} of CUDA {cuda}", source),
+        saw(
+            "GPU",
+            _(
+                "{name}, compute capability {compute_capability}",
+                name=gpu.name,
+                compute_capability=gpu.compute_capability,
+            ),
+            gpu.source,
+        ),
+        saw(_("Compiler"), _("{nvcc} of CUDA {cuda}", nvcc=nvcc, cuda=cuda), source),
     ]
 
 

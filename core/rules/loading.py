@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from core.facts import Snapshot
 from core.findings import Evidence, Finding, Severity, Step
+from core.i18n import _, n_, told
 from core.rules import loading_cuda, loading_extra, loading_order, loading_search
 from core.rules.cudnn_files import faults
 from core.rules.loads import CONCERNS, Case, called, in_order, spread, trouble
 from core.rules.view import candidates, shown
-from core.rules.words import ERROR, GOOD, UNKNOWN, advice, counted, finding, saw
+from core.rules.words import ERROR, GOOD, UNKNOWN, advice, finding, saw
 
 Reason = Callable[[Case], Iterator[Finding]]
 
@@ -26,7 +27,7 @@ def files(c: Case) -> Iterator[Finding]:
 
 
 def _leaks(c: Case) -> list[Evidence]:
-    return [saw("Taken from elsewhere", f"cudnn {role}: {folder}", "loader") for role, folder in spread(c)]
+    return [saw(_("Taken from elsewhere"), f"cudnn {role}: {folder}", "loader") for role, folder in spread(c)]
 
 
 def unanswered(c: Case) -> Iterator[Finding]:
@@ -38,12 +39,14 @@ def unanswered(c: Case) -> Iterator[Finding]:
         Step.CUDNN,
         ERROR,
         "roll-call-failed",
-        f"cuDNN does not load completely for {c.load.consumer.label}.",
-        why="A child process loaded cuDNN as this program would and called every part. The files look sound, so the reason "
-        "is not decided; what the loader said is shown.",
+        _("cuDNN does not load completely for {label}.", label=c.load.consumer.label),
+        why=_(
+            "A child process loaded cuDNN as this program would and called every part. The files look sound, "
+            "so the reason is not decided; what the loader said is shown."
+        ),
         evidence=[*rows, *candidates(c.main)],
         subject=c.load.consumer.id,
-        fix=advice("Find out more", "Run: convalesce scan --thorough, which also checks every file's checksum."),
+        fix=advice(_("Find out more"), _("Run: convalesce scan --thorough, which also checks every file's checksum.")),
     )
 
 
@@ -54,8 +57,8 @@ def undecided(c: Case) -> Iterator[Finding]:
             Step.CUDNN,
             UNKNOWN,
             "not-called",
-            f"Whether {called(c.copy)} loads for {c.load.consumer.label} was not tried.",
-            why="Its files were found and look sound. Only loading them in a child process decides it.",
+            _("Whether {copy} loads for {label} was not tried.", copy=called(c.copy), label=c.load.consumer.label),
+            why=_("Its files were found and look sound. Only loading them in a child process decides it."),
             evidence=candidates(c.main),
             subject=c.load.consumer.id,
         )
@@ -70,11 +73,16 @@ def works(c: Case) -> Iterator[Finding]:
         Step.CUDNN,
         GOOD,
         "loads",
-        f"cuDNN {roll.version or c.load.major} loads completely for {c.load.consumer.label}: "
-        f"{counted(len(roll.calls), 'answer')}, all good.",
+        n_(
+            "cuDNN {version} loads completely for {label}: {n} answer, all good.",
+            "cuDNN {version} loads completely for {label}: {n} answers, all good.",
+            len(roll.calls),
+            version=roll.version or c.load.major,
+            label=told(c.load.consumer.label),
+        ),
         evidence=[
-            saw("Loaded", roll.loaded or roll.library, "roll call in a child process"),
-            saw("Copy", called(c.copy)),
+            saw(_("Loaded"), roll.loaded or roll.library, _("roll call in a child process")),
+            saw(_("Copy"), called(c.copy)),
         ],
         subject=c.load.consumer.id,
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from core.facts import LibraryFile, Resolution, Toolkit
 from core.findings import Evidence, Finding, Fix, Step
+from core.i18n import _, sentences
 from core.rules.cudnn_files import BROKEN
 from core.rules.cures import name_folder, pinned, pip
 from core.rules.known import compatibility, differs
@@ -119,7 +120,7 @@ def is_own(c: Case, toolkit: Toolkit) -> bool:
 def wanted_by(c: Case, gone: Absent) -> Evidence:
     """Return which file names the library, as evidence."""
     by = gone.search.wanted_by or (c.winner.path if c.winner else "")
-    return saw("Wanted", gone.search.name, f"named by {by}" if by else "")
+    return saw(_("Wanted"), gone.search.name, _("named by {by}", by=by) if by else "")
 
 
 def other_cuda(c: Case) -> Iterator[Finding]:
@@ -133,7 +134,7 @@ def other_cuda(c: Case) -> Iterator[Finding]:
         if not mine:
             continue
         majors = listed(sorted({str((family(f.name) or ("", 0))[1]) for _, f in mine}))
-        rows = [wanted_by(c, gone), *(saw("There instead", f.path, f.version_source) for _, f in mine[:3])]
+        rows = [wanted_by(c, gone), *(saw(_("There instead"), f.path, f.version_source) for _copy, f in mine[:3])]
         if gone.by_framework:
             yield _other_toolkit(c, gone, majors, rows)
         else:
@@ -146,10 +147,18 @@ def _other_toolkit(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> 
         Step.TOOLKIT,
         ERROR,
         "other-cuda",
-        f"{sentence(c.load.consumer.framework or c.load.consumer.label)} was built for CUDA {gone.major}; only CUDA {majors} is there.",
+        _(
+            "{framework} was built for CUDA {major}; only CUDA {majors} is there.",
+            framework=sentence(c.load.consumer.framework or c.load.consumer.label),
+            major=gone.major,
+            majors=majors,
+        ),
         cause="cuda_toolkit_version_mismatch",
-        why=f"It asks for {gone.search.name} by this name. Libraries of another major CUDA version have other names; "
-        "renaming or linking them does not help. Several versions may lie side by side.",
+        why=_(
+            "It asks for {name} by this name. Libraries of another major CUDA version have other names; "
+            "renaming or linking them does not help. Several versions may lie side by side.",
+            name=gone.search.name,
+        ),
         evidence=[*rows, *candidates(gone.search), *trouble(c)],
         subject=c.load.consumer.id,
         fix=install(c, gone),
@@ -160,27 +169,32 @@ def _other_build(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> Fi
     fact = compatibility().fact("cudnn_cuda_major")
     package = package_of(c.copy.owner) if c.copy else None
     cure = advice(
-        f"Install the cuDNN that was built for CUDA {majors}", "Take the same cuDNN version, built for that CUDA."
+        _("Install the cuDNN that was built for CUDA {majors}", majors=majors),
+        _("Take the same cuDNN version, built for that CUDA."),
     )
     if package and majors.isdigit() and c.load.consumer.prefix:
         right = f"nvidia-cudnn-cu{majors}"
         wish = pinned(c.seen, c.load.consumer.prefix, right)
         exact = "==".join(wish) if wish else f'"{right}=={c.load.major}.*"'
         cure = advice(
-            f"Install the cuDNN that was built for CUDA {majors}",
+            _("Install the cuDNN that was built for CUDA {majors}", majors=majors),
             pip(c.seen, c.load.consumer.prefix, "uninstall", "-y", package[0]),
             pip(c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", exact),
-            "" if wish else "Take the exact version that your framework asks for, if it names one.",
+            "" if wish else _("Take the exact version that your framework asks for, if it names one."),
             restart="program",
         )
     return finding(
         Step.CUDNN,
         ERROR,
         "other-cuda-build",
-        f"This cuDNN was built for CUDA {gone.major}, but the libraries beside it are of CUDA {majors}.",
+        _(
+            "This cuDNN was built for CUDA {major}, but the libraries beside it are of CUDA {majors}.",
+            major=gone.major,
+            majors=majors,
+        ),
         cause="cudnn_cuda_major_mismatch",
-        why=fact.fact + " " + "Without them it loads, and fails when it computes.",
-        evidence=[*rows, *candidates(gone.search), *trouble(c), saw("Known from", fact.source)],
+        why=sentences(_(fact.fact), _("Without them it loads, and fails when it computes.")),
+        evidence=[*rows, *candidates(gone.search), *trouble(c), saw(_("Known from"), fact.source)],
         subject=c.copy.folder if c.copy else c.load.consumer.id,
         fix=cure,
     )
@@ -193,21 +207,24 @@ def install(c: Case, gone: Absent) -> Fix:
     wish = pinned(c.seen, prefix, f"nvidia-{middle}")
     if wish and (gone.major >= 13 or wish[0].endswith(f"-cu{gone.major}")):
         return advice(
-            f"Install {wish[0]} {wish[1]}, which the framework asks for",
+            _("Install {package} {version}, which the framework asks for", package=wish[0], version=wish[1]),
             pip(c.seen, prefix, "install", "==".join(wish)),
             restart="program",
         )
     if prefix and gone.major in (11, 12):
         package = f"nvidia-{middle}-cu{gone.major}"
-        return advice(f"Install {package}", pip(c.seen, prefix, "install", package), restart="program")
+        return advice(
+            _("Install {package}", package=package), pip(c.seen, prefix, "install", package), restart="program"
+        )
     if prefix and gone.major >= 13:
         return advice(
-            f"Install nvidia-{middle} for CUDA {gone.major}",
+            _("Install nvidia-{middle} for CUDA {major}", middle=middle, major=gone.major),
             pip(c.seen, prefix, "install", f'"nvidia-{middle}=={gone.major}.*"'),
             restart="program",
         )
     return advice(
-        f"Install CUDA {gone.major}", f"Get a CUDA {gone.major} toolkit from developer.nvidia.com/cuda-toolkit-archive."
+        _("Install CUDA {major}", major=gone.major),
+        _("Get a CUDA {major} toolkit from developer.nvidia.com/cuda-toolkit-archive.", major=gone.major),
     )
 
 
@@ -229,20 +246,26 @@ def pair(c: Case) -> Iterator[Finding]:
             Step.TOOLKIT,
             ERROR,
             "cublas-pair",
-            "Two halves of cuBLAS are of different releases.",
+            _("Two halves of cuBLAS are of different releases."),
             cause="cuda_lib_shadowed",
-            why="cuBLAS and cuBLASLt call each other and must be of one release; else symbols are missing. "
-            "A folder that is searched early brings one of the two.",
+            why=_(
+                "cuBLAS and cuBLASLt call each other and must be of one release; else symbols are missing. A "
+                "folder that is searched early brings one of the two."
+            ),
             evidence=[
-                *(saw(f.path, f"version {f.version}", f.version_source) for f in (one, two)),
+                *(saw(f.path, _("version {version}", version=f.version), f.version_source) for f in (one, two)),
                 *candidates(search),
                 *candidates(other),
             ],
             subject=c.load.consumer.id,
             fix=advice(
-                "Let both be found in one folder",
-                f"Take {folder_of(c.system, search.winner.path)} or {folder_of(c.system, other.winner.path)} out of the search path "
-                "(LD_LIBRARY_PATH or PATH), whichever does not belong to this program.",
+                _("Let both be found in one folder"),
+                _(
+                    "Take {one} or {other} out of the search path (LD_LIBRARY_PATH or PATH), whichever does not "
+                    "belong to this program.",
+                    one=folder_of(c.system, search.winner.path),
+                    other=folder_of(c.system, other.winner.path),
+                ),
                 restart="program",
             ),
         )
@@ -267,13 +290,16 @@ def runtime(c: Case) -> Iterator[Finding]:
             Step.TOOLKIT,
             NOTE if calm else ERROR if one.by_framework else WARNING,
             "not-on-search-path",
-            f"CUDA's libraries in {folder} are not on the search path.",
+            _("CUDA's libraries in {folder} are not on the search path.", folder=folder),
             cause="cuda_not_on_search_path",
-            why=f"{sentence(c.load.consumer.label)} asks for {listed(g.search.name for g in gone)}. The files are on this machine, "
-            "but the loader does not look in their folder.",
+            why=_(
+                "{label} asks for {names}. The files are on this machine, but the loader does not look in their folder.",
+                label=sentence(c.load.consumer.label),
+                names=listed(g.search.name for g in gone),
+            ),
             evidence=[
                 wanted_by(c, one),
-                saw("It lies in", folder, places[0][0].source),
+                saw(_("It lies in"), folder, places[0][0].source),
                 *near_misses(c.seen, folder),
                 *candidates(one.search),
             ],
@@ -290,10 +316,16 @@ def _nowhere(c: Case, gone: list[Absent], *, calm: bool) -> Finding:
         Step.TOOLKIT,
         NOTE if calm else ERROR if certain else WARNING,
         "runtime-missing",
-        f"CUDA's libraries that {c.load.consumer.framework or c.load.consumer.label} needs are not on this machine: {names}.",
+        _(
+            "CUDA's libraries that {framework} needs are not on this machine: {names}.",
+            framework=c.load.consumer.framework or c.load.consumer.label,
+            names=names,
+        ),
         cause="cuda_runtime_missing",
-        why="The GPU driver does not bring them; they come with a CUDA toolkit or as Python packages. "
-        "cuDNN loads without them, and fails when it computes.",
+        why=_(
+            "The GPU driver does not bring them; they come with a CUDA toolkit or as Python packages. cuDNN "
+            "loads without them, and fails when it computes."
+        ),
         evidence=[*(wanted_by(c, g) for g in gone), *candidates(gone[0].search), *trouble(c)],
         subject=c.load.consumer.id,
         fix=install(c, gone[0]),

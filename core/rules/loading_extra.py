@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from core.facts import LibraryFile, Resolution, Toolkit
 from core.findings import Finding, Fix, Step
+from core.i18n import _, sentences
 from core.rules.cures import pip
 from core.rules.driver_facts import WSL_FOLDER
 from core.rules.known import compatibility, numbers, older
@@ -25,9 +26,9 @@ def compiler(c: Case) -> Iterator[Finding]:
             Step.TOOLKIT,
             NOTE if idle(c) else ERROR if gone.by_framework else WARNING,
             "nvrtc-missing",
-            f"CUDA's run-time compiler ({gone.search.name}) is nowhere.",
+            _("CUDA's run-time compiler ({name}) is nowhere.", name=gone.search.name),
             cause="nvrtc_missing_or_mismatch",
-            why="cuDNN and frameworks compile some kernels when they run. Those fail without it; the rest works.",
+            why=_("cuDNN and frameworks compile some kernels when they run. Those fail without it; the rest works."),
             evidence=[wanted_by(c, gone), *candidates(gone.search)],
             subject=c.load.consumer.id,
             fix=install(c, gone),
@@ -67,18 +68,36 @@ def _builtins_beside(c: Case, toolkit: Toolkit, compiler_file: LibraryFile) -> I
     fits = [f for f in beside if not _other_release(f.version, version)]
     if fits or (numbers(version)[:1] < (11,) and not beside):
         return
-    what = f"are of {listed(f.version or '?' for f in beside)}" if beside else "are not there"
+    version_ = version or ""
+    title = (
+        _(
+            "The built-ins of CUDA's run-time compiler {version} are of {others}.",
+            version=version_,
+            others=listed(f.version or "?" for f in beside),
+        )
+        if beside
+        else _("The built-ins of CUDA's run-time compiler {version} are not there.", version=version_)
+    )
     yield finding(
         Step.TOOLKIT,
         ERROR,
         "nvrtc-builtins",
-        f"The built-ins of CUDA's run-time compiler {version or ''} {what}.".replace("  ", " "),
+        title.replace("  ", " "),
         cause="nvrtc_missing_or_mismatch",
-        why="The compiler opens its built-ins by name, in exactly its own version. Without them every kernel that is "
-        "compiled at run time fails.",
+        why=_(
+            "The compiler opens its built-ins by name, in exactly its own version. Without them every kernel "
+            "that is compiled at run time fails."
+        ),
         evidence=[
-            saw("Compiler", f"{compiler_file.path}, version {version or 'unknown'}", compiler_file.version_source),
-            *(saw("Built-ins", f"{f.path}, version {f.version}", f.version_source) for f in beside),
+            saw(
+                _("Compiler"),
+                _("{path}, version {version}", path=compiler_file.path, version=version or _("unknown")),
+                compiler_file.version_source,
+            ),
+            *(
+                saw(_("Built-ins"), _("{path}, version {version}", path=f.path, version=f.version), f.version_source)
+                for f in beside
+            ),
         ],
         subject=folder,
         fix=_compiler_again(c, toolkit, compiler_file),
@@ -94,11 +113,13 @@ def _compiler_again(c: Case, toolkit: Toolkit, file: LibraryFile) -> Fix:
     package = package_of(file.version_source)
     if toolkit.origin == "wheel" and package:
         return advice(
-            f"Install {package[0]} {package[1]} again",
+            _("Install {package} {version} again", package=package[0], version=package[1]),
             pip(c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", "==".join(package)),
             restart="program",
         )
-    return advice("Install this toolkit again", f"The toolkit in {toolkit.root} is incomplete: install it again.")
+    return advice(
+        _("Install this toolkit again"), _("The toolkit in {root} is incomplete: install it again.", root=toolkit.root)
+    )
 
 
 def zlib(c: Case) -> Iterator[Finding]:
@@ -113,25 +134,29 @@ def zlib(c: Case) -> Iterator[Finding]:
         return
     wrong = next((a for a in search.attempts if a.outcome == "wrong architecture"), None)
     fact = compatibility().fact("zlib_needed")
-    rows = [saw("cuDNN", version or "version unknown", c.winner.path), *candidates(search), *trouble(c)]
+    rows = [saw(_("cuDNN"), version or _("version unknown"), c.winner.path), *candidates(search), *trouble(c)]
     severity = UNKNOWN if version is None else ERROR if trouble(c) or wrong else WARNING
     yield finding(
         Step.CUDNN,
         severity,
         "zlib-missing" if wrong is None else "zlib-wrong-architecture",
-        "cuDNN needs zlibwapi.dll, and it cannot be found."
+        _("cuDNN needs zlibwapi.dll, and it cannot be found.")
         if wrong is None
-        else "The zlibwapi.dll that is found is not for this processor.",
+        else _("The zlibwapi.dll that is found is not for this processor."),
         cause="zlibwapi_missing" if wrong is None else "dll_wrong_architecture",
-        why="This version of cuDNN opens the 64-bit zlibwapi.dll by name when it first convolves."
-        + ("" if version else " Its version could not be read: from 8.9.4 on it needs no such file."),
-        evidence=[*rows, saw("Known from", fact.source)],
+        why=sentences(
+            _("This version of cuDNN opens the 64-bit zlibwapi.dll by name when it first convolves."),
+            "" if version else _("Its version could not be read: from 8.9.4 on it needs no such file."),
+        ),
+        evidence=[*rows, saw(_("Known from"), fact.source)],
         subject=c.load.consumer.id,
         fix=advice(
-            "Put the 64-bit zlibwapi.dll where it is searched",
-            "Best: install cuDNN 8.9.7, which brings zlib inside.",
-            "Or put the 64-bit zlibwapi.dll that NVIDIA's installation guide names into cuDNN's own folder: "
-            + folder_of(c.system, c.winner.path),
+            _("Put the 64-bit zlibwapi.dll where it is searched"),
+            _("Best: install cuDNN 8.9.7, which brings zlib inside."),
+            _(
+                "Or put the 64-bit zlibwapi.dll that NVIDIA's installation guide names into cuDNN's own folder: {folder}",
+                folder=folder_of(c.system, c.winner.path),
+            ),
             restart="program",
         ),
     )
@@ -150,16 +175,27 @@ def cpp_runtime(c: Case) -> Iterator[Finding]:
         Step.FRAMEWORKS,
         ERROR,
         "cpp-runtime-missing",
-        f"Microsoft's C++ runtime ({names}) cannot be found for {c.load.consumer.framework or c.load.consumer.label}.",
+        _(
+            "Microsoft's C++ runtime ({names}) cannot be found for {framework}.",
+            names=names,
+            framework=c.load.consumer.framework or c.load.consumer.label,
+        ),
         cause="vc_runtime_missing",
-        why="The framework's own DLLs import it. Windows then says that a module could not be found (error 126), and names "
-        "the framework's DLL, which is there.",
-        evidence=[saw("Wanted", gone[0].name, f"imported by {gone[0].wanted_by}"), *candidates(gone[0])],
+        why=_(
+            "The framework's own DLLs import it. Windows then says that a module could not be found (error "
+            "126), and names the framework's DLL, which is there."
+        ),
+        evidence=[
+            saw(_("Wanted"), gone[0].name, _("imported by {wanted_by}", wanted_by=gone[0].wanted_by)),
+            *candidates(gone[0]),
+        ],
         subject=c.load.consumer.id,
         fix=advice(
-            "Install Microsoft's Visual C++ Redistributable (x64)",
-            'Get it from Microsoft\'s page "Microsoft Visual C++ Redistributable latest supported downloads": '
-            "the file for X64, vc_redist.x64.exe.",
+            _("Install Microsoft's Visual C++ Redistributable (x64)"),
+            _(
+                'Get it from Microsoft\'s page "Microsoft Visual C++ Redistributable latest supported downloads": '
+                "the file for X64, vc_redist.x64.exe."
+            ),
             restart="program",
         ),
     )
@@ -174,26 +210,29 @@ def bare_libcuda(c: Case) -> Iterator[Finding]:
     if not c.seen.machine.wsl or copy is None or driver is None or driver.libraries is None:
         return
     asking = [f for f in copy.files if "libcuda.so" in f.mentions and "libcuda.so.1" not in f.mentions]
-    searched = ("LD_LIBRARY_PATH", "default folder")
+    searched = ("LD_LIBRARY_PATH", _("default folder"))
     if not asking or any(x.path.endswith("/libcuda.so") and x.source in searched for x in driver.libraries):
         return
     yield finding(
         Step.DRIVER,
         WARNING,
         "wsl-bare-libcuda",
-        "On WSL this cuDNN looks for libcuda.so, and only libcuda.so.1 is found.",
+        _("On WSL this cuDNN looks for libcuda.so, and only libcuda.so.1 is found."),
         cause="wsl_libcuda_not_found",
-        why=f"The driver's library lies in {WSL_FOLDER}, but WSL makes only libcuda.so.1 known to the loader. "
-        "cuDNN then says that it could not load one of its own parts.",
+        why=_(
+            "The driver's library lies in {wsl_folder}, but WSL makes only libcuda.so.1 known to the loader. "
+            "cuDNN then says that it could not load one of its own parts.",
+            wsl_folder=WSL_FOLDER,
+        ),
         evidence=[
-            *(saw(f"{f.name} names", "libcuda.so", f.path) for f in asking),
-            *(saw("There is", x.path, x.source) for x in driver.libraries if "libcuda" in x.path),
+            *(saw(_("{name} names", name=f.name), "libcuda.so", f.path) for f in asking),
+            *(saw(_("There is"), x.path, x.source) for x in driver.libraries if "libcuda" in x.path),
         ],
         subject=c.load.consumer.id,
         fix=advice(
-            f"Let the loader search {WSL_FOLDER}",
+            _("Let the loader search {wsl_folder}", wsl_folder=WSL_FOLDER),
             f"export LD_LIBRARY_PATH={WSL_FOLDER}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",
-            "Put that line into the environment's own activation script to keep it.",
+            _("Put that line into the environment's own activation script to keep it."),
             restart="terminal",
         ),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from core.facts import Attempt, CudnnCopy, How
 from core.findings import Evidence, Finding, Fix, Step
+from core.i18n import _, sentences
 from core.rules.cudnn_files import faults
 from core.rules.cures import anew, another_release, name_folder
 from core.rules.known import differs, older
@@ -50,23 +51,30 @@ def _shadowed(c: Case, better: CudnnCopy, *, certain: bool) -> Finding:
     folder = folder_of(c.system, winner.path)
     windows = c.system == "windows"
     wanted = (
-        [saw("Built with", f"cuDNN {c.load.wanted_version}", c.load.wanted_source)] if c.load.wanted_version else []
+        [saw(_("Built with"), f"cuDNN {c.load.wanted_version}", c.load.wanted_source)] if c.load.wanted_version else []
     )
     return finding(
         Step.CUDNN,
         ERROR if certain else WARNING,
         "shadowed",
-        f"{called(c.copy)} is found first and hides {called(better)}, the right one.",
+        _("{copy} is found first and hides {better}, the right one.", copy=called(c.copy), better=called(better)),
         cause="cudnn_shadowed",
-        why=f"The first cuDNN on the search path wins, and for {c.load.consumer.label} that is not the one it needs.",
+        why=_(
+            "The first cuDNN on the search path wins, and for {label} that is not the one it needs.",
+            label=c.load.consumer.label,
+        ),
         evidence=[*wanted, *candidates(c.main), *trouble(c)],
         subject=folder,
         fix=advice(
-            f"Let {better.folder} be found before {folder}",
-            f"Move {better.folder} before {folder} in PATH, or take the latter out."
+            _("Let {folder} be found before {other}", folder=better.folder, other=folder),
+            _("Move {folder} before {other} in PATH, or take the latter out.", folder=better.folder, other=folder)
             if windows
-            else f"Remove {folder} from where it is named ({_named_in(c, winner)}), then: sudo ldconfig",
-            "If nothing else needs the other copy, uninstall it.",
+            else _(
+                "Remove {folder} from where it is named ({named_in}), then: sudo ldconfig",
+                folder=folder,
+                named_in=_named_in(c, winner),
+            ),
+            _("If nothing else needs the other copy, uninstall it."),
             restart="program",
         ),
     )
@@ -88,13 +96,20 @@ def too_old(c: Case) -> Iterator[Finding]:
         Step.CUDNN,
         ERROR,
         "too-old",
-        f"{sentence(c.load.consumer.framework or c.load.consumer.label)} was built with cuDNN {wanted}, but {version} is loaded.",
+        _(
+            "{framework} was built with cuDNN {wanted}, but {version} is loaded.",
+            framework=sentence(c.load.consumer.framework or c.load.consumer.label),
+            wanted=wanted,
+            version=version,
+        ),
         cause="cudnn_minor_too_old",
-        why="A program runs with the cuDNN that it was built with or a newer one of the same major version. "
-        "With an older one it stops with a version incompatibility.",
+        why=_(
+            "A program runs with the cuDNN that it was built with or a newer one of the same major version. "
+            "With an older one it stops with a version incompatibility."
+        ),
         evidence=[
-            saw("Built with", wanted, c.load.wanted_source),
-            saw("Loaded", version, c.winner.path if c.winner else ""),
+            saw(_("Built with"), wanted, c.load.wanted_source),
+            saw(_("Loaded"), version, c.winner.path if c.winner else ""),
             *candidates(c.main),
         ],
         subject=c.load.consumer.id,
@@ -115,11 +130,21 @@ def parts_missing(c: Case) -> Iterator[Finding]:
         Step.CUDNN,
         ERROR if trouble(c) else WARNING,
         "parts-off-path" if there else "parts-missing",
-        f"cuDNN's main library is found, but {'its folder is not searched for ' if there else 'not '}{names}.",
+        _("cuDNN's main library is found, but its folder is not searched for {names}.", names=names)
+        if there
+        else _("cuDNN's main library is found, but not {names}.", names=names),
         cause="cudnn_not_on_search_path" if there else "cudnn_sublibrary_missing",
-        why="The main library opens its parts later, by bare name, through the ordinary search path. "
-        + ("They lie beside it, and the loader does not look there." if there else "They are in none of its folders."),
-        evidence=[saw("Copy", called(c.copy), folder_of(c.system, c.winner.path)), *candidates(gone[0]), *trouble(c)],
+        why=sentences(
+            _("The main library opens its parts later, by bare name, through the ordinary search path."),
+            _("They lie beside it, and the loader does not look there.")
+            if there
+            else _("They are in none of its folders."),
+        ),
+        evidence=[
+            saw(_("Copy"), called(c.copy), folder_of(c.system, c.winner.path)),
+            *candidates(gone[0]),
+            *trouble(c),
+        ],
         subject=c.load.consumer.id,
         fix=name_folder(c.seen, folder_of(c.system, c.winner.path)) if there else install(c),
     )
@@ -136,8 +161,8 @@ def mixed(c: Case) -> Iterator[Finding]:
     base = c.copy
     others = [x for x in copies if base is not None and x.folder != base.folder]
     unlike = [x for x in others if base is not None and differs(x.version, base.version)]
-    rows: list[Evidence] = [saw(f"Part {role}", folder, "loader") for role, folder in away]
-    rows += [saw("Mapped from", folder, ROLL) for folder in folders]
+    rows: list[Evidence] = [saw(_("Part {role}", role=role), folder, "loader") for role, folder in away]
+    rows += [saw(_("Mapped from"), folder, ROLL) for folder in folders]
     if not unlike and not trouble(c):
         return
     alone = base is not None and {f.name for f in base.files} == {main_name(c.system, c.load.major)}
@@ -148,12 +173,12 @@ def mixed(c: Case) -> Iterator[Finding]:
         Step.CUDNN,
         ERROR,
         "mixed",
-        f"Parts of two cuDNN releases are loaded together for {c.load.consumer.label}.",
+        _("Parts of two cuDNN releases are loaded together for {label}.", label=c.load.consumer.label),
         cause="mixed_cudnn_sublibraries",
-        why="The main library comes from one folder, other parts from another. All must be of one release.",
+        why=_("The main library comes from one folder, other parts from another. All must be of one release."),
         evidence=[
-            *(saw("Copy", called(x), x.folder) for x in ([base] if base else []) + others),
-            *([saw("Known fault of this release", row.what, row.source)] if row else []),
+            *(saw(_("Copy"), called(x), x.folder) for x in ([base] if base else []) + others),
+            *([saw(_("Known fault of this release"), row.what, row.source)] if row else []),
             *rows,
             *trouble(c),
         ],
@@ -178,19 +203,25 @@ def brackets(c: Case) -> Iterator[Finding]:
     foreign = c.system == "windows" and not copy.folder.isascii()
     if not odd and not foreign:
         return
-    what = listed(f"'{ch}'" for ch in odd) or "letters beyond ASCII"
+    what = listed(f"'{ch}'" for ch in odd) or _("letters beyond ASCII")
     yield finding(
         Step.CUDNN,
         ERROR if trouble(c) else WARNING,
         "path-characters",
-        f"The path of cuDNN contains {what}, on which programs stumble.",
+        _("The path of cuDNN contains {what}, on which programs stumble.", what=what),
         cause="install_path_characters",
-        why="Frameworks search their own folder for libraries with patterns in which such characters have a meaning, or with "
-        "functions that know no other alphabet. They then find nothing, or run on the processor without a message.",
-        evidence=[saw("Folder", copy.folder, copy.source), *trouble(c)],
+        why=_(
+            "Frameworks search their own folder for libraries with patterns in which such characters have a "
+            "meaning, or with functions that know no other alphabet. They then find nothing, or run on the "
+            "processor without a message."
+        ),
+        evidence=[saw(_("Folder"), copy.folder, copy.source), *trouble(c)],
         subject=copy.folder,
         fix=advice(
-            "Move the environment to a plain path",
-            "Make the environment anew in a folder whose path has only letters, digits, dots, dashes and underscores.",
+            _("Move the environment to a plain path"),
+            _(
+                "Make the environment anew in a folder whose path has only letters, digits, dots, dashes and "
+                "underscores."
+            ),
         ),
     )

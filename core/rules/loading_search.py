@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from core.facts import Attempt, CudnnCopy
 from core.findings import Finding, Fix, Step
+from core.i18n import N_, _
 from core.rules.cudnn_files import faults
 from core.rules.cures import name_folder, pinned, pip, without_variable
 from core.rules.known import differs
@@ -25,9 +26,9 @@ from core.rules.loads import (
     versions,
 )
 from core.rules.view import candidates, copy_at, file_at, folder_of, main_name, near_misses, tidy
-from core.rules.words import ERROR, NOTE, advice, finding, listed, saw, sentence
+from core.rules.words import ERROR, NOTE, advice, finding, saw, sentence
 
-ROLL = "roll call in a child process"
+ROLL = N_("roll call in a child process")
 
 
 def overridden(c: Case) -> Iterator[Finding]:
@@ -49,21 +50,24 @@ def overridden(c: Case) -> Iterator[Finding]:
     folders = list(dict.fromkeys(folder_of(c.system, w.path) for w in outside))
     rows = []
     if other:
-        rows.append(saw("What lies there", called(other), other.folder))
+        rows.append(saw(_("What lies there"), called(other), other.folder))
     if home:
-        rows.append(saw("What the program brings", called(home), home.folder))
+        rows.append(saw(_("What the program brings"), called(home), home.folder))
     if proved:
-        rows.append(saw("Without LD_LIBRARY_PATH", "every part answered", ROLL))
+        rows.append(saw(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL)))
     yield finding(
         Step.CUDNN,
         ERROR,
         "overridden-by-variable",
-        f"LD_LIBRARY_PATH makes {c.load.consumer.label} load another cuDNN than the one that it brings.",
+        _("LD_LIBRARY_PATH makes {label} load another cuDNN than the one that it brings.", label=c.load.consumer.label),
         cause="ld_library_path_override",
-        why="Folders in LD_LIBRARY_PATH are searched before the folder that a wheel's libraries name themselves. "
-        "The program then runs with files of another release, or of two releases at once, often without a message.",
-        evidence=[*rows, *(saw("Found first", w.path, w.via or "LD_LIBRARY_PATH") for w in outside), *trouble(c)],
-        subject=listed(folders),
+        why=_(
+            "Folders in LD_LIBRARY_PATH are searched before the folder that a wheel's libraries name "
+            "themselves. The program then runs with files of another release, or of two releases at once, "
+            "often without a message."
+        ),
+        evidence=[*rows, *(saw(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for w in outside), *trouble(c)],
+        subject=" and ".join(folders),
         fix=without_variable(folders),
     )
 
@@ -74,11 +78,19 @@ def lies_in(c: Case, path: str, copy: CudnnCopy) -> bool:
 
 
 STOPS = {
-    "unreadable": ("unreadable", "library_unreadable", "may not be read by this user"),
-    "wrong architecture": ("wrong-architecture", "dll_wrong_architecture", "is for another kind of processor"),
-    "damaged": ("damaged", "corrupt_or_truncated_file", "is damaged"),
+    "unreadable": (
+        "unreadable",
+        "library_unreadable",
+        N_("{path} is found first, and it may not be read by this user."),
+    ),
+    "wrong architecture": (
+        "wrong-architecture",
+        "dll_wrong_architecture",
+        N_("{path} is found first, and it is for another kind of processor."),
+    ),
+    "damaged": ("damaged", "corrupt_or_truncated_file", N_("{path} is found first, and it is damaged.")),
 }
-"""Outcome of a candidate -> name of the finding, cause, and what is said of the file."""
+"""Outcome of a candidate -> name of the finding, cause, and the title."""
 
 
 def stopped(c: Case) -> Iterator[Finding]:
@@ -95,15 +107,15 @@ def stopped(c: Case) -> Iterator[Finding]:
             Step.CUDNN,
             ERROR,
             name,
-            f"{winner.path} is found first, and it {words}.",
+            _(words, path=winner.path),
             cause=cause,
-            why="The loader takes the first file of this name and stops there, even if a good one lies further on.",
+            why=_("The loader takes the first file of this name and stops there, even if a good one lies further on."),
             evidence=[*candidates(search), *trouble(c)],
             subject=winner.path,
             fix=advice(
-                "Replace that file, or take its folder off the search path",
-                f"Install the package or program that owns {winner.path} again, or move the file away.",
-                f"Then {later[0]} is found." if later else "",
+                _("Replace that file, or take its folder off the search path"),
+                _("Install the package or program that owns {path} again, or move the file away.", path=winner.path),
+                _("Then {later} is found.", later=later[0]) if later else "",
                 restart="program",
             ),
         )
@@ -136,20 +148,26 @@ def not_found(c: Case) -> Iterator[Finding]:
 
 def _closed(c: Case, attempt: Attempt) -> Finding:
     shut = attempt.outcome == "unreadable"
-    title = "This user may not read" if shut else "The loader passes over"
+    name = main_name(c.system, c.load.major)
     return finding(
         Step.CUDNN,
         ERROR,
         "unreadable" if shut else "wrong-architecture",
-        f"{title} {main_name(c.system, c.load.major)}, and there is no other.",
+        _("This user may not read {name}, and there is no other.", name=name)
+        if shut
+        else _("The loader passes over {name}, and there is no other.", name=name),
         cause="library_unreadable" if shut else "dll_wrong_architecture",
-        why="The file is there, but "
-        + ("its permissions shut this user out." if shut else "it is for another processor."),
+        why=_("The file is there, but its permissions shut this user out.")
+        if shut
+        else _("The file is there, but it is for another processor."),
         evidence=candidates(c.main),
         subject=folder_of(c.system, attempt.path),
-        fix=advice("Allow reading", f'sudo chmod -R a+rX "{folder_of(c.system, attempt.path)}"')
+        fix=advice(_("Allow reading"), f'sudo chmod -R a+rX "{folder_of(c.system, attempt.path)}"')
         if shut
-        else advice("Install cuDNN for this processor", f"This computer is {c.seen.machine.architecture}."),
+        else advice(
+            _("Install cuDNN for this processor"),
+            _("This computer is {architecture}.", architecture=c.seen.machine.architecture),
+        ),
     )
 
 
@@ -161,14 +179,14 @@ def _off_path(c: Case, here: list[CudnnCopy]) -> Iterator[Finding]:
         Step.CUDNN,
         NOTE if calm else ERROR,
         "not-on-search-path",
-        f"{called(best)} is on this machine, but its folder is not searched.",
+        _("{best} is on this machine, but its folder is not searched.", best=called(best)),
         cause="cudnn_not_on_search_path",
         why=(
-            "The Python environments bring their own cuDNN, so only other programs would miss it."
+            _("The Python environments bring their own cuDNN, so only other programs would miss it.")
             if calm
-            else f"The files are complete; the loader does not look there for {c.load.consumer.label}."
+            else _("The files are complete; the loader does not look there for {label}.", label=c.load.consumer.label)
         ),
-        evidence=[saw("Folder", best.folder, best.source), *near_misses(c.seen, best.folder), *candidates(c.main)],
+        evidence=[saw(_("Folder"), best.folder, best.source), *near_misses(c.seen, best.folder), *candidates(c.main)],
         subject=best.folder,
         fix=name_folder(c.seen, best.folder),
     )
@@ -180,13 +198,21 @@ def _other_major(c: Case, others: list[CudnnCopy]) -> Finding:
         Step.CUDNN,
         ERROR,
         "other-major",
-        f"{sentence(c.load.consumer.framework or c.load.consumer.label)} needs cuDNN {wanted}; only {versions(others)} is there.",
+        _(
+            "{framework} needs cuDNN {wanted}; only {versions} is there.",
+            framework=sentence(c.load.consumer.framework or c.load.consumer.label),
+            wanted=wanted,
+            versions=versions(others),
+        ),
         cause="cudnn_major_mismatch",
-        why=f"It opens {main_name(c.system, wanted)} by this name. Files of another major version have other names and "
-        "functions; renaming or linking them does not help. Both majors may lie side by side.",
+        why=_(
+            "It opens {main_name} by this name. Files of another major version have other names and "
+            "functions; renaming or linking them does not help. Both majors may lie side by side.",
+            main_name=main_name(c.system, wanted),
+        ),
         evidence=[
-            *(saw("On this machine", called(x), x.folder) for x in others),
-            *([saw("Wanted", f"cuDNN {c.load.wanted_version or wanted}", c.load.wanted_source)]),
+            *(saw(_("On this machine"), called(x), x.folder) for x in others),
+            *([saw(_("Wanted"), f"cuDNN {c.load.wanted_version or wanted}", c.load.wanted_source)]),
             *candidates(c.main),
         ],
         subject=c.load.consumer.id,
@@ -199,11 +225,15 @@ def _nowhere(c: Case) -> Finding:
         Step.CUDNN,
         ERROR,
         "not-installed",
-        f"{sentence(c.load.consumer.framework or c.load.consumer.label)} needs cuDNN {c.load.major}, and there is none.",
+        _(
+            "{framework} needs cuDNN {major}, and there is none.",
+            framework=sentence(c.load.consumer.framework or c.load.consumer.label),
+            major=c.load.major,
+        ),
         cause="cudnn_not_installed",
-        why="No file of this name lies where the loader looks, nor anywhere else that was searched.",
+        why=_("No file of this name lies where the loader looks, nor anywhere else that was searched."),
         evidence=[
-            saw("Wanted", f"cuDNN {c.load.wanted_version or c.load.major}", c.load.wanted_source),
+            saw(_("Wanted"), f"cuDNN {c.load.wanted_version or c.load.major}", c.load.wanted_source),
             *candidates(c.main),
         ],
         subject=c.load.consumer.id,
@@ -217,17 +247,27 @@ def install(c: Case) -> Fix:
     wish = pinned(c.seen, prefix, "nvidia-cudnn")
     if wish and wish[1].startswith(f"{c.load.major}."):
         command = pip(c.seen, prefix, "install", "==".join(wish))
-        return advice(f"Install {wish[0]} {wish[1]}, which the framework asks for", command, restart="program")
+        return advice(
+            _("Install {package} {version}, which the framework asks for", package=wish[0], version=wish[1]),
+            command,
+            restart="program",
+        )
     what = f"cuDNN {c.load.wanted_version}" if c.load.wanted_version else f"cuDNN {c.load.major}"
     if prefix:
         cuda = next((x.cuda_major for x in c.seen.cudnn or () if x.environment == prefix and x.cuda_major), None)
-        name = f"nvidia-cudnn-cu{cuda}" if cuda else "nvidia-cudnn-cu12 (or -cu11, -cu13: as the framework's CUDA)"
+        name = f"nvidia-cudnn-cu{cuda}" if cuda else _("nvidia-cudnn-cu12 (or -cu11, -cu13: as the framework's CUDA)")
         return advice(
-            f"Install {what} into this environment",
+            _("Install {what} into this environment", what=what),
             pip(c.seen, prefix, "install", f'"{name}=={c.load.major}.*"')
             if cuda
-            else f"Install {name}, version {c.load.major}.*, with pip in {prefix}.",
-            "Or install a release of the framework that was built for the cuDNN that is there.",
+            else _(
+                "Install {name}, version {major}.*, with pip in {prefix}.", name=name, major=c.load.major, prefix=prefix
+            ),
+            _("Or install a release of the framework that was built for the cuDNN that is there."),
             restart="program",
         )
-    return advice(f"Install {what}", "Get it from developer.nvidia.com/cudnn for your CUDA version.", restart="program")
+    return advice(
+        _("Install {what}", what=what),
+        _("Get it from developer.nvidia.com/cudnn for your CUDA version."),
+        restart="program",
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from core.facts import Attempt, CudnnCopy, How, Load, Resolution, RollCall, Snapshot, System
 from core.findings import Evidence
+from core.i18n import _, told
 from core.knowledge import read
 from core.rules.known import FaultyRelease, Releases, compatibility, numbers, older
 from core.rules.view import copy_at, folder_of, inside, main_resolution, package_of, tidy
@@ -129,7 +130,7 @@ def trouble(c: Case) -> list[Evidence]:
     version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
     if rows and "zlibwapi" in output.lower() and older(version, "8.9.4") is False:
         fact = compatibility().fact("zlib_static")
-        rows.insert(0, saw("This message misleads", fact.fact, fact.source))
+        rows.insert(0, saw(_("This message misleads"), _(fact.fact), fact.source))
     return rows
 
 
@@ -145,12 +146,12 @@ def failures(roll: RollCall | None, spared: str = "") -> list[Evidence]:
         if failed(call.function, call.result) and not (spared and call.library.startswith(spared)):
             answer = f"{call.result if call.result is not None else 'failed'} {call.meaning}".strip()
             name = re.split(r"[\\/]", call.library)[-1]
-            rows.append(saw(f"{call.function} {name}".strip(), answer, "roll call in a child process"))
+            rows.append(saw(f"{call.function} {name}".strip(), answer, _("roll call in a child process")))
     if roll.ended:
-        rows.append(saw("The child process", roll.ended, "roll call in a child process"))
+        rows.append(saw(_("The child process"), told(roll.ended), _("roll call in a child process")))
     if rows and roll.output.strip():
         lines = [line for line in roll.output.strip().splitlines() if line.strip()]
-        rows.append(saw("It printed", "\n".join(lines[:3])[:400], "cuDNN"))
+        rows.append(saw(_("It printed"), "\n".join(lines[:3])[:400], "cuDNN"))
     return rows
 
 
@@ -252,8 +253,12 @@ def called(copy: CudnnCopy | None) -> str:
     """Return a copy in words: "cuDNN 9.1.0 of nvidia-cudnn-cu12 9.1.0.70", "cuDNN 8.9.7 in /opt/cudnn"."""
     if copy is None:
         return "cuDNN"
-    version = copy.version or f"{copy.major} (version unknown)"
-    return f"cuDNN {version} of {copy.owner}" if copy.owner else f"cuDNN {version} in {copy.folder}"
+    version = copy.version or _("{major} (version unknown)", major=copy.major)
+    return (
+        _("cuDNN {version} of {owner}", version=version, owner=copy.owner)
+        if copy.owner
+        else _("cuDNN {version} in {folder}", version=version, folder=copy.folder)
+    )
 
 
 def in_order(seen: Snapshot) -> list[Case]:

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 
 from core.facts import Snapshot
 from core.findings import Finding, Step
+from core.i18n import N_, _, sentences, told
 from core.rules.words import UNKNOWN, advice, finding, saw
 
 PROBES = {
-    "driver": (Step.DRIVER, "the GPU and its driver"),
-    "environment": (Step.ENVIRONMENT, "the variables and search paths"),
-    "pythons": (Step.FRAMEWORKS, "the Python environments"),
-    "toolkits": (Step.TOOLKIT, "CUDA's libraries"),
-    "cudnn": (Step.CUDNN, "the copies of cuDNN"),
-    "loads": (Step.CUDNN, "whether cuDNN loads"),
+    "driver": (Step.DRIVER, N_("the GPU and its driver")),
+    "environment": (Step.ENVIRONMENT, N_("the variables and search paths")),
+    "pythons": (Step.FRAMEWORKS, N_("the Python environments")),
+    "toolkits": (Step.TOOLKIT, N_("CUDA's libraries")),
+    "cudnn": (Step.CUDNN, N_("the copies of cuDNN")),
+    "loads": (Step.CUDNN, N_("whether cuDNN loads")),
 }
 """Section of the Snapshot -> its step, and what is not decided without it."""
 
@@ -27,16 +28,22 @@ def errors(seen: Snapshot) -> Iterator[Finding]:
             step,
             UNKNOWN,
             "not-examined",
-            f"Not decided: {what}. The examination {_ended(error.kind)}.",
-            why="Nothing is said about it, neither good nor bad. The scan has to be run again to decide it.",
-            evidence=[saw("What happened", error.message or error.kind, f"probe {error.probe}")],
+            sentences(_("Not decided: {what}.", what=_(what)), _ended(error.kind)),
+            why=_("Nothing is said about it, neither good nor bad. The scan has to be run again to decide it."),
+            evidence=[
+                saw(_("What happened"), told(error.message) or error.kind, _("probe {probe}", probe=error.probe))
+            ],
             subject=error.probe,
-            fix=advice("Scan again", "convalesce scan"),
+            fix=advice(_("Scan again"), "convalesce scan"),
         )
 
 
 def _ended(kind: str) -> str:
-    return {"crash": "broke off", "time-out": "ran out of time", "cancelled": "was cancelled"}.get(kind, "was refused")
+    return {
+        "crash": _("The examination broke off."),
+        "time-out": _("The examination ran out of time."),
+        "cancelled": _("The examination was cancelled."),
+    }.get(kind, _("The examination was refused."))
 
 
 RULES = (errors,)

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from core.facts import LibraryFile, PathEntry, Snapshot, Toolkit
 from core.findings import Evidence, Finding, Fix, Severity, Step
+from core.i18n import N_, _, n_, told
 from core.rules.cudnn_files import BROKEN
 from core.rules.cures import pip
 from core.rules.known import differs, numbers
 from core.rules.loading_cuda import family, unfit
 from core.rules.loads import in_order
 from core.rules.view import folder_of, inside, package_of, tidy, variable
-from core.rules.words import ERROR, GOOD, NOTE, WARNING, advice, counted, finding, listed, saw
+from core.rules.words import ERROR, GOOD, NOTE, WARNING, advice, finding, listed, saw
 
 NAMING = ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
 """Variables that name the toolkit; CUDA_PATH_V12_4 and its like name one version's."""
@@ -34,14 +35,16 @@ def variables(seen: Snapshot) -> Iterator[Finding]:
             Step.TOOLKIT,
             WARNING,
             "variable-wrong",
-            f"The variable {name} {problem}.",
+            problem,
             cause="cuda_path_env_wrong",
-            why="Frameworks on Windows, compilers and build tools look for CUDA in the folder that this variable names. "
-            "They then find nothing, or another version.",
+            why=_(
+                "Frameworks on Windows, compilers and build tools look for CUDA in the folder that this variable "
+                "names. They then find nothing, or another version."
+            ),
             evidence=[
                 saw(name, repr(value.value), value.source or value.scope),
                 *(
-                    saw("Toolkit that is there", f"{t.root} (CUDA {t.version or 'unknown'})", t.source)
+                    saw(_("Toolkit that is there"), f"{t.root} (CUDA {t.version or _('unknown')})", t.source)
                     for t in _installed(seen)
                 ),
             ],
@@ -51,19 +54,23 @@ def variables(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _problem(seen: Snapshot, name: str, value: str) -> str:
-    """Return what is wrong with the value, in words that follow the variable's name; empty if nothing, or undecided."""
+    """Return what is wrong with the value; empty if nothing, or undecided."""
     if not value.strip():
-        return "is set, but empty"
+        return _("The variable {name} is set, but empty.", name=name)
     entry = next((e for e in _entries(seen) if e.variable == name), None)
     marks = entry.marks if entry else ()
     if "relative" in marks or value.strip() in (".", ".."):
-        return f"is {value}, which depends on the folder that a program is started in"
+        return _(
+            "The variable {name} is {value}, which depends on the folder that a program is started in.",
+            name=name,
+            value=value,
+        )
     if "missing" in marks or (entry is not None and not entry.exists):
-        return f"names {value}, which does not exist"
+        return _("The variable {name} names {value}, which does not exist.", name=name, value=value)
     if "not a folder" in marks:
-        return f"names {value}, which is no folder"
+        return _("The variable {name} names {value}, which is no folder.", name=name, value=value)
     if "unexpanded" in marks:
-        return f"is {value}, in which another variable was not replaced"
+        return _("The variable {name} is {value}, in which another variable was not replaced.", name=name, value=value)
     if entry is None or seen.toolkits is None or "unreadable" in marks:
         return ""
     folder = entry.expanded or value
@@ -72,7 +79,7 @@ def _problem(seen: Snapshot, name: str, value: str) -> str:
             inside(seen.machine.system, x, folder) for x in (toolkit.root, toolkit.folder)
         ):
             return ""
-    return f"names {value}, where no CUDA library lies"
+    return _("The variable {name} names {value}, where no CUDA library lies.", name=name, value=value)
 
 
 def _entries(seen: Snapshot) -> tuple[PathEntry, ...]:
@@ -92,15 +99,19 @@ def _best(seen: Snapshot) -> Toolkit | None:
 def _set_variable(seen: Snapshot, name: str, better: Toolkit | None) -> Fix:
     windows = seen.machine.system == "windows"
     if better is None:
-        how = "in the Start menu under Edit environment variables" if windows else f"with: unset {name}"
         return advice(
-            f"Remove the variable {name}",
-            f"There is no toolkit that it could name. Remove it {how}.",
+            _("Remove the variable {name}", name=name),
+            _("There is no toolkit that it could name. Remove it in the Start menu under Edit environment variables.")
+            if windows
+            else _("There is no toolkit that it could name. Remove it with: unset {name}.", name=name),
             restart="terminal",
         )
-    where = "Start menu: Edit environment variables. Set" if windows else "export"
-    line = f"{where} {name} to {better.root}" if windows else f'export {name}="{better.root}"'
-    return advice(f"Let {name} name {better.root}", line, restart="terminal")
+    line = (
+        _("Start menu: Edit environment variables. Set {name} to {root}", name=name, root=better.root)
+        if windows
+        else f'export {name}="{better.root}"'
+    )
+    return advice(_("Let {name} name {root}", name=name, root=better.root), line, restart="terminal")
 
 
 def disagree(seen: Snapshot) -> Iterator[Finding]:
@@ -113,8 +124,8 @@ def disagree(seen: Snapshot) -> Iterator[Finding]:
                 Step.TOOLKIT,
                 NOTE,
                 "variables-disagree",
-                "CUDA_PATH and CUDA_HOME name different folders.",
-                why="Some programs ask the one, some the other. It matters if the two are of different versions.",
+                _("CUDA_PATH and CUDA_HOME name different folders."),
+                why=_("Some programs ask the one, some the other. It matters if the two are of different versions."),
                 evidence=[saw(v.name, v.value, v.source or v.scope) for v in (one, two)],
                 subject="CUDA_PATH",
             )
@@ -131,12 +142,12 @@ def libraries(seen: Snapshot) -> Iterator[Finding]:
                 Step.TOOLKIT,
                 severity,
                 name if loaded else f"unused-{name}",
-                f"{listed(f.name for f in bad)} of CUDA {words}.",
+                _(words, names=listed(f.name for f in bad)),
                 cause=cause,
-                why="Every program that loads this library fails, often with a message that names another file."
+                why=_("Every program that loads this library fails, often with a message that names another file.")
                 if loaded
-                else "Nothing that was examined loads it now.",
-                evidence=[saw(f.path, f.problem or f.architecture or f.state, f.record) for f in bad],
+                else _("Nothing that was examined loads it now."),
+                evidence=[saw(f.path, told(f.problem) or f.architecture or _(f.state), _(f.record)) for f in bad],
                 subject=folder_of(seen.machine.system, bad[0].path),
                 fix=_again(seen, toolkit, bad, severity),
             )
@@ -159,24 +170,34 @@ def _bad(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[str, str, str, list
     mine = seen.machine.architecture
     files = toolkit.libraries
     groups = (
-        ("corrupt_or_truncated_file", "damaged", "is damaged", [f for f in files if f.state in BROKEN]),
+        (
+            "corrupt_or_truncated_file",
+            "damaged",
+            N_("{names} of CUDA is damaged."),
+            [f for f in files if f.state in BROKEN],
+        ),
         (
             "library_unreadable",
             "unreadable",
-            "may not be read by this user",
+            N_("{names} of CUDA may not be read by this user."),
             [f for f in files if f.state == "unreadable"],
         ),
         (
             "corrupt_or_truncated_file",
             "differs-from-record",
-            "differs from the file that was published",
+            N_("{names} of CUDA differs from the file that was published."),
             [f for f in files if f.state == "good" and f.record in ("size differs", "hash differs")],
         ),
     )
     yield from ((c, n, w, bad) for c, n, w, bad in groups if bad)
     odd = [f for f in files if f.state == "good" and f.architecture and mine and f.architecture != mine]
     if odd and len(odd) < len(files):  # a whole tree for another processor is for building, not for running
-        yield "dll_wrong_architecture", "wrong-architecture", "is for another kind of processor", odd
+        yield (
+            "dll_wrong_architecture",
+            "wrong-architecture",
+            N_("{names} of CUDA is for another kind of processor."),
+            odd,
+        )
 
 
 def _again(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severity: Severity) -> Fix:
@@ -185,11 +206,14 @@ def _again(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severity: 
     if toolkit.origin == "wheel" and packages:
         names = " ".join(dict.fromkeys("==".join(p) for p in packages))
         return advice(
-            f"Install {names} again",
+            _("Install {names} again", names=names),
             pip(seen, home, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", names),
             restart="program",
         )
-    return advice("Install this toolkit again", f"Install CUDA {toolkit.version or ''} in {toolkit.root} again.")
+    return advice(
+        _("Install this toolkit again"),
+        _("Install CUDA {version} in {root} again.", version=toolkit.version or "", root=toolkit.root),
+    )
 
 
 def good(seen: Snapshot) -> Iterator[Finding]:
@@ -202,19 +226,24 @@ def good(seen: Snapshot) -> Iterator[Finding]:
             Step.TOOLKIT,
             GOOD,
             "whole",
-            f"CUDA {toolkit.version or 'of unknown version'} in {toolkit.folder or toolkit.root}: "
-            f"{counted(len(toolkit.libraries), 'library', 'libraries')}, all whole.",
+            n_(
+                "CUDA {version} in {folder}: {n} library, all whole.",
+                "CUDA {version} in {folder}: {n} libraries, all whole.",
+                len(toolkit.libraries),
+                version=toolkit.version or _("of unknown version"),
+                folder=toolkit.folder or toolkit.root,
+            ),
             evidence=_facts(toolkit, owner),
             subject=toolkit.folder or toolkit.root,
         )
 
 
 def _facts(toolkit: Toolkit, owner: str) -> list[Evidence]:
-    rows = [saw("Toolkit", f"{toolkit.root}{owner}", toolkit.source)]
+    rows = [saw(_("Toolkit"), f"{toolkit.root}{owner}", toolkit.source)]
     if toolkit.named_by:
-        rows.append(saw("Named by", listed(toolkit.named_by)))
+        rows.append(saw(_("Named by"), listed(toolkit.named_by)))
     if toolkit.nvcc_version and differs(toolkit.nvcc_version, toolkit.version):
-        rows.append(saw("Its compiler", f"nvcc {toolkit.nvcc_version}", toolkit.nvcc))
+        rows.append(saw(_("Its compiler"), f"nvcc {toolkit.nvcc_version}", toolkit.nvcc))
     return rows
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from core.facts import Attempt, CudnnCopy, LibraryFile, Load, PythonEnvironment, Resolution, Snapshot, System, Variable
 from core.findings import Evidence
+from core.i18n import N_, _, told
 
 SHOWN = 8
 """At most so many rows of one kind are shown as evidence; a last row counts the rest."""
@@ -108,8 +109,12 @@ def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
         depth = tidy(system, folder)[len(tidy(system, text)) :].count("\\" if system == "windows" else "/")
         spelt = tidy(system, folder) == tidy(system, text) and bool({"quoted", "unexpanded"} & set(e.marks))
         if e.variable in ("PATH", "LD_LIBRARY_PATH") and ((near and depth <= 2) or spelt):
-            what = "in quotes or with a variable that is not replaced" if spelt else "a folder above it only"
-            rows.append(Evidence(label=f"{e.variable} names {what}", value=e.text, source=e.variable))
+            label = (
+                _("{variable} names in quotes or with a variable that is not replaced", variable=e.variable)
+                if spelt
+                else _("{variable} names a folder above it only", variable=e.variable)
+            )
+            rows.append(Evidence(label=label, value=e.text, source=e.variable))
     return rows
 
 
@@ -125,17 +130,20 @@ def on(cc: str | None) -> int | None:
     return int(found[1]) * 10 + int(found[2]) if found else None
 
 
-def shown(rows: list[Evidence], what: str = "entries") -> tuple[Evidence, ...]:
+def shown(rows: list[Evidence], what: str = N_("{n} further entries")) -> tuple[Evidence, ...]:
     """Return the first rows, and one that counts the rest."""
     if len(rows) <= SHOWN:
         return tuple(rows)
-    return (*rows[:SHOWN], Evidence(label="and more", value=f"{len(rows) - SHOWN} further {what}"))
+    return (
+        *rows[:SHOWN],
+        Evidence(label=_("and more"), value=_(what, n=len(rows) - SHOWN)),
+    )
 
 
 def tried(attempt: Attempt) -> str:
     """Return one candidate in words: where, and what became of it."""
-    detail = f" ({attempt.detail})" if attempt.detail else ""
-    return f"{attempt.path}: {attempt.outcome}{detail}"
+    detail = f" ({told(attempt.detail)})" if attempt.detail else ""
+    return f"{attempt.path}: {_(attempt.outcome)}{detail}"
 
 
 def candidates(search: Resolution | None) -> list[Evidence]:
@@ -144,12 +152,15 @@ def candidates(search: Resolution | None) -> list[Evidence]:
         return []
     real = [a for a in search.attempts if a.outcome != "not there"]
     rows = [
-        Evidence(label=f"{search.name}, candidate {n}", value=tried(a), source=_way(a)) for n, a in enumerate(real, 1)
+        Evidence(label=_("{name}, candidate {n}", name=search.name, n=n), value=tried(a), source=_way(a))
+        for n, a in enumerate(real, 1)
     ]
     if not rows and search.attempts:
         places = list(dict.fromkeys(_plain_folder(a.path) for a in search.attempts))
-        rest = f" and {len(places) - 4} more" if len(places) > 4 else ""
-        rows = [Evidence(label=f"{search.name} is not in", value=", ".join(places[:4]) + rest, source="loader")]
+        named = ", ".join(places[:4])
+        if len(places) > 4:
+            named = _("{names} and {count} more", names=named, count=len(places) - 4)
+        rows = [Evidence(label=_("{name} is not in", name=search.name), value=named, source=_("loader"))]
     return rows
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 
 from core.findings import Evidence, Finding, Fix, Restart, Severity, Step
+from core.i18n import _, told
 from core.rules.view import shown
 
 ERROR, WARNING, UNKNOWN, NOTE, GOOD = (
@@ -44,7 +46,7 @@ def finding(
 
 def saw(label: str, value: object, source: str = "") -> Evidence:
     """Return one thing that was seen."""
-    return Evidence(label=label, value=str(value), source=source)
+    return Evidence(label=label, value=str(value), source=told(source))
 
 
 def advice(title: str, *steps: str, restart: Restart = "") -> Fix:
@@ -56,15 +58,14 @@ def listed(items: Iterable[str], most: int = 5) -> str:
     """Return names as a readable list: "a, b and c"; beyond ``most`` the rest is counted."""
     names = list(items)
     if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
+        return _("{names} and {count} more", names=_row(names[:most]), count=len(names) - most)
+    return _("{names} and {last}", names=_row(names[:-1]), last=names[-1]) if len(names) > 1 else "".join(names)
+
+
+def _row(names: list[str]) -> str:
+    return functools.reduce(lambda row, name: _("{names}, {next}", names=row, next=name), names)
 
 
 def sentence(text: str) -> str:
     """Return a text with a capital letter at its start."""
     return text[:1].upper() + text[1:]
-
-
-def counted(count: int, one: str, many: str = "") -> str:
-    """Return a number with its noun: "1 file", "3 files"."""
-    return f"{count} {one if count == 1 else many or one + 's'}"
