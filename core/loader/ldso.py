@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import compress, product
 
 from core.loader.files import under
 from core.loader.ldcache import CacheEntry, read_cache
@@ -31,10 +32,27 @@ class LdSo:
     """The program's current folder: what an empty or relative entry stands for."""
 
 
-def hwcaps(flags: Iterable[str], *, architecture: str = "x86_64", legacy: bool = False) -> tuple[str, ...]:
+def platform_of(flags: Iterable[str], *, architecture: str = "x86_64", vendor: str = "") -> str:
+    """Return what glibc's loader calls this processor ($PLATFORM): Intel's have names of their own.
+
+    Source: glibc, sysdeps/x86/cpu-features.c, the end of init_cpu_features.
+    """
+    have = set(flags)
+    if architecture == "x86_64" and vendor == "GenuineIntel":
+        if have >= {"avx512cd", "avx512er", "avx512pf"}:
+            return "xeon_phi"
+        if have >= {"avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "popcnt"}:
+            return "haswell"
+    return architecture
+
+
+def hwcaps(
+    flags: Iterable[str], *, architecture: str = "x86_64", vendor: str = "", legacy: bool = False
+) -> tuple[str, ...]:
     """Return the sub-folders that a processor with these /proc/cpuinfo flags is given, best first.
 
-    ``legacy``: also the ones of glibc before 2.37 (tls, x86_64). Levels after the x86-64 psABI.
+    ``legacy``: also the ones of glibc before 2.37 (tls, the processor's name, avx512_1, x86_64, and each of their
+    combinations). Levels after the x86-64 psABI.
     """
     have = set(flags)
     levels: list[str] = []
@@ -43,8 +61,12 @@ def hwcaps(flags: Iterable[str], *, architecture: str = "x86_64", legacy: bool =
             if not wanted <= have:
                 break
             levels.insert(0, f"glibc-hwcaps/{level}")
-    old = ("tls/{0}/{0}", "tls/{0}", "tls", "{0}/{0}", "{0}") if legacy else ()
-    return (*levels, *(name.format(architecture) for name in old))
+    if not legacy:
+        return tuple(levels)
+    wide = vendor == "GenuineIntel" and have >= AVX512_1 and "avx512er" not in have
+    names = ("tls", platform_of(have, architecture=architecture, vendor=vendor), "avx512_1" * wide, architecture)
+    chosen = ("/".join(filter(None, compress(names, mask))) for mask in product((1, 0), repeat=len(names)))
+    return (*levels, *(folder for folder in dict.fromkeys(chosen) if folder))
 
 
 X86_64_LEVELS = (
@@ -53,6 +75,7 @@ X86_64_LEVELS = (
     ("x86-64-v4", frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})),
 )
 """Level and the flags that it adds, in the names of /proc/cpuinfo."""
+AVX512_1 = frozenset({"avx512cd", "avx512bw", "avx512dq", "avx512vl"})
 
 MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu", "x86": "i386-linux-gnu"}
 
@@ -64,9 +87,13 @@ def policy(
     architecture: str = "x86_64",
     current: str = "/",
     flags: Iterable[str] = (),
+    vendor: str = "",
     legacy: bool = False,
 ) -> LdSo:
-    """Return the policy of the system under ``root``: its cache, its default folders (Debian's or lib64) and $LIB."""
+    """Return the policy of the system under ``root``: its cache, its default folders (Debian's or lib64) and $LIB.
+
+    ``flags`` and ``vendor`` are those of /proc/cpuinfo.
+    """
     triplet = MULTIARCH.get(architecture, "")
     if triplet and os.path.isdir(under(root, f"/lib/{triplet}")):  # noqa: PTH112 - one look, plain text paths
         lib = f"lib/{triplet}"
@@ -80,8 +107,8 @@ def policy(
         architecture=architecture,
         cache=read_cache(root=root) or (),
         folders=folders,
-        subfolders=hwcaps(flags, architecture=architecture, legacy=legacy),
+        subfolders=hwcaps(flags, architecture=architecture, vendor=vendor, legacy=legacy),
         lib=lib,
-        platform=architecture,
+        platform=platform_of(flags, architecture=architecture, vendor=vendor),
         current=current,
     )

@@ -23,12 +23,14 @@ def loader(env: Mapping[str, str], machine: Machine, where: Places) -> LdSo:
     """Return ld.so's policy for a program that starts with ``env`` on this machine."""
     cpu = where.text("/proc/cpuinfo", 1 << 14) or ""
     flags = re.search(r"^flags\s*:\s*(.+)$", cpu, re.MULTILINE)
+    vendor = re.search(r"^vendor_id\s*:\s*(\S+)", cpu, re.MULTILINE)
     glibc = tuple(int(n) for n in re.findall(r"\d+", machine.libc)[:2])
     return policy(
         env.get("LD_LIBRARY_PATH", ""),
         root=where.root,
         architecture=machine.architecture,
         flags=flags[1].split() if flags else (),
+        vendor=vendor[1] if vendor else "",
         legacy=bool(glibc) and glibc < (2, 37),
     )
 

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's l
 
 WANTED = "libwanted.so.1"
 FLAGS = frozenset(Path("/proc/cpuinfo").read_text().split()) if sys.platform == "linux" else frozenset()
+VENDOR = "GenuineIntel" if "GenuineIntel" in FLAGS else ""
 LEGACY = tuple(map(int, (platform.libc_ver()[1] or "9.9").split(".")[:2])) < (2, 37)
 
 
@@ -58,7 +59,7 @@ class Stage:
     def agree(self, wanted: str = WANTED, *, library_path: str | None = None) -> Resolution:
         """Search as ld.so does, hold every step against the real one, and return our answer."""
         program, middle = self.folder / "bin/program", self.folder / "bin/libmiddle.so"
-        search = Search(policy(library_path or "", current=str(self.folder), flags=FLAGS, legacy=LEGACY))
+        search = Search(policy(library_path or "", current=str(self.folder), flags=FLAGS, vendor=VENDOR, legacy=LEGACY))
         ours = search.resolve(wanted, [search.load(str(middle)), search.load(str(program))])
         env = {} if library_path is None else {"LD_LIBRARY_PATH": library_path}
         tried, taken = build.tries(program, wanted, env, self.folder)
@@ -151,9 +152,40 @@ AUXILIARY, DT_RUNPATH = (0x7FFFFFFD).to_bytes(8, "little"), (29).to_bytes(8, "li
 
 
 def test_origin_lib_and_platform_in_runpath(stage: Stage) -> None:
-    lib = policy(flags=FLAGS).lib
-    stage.wanted(f"bin/{lib}/x86_64").built(middle=(RUNPATH, "-rpath,$ORIGIN/none:${ORIGIN}/$LIB/${PLATFORM}"))
+    known = policy(flags=FLAGS, vendor=VENDOR)
+    stage.wanted(f"bin/{known.lib}/{known.platform}").built(
+        middle=(RUNPATH, "-rpath,$ORIGIN/none:${ORIGIN}/$LIB/${PLATFORM}")
+    )
     assert how(stage.agree()) is How.RUNPATH
+
+
+INTEL = "avx2 fma bmi1 bmi2 abm movbe popcnt"
+
+
+@pytest.mark.parametrize(
+    ("vendor", "flags", "name", "folders"),
+    [
+        ("", "", "x86_64", ["tls/x86_64/x86_64", "tls/x86_64", "tls", "x86_64/x86_64", "x86_64"]),
+        ("AuthenticAMD", INTEL, "x86_64", ["tls/x86_64/x86_64", "tls/x86_64", "tls", "x86_64/x86_64", "x86_64"]),
+        (
+            "GenuineIntel",
+            INTEL,
+            "haswell",
+            ["tls/haswell/x86_64", "tls/haswell", "tls/x86_64", "tls", "haswell/x86_64", "haswell", "x86_64"],
+        ),
+        ("GenuineIntel", f"{INTEL} avx512cd avx512er avx512pf", "xeon_phi", ["tls/xeon_phi/x86_64", "tls/xeon_phi"]),
+        (
+            "GenuineIntel",
+            f"{INTEL} avx512cd avx512bw avx512dq avx512vl",
+            "haswell",
+            ["tls/haswell/avx512_1/x86_64", "tls/haswell/avx512_1", "tls/haswell/x86_64", "tls/haswell"],
+        ),
+    ],
+)
+def test_what_the_loader_calls_a_processor(vendor: str, flags: str, name: str, folders: list[str]) -> None:
+    known = policy(flags=flags.split(), vendor=vendor, legacy=True)
+    assert known.platform == name
+    assert [f for f in known.subfolders if "hwcaps" not in f][: len(folders)] == folders
 
 
 def test_origin_of_a_link_is_the_folder_of_the_link(stage: Stage) -> None:
@@ -189,7 +221,7 @@ def test_entries_with_trailing_slashes_and_doubles_count_once(stage: Stage) -> N
 
 
 def test_hwcaps_folders_before_the_folder_itself(stage: Stage) -> None:
-    folders = policy(flags=FLAGS, legacy=LEGACY).subfolders
+    folders = policy(flags=FLAGS, vendor=VENDOR, legacy=LEGACY).subfolders
     stage.wanted("env", *(f"env/{name}" for name in folders), "env/glibc-hwcaps/x86-64-v9").built()
     found = stage.agree(library_path=stage.at("env"))
     assert taken(found, stage) == f"env/{folders[0] if folders else ''}".rstrip("/")
