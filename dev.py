@@ -22,7 +22,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 TEST_PACKAGES = {
-    # what the tests build and run: stand-in libraries, a virtual display, Qt's system libraries
+    # what the tests build and run: stand-in libraries, a virtual display, Qt's system libraries, a host for Ansible
     "gcc": "gcc",
     "libc6-dev": "/usr/include/stdio.h",
     "binutils": "readelf",
@@ -45,6 +45,7 @@ TEST_PACKAGES = {
     "libdbus-1-3": "/usr/lib/*/libdbus-1.so.3",
     "libfontconfig1": "/usr/lib/*/libfontconfig.so.1",
     "fonts-dejavu-core": "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
+    "openssh-server": "/usr/sbin/sshd",
     "zlib1g": "/usr/lib/*/libz.so.1",
 }
 """Debian package -> a program or file by which its presence is known."""

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from core.findings import Report, Step
 from core.i18n import _
-from gui.card import OnFix
+from gui.card import Acts
 from gui.page import StepPage
 from gui.text import heading, plain_label, push
 from gui.theme import Theme
@@ -23,26 +23,29 @@ Run = Callable[[bool], None]
 
 
 class BenchmarkPage(StepPage):
-    """Never part of a scan: it runs when its button is pressed. ``on_run`` gets whether it shall be quick."""
+    """Never part of a scan: it runs when its button is pressed, and only after one. ``on_run`` gets whether it shall be quick."""
 
-    def __init__(self, on_run: Run, on_fix: OnFix) -> None:
-        super().__init__(Step.BENCHMARK, charts, on_fix)
+    def __init__(self, on_run: Run, acts: Acts) -> None:
+        super().__init__(Step.BENCHMARK, charts, acts)
         self._on_run = on_run
+        self._is_next = False  # whether there is nothing to cure first
 
     def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
+        self._is_next = report.primary is None
         if report.snapshot.benchmark is None:
             box.addWidget(heading(self.title))
             self._waiting(box, _("Not run yet. It changes nothing; the GPU is busy while it runs."), titled=False)
+            self._actions(box)
         else:
             super()._fill(box, report, theme)
-        column = QVBoxLayout()  # not side by side: large text in a long language needs the width
-        self.quick = push(_("Run the &quick benchmark"), lambda: self._on_run(True), primary=report.primary is None)
+
+    def _actions(self, box: QVBoxLayout) -> None:
+        self.quick = push(_("Run the &quick benchmark"), lambda: self._on_run(True), primary=self._is_next)
         self.quick.setAccessibleDescription(_("Under ten seconds"))
         self.whole = push(_("Run the &whole benchmark"), lambda: self._on_run(False))
         self.whole.setAccessibleDescription(_("Under a minute"))
-        for button in (self.quick, self.whole):
-            column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
-        box.insertLayout(2, column)
+        for button in (self.quick, self.whole):  # not side by side: large text in a long language needs the width
+            box.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
 
 
 def charts(report: Report, theme: Theme) -> QWidget | None:

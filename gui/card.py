@@ -3,18 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from core.findings import Evidence, Finding, Fix, Severity
 from core.i18n import _, n_
 from gui import theme as looks
 from gui import words
-from gui.text import MachineText, as_label, copy_button, enlarge, line_height, plain_label, prose, push, shown, sign
+from gui.text import (
+    MachineText,
+    as_label,
+    copy_button,
+    enlarge,
+    flat,
+    line_height,
+    plain_label,
+    prose,
+    push,
+    shown,
+    sign,
+)
 from gui.theme import Theme
 
-OnFix = Callable[[Finding], None]
+
+@dataclass(frozen=True)
+class Acts:
+    """What the buttons of a finding do."""
+
+    fix: Callable[[Finding], object]
+    place: Callable[[Finding, bool], object]
+    """Cure it by a cuDNN set that the person names: a folder, or else an archive or a wheel."""
+    help: Callable[[str], object]
+    """Explain a cause or a step, by its word."""
 
 
 class Card(QFrame):
@@ -45,9 +78,9 @@ class Card(QFrame):
 
 
 class FindingCard(Card):
-    """One finding. ``on_fix`` is called with the finding when its button is pressed; None leaves the button out."""
+    """One finding, and what can be done about it."""
 
-    def __init__(self, finding: Finding, theme: Theme, on_fix: OnFix | None, word: str = "") -> None:
+    def __init__(self, finding: Finding, theme: Theme, acts: Acts, word: str = "") -> None:
         super().__init__(
             sign(theme, finding.severity),
             word or (_("The cause") if finding.primary else looks.word(finding.severity)),
@@ -59,22 +92,45 @@ class FindingCard(Card):
         self.fix_button: QPushButton | None = None
         if finding.why:
             self.add(prose(finding.why, muted=finding.severity <= Severity.NOTE))
-        if finding.fix and finding.fix.changes and on_fix:
-            self.fix_button = fix_button(finding, finding.fix, on_fix)
+        if finding.fix and finding.fix.changes:
+            self.fix_button = fix_button(finding, finding.fix, acts)
             self.add(self.fix_button, wide=False)
         if finding.fix and finding.fix.advice:
             self.add(Advice(finding.fix, theme))
+        if words.takes_cudnn(finding):
+            self.add(place_button(finding, acts), wide=False)
         self.evidence = Folded(finding.evidence, finding.title, theme) if finding.evidence else None
         if self.evidence:
             self.add(self.evidence)
+        if finding.cause:
+            self.add(about_button(finding, acts), wide=False)
 
 
-def fix_button(finding: Finding, fix: Fix, on_fix: OnFix) -> QPushButton:
+def about_button(finding: Finding, acts: Acts) -> QPushButton:
+    """Return the button that explains a finding's cause to somebody who has never heard of it."""
+    button = flat(_("What does this mean?"), partial(acts.help, finding.cause))
+    button.setAccessibleDescription(shown(finding.title))
+    return button
+
+
+def fix_button(finding: Finding, fix: Fix, acts: Acts) -> QPushButton:
     """Return the button that says what it does; the dots say that it asks first."""
-    button = push(f"{as_label(words.verb(fix))}...", lambda: on_fix(finding), primary=finding.primary)
+    button = push(f"{as_label(words.verb(fix))}...", partial(acts.fix, finding), primary=finding.primary)
     button.setObjectName("fix")
     button.setToolTip(shown(fix.title))
     button.setAccessibleDescription(shown(fix.title))
+    return button
+
+
+def place_button(finding: Finding, acts: Acts) -> QPushButton:
+    """Return the button for those who have downloaded cuDNN; what they name is checked before anything is done."""
+    button = QPushButton(_("Place cuDNN from a file..."))
+    button.setObjectName("place")
+    button.setAccessibleDescription(shown(finding.title))
+    menu = QMenu(button)
+    menu.addAction(_("An &archive or a wheel (.zip, .tar.xz, .whl)..."), partial(acts.place, finding, False))
+    menu.addAction(_("A &folder..."), partial(acts.place, finding, True))
+    button.setMenu(menu)
     return button
 
 

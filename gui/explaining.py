@@ -9,7 +9,7 @@ from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
 from core.i18n import _, n_
-from gui.card import Card, FindingCard, Folded, OnFix
+from gui.card import Acts, Card, FindingCard, Folded
 from gui.page import AT_ONCE, LINE, Page
 from gui.text import heading, picture, plain_label, prose, push
 from gui.theme import Theme
@@ -24,10 +24,10 @@ LIKELY = 0.03
 class ExplainPage(Page):
     """The second door. ``on_explain`` is called with the text."""
 
-    def __init__(self, on_explain: Callable[[str], None], on_fix: OnFix) -> None:
+    def __init__(self, on_explain: Callable[[str], None], acts: Acts) -> None:
         super().__init__(_("I have an error message"))
         self._on_explain = on_explain
-        self._on_fix = on_fix
+        self._acts = acts
         self.text = QPlainTextEdit()
         self.text.setAccessibleName(_("Error message or log"))
         self.text.setPlaceholderText(_("Paste the message, or the whole log, here"))
@@ -120,7 +120,7 @@ class ExplainPage(Page):
         if r.verdict == "open":
             word = _("{word}; from the text alone: {share} %").format(word=word, share=round(r.score * 100))
         if r.finding is not None:
-            card: Card = FindingCard(r.finding, theme, self._on_fix, word=word)
+            card: Card = FindingCard(r.finding, theme, self._acts, word=word)
             self.cards.append(card)  # type: ignore[arg-type]  # it is one, by the line above
             if r.because:
                 card.add(reasons(r.because))

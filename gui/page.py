@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPushButton, QS
 from core.findings import Finding, Report, Severity, Step
 from core.i18n import _, n_
 from gui import words
-from gui.card import FindingCard, OnFix
-from gui.text import Verdict, heading, plain_label
+from gui.card import Acts, FindingCard
+from gui.text import Verdict, flat, heading, plain_label
 from gui.theme import Theme
 
 LINE = 110
@@ -127,11 +127,11 @@ def takes_tab(widget: QWidget) -> bool:
 class StepPage(Page):
     """The page of one step. Reports are immutable, so that there is nothing to lock."""
 
-    def __init__(self, step: Step, details: Details, on_fix: OnFix) -> None:
+    def __init__(self, step: Step, details: Details, acts: Acts) -> None:
         super().__init__(words.title(step))
         self.step = step
         self._details = details
-        self._on_fix = on_fix
+        self._acts = acts
 
     def show_waiting(self, sentence: str) -> None:
         """Show that the step is being looked at."""
@@ -140,8 +140,17 @@ class StepPage(Page):
     def _waiting(self, box: QVBoxLayout, sentence: str, *, titled: bool = True) -> None:
         if titled:
             box.addWidget(heading(self.title))
-        box.addWidget(plain_label(words.what_is_this(self.step), muted=True))
+        self._what_is_this(box)
         box.addWidget(plain_label(sentence, selectable=False))
+
+    def _actions(self, _box: QVBoxLayout) -> None:
+        """Add what the page can do beside its findings; most can do nothing."""
+
+    def _what_is_this(self, box: QVBoxLayout) -> None:
+        box.addWidget(plain_label(words.what_is_this(self.step), muted=True))
+        more = flat(_("Read more"), partial(self._acts.help, self.step.value))
+        more.setAccessibleDescription(self.title)
+        box.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
 
     def show_report(self, report: Report, theme: Theme) -> None:
         """Show the step's part of a report."""
@@ -154,7 +163,8 @@ class StepPage(Page):
         primary = report.primary
         if primary is None or primary.step is not self.step:
             box.addWidget(Verdict(severity, sentence, theme))
-        box.addWidget(plain_label(words.what_is_this(self.step), muted=True))
+        self._what_is_this(box)
+        self._actions(box)
         ordered = sorted(findings, key=lambda f: (not f.primary, -f.severity))
         self._add(box, [f for f in ordered if f.severity > Severity.GOOD], theme)
         details = self._details(report, theme)
@@ -169,4 +179,4 @@ class StepPage(Page):
             self._add(box, good, theme)
 
     def _add(self, box: QVBoxLayout, findings: list[Finding], theme: Theme) -> None:
-        self.add_cards(box, [partial(FindingCard, f, theme, self._on_fix) for f in findings])
+        self.add_cards(box, [partial(FindingCard, f, theme, self._acts) for f in findings])

@@ -8,20 +8,23 @@ from functools import partial
 
 from PySide6.QtWidgets import QPushButton, QStackedWidget, QWidget
 
-from core.findings import Finding, Report, Step
+from core.findings import Report, Step
 from gui import words
 from gui.benchmark import BenchmarkPage
+from gui.card import Acts
 from gui.explaining import ExplainPage
 from gui.page import Page, StepPage
 from gui.summary import SummaryPage
 from gui.theme import Theme
 
+SEARCH_PATH = "search-path"
+"""The help page for those who stand at none of the steps: how programs find their libraries."""
+
 
 @dataclass(frozen=True)
-class Verbs:
+class Verbs(Acts):
     """What the pages' buttons do."""
 
-    fix: Callable[[Finding], None]
     undo: Callable[[tuple[str, ...]], None]
     copy: Callable[[], None]
     save: Callable[[], None]
@@ -42,17 +45,17 @@ class Pages(QStackedWidget):
 
     def __init__(self, verbs: Verbs) -> None:
         super().__init__()
-        self.summary = SummaryPage(verbs.fix, verbs.copy, verbs.save, verbs.undo, verbs.go_to)
+        self.summary = SummaryPage(verbs, verbs.copy, verbs.save, verbs.undo, verbs.go_to)
         self.steps: tuple[StepPage | SummaryPage, ...] = (
             *(
-                StepPage(step, partial(_details, step), verbs.fix)
+                StepPage(step, partial(_details, step), verbs)
                 for step in words.shown_steps()
                 if step is not Step.BENCHMARK
             ),
-            BenchmarkPage(verbs.measure, verbs.fix),
+            BenchmarkPage(verbs.measure, verbs),
             self.summary,
         )
-        self.message = ExplainPage(verbs.explain, verbs.fix)
+        self.message = ExplainPage(verbs.explain, verbs)
         for page in (*self.steps, self.message):
             self.addWidget(page)
 
@@ -77,6 +80,14 @@ class Pages(QStackedWidget):
         page = self.currentWidget()
         if isinstance(page, Page) and page.isVisible():
             page.build()
+
+    def subject(self) -> str:
+        """Return the word of the help page that goes with the visible page: its cause, else its step."""
+        page = self.currentWidget()
+        causes = [c.finding.cause for c in page.cards if c.finding.primary] if isinstance(page, Page) else []
+        if causes and causes[0]:
+            return causes[0]
+        return page.step.value if isinstance(page, StepPage) else SEARCH_PATH
 
     def cure(self) -> QPushButton | None:
         """Return the button that cures the primary cause, if the visible page has it."""

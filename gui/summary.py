@@ -14,9 +14,9 @@ from core.findings import Report, Severity, Step
 from core.i18n import _
 from gui import theme as looks
 from gui import words
-from gui.card import FindingCard, OnFix
+from gui.card import Acts, FindingCard
 from gui.page import AT_ONCE, Page
-from gui.text import Verdict, heading, plain_label, prose, push, sign
+from gui.text import Verdict, flat, heading, plain_label, prose, push, sign
 from gui.theme import Theme
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ class SummaryPage(Page):
 
     def __init__(
         self,
-        on_fix: OnFix,
+        acts: Acts,
         on_copy: Callable[[], None],
         on_save: Callable[[], None],
         on_undo: Undo,
         to: Callable[[Step], None],
     ) -> None:
         super().__init__(_("Summary"))
-        self._on_fix, self._on_copy, self._on_save, self._on_undo, self._to = on_fix, on_copy, on_save, on_undo, to
+        self._acts, self._on_copy, self._on_save, self._on_undo, self._to = acts, on_copy, on_save, on_undo, to
         self._history: History = ()
 
     def show_waiting(self, sentence: str) -> None:
@@ -61,7 +61,7 @@ class SummaryPage(Page):
     def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
         box.addWidget(heading(headline(report)))
         if report.primary:
-            self.cards = [FindingCard(report.primary, theme, self._on_fix)]
+            self.cards = [FindingCard(report.primary, theme, self._acts)]
             box.addWidget(self.cards[0])
         elif words.in_place(report):
             box.addWidget(plain_label(_("Every part was looked at, and each says so for itself:"), muted=True))
@@ -125,8 +125,7 @@ def _verdicts(report: Report, theme: Theme, to: Callable[[Step], None]) -> QFram
     grid.setVerticalSpacing(10)
     grid.setColumnStretch(1, 1)
     for i, step in enumerate(words.shown_steps()):
-        name = push(words.title(step), partial(to, step))
-        name.setProperty("flat", True)
+        name = flat(words.title(step), partial(to, step))
         severity, sentence = words.verdict(report, step)
         name.setAccessibleDescription(f"{looks.word(severity)}: {sentence}")
         grid.addWidget(name, i, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)

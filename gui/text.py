@@ -197,6 +197,13 @@ def push(text: str, act: Callable[[], object], *, primary: bool = False) -> QPus
     return button
 
 
+def flat(text: str, act: Callable[[], object]) -> QPushButton:
+    """Return a button that looks like a link."""
+    button = push(text, act)
+    button.setProperty("flat", True)
+    return button
+
+
 def announce(widget: QWidget, sentence: str) -> None:
     """Let a screen reader say a sentence."""
     from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent

@@ -156,6 +156,7 @@ def style_sheet(t: Theme) -> str:
     QListWidget#steps::item:selected {{ background: {t.base}; border: 2px solid {t.line}; color: {t.text}; }}
     QListWidget#steps::item:selected:focus {{ {focus} }}
     QFrame#rail {{ background: {t.window}; border-right: 1px solid {t.line}; }}
+    QFrame#sheet {{ background: {t.base}; border-left: 1px solid {t.line}; }}
     QFrame#bar {{ background: {t.window}; border-top: 1px solid {t.line}; }}
     QFrame#card {{ background: {t.base}; border: 1px solid {t.line}; border-radius: 10px; }}
     QFrame#hero {{ background: {t.base}; border: 2px solid {t.line}; border-radius: 12px; }}
@@ -173,7 +174,7 @@ def style_sheet(t: Theme) -> str:
     QPushButton[primary="true"]:focus {{ border: 2px solid {t.text}; }}
     QPushButton[primary="true"]:disabled {{ background: {t.raised}; border-color: {t.raised}; color: {t.muted}; }}
     QToolButton[flat="true"], QPushButton[flat="true"] {{ background: transparent; border-color: transparent;
-        color: {t.note}; padding: 4px 6px; text-align: left; }}
+        color: {t.note}; padding: 4px 2px; text-align: left; }}
     QToolButton[flat="true"]:hover, QPushButton[flat="true"]:hover {{ text-decoration: underline; }}
     QToolButton[flat="true"]:focus, QPushButton[flat="true"]:focus {{ {focus} }}
     QTableView, QTreeView, QPlainTextEdit {{ background: {t.base}; border: 1px solid {t.line}; border-radius: 8px;

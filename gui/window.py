@@ -28,6 +28,7 @@ from gui.controller import Controller
 from gui.notice import Notice
 from gui.pages import Pages, Verbs
 from gui.rail import SIZES, Rail
+from gui.sheet import Beside, HelpSheet
 from gui.summary import History, headline
 from gui.text import announce
 from gui.theme import Theme
@@ -73,6 +74,8 @@ class Window(QMainWindow):
         self.stack = Pages(
             Verbs(
                 fix=self._fix,
+                place=self._place,
+                help=self._help,
                 undo=self._undo,
                 copy=self._copy,
                 save=self._save,
@@ -87,7 +90,9 @@ class Window(QMainWindow):
         self.notice = Notice()
         self.bottom = Bottom(self._controller.cancel, self._go)
         self.back, self.next, self.cancel = self.bottom.back, self.bottom.next, self.bottom.cancel
-        self.setCentralWidget(framed(self.rail, self.notice, self.stack, self.bottom))
+        self.sheet = HelpSheet()
+        self._beside = Beside(self.stack, self.sheet)
+        self.setCentralWidget(framed(self.rail, self.notice, self._beside, self.bottom))
 
     def _connect(self) -> None:
         self.steps.currentRowChanged.connect(self._show_page)
@@ -98,6 +103,7 @@ class Window(QMainWindow):
         QShortcut(QKeySequence("Ctrl+E"), self, self.open_message)
         QShortcut(QKeySequence.StandardKey.Refresh, self, self.start)
         QShortcut(QKeySequence.StandardKey.Save, self, self._save)
+        QShortcut(QKeySequence.StandardKey.HelpContents, self, lambda: self._help(self.stack.subject()))
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._dress)
         says = self._controller
         says.busy_changed.connect(self._busy)
@@ -127,6 +133,7 @@ class Window(QMainWindow):
         self.setWindowIcon(looks.icon("convalesce", self._theme.text, 64))
         self.rail.dress(self._theme)
         self.explain_page.dress()
+        self.sheet.dress()
         self.rail.fit(self.width())
         if self._report is not None:
             self._fill(self._report)
@@ -160,12 +167,18 @@ class Window(QMainWindow):
 
     def _show_page(self, row: int) -> None:
         page = self.pages[row]
+        self._make_room()
         if self.stack.currentWidget() is page:
             return
         self.steps.item(row).setSelected(True)
         self.stack.setCurrentWidget(page)
         self._arm()
         self._announce(page.title)
+
+    def _make_room(self) -> None:
+        """Put the help away where it stands in the page's place: somebody wants to see the page."""
+        if self._beside.alone:
+            self.sheet.put_away()
 
     def _arm(self) -> None:
         """Let Back and Next do what they can from here."""
@@ -176,6 +189,7 @@ class Window(QMainWindow):
     def open_message(self) -> None:
         """Open the second door: an error message."""
         self._moved = True
+        self._make_room()
         self.stack.setCurrentWidget(self.explain_page)
         self.steps.clearSelection()  # one is at none of the steps
         self._arm()
@@ -278,6 +292,21 @@ class Window(QMainWindow):
         from gui.changing import FixDialog
 
         self._ask(FixDialog(finding, self._report, self._controller, self._theme, self, source=source))
+
+    def _place(self, finding: Finding, folder: bool) -> None:
+        from PySide6.QtWidgets import QFileDialog
+
+        if folder:
+            source = QFileDialog.getExistingDirectory(self, _("A folder with a complete cuDNN"))
+        else:
+            kinds = _("cuDNN as NVIDIA offers it") + " (*.zip *.tar.xz *.tgz *.tar.gz *.whl)"
+            source, _filter = QFileDialog.getOpenFileName(self, _("An archive or a wheel of cuDNN"), "", kinds)
+        if source:
+            self._fix(finding, source)
+
+    def _help(self, word: str) -> None:
+        if not self.sheet.explain(word):
+            self._tell(Severity.NOTE, _("There is no page about this yet."))
 
     def _measure(self, quick: bool) -> None:
         if self._report is not None and not self._controller.busy:

@@ -221,3 +221,8 @@ CURABLE = ("folder not on path", "shadowed")
 def report(name: str) -> Report:
     """Return the report on a machine."""
     return report_on(MACHINES[name]())
+
+
+def without_cudnn(variables: Iterable[Variable]) -> Snapshot:
+    """Return what is seen of a Windows machine on which a program looks for a cuDNN that nobody has installed."""
+    return replace(on_windows(variables), cudnn=())

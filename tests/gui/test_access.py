@@ -121,7 +121,11 @@ def test_the_dialogs_have_names_and_are_walked_by_tab(opened: Opened, tmp_path: 
     window = opened(engine)
     hand = Hand(window, keyboard=True)
     hand.press(window.stack.currentWidget().cards[0].fix_button.text())
-    for phase in ("Make these changes", "Close"):
+    for phase in ("Make these changes", "Close", "Undo...", "Undo these changes", "Close"):
+        if phase == "Undo...":
+            hand.go_to("Summary")
+            hand.press(phase)
+            continue
         dialog = hand.dialog
         assert dialog is not None
         hand.wait(lambda phase=phase: hand.button(phase), phase)
@@ -134,6 +138,21 @@ def test_the_dialogs_have_names_and_are_walked_by_tab(opened: Opened, tmp_path: 
         assert reached == {w for w in dialog.findChildren(QWidget) if takes_tab(w)}
         assert_whole(dialog)
         hand.press(phase)
+
+
+@pytest.mark.parametrize("size", [(1000, 700), (480, 270)], ids=["beside the page", "in its place"])
+def test_the_help_has_names_and_is_walked_by_tab(size: tuple[int, int], open_window: Open) -> None:
+    window = open_window(recorded.report("shadowed"))
+    window.rail.choose("text size", "200")
+    window.resize(*size)
+    window.sheet.explain("cudnn_shadowed")
+    QApplication.processEvents()
+    for item in tree(window):
+        if item.role() in NAMED:
+            assert item.text(QAccessible.Text.Name).strip(), item.role()
+    reached = set(tab_chain(window.sheet.close_button))
+    assert reached == {w for w in window.findChildren(QWidget) if takes_tab(w)}
+    assert_whole(window.sheet)
 
 
 def test_buttons_and_pages_stay_within_a_window_of_a_usual_size_at_200_per_cent(open_window: Open) -> None:
