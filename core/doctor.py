@@ -15,7 +15,17 @@ from core import __version__
 from core.facts import ProbeError, Snapshot
 from core.findings import SECTIONS, Report, Step
 from core.host import Host
-from core.probes import cudnn, driver, environment, framework_run, frameworks, frameworks_sweep, loading, toolkit
+from core.probes import (
+    cudnn,
+    driver,
+    environment,
+    framework_run,
+    frameworks,
+    frameworks_records,
+    frameworks_sweep,
+    loading,
+    toolkit,
+)
 from core.probes.request import Probe, Request
 from core.watch import CancelledError, Watch
 
@@ -26,6 +36,7 @@ PROBES: tuple[Probe, ...] = (
     # it would be ready before cudnn; after it, it uses the time in which loads waits for children
     Probe("frameworks", frameworks_sweep.look, needs=("pythons", "cudnn")),
     Probe("trials", framework_run.look, needs=("pythons", "driver"), timeout=150),
+    Probe("records", frameworks_records.look, needs=("pythons", "frameworks"), timeout=30),
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
@@ -37,6 +48,7 @@ SAYS = {
     "environment": "Reading the variables and search paths",
     "pythons": "Looking for Python environments",
     "frameworks": "Reading how frameworks were built",
+    "records": "Comparing the frameworks' libraries with their packages' records",
     "trials": "Trying the frameworks in their own interpreters",
     "toolkits": "Looking for CUDA toolkits",
     "cudnn": "Reading every copy of cuDNN",

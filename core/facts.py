@@ -361,6 +361,10 @@ class PythonEnvironment(Fact, frozen=True, kw_only=True):
     architecture: str = ""
     site_packages: tuple[str, ...] = ()
     distributions: tuple[Distribution, ...] = ()
+    installer: Literal["pip", "uv", "none", ""] = ""
+    """What installs packages here: pip if it lies there; else uv, which made it; none of the two; empty: not looked at."""
+    managed: bool = False
+    """Marked as the distribution's own (PEP 668): pip refuses to install into it."""
     found_by: str = ""
     problem: str = ""
 
@@ -398,6 +402,31 @@ class Frameworks(Fact, frozen=True, kw_only=True):
     """Environments that nothing active names: listed and read, but nothing was loaded for them."""
     problems: tuple[str, ...] = ()
     """Sentences about limits: a search that ran out of time."""
+
+
+class DamagedFile(Fact, frozen=True, kw_only=True):
+    """A library that is not as the distribution that installed it recorded it. Sizes in bytes."""
+
+    path: str
+    distribution: str
+    version: str
+    state: Literal["missing", "size differs", "hash differs"]
+    header: str = ""
+    """What its own header says where the size differs: "truncated", "empty"; "good" for a library that is whole in itself."""
+    size: int | None = None
+    recorded: int | None = None
+
+
+class PackageRecords(Fact, frozen=True, kw_only=True):
+    """The frameworks' and NVIDIA's libraries of one environment, compared with the RECORDs of their distributions."""
+
+    prefix: str
+    packages: int = 0
+    files: int = 0
+    """Libraries that were compared by size."""
+    hashed: int = 0
+    """Of these, by their content: only with --thorough."""
+    damaged: tuple[DamagedFile, ...] = ()
 
 
 class FrameworkTrial(Fact, frozen=True, kw_only=True):
@@ -770,6 +799,7 @@ class Snapshot(Fact, frozen=True, kw_only=True):
     frameworks: Frameworks | None = None
     trials: tuple[FrameworkTrial, ...] | None = None
     """None: none was asked for."""
+    records: tuple[PackageRecords, ...] | None = None
     loads: tuple[Load, ...] | None = None
     benchmark: Benchmark | None = None
     """None: it was not asked for."""

@@ -27,7 +27,7 @@ SECTIONS: dict[Step, tuple[str, ...]] = {
     Step.TOOLKIT: ("toolkits",),
     Step.CUDNN: ("cudnn", "loads"),
     Step.ENVIRONMENT: ("environment",),
-    Step.FRAMEWORKS: ("pythons", "frameworks", "trials", "loads"),
+    Step.FRAMEWORKS: ("pythons", "frameworks", "trials", "records", "loads"),
     Step.BENCHMARK: (),
 }
 """Which sections of the Snapshot answer for a step."""

@@ -7,6 +7,7 @@ import binascii
 import csv
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +34,7 @@ class Row(Fact, frozen=True, kw_only=True):
 
 
 def rows(distribution: Distribution, wanted: str, where: Places) -> dict[str, Row]:
-    """Return path -> row for the lines of a distribution's RECORD that contain ``wanted``; {} where there is none.
+    """Return path -> row for the lines of a distribution's RECORD that the pattern ``wanted`` finds; {} without one.
 
     Paths are those of the examined system, joined to the distribution's folder of packages.
     """
@@ -42,7 +43,8 @@ def rows(distribution: Distribution, wanted: str, where: Places) -> dict[str, Ro
         info = where.join(folder, f"{spelt}-{distribution.version}.dist-info", "RECORD")
         data = where.read(info, LIMIT)
         if data is not None:
-            lines = (line for line in data.decode("utf-8", "replace").splitlines() if wanted in line)
+            search = re.compile(wanted).search
+            lines = (line for line in data.decode("utf-8", "replace").splitlines() if search(line))
             return dict(_row(line, folder, where) for line in lines if line.count(",") >= 2)
     return {}
 

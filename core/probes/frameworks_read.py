@@ -97,9 +97,27 @@ def describe(prefix: str, given: str, found_by: str, env: Mapping[str, str], whe
         architecture=images.read(where.under(executable)).architecture if executable else "",
         site_packages=tuple(text(f) for f in folders),
         distributions=tuple(found),
+        installer=_installer(folders, settings, where),
+        managed=kind != "venv" and _managed(prefix, where),
         found_by=found_by,
         problem=problem,
     )
+
+
+def _installer(
+    folders: tuple[str, ...], settings: dict[str, str] | None, where: Places
+) -> Literal["pip", "uv", "none"]:
+    if any(where.is_folder(where.join(folder, "pip")) for folder in folders):
+        return "pip"
+    return "uv" if "uv" in (settings or {}) else "none"
+
+
+def _managed(prefix: str, where: Places) -> bool:
+    """Whether the standard library's folder has the mark of PEP 668."""
+    libraries = (
+        [where.join(prefix, "Lib")] if where.system == "windows" else [f for f, _ in _lib_folders(prefix, where)]
+    )
+    return any(where.is_file(where.join(folder, "EXTERNALLY-MANAGED")) for folder in libraries)
 
 
 def _settings(content: str | None) -> dict[str, str] | None:

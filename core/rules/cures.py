@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from core.facts import CudnnCopy, Snapshot
+from core.facts import CudnnCopy, PythonEnvironment, Snapshot
 from core.findings import Fix
 from core.i18n import _
 from core.rules.known import FaultyRelease
@@ -22,9 +22,27 @@ def python_of_environment(seen: Snapshot, prefix: str) -> str:
     return f'"{path}"' if " " in path else path
 
 
+_UV = {"--force-reinstall": "--reinstall", "--no-cache-dir": "--no-cache", "-y": ""}
+"""pip's options that uv spells in another way; both take the others that are used here."""
+
+
 def pip(seen: Snapshot, prefix: str, *arguments: str) -> str:
-    """Return a pip command for one environment."""
-    return " ".join((python_of_environment(seen, prefix), "-m", "pip", *arguments))
+    """Return the command that does in one environment what pip does with these arguments."""
+    return installing(python_of(seen, prefix) if prefix else None, python_of_environment(seen, prefix), *arguments)
+
+
+def installing(python: PythonEnvironment | None, interpreter: str, verb: str, *arguments: str) -> str:
+    """Return a command for pip, or for uv where uv made the environment without pip; two lines where pip comes first.
+
+    Where pip refuses, since the distribution owns that Python (PEP 668), what is there was installed by overruling it.
+    """
+    if python and python.installer == "uv":
+        words = ("uv", "pip", verb, "--python", interpreter, *(_UV.get(a, a) for a in arguments))
+        return " ".join(w for w in words if w)
+    overrule = ("--break-system-packages",) if python and python.managed else ()
+    command = " ".join((interpreter, "-m", "pip", verb, *overrule, *arguments))
+    first = f"{interpreter} -m ensurepip\n" if python and python.installer == "none" else ""
+    return first + command
 
 
 def anew(seen: Snapshot, copy: CudnnCopy) -> Fix:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import re
+
 from core.facts import FrameworkBuild, PythonEnvironment, Snapshot
 from core.findings import Fix
 from core.i18n import _
-from core.rules.cures import python_of_environment
+from core.rules.cures import installing, python_of_environment
 from core.rules.frameworks_known import GpuSide, choose_torch, gpu_side, tables, takes_python
 from core.rules.known import numbers
 from core.rules.words import advice
 
 
 def pip(seen: Snapshot, python: PythonEnvironment, *arguments: str) -> str:
-    """Return a pip command for one environment."""
+    """Return the command that does in one environment what pip does with these arguments."""
     interpreter = python.executable or python_of_environment(seen, python.prefix)
     if " " in interpreter and not interpreter.startswith('"'):
         interpreter = f'"{interpreter}"'
-    return " ".join((interpreter, "-m", "pip", *arguments))
+    return installing(python, interpreter, *arguments)
+
+
+def whole_again(seen: Snapshot, python: PythonEnvironment, name: str, version: str) -> Fix:
+    """Return how to install the very same release of one distribution once more, from where it came."""
+    release, _plus, variant = version.partition("+")
+    index = ("--index-url", f"{tables().torch_index.url}{variant}") if re.fullmatch(r"cu\d+|cpu", variant) else ()
+    command = pip(
+        seen, python, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", f"{name}=={release}", *index
+    )
+    return advice(_("Install {name} {version} again", name=name, version=version), command, restart="program")
 
 
 def another_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild) -> Fix:

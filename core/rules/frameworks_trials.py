@@ -11,7 +11,7 @@ from core.findings import Evidence, Finding, Fix, Step
 from core.i18n import N_, _, sentences, told
 from core.rules.cures import without_variable
 from core.rules.frameworks_builds import is_cpu
-from core.rules.frameworks_cures import another_torch, pip, tensorflow_for_gpu
+from core.rules.frameworks_cures import another_torch, tensorflow_for_gpu, whole_again
 from core.rules.frameworks_known import build_fits, gpu_side
 from core.rules.frameworks_view import Home, homes
 from core.rules.view import folder_of
@@ -258,17 +258,8 @@ def _cure(home: Home, trial: FrameworkTrial, message: Message | None) -> Fix | N
         return advice(_("Cure it"), *_(message.advice).splitlines(), restart="program")
     if message and message.cause == "gpu_arch" and build and build.distribution == "torch":
         return another_torch(home.seen, home.python, build)
-    if trial.reached == "nothing":
-        its = home.has(trial.framework)
-        version = f"=={its.version.partition('+')[0]}" if its else ""
-        return advice(
-            _("Install it again"),
-            pip(
-                home.seen, home.python, "install", "--force-reinstall", "--no-cache-dir", f"{trial.framework}{version}"
-            ),
-            _("(Name the same index as before, if it came from one of its own.)"),
-            restart="program",
-        )
+    if trial.reached == "nothing" and (its := home.has(trial.framework)):
+        return whole_again(home.seen, home.python, its.name, its.version)
     return None
 
 

@@ -1,0 +1,149 @@
+"""Frameworks' and NVIDIA's libraries against the RECORD of the distribution that installed them; nothing is run.
+
+Sizes are compared always; hashes only with --thorough, and only in environments that are near. cuDNN's own files are the
+affair of the cuDNN probe where that looks, which is near too.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from msgspec.structs import replace
+
+from core.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment
+from core.i18n import _
+from core.loader import images
+from core.probes.cudnn_record import Row, hashes, rows, verdict
+from core.probes.places import Places, places
+from core.probes.request import Request
+
+LIBRARY = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
+"""The end of a library's name in a line of RECORD."""
+
+WITH_LIBRARIES = re.compile(
+    r"nvidia-.*|torch|torchvision|torchaudio|torch-nightly|tensorflow.*|tf-nightly.*|jaxlib|jax-cuda\d+-.*|onnxruntime.*"
+    r"|ctranslate2|cupy-.*|paddlepaddle.*|mxnet.*|tensorrt.*|triton.*"
+)
+"""Distributions whose libraries have to do with CUDA."""
+
+SECONDS = 1.0
+"""Seconds after which environments further away are no longer compared."""
+
+MAX_DAMAGED = 200
+"""Files that are kept of one environment at most."""
+
+
+class Listed(NamedTuple):
+    """A library that a distribution's RECORD lists."""
+
+    what: Distribution
+    path: str
+    row: Row
+
+
+def look(request: Request, clock: Callable[[], float] = time.monotonic) -> tuple[PackageRecords, ...]:
+    """Return what was compared in every environment that has such a distribution with a RECORD."""
+    where = places(request.host)
+    hashed: dict[tuple[int, int], str] = {}
+    found = [_environment(p, request, where, hashed) for p in request.seen.pythons or ()]
+    end = clock() + SECONDS
+    everything = request.seen.frameworks
+    for python in everything.others if everything else ():
+        if clock() > end:
+            break
+        found.append(_environment(python, request, where, None))
+    return tuple(one for one in found if one is not None)
+
+
+def _environment(
+    python: PythonEnvironment, request: Request, where: Places, hashed: dict[tuple[int, int], str] | None
+) -> PackageRecords | None:
+    """Compare one environment's libraries. ``hashed``: known hashes by device and number of the file; None: sizes only."""
+    request.watch.check()
+    listed = list(_listed(python, where, cudnn=hashed is None))
+    if not listed:
+        return None
+    owners = Counter(one.path for one in listed)
+    mine = [one for one in listed if owners[one.path] == 1]  # who overwrote whom is told elsewhere
+    damaged: list[DamagedFile] = []
+    whole: list[Listed] = []
+    names: dict[str, frozenset[str] | None] = {}
+    for one in mine:
+        seen = where.stat(one.path)
+        if seen is None:
+            if _gone(one.path, names, where):
+                damaged.append(_damaged(one, "missing"))
+        elif verdict(one.row, seen.st_size, "") == "size differs":
+            header = images.read(one.path, root=where.root).state
+            damaged.append(replace(_damaged(one, "size differs"), size=seen.st_size, header=header))
+        else:
+            whole.append(one)
+    count = 0
+    if hashed is not None and request.thorough:
+        request.watch.say(_("Comparing the libraries in {prefix} with their hashes", prefix=python.prefix))
+        digests = _digests([one.path for one in whole if one.row.sha256], request, where, hashed)
+        count = len(digests)
+        differ = [one for one in whole if verdict(one.row, None, digests.get(one.path, "")) == "hash differs"]
+        damaged += [replace(_damaged(one, "hash differs"), size=one.row.size) for one in differ]
+    return PackageRecords(
+        prefix=python.prefix,
+        packages=len({one.what.name for one in mine}),
+        files=len(mine),
+        hashed=count,
+        damaged=tuple(damaged[:MAX_DAMAGED]),
+    )
+
+
+def _listed(python: PythonEnvironment, where: Places, *, cudnn: bool) -> Iterator[Listed]:
+    """Yield the libraries that RECORDs list. conda rewrites the files that it packs, after their RECORD was written."""
+    for what in python.distributions:
+        if not WITH_LIBRARIES.fullmatch(what.name) or (what.name.startswith("nvidia-cudnn") and not cudnn):
+            continue
+        if _by_conda(what, where):
+            continue
+        for path, row in rows(what, LIBRARY, where).items():
+            yield Listed(what, path, row)
+
+
+def _by_conda(what: Distribution, where: Places) -> bool:
+    folder = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
+    return "conda" in (where.text(where.join(what.location, folder, "INSTALLER"), 64) or "")
+
+
+def _gone(path: str, names: dict[str, frozenset[str] | None], where: Places) -> bool:
+    """Whether a file is really not there: its folder can be listed and lacks it, or is not there itself."""
+    folder = where.parent(path)
+    if folder not in names:
+        there = where.names(folder)
+        names[folder] = None if there is None and where.is_folder(folder) else frozenset(there or ())
+    listing = names[folder]
+    return listing is not None and where.name(path) not in listing
+
+
+def _damaged(one: Listed, state: Literal["missing", "size differs", "hash differs"]) -> DamagedFile:
+    return DamagedFile(
+        path=one.path,
+        distribution=one.what.name,
+        version=one.what.version,
+        state=state,
+        recorded=one.row.size,
+    )
+
+
+def _digests(
+    paths: Iterable[str], request: Request, where: Places, known: dict[tuple[int, int], str]
+) -> Mapping[str, str]:
+    """Return path -> sha256. Files that several environments share by hard links are read once."""
+    same: dict[tuple[int, int], list[str]] = {}
+    for path in paths:
+        seen = where.stat(path)
+        if seen is not None:
+            same.setdefault((seen.st_dev, seen.st_ino), []).append(path)
+    new = {key: shared[0] for key, shared in same.items() if key not in known}
+    found = hashes(new.values(), where, request.watch)
+    known.update((key, found[path]) for key, path in new.items() if path in found)
+    return {path: known[key] for key, shared in same.items() if key in known for path in shared}

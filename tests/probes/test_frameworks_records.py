@@ -1,0 +1,210 @@
+"""Libraries against the RECORDs of their distributions: whole, missing, cut short, altered, overwritten by another package."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from core.facts import Frameworks, PackageRecords, Snapshot
+from core.host import this_host
+from core.probes import cudnn_record, frameworks, frameworks_records
+from core.probes.request import Request
+from core.rules.frameworks_records import damaged_libraries
+from core.watch import Watch
+from tests import machines as m
+from tests import standin
+from tests.envlab.layouts import Site, venv
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the stand-ins are Linux libraries")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return standin.build_library(tmp_path_factory.mktemp("library") / "libx.so").read_bytes()
+
+
+@pytest.fixture
+def site(tmp_path: Path, library: bytes) -> Site:
+    """An environment with torch and cuBLAS, two libraries each."""
+    made = venv(tmp_path / "venv")
+    for name, version, folder in (
+        ("torch", "2.8.0+cu128", "torch/lib"),
+        ("nvidia-cublas-cu12", "12.8.4.1", "nvidia/cublas/lib"),
+    ):
+        files = [made.folder / folder / f"lib{n}_{name[:5]}.so.12" for n in ("a", "b")]
+        for n, file in enumerate(files):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(library + b"\0" * n)
+        standin.record_wheel(made.folder, name, version, files)
+    return made
+
+
+def records(site: Site, *, thorough: bool = False, near: bool = True) -> tuple[PackageRecords, ...]:
+    host = this_host()
+    request = Request(
+        host=host,
+        seen=Snapshot(machine=host.machine()),
+        env={"HOME": "/nowhere"},
+        watch=Watch(),
+        pythons=(str(site.prefix),),
+    )
+    pythons = frameworks.look(request)
+    seen = Snapshot(
+        machine=host.machine(), pythons=pythons if near else (), frameworks=Frameworks(others=() if near else pythons)
+    )
+    return frameworks_records.look(
+        Request(host=host, seen=seen, env=request.env, watch=Watch(), thorough=thorough, pythons=request.pythons)
+    )
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-4000])
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+def lengthen(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"\0" * 64)
+
+
+@pytest.mark.parametrize(
+    ("harm", "thorough", "state", "header"),
+    [
+        (Path.unlink, False, "missing", ""),
+        (cut, False, "size differs", "truncated"),
+        (lengthen, False, "size differs", "good"),
+        (flip, True, "hash differs", ""),
+    ],
+)
+def test_one_harmed_library(
+    site: Site, harm: Callable[[Path], None], *, thorough: bool, state: str, header: str
+) -> None:
+    path = site.folder / "torch/lib/libb_torch.so.12"
+    harm(path)
+    (found,) = records(site, thorough=thorough)
+    assert (found.packages, found.files) == (2, 4)
+    assert [(d.path, d.distribution, d.state, d.header) for d in found.damaged] == [(str(path), "torch", state, header)]
+
+
+def test_a_flipped_bit_is_seen_by_hashes_only(site: Site) -> None:
+    flip(site.folder / "torch/lib/libb_torch.so.12")
+    assert [(r.hashed, r.damaged) for r in records(site)] == [(0, ())]
+
+
+def test_all_is_well(site: Site) -> None:
+    assert records(site, thorough=True) == (PackageRecords(prefix=str(site.prefix), packages=2, files=4, hashed=4),)
+
+
+def test_what_two_packages_write_is_no_damage(site: Site) -> None:
+    shared = site.folder / "torch/lib/liba_torch.so.12"
+    standin.record_wheel(site.folder, "triton", "3.4.0", [shared])
+    cut(shared)
+    assert [(r.files, r.damaged) for r in records(site, thorough=True)] == [(3, ())]
+
+
+def test_conda_rewrites_what_it_packs(site: Site) -> None:
+    (site.folder / "torch-2.8.0+cu128.dist-info" / "INSTALLER").write_text("conda\n")
+    cut(site.folder / "torch/lib/liba_torch.so.12")
+    assert [(r.packages, r.damaged) for r in records(site)] == [(1, ())]
+
+
+def test_cudnn_counts_only_where_its_own_probe_does_not_look(site: Site) -> None:
+    standin.install_cudnn(site.folder, "9.1.0.70", 12)
+    (near,), (far,) = records(site), records(site, near=False)
+    assert (near.packages, far.packages) == (2, 3)
+    assert far.files > near.files
+
+
+def test_further_away_nothing_is_hashed(site: Site) -> None:
+    assert [r.hashed for r in records(site, thorough=True, near=False)] == [0]
+
+
+def test_what_is_linked_is_read_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = (site.folder / "nvidia/cublas/lib" / f"lib{n}_nvidi.so.12" for n in ("a", "b"))
+    other.unlink()
+    os.link(one, other)
+    standin.record_wheel(site.folder, "nvidia-cublas-cu12", "12.8.4.1", [one, other])
+    read: list[str] = []
+    real = cudnn_record._sha256
+    monkeypatch.setattr(cudnn_record, "_sha256", lambda path, watch: read.append(path) or real(path, watch))
+    assert [r.hashed for r in records(site, thorough=True)] == [4]
+    assert len(read) == 3
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may list any folder")
+def test_a_closed_folder_is_not_missing(site: Site) -> None:
+    folder = site.folder / "torch/lib"
+    folder.chmod(0)
+    try:
+        assert [r.damaged for r in records(site)] == [()]
+    finally:
+        folder.chmod(0o755)
+
+
+def test_no_record_no_verdict(tmp_path: Path) -> None:
+    made = venv(tmp_path / "venv")
+    made.package("torch", "2.8.0")
+    assert records(made) == ()
+
+
+# --- what the rules say of it ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("harm", "thorough", "title", "severity"),
+    [
+        (Path.unlink, False, "Missing", "warning"),
+        (cut, False, "Damaged", "error"),
+        (lengthen, False, "Altered", "warning"),
+        (flip, True, "Damaged", "error"),
+    ],
+)
+def test_the_cure_is_that_environments_own_reinstallation(
+    site: Site, harm: Callable[[Path], None], *, thorough: bool, title: str, severity: str
+) -> None:
+    harm(site.folder / "torch/lib/libb_torch.so.12")
+    found = list(damaged_libraries(_seen(site, thorough=thorough)))
+    assert [(f.title.split()[0], f.severity.word, f.cause) for f in found] == [
+        (title, severity, "corrupt_or_truncated_file")
+    ]
+    assert found[0].fix is not None
+    assert found[0].fix.advice == (
+        f"{site.prefix}/bin/python -m ensurepip\n{site.prefix}/bin/python -m pip install --force-reinstall --no-deps "
+        "--no-cache-dir torch==2.8.0 --index-url https://download.pytorch.org/whl/cu128"
+    )
+
+
+def test_an_environment_of_uvs_gets_uvs_command(site: Site) -> None:
+    config = site.prefix / "pyvenv.cfg"
+    config.write_text(config.read_text() + "uv = 0.9.0\n")
+    (site.folder / "nvidia/cublas/lib/liba_nvidi.so.12").unlink()
+    (found,) = damaged_libraries(_seen(site, thorough=False))
+    assert found.fix is not None
+    assert found.fix.advice == (
+        f"uv pip install --python {site.prefix}/bin/python --reinstall --no-deps --no-cache nvidia-cublas-cu12==12.8.4.1"
+    )
+
+
+def test_whole_libraries_are_praised_after_hashing_only(site: Site) -> None:
+    assert [(f.severity.word, f.id) for f in damaged_libraries(_seen(site, thorough=True))] == [
+        ("good", "frameworks.records-agree")
+    ]
+    assert list(damaged_libraries(_seen(site, thorough=False))) == []
+
+
+def _seen(site: Site, *, thorough: bool) -> Snapshot:
+    host = this_host()
+    request = Request(
+        host=host, seen=m.wheel_machine(), env={"HOME": "/nowhere"}, watch=Watch(), pythons=(str(site.prefix),)
+    )
+    found = records(site, thorough=thorough)
+    return replace(m.wheel_machine(), pythons=frameworks.look(request), toolkits=(), records=found)
