@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from core.facts import DamagedFile, PackageRecords, Snapshot
 from core.findings import Evidence, Finding, Severity, Step
-from core.i18n import _, n_
+from core.i18n import _, n_, number
 from core.rules.frameworks_cures import whole_again
 from core.rules.frameworks_view import Home, homes
 from core.rules.view import tidy
@@ -97,13 +97,16 @@ def _name(home: Home, path: str) -> str:
 
 
 def _row(file: DamagedFile) -> Evidence:
-    source = f"RECORD of {file.distribution} {file.version}"
+    source = _("RECORD of {package}", package=f"{file.distribution} {file.version}")
     if file.state == "missing":
         return saw(file.path, _("is not there"), source)
     if file.state == "hash differs":
         return saw(file.path, _("has another SHA-256 than was recorded"), source)
-    words = _("{size} bytes, recorded were {recorded}", size=file.size, recorded=file.recorded)
-    return saw(file.path, f"{words}; {file.header}" if file.header not in ("", WHOLE) else words, source)
+    size, recorded = number(file.size or 0), number(file.recorded or 0)
+    if file.header in ("", WHOLE):
+        return saw(file.path, _("{size} bytes, recorded were {recorded}", size=size, recorded=recorded), source)
+    values = {"state": _(file.header), "size": size, "recorded": recorded}
+    return saw(file.path, _("{state}: {size} bytes, recorded were {recorded}", **values), source)
 
 
 def _owner(home: Home, distribution: str) -> str:
