@@ -15,9 +15,9 @@ def main() -> int:
         return 0
     frozen.plain_ctypes()
     if arguments[:1] == ["--child"]:
-        from core import child
+        from core import child_main
 
-        child.main()
+        child_main.main()
     if arguments[:1] == ["--elevated"]:
         from core import elevate
 

@@ -18,7 +18,7 @@ from core.facts import Fact, Mapped, RollCall, Snapshot
 from core.findings import Finding, Report, Severity
 from core.host import Host
 from core.probes.cudnn_names import parse
-from core.probes.roll_call import Part, Roll
+from core.probes.roll_call_form import Part, Roll
 from core.probes.roll_call_run import by_child, run
 from core.probes.wants import knowledge
 from core.rules.loads import failed

@@ -18,6 +18,12 @@ class Asked(Fact, frozen=True, kw_only=True):
     number: int = 0
 
 
+class Nested(Fact, frozen=True, kw_only=True):
+    """A request with requests in it."""
+
+    inner: tuple[Asked, ...] = ()
+
+
 class Said(Fact, frozen=True, kw_only=True):
     """An event."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import marshal
 import os
 import shutil
 import signal
@@ -12,15 +13,20 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from core import child, frozen
+from core import child, child_main, frozen
 from core.child import Answer, ask
 from core.host import Completed, Host, this_host
 from core.host.fake import FakeHost, said
+from core.probes import nvidia_calls, roll_call
 from core.watch import Watch
+from tests import child_plain as plain
 from tests import child_work as work
-from tests.child_work import Asked, Said
+from tests.child_work import Asked, Nested, Said
 from tests.host.test_process import assert_gone, assert_gone_all, has_both, until
 
 WINDOWS = sys.platform == "win32"
@@ -251,8 +257,8 @@ ask(hang_with_a_child, Asked(what=sys.argv[2]), Said, host=host, env=host.fresh_
 def test_an_orphan_does_nothing() -> None:
     if WINDOWS:  # there the job object ends it
         return
-    order = child.Order(work="tests.child_work:echo", request=child.msgspec.Raw(b"{}"), parent=1)
-    done = HOST.run(child.command(), timeout=60, env={}, input=child.msgspec.json.encode(order))
+    order = marshal.dumps(("tests.child_work:echo", 1, b"{}"))
+    done = HOST.run(child.command(), timeout=60, env={}, input=order)
     assert "+" not in done.out
     assert done.status == 1
 
@@ -275,7 +281,7 @@ def test_a_frozen_applications_child_gets_the_consumers_search_path(
         '  export LD_LIBRARY_PATH="/application:$LD_LIBRARY_PATH"\n'
         "fi\n"
         f"""exec "{sys.executable}" -c 'import sys; sys.frozen = True; sys.path.insert(0, "{folder}")\n"""
-        """from core import child; child.main()'\n"""
+        """from core import child_main; child_main.main()'\n"""
     )
     program.chmod(0o755)
     monkeypatch.setattr(sys, "frozen", True, raising=False)
@@ -315,7 +321,7 @@ def test_a_fake_host_answers_for_a_child_or_lets_it_run(tmp_path: Path) -> None:
 def test_a_child_imports_only_what_it_needs() -> None:
     got = answer(work.modules)
     loaded = {said.text for said in got.events}
-    assert "core.child" in loaded
+    assert "core.child_main" in loaded
     heavy = {
         "subprocess",
         "core.host",
@@ -328,6 +334,65 @@ def test_a_child_imports_only_what_it_needs() -> None:
         "urllib",
     }
     assert not heavy & loaded
+
+
+TEXTS = ("", "Zoë's 猫 \n +", '"\\ \x00\x1f\x7f\u2028\U0001f600', "/tmp/a\\udcff")
+
+
+@pytest.mark.parametrize("what", TEXTS)
+def test_a_plain_child_says_what_another_says(what: str) -> None:
+    asked = Asked(what=what, number=-(1 << 40))
+    assert answer(plain.echo, asked) == answer(work.echo, asked) == Answer(events=(Said(text=what, number=-(1 << 40)),))
+
+
+def test_a_plain_childs_request_is_shaped_like_ours() -> None:
+    asked = Nested(inner=(Asked(what="a"), Asked(what="b")))
+    env = HOST.fresh_environment()
+    assert ask(plain.inner, asked, Said, host=HOST, env=env, timeout=60).events == (Said(text="a"), Said(text="b"))
+
+
+def test_a_plain_child_refuses_what_is_no_text_too() -> None:
+    assert answer(plain.echo, Asked(what="\udcff")).ended.startswith("could not be asked: ")
+
+
+def test_a_plain_child_emits_plain_data_alone() -> None:
+    got = answer(plain.emit_an_object)
+    assert got.ended == "stopped at an error of Convalesce's own: TypeError: object has no form in JSON here"
+
+
+DATA = st.recursive(
+    st.none() | st.booleans() | st.integers(-(1 << 63), (1 << 64) - 1) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(DATA)
+def test_its_json_is_json(data: object) -> None:
+    assert msgspec.json.decode(child_main.as_json(data)) == data
+
+
+def test_a_plain_child_starts_without_what_takes_long() -> None:
+    loaded = {said.text for said in answer(plain.modules).events}
+    assert "core.child_main" in loaded
+    assert (
+        not {"msgspec", "typing", "re", "enum", "json", "collections", "inspect", "core.facts", "core.child"} & loaded
+    )
+
+
+@pytest.mark.parametrize("work", [roll_call.answer, nvidia_calls.ask_cuda, nvidia_calls.ask_nvml])
+def test_the_children_of_every_scan_are_plain(work: Callable[..., None]) -> None:
+    """They start five times a scan; each import that they do not need is paid for as often."""
+    program = f"import {work.__module__}, sys; print(*sys.modules)"
+    done = HOST.run(
+        [*child.command()[:7], f"import sys; sys.path += sys.argv[1:]; {program}", *child.command()[8:]],
+        timeout=60,
+        env={},
+    )
+    assert done.ended == ""
+    assert "ctypes" in done.out.split()
+    assert not {"msgspec", "typing", "re", "enum", "json", "collections", "inspect", "core.facts", "pynvml"} & set(
+        done.out.split()
+    )
 
 
 def test_no_core_file_is_left(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from core.host import Completed
 from core.probes.loading_roll import origin
 from core.probes.places import places
 from core.probes.request import Request
-from core.probes.roll_call import CUDA_FILE
+from core.probes.roll_call import is_cuda_file
 
 SECONDS = 9.0
 """For the framework's timings; importing it comes on top."""
@@ -81,7 +81,7 @@ def _read(
     mapped = tuple(
         Mapped(path=p, name=where.name(p), origin=origin(p, python.prefix, request.env, where))
         for p in found.get("mapped", ())
-        if isinstance(p, str) and CUDA_FILE.match(where.name(p))
+        if isinstance(p, str) and is_cuda_file(where.name(p))
     )
     right, detail = _judged(found.get("small"))
     problem = str(found.get("problem", ""))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,7 +80,7 @@ class FakeHost:
         if tuple(argv) in self.runs:
             return self.runs[tuple(argv)]
         if list(argv) == child.command():
-            work = str(json.loads(input)["work"])
+            work = child.work_of(input)
             if work in self.children:
                 return self.children[work]
             return process.run(

@@ -14,7 +14,8 @@ from core.facts import CudaInit, Driver, DriverLibrary, Gpu, Nvml
 from core.probes import driver_linux
 from core.probes.driver_cache import compute_cache
 from core.probes.driver_files import libraries, search_folders
-from core.probes.nvidia_calls import Question, Said, ask_cuda, ask_nvml
+from core.probes.nvidia_calls import ask_cuda, ask_nvml
+from core.probes.nvidia_form import Question, Said
 from core.probes.places import Places, places
 from core.probes.request import Request
 

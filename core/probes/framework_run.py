@@ -22,7 +22,7 @@ from core.probes.framework_script import SCRIPT
 from core.probes.loading_roll import PATH_VARIABLE, origin, runs_here
 from core.probes.places import Places, places
 from core.probes.request import Request
-from core.probes.roll_call import CUDA_FILE
+from core.probes.roll_call import is_cuda_file
 
 TIMEOUT = 60.0
 """Seconds for one trial; the first import after an installation compiles nothing (-B) and may take ten."""
@@ -149,7 +149,7 @@ def run(trial: Trial, request: Request, env: Mapping[str, str], where: Places) -
 
 
 def _mapped(said: tuple[Said, ...], trial: Trial, env: Mapping[str, str], where: Places) -> tuple[Mapped, ...]:
-    paths = (p for e in said for p in e.mapped if CUDA_FILE.match(where.name(p)))
+    paths = (p for e in said for p in e.mapped if is_cuda_file(where.name(p)))
     return tuple(
         Mapped(path=path, name=where.name(path), origin=origin(path, trial.python.prefix, env, where))
         for path in dict.fromkeys(paths)

@@ -14,7 +14,7 @@ from core.probes.loading_windows import loader as windows_loader
 from core.probes.loading_windows import trace as windows_trace
 from core.probes.places import Places
 from core.probes.request import Request
-from core.probes.roll_call import Part, Roll
+from core.probes.roll_call_form import Part, Roll
 from core.probes.wants import Check, Knowledge, Way, Wish
 
 SYSTEMS: tuple[System, ...] = ("linux", "windows")

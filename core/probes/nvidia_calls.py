@@ -7,16 +7,30 @@ file it was and how far it came. The parent takes the last of each kind.
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, TypeVar
 
-from msgspec.structs import replace
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
 
-from core.facts import CudaInit, Fact, Gpu, Nvml, text
+    from msgspec.structs import replace
 
-T = TypeVar("T")
+    from core.facts import CudaInit, Gpu, Nvml
+    from core.probes.nvidia_form import Question, Said
+
+    T = TypeVar("T")
+else:
+    CudaInit = Gpu = Nvml = Said = dict
+
+    def replace(said, **changed):
+        """Return what was said with some fields changed."""
+        return said | changed
+
+
+PLAIN = True
+"""For ``core.child``: nothing of msgspec is needed here."""
 
 MAX_GPUS = 64
 """GPUs that are described at most; a broken library may claim any number."""
@@ -36,22 +50,6 @@ _MODELS = {0: "WDDM", 1: "TCC", 2: "MCDM"}
 """nvmlDriverModel_t: nvml.h."""
 
 
-class Question(Fact, frozen=True, kw_only=True):
-    """Which library to ask."""
-
-    library: str = ""
-    """Name or path to load; empty for the name that programs use."""
-
-
-class Said(Fact, frozen=True, kw_only=True):
-    """One step's answer."""
-
-    nvml: Nvml | None = None
-    cuda: CudaInit | None = None
-    gpu: Gpu | None = None
-    driver_model: str = ""
-
-
 def ask_cuda(request: Question, emit: Callable[[Said], None]) -> None:
     """Load the CUDA driver, initialise it and describe its GPUs, in this process. Call it in a child only."""
     name = request.library or ("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
@@ -69,10 +67,9 @@ def ask_cuda(request: Question, emit: Callable[[Said], None]) -> None:
         return
     said = replace(said, status=status, status_name=_status_name(cuda, status), problem="")
     said = replace(said, driver_cuda=_dotted(_integer(cuda, "cuDriverGetVersion")))
-    if status == 0:
-        said = replace(said, device_count=_integer(cuda, "cuDeviceGetCount"))
-    emit(Said(cuda=said))
-    for index in range(min(said.device_count or 0, MAX_GPUS)):
+    count = _integer(cuda, "cuDeviceGetCount") if status == 0 else None
+    emit(Said(cuda=replace(said, device_count=count)))
+    for index in range(min(count or 0, MAX_GPUS)):
         emit(Said(gpu=_cuda_gpu(cuda, index)))
 
 
@@ -87,21 +84,30 @@ def mapped(library: Any, function: str, name: str) -> str:
     if sys.platform == "win32":
         buffer = ctypes.create_unicode_buffer(32768)
         length = ctypes.WinDLL("kernel32").GetModuleFileNameW(ctypes.c_void_p(library._handle), buffer, len(buffer))
-        return text(buffer.value) if length else ""
+        return _text(buffer.value) if length else ""
     entry = getattr(library, function, None)
     address = (ctypes.cast(entry, ctypes.c_void_p).value or 0) if entry is not None else 0
     last = name.rpartition("/")[2]
-    with suppress(OSError), open("/proc/self/maps", "rb") as maps:  # noqa: PTH123 - a pathlib import costs more
+    try:
+        maps = open("/proc/self/maps", "rb")  # noqa: PTH123, SIM115 - a pathlib import costs more; closed below
+    except OSError:
+        return ""
+    with maps:
         for line in maps:
             fields = line.rstrip(b"\n").split(None, 5)
             if len(fields) < 6 or not fields[5].startswith(b"/"):
                 continue
             start, _, end = fields[0].partition(b"-")
             if int(start, 16) <= address < int(end, 16):
-                return text(fields[5])
-            if not address and text(fields[5]).rpartition("/")[2].startswith(last):
-                return text(fields[5])
+                return _text(fields[5])
+            if not address and _text(fields[5]).rpartition("/")[2].startswith(last):
+                return _text(fields[5])
     return ""
+
+
+def _text(path: str | bytes) -> str:
+    """Return ``facts.text`` of a path, without the facts."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _reason(error: OSError) -> str:
@@ -167,38 +173,44 @@ def _works(cuda: Any, function: str, *arguments: Any) -> bool:
 
 def ask_nvml(request: Question, emit: Callable[[Said], None]) -> None:
     """Load NVML, ask it for driver and GPUs, in this process. Call it in a child only."""
-    import pynvml
-
     said = Nvml(problem="It gave no answer.")
     try:
         # first by hand: pynvml calls every failure "not found", the loader says which
         library = _load_nvml(request.library)
         said = replace(said, library=mapped(library, "nvmlInit_v2", request.library or "libnvidia-ml.so.1"))
         emit(Said(nvml=said))
-        pynvml.nvmlLib = library
-        pynvml.nvmlInit()
+        import pynvml  # not before there is something to ask: it is half of this child's time
+
+        status = _started(pynvml, library)
     except OSError as error:
         emit(Said(nvml=replace(said, problem=_reason(error))))
         return
-    except pynvml.NVMLError as error:
-        status = int(error.value)
+    if status:
         emit(Said(nvml=replace(said, status=status, status_name=_nvml_name(pynvml, status), problem="")))
         return
     said = replace(said, status=0, status_name="NVML_SUCCESS", problem="")
     said = replace(said, driver_version=_nvml(pynvml, pynvml.nvmlSystemGetDriverVersion))
     emit(Said(nvml=said))
     said = replace(said, driver_cuda=_dotted(_nvml(pynvml, pynvml.nvmlSystemGetCudaDriverVersion_v2)))
-    said = replace(said, device_count=_nvml(pynvml, pynvml.nvmlDeviceGetCount))
-    emit(Said(nvml=said))
-    for index in range(min(said.device_count or 0, MAX_GPUS)):
+    count = _nvml(pynvml, pynvml.nvmlDeviceGetCount)
+    emit(Said(nvml=replace(said, device_count=count)))
+    for index in range(min(count or 0, MAX_GPUS)):
         emit(_nvml_gpu(pynvml, index))
+
+
+def _started(pynvml: Any, library: Any) -> int:
+    """Initialise NVML and return its status."""
+    pynvml.nvmlLib = library
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        return int(error.value)
+    return 0
 
 
 def _load_nvml(library: str) -> ctypes.CDLL:
     if library or sys.platform != "win32":
         return ctypes.CDLL(library or "libnvidia-ml.so.1")
-    import os
-
     system = os.environ.get("SystemRoot", r"C:\Windows")  # noqa: SIM112 - this is how Windows writes it
     try:
         return ctypes.CDLL(system + r"\System32\nvml.dll")

@@ -6,58 +6,31 @@ Nothing here is judged. Each step is announced before it is taken (``begin``), b
 from __future__ import annotations
 
 import ctypes
-import re
 import sys
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Literal
 
-from core.facts import Fact, System
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from core.facts import System
+    from core.probes.roll_call_form import Event, Part, Roll
+else:
+    Event = dict
+
+PLAIN = True
+"""For ``core.child``: nothing of msgspec is needed here."""
 
 LOAD: dict[System, str] = {"linux": "dlopen", "windows": "LoadLibraryExW"}
 """What a Call is named that loads a file instead of calling a function."""
 
-CUDA_FILE = re.compile(
-    r"lib(cudnn|cublas|cudart|nvrtc|cuda\.|nvJitLink)|"
-    r"(cudnn|cublas|cudart|nvrtc|nvcuda|nvjitlink|zlibwapi)[^/\\]*\.dll$",
-    re.IGNORECASE,
-)
-"""Names of mapped files that are worth listing."""
+_OBJECTS = ("libcudnn", "libcublas", "libcudart", "libnvrtc", "libcuda.", "libnvjitlink")
+_DLLS = ("cudnn", "cublas", "cudart", "nvrtc", "nvcuda", "nvjitlink", "zlibwapi")
 
 
-class Part(Fact, frozen=True, kw_only=True):
-    """A library to load after the calls: its paths or bare names, the first that loads counts."""
-
-    name: str
-    """File name, for the answer."""
-    tries: tuple[str, ...]
-
-
-class Roll(Fact, frozen=True, kw_only=True):
-    """What a child is asked to do. Paths are those of the running system."""
-
-    system: System
-    major: int
-    main: str
-    """A bare name or a full path."""
-    preload: tuple[str, ...] = ()
-    """Full paths that the consumer itself loads before."""
-    folders: tuple[str, ...] = ()
-    """Windows: what the consumer gives to add_dll_directory."""
-    functions: tuple[str, ...] = ()
-    parts: tuple[Part, ...] = ()
-
-
-class Event(Fact, frozen=True, kw_only=True):
-    """One step of a child. ``begin`` stands before each ``call``; a begin without its call is where the child died."""
-
-    kind: Literal["begin", "call", "loaded", "mapped"]
-    name: str = ""
-    """begin: the function, or the file name of a part; call: the function or LOAD's word; else a path."""
-    library: str = ""
-    result: int | None = None
-    """The function's answer. For a load: 0, or the loader's error number on Windows, or None with ``problem``."""
-    problem: str = ""
+def is_cuda_file(name: str) -> bool:
+    """Whether a mapped file is worth listing, by its name without folders, on either system."""
+    low = name.lower()
+    return low.startswith(_OBJECTS) or (low.startswith(_DLLS) and low.endswith(".dll"))
 
 
 def answer(roll: Roll, emit: Callable[[Event], None]) -> None:
@@ -65,9 +38,9 @@ def answer(roll: Roll, emit: Callable[[Event], None]) -> None:
     loader = _loader(roll.folders)
     known: set[str] = set()
 
-    def step(name: str, act: Callable[[], tuple[Event, int | None]]) -> int | None:
+    def step(name: str, act: Callable[..., tuple[Event, int | None]], *arguments: object) -> int | None:
         emit(Event(kind="begin", name=name))
-        event, handle = act()
+        event, handle = act(loader, *arguments)
         emit(event)
         for path in loader.mapped():
             if path not in known:
@@ -77,15 +50,15 @@ def answer(roll: Roll, emit: Callable[[Event], None]) -> None:
 
     load = LOAD[roll.system]
     for path in roll.preload:
-        step(load, partial(_loaded, loader, load, path))
-    handle = step(load, partial(_loaded, loader, load, roll.main))
-    if handle is None:
+        step(load, _loaded, load, path)
+    main = step(load, _loaded, load, roll.main)
+    if main is None:
         return
-    emit(Event(kind="loaded", name=loader.path(handle)))
+    emit(Event(kind="loaded", name=loader.path(main)))
     for function in roll.functions:
-        step(function, partial(_called, loader, handle, function))
+        step(function, _called, main, function)
     for part in roll.parts:
-        step(part.name, partial(_opened, loader, load, part))
+        step(part.name, _opened, load, part)
 
 
 def _loader(folders: tuple[str, ...]) -> Loader:
@@ -104,14 +77,14 @@ def _loaded(loader: Loader, load: str, path: str) -> tuple[Event, int | None]:
 
 def _opened(loader: Loader, load: str, part: Part) -> tuple[Event, int | None]:
     """Load a part under the first of its names that works; the first failure is what is told otherwise."""
-    failed: Event | None = None
+    number, problem = None, ""
     for path in part.tries:
-        event, handle = _loaded(loader, load, path)
+        handle, failed, reason = loader.load(path)
         if handle is not None:
             return Event(kind="call", name=load, library=loader.path(handle) or path, result=0), handle
-        failed = failed or event
-    problem = failed.problem if failed else "There is no file of this name where cuDNN looks for it."
-    number = failed.result if failed else None
+        if not problem:
+            number, problem = failed, reason
+    problem = problem or "There is no file of this name where cuDNN looks for it."
     return Event(kind="call", name=load, library=part.name, result=number, problem=problem), None
 
 
@@ -182,5 +155,5 @@ class DynamicLoader(Loader):
         with open("/proc/self/maps", "rb") as maps:  # noqa: PTH123  # a process file, bytes wanted
             for line in maps:
                 path = line[73:].strip()
-                if path.startswith(b"/") and CUDA_FILE.match(path.rsplit(b"/", 1)[1].decode("utf-8", "replace")):
+                if path.startswith(b"/") and is_cuda_file(path.rsplit(b"/", 1)[1].decode("utf-8", "replace")):
                     yield path.decode("utf-8", "backslashreplace")

@@ -11,7 +11,8 @@ from core.child import Answer, ask
 from core.facts import Call, Mapped, RollCall
 from core.host import Host
 from core.probes.cudnn_names import dotted
-from core.probes.roll_call import LOAD, Event, Roll, answer
+from core.probes.roll_call import LOAD, answer
+from core.probes.roll_call_form import Event, Roll
 from core.probes.wants import Knowledge
 from core.watch import Watch
 

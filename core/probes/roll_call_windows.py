@@ -7,7 +7,7 @@ import ntpath
 import sys
 from collections.abc import Iterator
 
-from core.probes.roll_call import CUDA_FILE, Loader
+from core.probes.roll_call import Loader, is_cuda_file
 
 ERRORS = {
     5: "ERROR_ACCESS_DENIED",
@@ -79,5 +79,5 @@ if sys.platform == "win32":
                 return
             for module in modules[: min(count, needed.value // ctypes.sizeof(ctypes.c_void_p))]:
                 path = self.path(module or 0)
-                if CUDA_FILE.match(ntpath.basename(path)):
+                if is_cuda_file(ntpath.basename(path)):
                     yield path

@@ -40,6 +40,9 @@ def main() -> int:
     options.add_argument("--rounds", type=int, default=5)
     given = options.parse_args()
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env.pop(
+        "PYTHONDONTWRITEBYTECODE", None
+    )  # an installed program has its bytecode, as the other tools here have theirs
     work = tempfile.TemporaryDirectory(prefix="benchmark-")
     for variable, copy in zip(("CUDA_HOME", "CUDA_PATH"), given.copy, strict=False):
         folder = Path(work.name, variable)

@@ -12,7 +12,7 @@ from core.facts import CudaInit, Driver, DriverLibrary, Gpu, Nvml
 from core.host.fake import said
 from core.probes import driver
 from core.probes.driver import Heard, gpus, stubs_told
-from core.probes.nvidia_calls import Said
+from core.probes.nvidia_form import Said
 from tests.probes.driver_standin import CUDA, NVML, built, install
 from tests.probes.request import request
 

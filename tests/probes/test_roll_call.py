@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.child import Answer
 from core.facts import Call
-from core.probes.roll_call import Event, Part, Roll
+from core.probes.roll_call_form import Event, Part, Roll
 from core.probes.roll_call_run import CHILDREN, SPARED, run
 from core.probes.wants import knowledge
 

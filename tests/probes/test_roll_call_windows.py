@@ -9,7 +9,8 @@ import pytest
 
 from core.child import ask
 from core.host import this_host
-from core.probes.roll_call import Event, Part, Roll, answer
+from core.probes.roll_call import answer
+from core.probes.roll_call_form import Event, Part, Roll
 
 pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="asks Windows' loader")
 
