@@ -88,5 +88,9 @@ class Repairing(ThisMachine):
     @property
     def path(self) -> str:
         """The user's PATH as it is kept now."""
-        value = self.writer.read("Path", "user", "")
-        return value.text if value else ""
+        return self.kept("Path") or ""
+
+    def kept(self, name: str) -> str | None:
+        """Return a variable of the user as it is kept now."""
+        value = self.writer.read(name, "user", "")
+        return value.text if value else None

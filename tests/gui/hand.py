@@ -50,8 +50,7 @@ class Hand:
         """Press the button that says this, as soon as there is one."""
         self.wait(lambda: self.button(text), f"a button that says {text}")
         top: QWidget = self.dialog or self.window
-        top.activateWindow()  # what a window manager does after a dialog
-        self.wait(lambda: QApplication.activeWindow() is top, "the window to be active")
+        self._in_front(top)
         button = self.button(text)
         assert button is not None
         if not self.keyboard:
@@ -65,10 +64,16 @@ class Hand:
         assert QApplication.focusWidget() is button, f"Tab does not reach {text}"
         QTest.keyClick(button, Qt.Key.Key_Return)
 
+    def _in_front(self, top: QWidget) -> None:
+        """Do what a window manager does after a dialog: keys go to the active window only."""
+        top.activateWindow()
+        self.wait(lambda: QApplication.activeWindow() is top, "the window to be active")
+
     def go_to(self, title: str) -> None:
         """Go to a step, by its key or by clicking it."""
         row = [p.title for p in self.window.pages].index(title)
         if self.keyboard:
+            self._in_front(self.window)
             QTest.keyClick(self.window, Qt.Key(Qt.Key.Key_1 + row), Qt.KeyboardModifier.ControlModifier)
         else:
             place = self.window.steps.visualItemRect(self.window.steps.item(row)).center()

@@ -33,6 +33,7 @@ from tests import machines as m
 OTHER = r"C:\tools\cudnn-9.1\bin"
 USER = r"HKCU\Environment"
 MACHINE = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
+GONE = (r"C:\gone\cuda\bin", r"C:\gone\cudnn\bin")
 BIN = m.TOOLKIT + r"\bin"
 
 
@@ -221,6 +222,42 @@ CURABLE = ("folder not on path", "shadowed")
 def report(name: str) -> Report:
     """Return the report on a machine."""
     return report_on(MACHINES[name]())
+
+
+def hidden_gpus(variables: Iterable[Variable]) -> Snapshot:
+    """Return what is seen of ten GPUs that a kept variable may hide from every program."""
+    kept = tuple(variables)
+    snapshot = on_windows(kept)
+    hidden = any(v.name == "CUDA_VISIBLE_DEVICES" for v in kept)
+    cuda = CudaInit(status=100, status_name="CUDA_ERROR_NO_DEVICE") if hidden else CudaInit(status=0, device_count=10)
+    return m.with_driver(
+        snapshot, gpus=ten_gpus().driver.gpus, cuda=cuda, cuda_unhidden=CudaInit(status=0, device_count=10)
+    )
+
+
+def dead_entries(variables: Iterable[Variable]) -> Snapshot:
+    """Return what is seen of a machine without any GPU whose PATH names folders that are gone."""
+    return replace(on_windows(variables, *GONE), driver=m.without_gpu())
+
+
+def much_broken(variables: Iterable[Variable]) -> Snapshot:
+    """Return what is seen of a machine without a driver, with fifty environments and a CUDA_PATH that leads nowhere."""
+    kept = tuple(variables)
+    snapshot = fifty_pythons(on_windows(kept))
+    cuda_path = next((v.value for v in kept if v.name == "CUDA_PATH"), "")
+    assert snapshot.environment is not None
+    rest = tuple(e for e in snapshot.environment.entries if e.variable != "CUDA_PATH")
+    named = PathEntry(
+        variable="CUDA_PATH", index=0, text=cuda_path, expanded=cuda_path, scope="user", exists=cuda_path == m.TOOLKIT
+    )
+    marked = replace(named, marks=() if named.exists else ("missing",))
+    return replace(
+        snapshot,
+        environment=replace(snapshot.environment, entries=(*rest, *((marked,) if cuda_path else ()))),
+        driver=m.without_gpu(
+            pci=(PciDevice(address="PCI bus 1", vendor_id="10DE", name="NVIDIA GeForce RTX 4090", bound_driver=""),)
+        ),
+    )
 
 
 def without_cudnn(variables: Iterable[Variable]) -> Snapshot:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from PySide6.QtWidgets import QDialog
 
+from core.facts import Snapshot, Variable
 from core.journal import Entry
 from gui.changing import FixDialog, UndoDialog
 from tests.gui import recorded
@@ -89,6 +92,67 @@ def test_from_the_start_to_a_verified_cure_and_its_undoing(
     assert "Undone:" in shown_text(hand.dialog)
     hand.press("Close")
     assert window.stack.currentWidget().title == "cuDNN"
+    assert [e.state for e in engine.journal.entries() if isinstance(e, Entry)] == ["undone"]
+
+
+GOOD = rf"C:\Users\ada\bin;{recorded.m.INSTALLER}"
+
+
+class Walk(NamedTuple):
+    """A machine with one variable that is wrong, where its cure stands, and what the variable is afterwards."""
+
+    see: Callable[[Iterable[Variable]], Snapshot]
+    name: str
+    before: str
+    after: str | None
+    page: str
+    lands: str = ""
+    """Where the scan lands, if not on that page: a cause that only its owner can cure comes first."""
+
+
+WALKS = {
+    "ten gpus, hidden": Walk(recorded.hidden_gpus, "CUDA_VISIBLE_DEVICES", "-1", None, "Driver"),
+    "no gpu, dead entries": Walk(
+        recorded.dead_entries, "Path", ";".join((*recorded.GONE, GOOD)), GOOD, "Environment", lands="Summary"
+    ),
+    "fifty pythons": Walk(
+        lambda kept: recorded.fifty_pythons(recorded.on_windows(kept)), "Path", BEFORE["folder not on path"],
+        AFTER["folder not on path"], "cuDNN",
+    ),
+    "everything broken": Walk(
+        recorded.much_broken, "CUDA_PATH", r"C:\gone\v11", recorded.m.TOOLKIT, "CUDA toolkit", lands="Driver"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("keyboard", [False, True], ids=["mouse", "keyboard"])
+@pytest.mark.parametrize("name", WALKS)
+def test_one_wrong_variable_among_much_else(name: str, keyboard: bool, opened: Opened, tmp_path: Path) -> None:
+    walk = WALKS[name]
+    variables = [v for v in recorded.windows(GOOD) if v.name != walk.name or v.scope == "machine"]
+    variables = [v for v in variables if v.name != "CUDA_PATH" or walk.name != "CUDA_PATH"]
+    variables.append(Variable(name=walk.name, value=walk.before, scope="user", kind="REG_SZ", source=recorded.USER))
+    engine = Repairing(tmp_path, tuple(variables), walk.see)
+    window = opened(engine)
+    hand = Hand(window, keyboard=keyboard)
+    assert window.stack.currentWidget().title == (walk.lands or walk.page)
+    hand.go_to(walk.page)
+    card = next(c for c in window.stack.currentWidget().cards if c.fix_button)
+    hand.press(card.fix_button.text())
+    hand.wait(lambda: hand.button("Make these changes"), "a preview")
+    assert walk.before.split(";")[0] in shown_text(hand.dialog)
+    assert engine.kept(walk.name) == walk.before
+    hand.press("Make these changes")
+    assert engine.kept(walk.name) == walk.after
+    assert "Verified: the fault is gone" in shown_text(hand.dialog)
+    hand.press("Close")
+    hand.go_to(walk.page)
+    assert not [c for c in window.stack.currentWidget().cards if c.fix_button]
+    hand.go_to("Summary")
+    hand.press("Undo...")
+    hand.press("Undo these changes")
+    assert engine.kept(walk.name) == walk.before
+    hand.press("Close")
     assert [e.state for e in engine.journal.entries() if isinstance(e, Entry)] == ["undone"]
 
 
