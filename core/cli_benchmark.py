@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from core.facts import Snapshot
     from core.findings import Report
     from core.watch import Watch
 
@@ -53,18 +54,30 @@ def benchmark(options: argparse.Namespace) -> int:
 
 def measured(options: argparse.Namespace, watch: Watch) -> Report:
     """Look at the machine, run the benchmark on what was seen, and judge both."""
+    import time
+
+    began = time.monotonic()
     from msgspec.structs import replace
 
+    from core.benchmark.ahead import read_ahead
+    from core.benchmark.plan import choose
     from core.doctor import PROBES, look, report_on
     from core.findings import Step
     from core.host import this_host
     from core.probes import benchmark as probe
+    from core.probes.places import places
     from core.probes.request import Request
 
     host = this_host()
     pythons = tuple(options.python)
     probes = tuple(p for p in PROBES if p.section not in SLOW)
-    seen = look(host, watch, pythons=pythons, probes=probes)
+
+    def ahead(known: Snapshot) -> None:
+        request = Request(host=host, seen=known, env=host.fresh_environment(), watch=watch, pythons=pythons)
+        if chosen := choose(request, places(host)):
+            read_ahead(chosen)
+
+    seen = look(host, watch, pythons=pythons, probes=probes, meanwhile=ahead)
     request = Request(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=pythons)
-    result = probe.look(request, quick=options.quick, gpu=options.gpu)
+    result = probe.look(request, quick=options.quick, gpu=options.gpu, began=began)
     return report_on(replace(seen, benchmark=result), steps=(Step.BENCHMARK,))

@@ -73,7 +73,7 @@ def wanted_sections(steps: Collection[Step], probes: tuple[Probe, ...] = PROBES)
     return wanted
 
 
-def _nothing() -> None:
+def _nothing(_seen: Snapshot) -> None:
     return None
 
 
@@ -86,11 +86,11 @@ def look(
     trials: bool = False,
     pythons: tuple[str, ...] = (),
     probes: tuple[Probe, ...] = PROBES,
-    meanwhile: Callable[[], object] = _nothing,
+    meanwhile: Callable[[Snapshot], object] = _nothing,
 ) -> Snapshot:
     """Run the probes, each as soon as what it needs is there, and return everything that they saw.
 
-    ``meanwhile`` is called once, when the last probe is under way and there is nothing to do but wait.
+    ``meanwhile`` is called once with what is known, when the last probe is under way and there is nothing to do but wait.
 
     A probe's crash, time-out or cancellation becomes a ProbeError and leaves its section None. Probes run in daemon
     threads: one that hangs in the operating system (a dead network folder) is left behind, not waited for.
@@ -125,7 +125,7 @@ def look(
                 target=_run, args=(probe, replace(request, seen=snapshot), done), daemon=True, name=probe.section
             ).start()
         if not waiting:
-            meanwhile()
+            meanwhile(snapshot)
             meanwhile = _nothing
         section, value, error, seconds = _next(done, running, watch)
         if section not in running:
@@ -192,7 +192,7 @@ def examine(
     return report_on(snapshot, steps)
 
 
-def _load_rules() -> None:
+def _load_rules(_seen: Snapshot) -> None:
     import core.diagnose
     import core.fixes
     import core.grid  # noqa: F401 - loaded while the last children work, used by report_on

@@ -762,6 +762,12 @@ class FrameworkRun(Fact, frozen=True, kw_only=True):
     framework: str
     """torch 2.11.0."""
     python: str = ""
+    gpu: bool | None = None
+    """Whether it computed on the GPU."""
+    cuda: str = ""
+    """The CUDA that it was built for; empty for a build without."""
+    predicted: bool = False
+    """Whether the run's predicted files are this framework's."""
     right: bool | None = None
     detail: str = ""
     timings: tuple[Timing, ...] = ()
@@ -769,6 +775,8 @@ class FrameworkRun(Fact, frozen=True, kw_only=True):
     cudnn: str = ""
     """The version that the framework says it uses."""
     problem: str = ""
+    output: str = ""
+    """The end of what it printed, where it does not use the GPU that it was built for."""
 
 
 class Benchmark(Fact, frozen=True, kw_only=True):

@@ -25,6 +25,7 @@ from core.probes.roll_call import Loader
 
 FIRST = Problem(shape=SMALL[0], type="fp32", layout="NCHW")
 """The convolution that every GPU and every cuDNN can do."""
+NO_TIME = "not measured: the time was used up"
 
 
 def work(job: Job, emit: Callable[[Said], None]) -> None:
@@ -51,16 +52,18 @@ def _steps(job: Job, bench: Bench, end: float) -> Iterator[Said]:
     """
     for problem in job.exact:
         yield Said(begin=f"Checking {problem.words}", id=identity("exact", problem))
-        yield from (Said(check=c) for c in _checked(exact, bench, problem))
+        yield from (Said(check=c) for c in _checked(exact, bench, problem, end))
     for problem in job.compared:
         yield Said(begin=f"Comparing algorithms: {problem.words}", id=identity("compared", problem))
-        yield from (Said(check=c) for c in _checked(compared, bench, problem))
+        yield from (Said(check=c) for c in _checked(compared, bench, problem, end))
     for problem in job.timed:
         yield Said(begin=f"Measuring {problem.words}", id=identity("timed", problem))
         yield from _timed(bench, problem, end, job.each)
 
 
-def _checked(look: Callable[[Bench, Problem], tuple[Check, ...]], bench: Bench, problem: Problem) -> tuple[Check, ...]:
+def _checked(
+    look: Callable[[Bench, Problem], tuple[Check, ...]], bench: Bench, problem: Problem, end: float
+) -> tuple[Check, ...]:
     """Make a check; what cannot be done is a check that decides nothing."""
     about = Check(
         kind="exact" if look is exact else "two algorithms",
@@ -71,6 +74,8 @@ def _checked(look: Callable[[Bench, Problem], tuple[Check, ...]], bench: Bench, 
     )
     if not offered(problem, bench.capability, bench.major):
         return (replace(about, detail="this GPU or this cuDNN does not have this kind of number"),)
+    if time.monotonic() > end:
+        return (replace(about, detail=NO_TIME),)
     try:
         return look(bench, problem)
     except CallError as e:
@@ -94,7 +99,7 @@ def _timed(bench: Bench, problem: Problem, end: float, each: float) -> tuple[Sai
     )
     left = end - time.monotonic()
     if left < 0.1:
-        return (Said(timing=replace(about, problem="not measured: the time was used up")),)
+        return (Said(timing=replace(about, problem=NO_TIME)),)
     try:
         return tuple(timed(bench, problem, about, min(each, left)))
     except CallError as e:

@@ -1,57 +1,136 @@
-"""The framework's own convolution, in the person's interpreter: the same shapes, and the files that it mapped."""
+"""The frameworks' own convolutions, in the person's interpreter: the same shapes, and the files that they mapped."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from core.benchmark.events import Which
+from core.benchmark.framework_script import SCRIPT
 from core.benchmark.numbers import whole
 from core.benchmark.plan import Chosen
 from core.benchmark.shapes import LARGE, SMALL, TIMED, Problem, reference
-from core.benchmark.torch_script import SCRIPT
-from core.facts import FrameworkRun, Mapped, PythonEnvironment, Timing
-from core.host import Completed
+from core.benchmark.until import Until
+from core.child import Answer, read
+from core.facts import FrameworkRun, Layout, Mapped, NumberType, Timing
+from core.i18n import _
+from core.probes.framework_run import Trial, dotted, installed
 from core.probes.loading_roll import origin
-from core.probes.places import places
+from core.probes.places import Places, places
 from core.probes.request import Request
 from core.probes.roll_call import is_cuda_file
 
-SECONDS = 9.0
-"""For the framework's timings; importing it comes on top."""
+SECONDS = 12.0
+"""For a framework's import and its timings, where time is left."""
+LEAST = 4.0
+"""For each further one; whatever time is left, the small convolution and one timing are made."""
 PATIENCE = 60.0
 
 
-def run_frameworks(request: Request, chosen: Chosen, gpu: Which, prefix: str) -> tuple[FrameworkRun, ...]:
-    """Run every framework of the consumer's environment that can be asked; empty where there is none."""
+@dataclass(frozen=True)
+class Ability:
+    """What a framework's convolutions are timed as."""
+
+    name: str
+    types: tuple[NumberType, ...] = ("fp16", "bf16", "tf32")
+    layout: Layout = "NHWC"
+    exact: Layout = "NCHW"
+    """The layout of fp32 without tensor cores, for the large shape."""
+
+
+ABILITIES = {
+    "torch": Ability("PyTorch"),
+    "tensorflow": Ability("TensorFlow", exact="NHWC"),  # its convolutions on a processor know no other
+    "jax": Ability("JAX", exact="NHWC"),
+    "onnxruntime": Ability("ONNX Runtime", ("fp16", "tf32"), "NCHW"),  # ONNX knows no other; no bf16 in numpy
+}
+"""In this order: the first is whom most people ask."""
+
+
+class Said(msgspec.Struct, frozen=True):
+    """One line that the script emitted."""
+
+    begin: str = ""
+    framework: str = ""
+    cuda: str = ""
+    cudnn: str = ""
+    gpu: bool | None = None
+    small: tuple[float | None, ...] | None = None
+    number: int | None = None
+    milliseconds: tuple[float, ...] = ()
+    problem: str = ""
+    mapped: tuple[str, ...] = ()
+    unmapped: str = ""
+
+
+def wanted(chosen: Chosen, where: Places) -> tuple[Trial, ...]:
+    """Return the frameworks of the consumer's environment that can be asked, builds without a GPU last."""
     python = chosen.want.python
     if python is None or not python.executable:
         return ()
-    torch = next((d for d in python.distributions if d.name == "torch"), None)
-    if torch is None:
-        return ()
-    request.watch.say(f"{prefix}PyTorch's own convolution, in {python.prefix}")
-    problems = (
-        *(Problem(shape=s, type=t) for s in TIMED for t in ("fp16", "bf16", "tf32")),
-        Problem(shape=LARGE, type="fp32", layout="NCHW"),
+    trials = [t for t in installed(python, where) if t.module in ABILITIES]
+    order = list(ABILITIES)
+    return tuple(sorted(trials, key=lambda t: (t.distribution == "onnxruntime", order.index(t.module))))
+
+
+def reserved(trials: tuple[Trial, ...]) -> float:
+    """Return the seconds to keep for these frameworks."""
+    return SECONDS + LEAST * (len(trials) - 1) if trials else 0.0
+
+
+def run_frameworks(
+    request: Request, chosen: Chosen, trials: tuple[Trial, ...], gpu: Which, until: Until, *, prefix: str
+) -> tuple[FrameworkRun, ...]:
+    """Run each framework in a process of its own, with what time is left shared among them."""
+    runs = []
+    for n, trial in enumerate(trials):
+        request.watch.check()
+        seconds = min(SECONDS, max(LEAST, until.left() / (len(trials) - n)))
+        predicted = chosen.want.wish.framework.partition(" ")[0] == trial.distribution
+        runs.append(_run(request, trial, gpu, seconds, predicted=predicted, prefix=prefix))
+    return tuple(runs)
+
+
+def _run(request: Request, trial: Trial, gpu: Which, seconds: float, *, predicted: bool, prefix: str) -> FrameworkRun:
+    name = ABILITIES[trial.module].name
+    request.watch.say(
+        _("{prefix}{name}'s own convolution, in {place}", prefix=prefix, name=name, place=trial.python.prefix)
     )
+    problems = tuple(_problems(ABILITIES[trial.module]))
+    # whoever reaches the GPU by its UUID here is not hindered by a variable that names it alone
+    only = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu.uuid else {}
     completed = request.host.run(
-        [python.executable, "-c", SCRIPT],
+        [trial.python.executable, "-B", "-c", SCRIPT, trial.module],
         timeout=PATIENCE,
-        env=request.env,
-        input=json.dumps(_order(problems, gpu)).encode(),
+        env={**request.env, **only},
+        input=json.dumps(order(problems, 0 if only else gpu.ordinal, seconds)).encode(),
         watch=request.watch,
     )
-    return (_read(completed, problems, request, python, f"torch {torch.version}"),)
+    return heard(read(completed, Said), problems, request, trial, predicted=predicted)
 
 
-def _order(problems: tuple[Problem, ...], gpu: Which) -> dict[str, Any]:
+def _problems(able: Ability) -> Iterator[Problem]:
+    for shape in TIMED:
+        for kind in able.types:
+            yield Problem(shape=shape, type=kind, layout=able.layout)
+            if shape is LARGE and kind == able.types[-1]:
+                yield Problem(shape=LARGE, type="fp32", layout=able.exact)
+
+
+def order(problems: tuple[Problem, ...], ordinal: int, seconds: float, *, anywhere: bool = False) -> dict[str, Any]:
+    """Return what the script is asked; ``anywhere``: timings on a processor, too."""
     small = SMALL[0]
     return {
-        "uuid": gpu.uuid,
-        "ordinal": gpu.ordinal,
-        "seconds": SECONDS,
-        "small": {"counts": small.counts, "dims": small.dims, "pad": small.pad},
+        "ordinal": ordinal,
+        "seconds": seconds,
+        "anywhere": anywhere,
+        "counts": small.counts,
+        "small": {"dims": small.dims[:2], "pad": small.pad, "groups": 1, "last": False},
         "timed": [
             {
                 "words": p.words,
@@ -66,55 +145,47 @@ def _order(problems: tuple[Problem, ...], gpu: Which) -> dict[str, Any]:
     }
 
 
-def _read(
-    completed: Completed, problems: tuple[Problem, ...], request: Request, python: PythonEnvironment, name: str
+def heard(
+    answer: Answer[Said], problems: tuple[Problem, ...], request: Request, trial: Trial, *, predicted: bool
 ) -> FrameworkRun:
     """Return what the script said, as far as it came."""
-    found: dict[str, Any] = {}
-    timings: list[Timing] = []
-    for said in _lines(completed.out):
-        found |= said
-        number = said.get("number")
-        if isinstance(number, int) and 0 <= number < len(problems):
-            timings.append(_timing(problems[number], said, name))
+    said = answer.events
+
+    def last(field: str) -> str:
+        return next((str(v) for s in reversed(said) if (v := getattr(s, field))), "")
+
+    name = last("framework") or f"{trial.distribution} {trial.version}"
+    numbered = [s for s in said if s.number is not None and 0 <= s.number < len(problems)]
     where = places(request.host)
-    mapped = tuple(
-        Mapped(path=p, name=where.name(p), origin=origin(p, python.prefix, request.env, where))
-        for p in found.get("mapped", ())
-        if isinstance(p, str) and is_cuda_file(where.name(p))
-    )
-    right, detail = _judged(found.get("small"))
-    problem = str(found.get("problem", ""))
-    if not found.get("done") and not problem:
-        last = _last_line(completed.err)
-        during = f" while it did this: {found['begin']}" if "begin" in found else ""
-        problem = f"The process {completed.ended or 'stopped early'}{during}. {last}".strip()
+    paths = (p for s in said for p in s.mapped if is_cuda_file(where.name(p)))
+    small = next((s.small for s in said if s.small is not None), None)
+    right, detail = _judged(small)
+    problem = next((s.problem for s in reversed(said) if s.problem and s.number is None), "")
+    if answer.ended and not problem:
+        during = last("begin")
+        what = f" while it did this: {during}" if during else ""
+        problem = f"The process {answer.ended}{what}. {_last_line(answer.output)}".strip()
+    gpu = next((s.gpu for s in said if s.gpu is not None), None)
     return FrameworkRun(
-        framework=str(found.get("framework", name)),
-        python=python.executable,
+        framework=name,
+        python=trial.python.executable,
+        gpu=gpu,
+        cuda=last("cuda"),
+        predicted=predicted,
         right=right,
         detail=detail,
-        timings=tuple(timings),
-        mapped=mapped,
-        cudnn=str(found.get("cudnn") or ""),
-        problem=problem if not timings or not found.get("done") else "",
+        timings=tuple(_timing(problems[s.number or 0], s, name) for s in numbered),
+        mapped=tuple(
+            Mapped(path=p, name=where.name(p), origin=origin(p, trial.python.prefix, request.env, where))
+            for p in dict.fromkeys(paths)
+        ),
+        cudnn=dotted(last("cudnn")),
+        problem=problem,
+        output=answer.output[-2000:] if gpu is False and last("cuda") else "",
     )
 
 
-def _lines(out: str) -> list[dict[str, Any]]:
-    found = []
-    for line in out.splitlines():
-        if line.startswith("="):
-            try:
-                said = json.loads(line[1:])
-            except ValueError:
-                continue
-            if isinstance(said, dict):
-                found.append(said)
-    return found
-
-
-def _timing(problem: Problem, said: dict[str, Any], name: str) -> Timing:
+def _timing(problem: Problem, said: Said, name: str) -> Timing:
     about = Timing(
         shape=problem.shape.text,
         label=problem.shape.label,
@@ -123,22 +194,17 @@ def _timing(problem: Problem, said: dict[str, Any], name: str) -> Timing:
         layout=problem.layout,
         by=name,
     )
-    times = said.get("milliseconds")
-    if not (isinstance(times, list) and times and all(isinstance(t, float) and t > 0 for t in times)):
-        return Timing(**{**_fields(about), "problem": str(said.get("problem", "It gave no times."))})
+    times = said.milliseconds
+    if not times or not all(t > 0 for t in times):
+        return replace(about, problem=said.problem or "It gave no times.")
     median = times[len(times) // 2]
     spread = (times[3 * len(times) // 4] - times[len(times) // 4]) / 2 / median
-    teraflops = problem.shape.operations / median / 1e9
-    return Timing(**{**_fields(about), "milliseconds": median, "spread": spread, "teraflops": teraflops})
+    return replace(about, milliseconds=median, spread=spread, teraflops=problem.shape.operations / median / 1e9)
 
 
-def _fields(timing: Timing) -> dict[str, Any]:
-    return {n: getattr(timing, n) for n in timing.__struct_fields__}
-
-
-def _judged(small: object) -> tuple[bool | None, str]:
+def _judged(small: tuple[float | None, ...] | None) -> tuple[bool | None, str]:
     """Compare the framework's small convolution with plain Python, bit for bit."""
-    if not isinstance(small, list):
+    if small is None:
         return None, ""
     shape = SMALL[0]
     values = [whole(count, seed) for seed, count in enumerate(shape.counts)]

@@ -97,7 +97,10 @@ def which(gpu: Gpu) -> Which:
 
 
 def job(chosen: Chosen, gpu: Gpu, *, quick: bool) -> Job:
-    """Return the engine's job. fp32 without tensor cores is timed as NCHW, for which its fast algorithms are made."""
+    """Return the engine's job, with the time that it may take at most.
+
+    fp32 without tensor cores is timed as NCHW, for which its fast algorithms are made.
+    """
     roll = chosen.plan.roll
     assert roll is not None
     exact, compared, timed = quick_run() if quick else full_run()

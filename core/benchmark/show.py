@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from core.benchmark.plan import usual
 from core.benchmark.shapes import LARGE
-from core.facts import Benchmark, Check, GpuRun, RateLimit, Rung
+from core.facts import Benchmark, Check, FrameworkRun, GpuRun, RateLimit, Rung, Timing
 from core.report import printable
 
 WIDE = 30
@@ -97,10 +97,11 @@ def _bars(run: GpuRun, *, plain: bool) -> Iterator[str]:
 
 def _shapes(run: GpuRun) -> Iterator[str]:
     """Yield one line for each measured convolution, with the framework's beside it."""
-    theirs = {(t.label, t.type, t.direction, t.layout): t for f in run.frameworks or () for t in f.timings}
-    name = run.frameworks[0].framework if run.frameworks else ""
+    measured = [f for f in run.frameworks or () if f.timings]
+    wide = max(16, *(len(_short(f)) for f in measured)) if measured else 0
+    heads = "".join(f"  {_short(f):>{wide}}" for f in measured)
     yield ""
-    yield f"  {'convolution':<42} {'type':>5} {'ms':>9} {'TFLOP/s':>8} {'+-':>5}  {name:>16}  algorithm"
+    yield f"  {'convolution':<42} {'type':>5} {'ms':>9} {'TFLOP/s':>8} {'+-':>5}{heads}  algorithm"
     for t in run.timings:
         label = t.label or t.shape
         label += f", {t.direction}" if t.direction != "forward" else ""
@@ -108,12 +109,27 @@ def _shapes(run: GpuRun) -> Iterator[str]:
         if t.milliseconds is None:
             yield f"  {label:<42.42} {t.type:>5}  {t.problem}"
             continue
-        other = theirs.get((t.label, t.type, t.direction, t.layout))
-        beside = f"{other.teraflops:.1f}" if other and other.teraflops else (other.problem[:16] if other else "")
+        beside = "".join(f"  {_beside(f, t):>{wide}}" for f in measured)
         yield (
             f"  {label:<42.42} {t.type:>5} {t.milliseconds:9.4f} {t.teraflops or 0:8.1f} {t.spread or 0:5.1%}"
-            f"  {beside:>16}  {t.algorithm}"
+            f"{beside}  {t.algorithm}"
         )
     for f in run.frameworks or ():
         if f.problem:
             yield f"  {f.framework}: {f.problem}"
+        elif f.gpu is False:
+            yield f"  {f.framework}: it computes on the processor here"
+
+
+def _short(its: FrameworkRun) -> str:
+    return its.framework.partition("+")[0]
+
+
+def _beside(its: FrameworkRun, ours: Timing) -> str:
+    """Return a framework's figure for the same convolution; where it knows no other layout, with the one that it took."""
+    same = [t for t in its.timings if (t.label, t.type, t.direction) == (ours.label, ours.type, ours.direction)]
+    usually = [t for t in same if ours.layout == usual(ours.type)]
+    found = next((t for t in same if t.layout == ours.layout), usually[0] if usually else None)
+    if found is None or not found.teraflops:
+        return found.problem[:16] if found else ""
+    return f"{found.teraflops:.1f}" + ("" if found.layout == ours.layout else f" {found.layout}")

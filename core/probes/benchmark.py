@@ -10,13 +10,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from core.benchmark import engine, ladder, sampler
+from core.benchmark import engine, framework, ladder, sampler
 from core.benchmark.events import Climb, Job, Said, identity
-from core.benchmark.framework import run_frameworks
 from core.benchmark.hearing import Background, telling
 from core.benchmark.limits import gpu_rates, limits
 from core.benchmark.plan import Chosen, choose, job, which
 from core.benchmark.statuses import explained
+from core.benchmark.until import Until, until
 from core.child import Answer, ask
 from core.facts import Benchmark, Check, Driver, Gpu, GpuCard, GpuRun, GpuState, Mapped, Rung, Timing
 from core.probes.loading_roll import origin
@@ -28,6 +28,10 @@ LADDER_PATIENCE = 45.0
 """Seconds for the lower part; opening a GPU without persistence mode takes several."""
 MARGIN = 40.0
 """Seconds beyond a job's own time, for opening the GPU and loading cuDNN from a slow disk."""
+LEAST = 1.5
+"""Seconds for an engine, however little time is left: enough for the checks that matter most."""
+END = 0.8
+"""Seconds that starting a child, ending it and judging take."""
 CHILDREN = 4
 """Engines that are started at most: one, and one more for each step that killed it."""
 
@@ -38,19 +42,23 @@ UPPER = (
 )
 
 
-def look(request: Request, *, quick: bool = False, gpu: int | None = None) -> Benchmark:
-    """Benchmark every GPU, or the one of this number, with the cuDNN of the chosen consumer."""
+def look(request: Request, *, quick: bool = False, gpu: int | None = None, began: float | None = None) -> Benchmark:
+    """Benchmark every GPU, or the one of this number, with the cuDNN of the chosen consumer.
+
+    ``began``: the moment (``time.monotonic``) from which the first GPU's time counts, where a scan came before.
+    """
     start = time.monotonic()
     gpus = listed(request.seen.driver)
     if problem := _nothing_to_run(request, gpus, gpu):
         return Benchmark(quick=quick, problem=problem)
     where = places(request.host)
     chosen = choose(request, where)
-    runs = []
+    runs: list[GpuRun] = []
     for one in gpus:
         if gpu is None or one.index == gpu:
             request.watch.check()
-            runs.append(_One(request, where, chosen, one, quick=quick).run())
+            end = until(time.monotonic() if runs or began is None else began, quick=quick)
+            runs.append(_One(request, where, chosen, one, end, quick=quick).run())
     return Benchmark(quick=quick, gpus=tuple(runs), seconds=round(time.monotonic() - start, 2))
 
 
@@ -129,8 +137,12 @@ class _Heard:
 class _One:
     """One GPU's run."""
 
-    def __init__(self, request: Request, where: Places, chosen: Chosen | None, gpu: Gpu, *, quick: bool) -> None:
+    def __init__(
+        self, request: Request, where: Places, chosen: Chosen | None, gpu: Gpu, until: Until, *, quick: bool
+    ) -> None:
         self._request, self._where, self._chosen, self._gpu, self._quick = request, where, chosen, gpu, quick
+        self._until = until
+        self._trials = framework.wanted(chosen, where) if chosen and not quick else ()
         self._heard = _Heard()
         self._states: list[GpuState] = []
         self._card: GpuCard | None = None
@@ -148,7 +160,9 @@ class _One:
                 self._engine(job(self._chosen, gpu, quick=self._quick))
                 watch.check()
                 if not self._quick:
-                    frameworks = run_frameworks(self._request, self._chosen, which(gpu), self._name)
+                    frameworks = framework.run_frameworks(
+                        self._request, self._chosen, self._trials, which(gpu), self._until, prefix=self._name
+                    )
         watch.check()
         return replace(self._told(), frameworks=frameworks, seconds=round(time.monotonic() - start, 2))
 
@@ -160,10 +174,9 @@ class _One:
         """Ask a child, telling its steps as it goes; the person's cancellation ends it."""
         outer = self._request.watch
         inner = telling(outer, self._name)
+        env = {"CUDA_MODULE_LOADING": "LAZY", **self._request.env}  # the default of newer drivers; older ones load all
         with outer.when_cancelled(inner.cancel):
-            answer = ask(
-                work, request, Said, host=self._request.host, env=self._request.env, timeout=timeout, watch=inner
-            )
+            answer = ask(work, request, Said, host=self._request.host, env=env, timeout=timeout, watch=inner)
         outer.check()
         return answer
 
@@ -200,7 +213,9 @@ class _One:
         )
 
     def _engine(self, todo: Job) -> None:
+        most, later = todo.seconds, framework.reserved(self._trials) + END
         for _n in range(CHILDREN):
+            todo = replace(todo, seconds=round(min(most, max(LEAST, self._until.left() - later)), 2))
             answer = self._ask(engine.work, todo, todo.seconds + MARGIN)
             fatal = self._heard.take(answer)
             if not fatal:

@@ -90,10 +90,11 @@ def wanted(request: Request, where: Places) -> Iterator[Trial]:
         ways = python.found_by.split(", ")
         active = gpu and bool({"VIRTUAL_ENV", "CONDA_PREFIX"} & set(ways))
         if python.executable and not python.problem and ("--python" in ways or active):
-            yield from _of(python, where)
+            yield from installed(python, where)
 
 
-def _of(python: PythonEnvironment, where: Places) -> Iterator[Trial]:
+def installed(python: PythonEnvironment, where: Places) -> Iterator[Trial]:
+    """Yield the frameworks of an environment that can be imported, each module once."""
     seen: set[str] = set()
     for distribution in sorted(python.distributions, key=lambda d: d.name.endswith("-gpu"), reverse=True):
         for pattern, (module, file) in MODULES.items():

@@ -1,6 +1,6 @@
 """What is run in the person's own interpreter: one text, handed over with -c, for any Python from 3.6 on."""
 
-SCRIPT = r'''
+START = r"""
 import json, os, sys
 _out = os.fdopen(os.dup(1), "wb", 0)
 os.dup2(2, 1)
@@ -41,6 +41,48 @@ def mapped():
     return list(dict.fromkeys(paths))
 
 
+def told(e):
+    words = (type(e).__name__ + ": " + str(e)).encode("utf-8", "backslashreplace").decode("utf-8")
+    return words if len(words) <= 4000 else words[:2000] + " ... " + words[-2000:]
+"""
+"""The private stream for what is said, the files that are mapped, an exception in words.
+
+The form of the lines is that of ``core.child``. It writes nothing: -B keeps byte code from being stored.
+"""
+
+ONNX = r'''
+def model(x, w, y, raw, kind, pad, groups):
+    """A model of one Conv node in ONNX's own form (protocol buffers), written by hand: shapes, the filters, their type."""
+    def number(n):
+        out = b""
+        while n > 127:
+            out, n = out + bytes([n & 127 | 128]), n >> 7
+        return out + bytes([n])
+
+    def field(at, value):
+        if isinstance(value, int):
+            return number(at << 3) + number(value)
+        value = value.encode() if isinstance(value, str) else value
+        return number(at << 3 | 2) + number(len(value)) + value
+
+    def shaped(name, shape):
+        dims = b"".join(field(1, field(1, n)) for n in shape)
+        return field(1, name) + field(2, field(1, field(1, kind) + field(2, dims)))
+
+    def attribute(name, value, several):  # AttributeProto: 3 one integer, 8 several; its type is 2 or 7
+        numbers = b"".join(field(8, n) for n in value) if several else field(3, value)
+        return field(5, field(1, name) + numbers + field(20, 7 if several else 2))
+
+    weights = b"".join(field(1, n) for n in w) + field(2, kind) + field(8, "w") + field(9, raw)
+    node = field(1, "x") + field(1, "w") + field(2, "y") + field(4, "Conv")
+    node += attribute("pads", [pad] * 4, True) + attribute("group", groups, False)
+    graph = field(1, node) + field(2, "g") + field(5, weights)
+    graph += field(11, shaped("x", x)) + field(12, shaped("y", y))
+    return field(1, 7) + field(7, graph) + field(8, field(2, 13))
+'''
+"""ONNX Runtime wants a model; onnx.proto says which number each field has."""
+
+_TRIALS = r'''
 def close(one, other):
     import numpy
     one, other = numpy.asarray(one, dtype="float64"), numpy.asarray(other, dtype="float64")
@@ -139,38 +181,13 @@ def jax():
     emit(stage="convolution", gpu=bool(cards), backward=True, right=all(close(p, q) for p, q in zip((y, dx, dw), expected(x, w))))
 
 
-def model(w):
-    """A model of one Conv node in ONNX's own form (protocol buffers), written by hand."""
-    def number(n):
-        out = b""
-        while n > 127:
-            out, n = out + bytes([n & 127 | 128]), n >> 7
-        return out + bytes([n])
-
-    def field(at, value):
-        if isinstance(value, int):
-            return number(at << 3) + number(value)
-        value = value.encode() if isinstance(value, str) else value
-        return number(at << 3 | 2) + number(len(value)) + value
-
-    def shaped(name, shape):
-        dims = b"".join(field(1, field(1, n)) for n in shape)
-        return field(1, name) + field(2, field(1, field(1, 1) + field(2, dims)))
-
-    weights = b"".join(field(1, n) for n in w.shape) + field(2, 1) + field(8, "w") + field(9, w.tobytes())
-    node = field(1, "x") + field(1, "w") + field(2, "y") + field(4, "Conv")
-    graph = field(1, node) + field(2, "g") + field(5, weights)
-    graph += field(11, shaped("x", (2, 8, 16, 16))) + field(12, shaped("y", (2, 8, 14, 14)))
-    return field(1, 7) + field(7, graph) + field(8, field(2, 13))
-
-
 def onnxruntime():
     import onnxruntime as ort
     there = ort.get_available_providers()
     emit(stage="import", version=str(ort.__version__), cuda=getattr(ort, "cuda_version", "") or "")
     x, w = images()
     wanted = [p for p in ("CUDAExecutionProvider", "CPUExecutionProvider") if p in there]
-    session = ort.InferenceSession(model(w), providers=wanted)
+    session = ort.InferenceSession(model(x.shape, w.shape, (2, 8, 14, 14), w.tobytes(), 1, 0, 1), providers=wanted)
     gpu = "CUDAExecutionProvider" in session.get_providers()
     emit(stage="devices", devices=1 if gpu else 0, device="")
     (y,) = session.run(None, {"x": x})
@@ -226,11 +243,6 @@ def paddle():
     emit(stage="convolution", gpu=count > 0, backward=True, right=all(close(p, q) for p, q in zip(got, expected(x, w))))
 
 
-def told(e):
-    words = (type(e).__name__ + ": " + str(e)).encode("utf-8", "backslashreplace").decode("utf-8")
-    return words if len(words) <= 4000 else words[:2000] + " ... " + words[-2000:]
-
-
 try:
     globals()[sys.argv[1]]()
 except Exception as e:  # the edge of the trial's process: it becomes data
@@ -242,7 +254,6 @@ finally:
         emit(unmapped=told(e))
 _out.write(b"\n.\n")
 '''
-"""Every stage that is passed is emitted at once, so that a crash does not lose it; what libraries print goes to stderr.
+"""Every stage that is passed is emitted at once, so that a crash does not lose it; what libraries print goes to stderr."""
 
-The form of the lines is that of ``core.child``. It writes nothing: -B keeps byte code from being stored.
-"""
+SCRIPT = START + ONNX + _TRIALS

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.facts import Check, FrameworkRun, GpuRun, Rung, Snapshot
+from core.facts import Check, GpuRun, Rung, Snapshot
 from core.findings import Evidence, Finding, Step
 from core.i18n import _
-from core.rules import benchmark_speed
-from core.rules.benchmark_words import cause_of, concerns, free_memory, hiding, holders, named, runs, subject
+from core.rules import benchmark_frameworks, benchmark_speed
+from core.rules.benchmark_words import cause_of, concerns, free_memory, hiding, holders, named, runs, stem, subject
 from core.rules.loads import role_of
 from core.rules.view import folder_of, name_of, tidy
 from core.rules.words import ERROR, GOOD, NOTE, WARNING, finding, listed, saw, sentence
@@ -211,13 +211,13 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
     """The process mapped another file than the search predicted, or cuDNN's files come from two folders."""
     system = seen.machine.system
     for run in runs(seen):
-        predicted = {_stem(name_of(system, p)): p for p in run.predicted}
+        predicted = {stem(name_of(system, p)): p for p in run.predicted}
         differ = [
-            (predicted[_stem(m.name)], m)
+            (predicted[stem(m.name)], m)
             for m in run.mapped
             if role_of(m.name) is not None
-            and _stem(m.name) in predicted
-            and tidy(system, m.path) != tidy(system, predicted[_stem(m.name)])
+            and stem(m.name) in predicted
+            and tidy(system, m.path) != tidy(system, predicted[stem(m.name)])
         ]
         folders = cudnn_folders(run, seen)
         if differ and len(folders) == 1:
@@ -251,33 +251,6 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-def _stem(name: str) -> str:
-    """Return a library's name without its version: libcudnn_ops.so.9.1.0 and libcudnn_ops.so.9 are one library."""
-    return re.sub(r"(\.so)[\d.]*$", r"\1", name.lower())
-
-
-def frameworks(seen: Snapshot) -> Iterator[Finding]:
-    """The framework fails or errs where cuDNN alone is right."""
-    for run in runs(seen):
-        alone = any(c.right for c in run.checks) and not any(c.right is False for c in run.checks)
-        for its in run.frameworks or ():
-            if its.problem or its.right is False:
-                yield _framework_fails(run, its, alone=alone)
-
-
-def _framework_fails(run: GpuRun, its: FrameworkRun, *, alone: bool) -> Finding:
-    what = its.problem or _("its convolution is wrong: {detail}", detail=its.detail)
-    return finding(
-        Step.BENCHMARK,
-        ERROR,
-        "framework",
-        _("{named}: {framework} does not convolve rightly, although cuDNN alone does.", named=named(run), framework=its.framework) if alone else _("{named}: {framework} does not convolve rightly.", named=named(run), framework=its.framework),
-        why=_("cuDNN computes rightly without it, with the files that the search predicts, so it is the framework's build or what it loads besides.") if alone else _("cuDNN alone fails, too; cure that first."),
-        subject=its.python,
-        evidence=[saw(_("It said"), what), *(saw(_("It mapped"), m.path) for m in its.mapped if "cudnn" in m.name)][:7] + concerns(run),
-    )  # fmt: skip
-
-
 def right(seen: Snapshot) -> Iterator[Finding]:
     """Everything that could be checked is right."""
     for run in runs(seen):
@@ -292,4 +265,14 @@ def right(seen: Snapshot) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-RULES = (nothing_run, ladder, died, wrong, one_way, other_files, *benchmark_speed.RULES, frameworks, right)
+RULES = (
+    nothing_run,
+    ladder,
+    died,
+    wrong,
+    one_way,
+    other_files,
+    *benchmark_speed.RULES,
+    *benchmark_frameworks.RULES,
+    right,
+)

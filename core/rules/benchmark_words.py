@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from core.benchmark.limits import GpuRates
@@ -205,3 +206,8 @@ def free_memory(run: GpuRun) -> Fix:
         *(_("End this program if you can do without it: {name}", name=name) for name in names[:4]),
         _("Then run the benchmark again."),
     )
+
+
+def stem(name: str) -> str:
+    """Return a library's name without its version: libcudnn_ops.so.9.1.0 and libcudnn_ops.so.9 are one library."""
+    return re.sub(r"(\.so)[\d.]*$", r"\1", name.lower())

@@ -35,11 +35,12 @@ def convolve(
     exact: tuple[Problem, ...] = (),
     compared: tuple[Problem, ...] = (),
     timed: tuple[Problem, ...] = (),
+    seconds: float = 50,
     **switches: str,
 ) -> Answer[Said]:
     """Run the engine."""
     main = f"libcudnn.so.{major}"
-    job = Job(gpu=Which(), cudnn=(main,), exact=exact, compared=compared, timed=timed, seconds=50, each=20)
+    job = Job(gpu=Which(), cudnn=(main,), exact=exact, compared=compared, timed=timed, seconds=seconds, each=20)
     return ask(engine.work, job, Said, host=LinuxHost(), env=env(built(major), **switches), timeout=timeout)
 
 

@@ -173,3 +173,11 @@ def test_without_graphs_of_launches_it_measures_launch_by_launch() -> None:
 def test_a_measurement_that_fails_names_the_call_that_did() -> None:
     (timing,) = timings(convolve(timed=(ONE,), STANDIN_FAIL="cuEventElapsedTime:999"))
     assert "cuEventElapsedTime CUDA_ERROR_UNKNOWN" in timing.problem
+
+
+def test_when_the_time_is_used_up_everything_left_is_named_and_nothing_else_is_done() -> None:
+    answer = convolve(exact=(ONE,), compared=(ONE,), timed=(ONE,), seconds=0.0)
+    assert answer.ended == ""
+    assert [c.right for c in checks(answer)] == [None, None]
+    said = [*(c.detail for c in checks(answer)), *(t.problem for t in timings(answer))]
+    assert said == ["not measured: the time was used up"] * 3

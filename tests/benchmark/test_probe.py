@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Callable
+import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from core.benchmark import plan
-from core.benchmark.framework import _read
-from core.benchmark.numbers import whole
+from core.benchmark import ahead, plan
+from core.benchmark.events import Job
 from core.benchmark.plan import full_run, quick_run
-from core.benchmark.shapes import DIRECTIONS, SMALL, TIMED, Problem, reference
-from core.facts import Benchmark, CudaInit, CudnnCopy, Driver, Gpu, Machine, PciDevice, PythonEnvironment, Snapshot
-from core.host import Completed
+from core.benchmark.shapes import DIRECTIONS, TIMED, Problem
+from core.benchmark.until import QUICK
+from core.facts import Benchmark, CudaInit, CudnnCopy, Driver, Gpu, Machine, PciDevice, Snapshot
 from core.host.linux import LinuxHost
 from core.probes import benchmark as probe
 from core.probes.request import Request
@@ -32,13 +32,18 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def look(
-    driver: Driver | None = GPUS, gpu: int | None = None, watch: Watch | None = None, **switches: str
+    driver: Driver | None = GPUS,
+    gpu: int | None = None,
+    watch: Watch | None = None,
+    began: float | None = None,
+    **switches: str,
 ) -> Benchmark:
     folder = built(9)
     copy = CudnnCopy(folder=str(folder), origin="folder", major=9, source="LD_LIBRARY_PATH")
     seen = Snapshot(machine=Machine(system="linux"), driver=driver, cudnn=(copy,), pythons=(), toolkits=())
     variables = env(folder, **switches)
-    return probe.look(Request(host=LinuxHost(), seen=seen, env=variables, watch=watch or Watch()), quick=True, gpu=gpu)
+    request = Request(host=LinuxHost(), seen=seen, env=variables, watch=watch or Watch())
+    return probe.look(request, quick=True, gpu=gpu, began=began)
 
 
 def test_a_healthy_card_is_measured_from_the_predicted_files() -> None:
@@ -55,6 +60,52 @@ def test_a_healthy_card_is_measured_from_the_predicted_files() -> None:
     assert run.card.multiprocessors == 4
     assert {limit.type for limit in run.limits} == {"fp32", "tf32", "fp16", "bf16", "int8"}
     assert any("cuDNN makes its handle" in s for s in said)
+
+
+def test_a_run_whose_time_was_used_up_before_it_began_still_checks_and_says_what_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(probe, "LEAST", 0.0)
+    long_ago = time.monotonic() - 100
+    (run,) = look(began=long_ago).gpus
+    assert {r.state for r in run.rungs} == {"passed"}
+    assert {c.right for c in run.checks} == {True, None}
+    assert {t.problem for t in run.timings} == {"not measured: the time was used up"}
+    assert not run.ended
+
+
+def test_the_engines_time_ends_before_the_runs_and_leaves_some_for_frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+    real = probe._One._ask
+
+    def ask(self: Any, work: Any, request: Any, timeout: float) -> Any:
+        if isinstance(request, Job):
+            given.append(request.seconds)
+        return real(self, work, request, timeout)
+
+    monkeypatch.setattr(probe._One, "_ask", ask)
+    began = time.monotonic() - QUICK + 3
+    look(began=began)
+    assert given[0] <= 3 - probe.END
+    assert given[0] >= probe.LEAST
+
+
+def test_what_will_be_loaded_is_read_ahead_and_a_file_that_is_gone_is_passed_over(tmp_path: Path) -> None:
+    for name in ("libcublas.so.12", "libcublasLt.so.12", "libcublasLt.so.12.4.5", "libcudnn.so.9"):
+        (tmp_path / name).write_bytes(b"x" * 5000)
+    files = tuple(str(tmp_path / n) for n in ("libcudnn.so.9", "gone.so"))
+
+    class Chosen:
+        nvrtc = ("libnvrtc.so.12",)
+        cublas = (str(tmp_path / "libcublas.so.12"),)
+        predicted = files
+
+    names = [Path(f).name for f in ahead.files(Chosen)]  # type: ignore[arg-type]
+    assert names == ["libcublas.so.12", "libcublasLt.so.12", "libcublasLt.so.12.4.5", "libcudnn.so.9", "gone.so"]
+    thread = ahead.read_ahead(Chosen)  # type: ignore[arg-type]
+    assert thread
+    thread.join(10)
+    assert not thread.is_alive()
 
 
 def test_a_death_in_the_ladder_breaks_its_rung_and_keeps_those_below() -> None:
@@ -136,58 +187,3 @@ def test_every_type_and_direction_is_checked_in_either_run() -> None:
         assert floating == {(t, d) for t in ("fp32", "tf32", "fp16", "bf16") for d in DIRECTIONS}
         assert {p.type for p in timed} == {"fp32", "tf32", "fp16", "bf16", "int8"}
     assert {p.shape for p in full_run()[2]} == set(TIMED)
-
-
-PYTHON = PythonEnvironment(prefix="/e", executable="/e/bin/python")
-
-
-def framework(out: str, err: str = "", ended: str = "") -> object:
-    request = Request(host=LinuxHost(), seen=Snapshot(machine=Machine(system="linux")), env={}, watch=Watch())
-    return _read(Completed(status=0, out=out, err=err, ended=ended), (ONE,), request, PYTHON, "torch 2.11.0")
-
-
-def line(**said: object) -> str:
-    return f"\n={json.dumps(said)}\n"
-
-
-def small() -> list[int]:
-    values = [whole(n, seed) for seed, n in enumerate(SMALL[0].counts)]
-    return reference(SMALL[0], "forward", values[0], values[1])
-
-
-def told(change: Callable[[list[int]], object] = lambda v: v) -> str:
-    return (
-        line(framework="torch 2.11.0", cudnn=91900)
-        + line(small=change(small()))
-        + line(number=0, milliseconds=[0.1, 0.2, 0.3])
-    )
-
-
-def test_a_frameworks_answer_is_read() -> None:
-    its = framework(told() + line(mapped=["/e/libcudnn.so.9", "/lib/libc.so.6"]) + line(done=True))
-    assert (its.right, its.problem, its.cudnn) == (True, "", "91900")  # type: ignore[attr-defined]
-    assert [t.milliseconds for t in its.timings] == [0.2]  # type: ignore[attr-defined]
-    assert [m.name for m in its.mapped] == ["libcudnn.so.9"]  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("spoil", [lambda v: [v[0] + 1, *v[1:]], lambda v: v[:-1], lambda v: [float("nan"), *v[1:]]])
-def test_a_frameworks_wrong_result_is_seen(spoil: Callable[[list[int]], object]) -> None:
-    assert framework(told(spoil) + line(done=True)).right is False  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    "out",
-    [
-        "",
-        "=",
-        "=[1]\n",
-        "={",
-        line(number=5, milliseconds=[1.0]),
-        line(number=0, milliseconds="fast"),
-        line(number=0, milliseconds=[]),
-    ],
-)
-def test_odd_or_broken_answers_give_a_sentence_and_no_figures(out: str) -> None:
-    its = framework(out, err="Traceback\nRuntimeError: no", ended="ended with status 1")
-    assert not any(t.teraflops for t in its.timings)  # type: ignore[attr-defined]
-    assert "RuntimeError: no" in its.problem  # type: ignore[attr-defined]

@@ -217,6 +217,40 @@ def test_a_framework_that_errs_where_cudnn_is_right_is_to_blame_itself() -> None
     assert "cuDNN alone fails" in both["benchmark.framework"].why
 
 
+CPU = FrameworkRun(framework="onnxruntime 1.22.1", python="/e/bin/python", right=True, gpu=False)
+
+
+def test_a_framework_without_a_part_for_the_gpu_is_a_note_and_one_that_leaves_its_gpu_alone_an_error() -> None:
+    (note,) = [f for f in findings(run(frameworks=(CPU,))).values() if "framework" in f.id]
+    assert (note.id, note.severity) == ("benchmark.framework-without-gpu", Severity.NOTE)
+    idle = replace(CPU, cuda="12.8", output="Failed to load library: libcudnn.so.9: not found")
+    error = findings(run(frameworks=(idle,)))["benchmark.framework"]
+    assert error.severity is Severity.ERROR
+    assert "leaves the GPU alone" in error.title
+    assert {"Failed to load library: libcudnn.so.9: not found", "12.8"} <= {e.value for e in error.evidence}
+
+
+PARTS = (
+    Mapped(path="/a/libcudnn.so.9", name="libcudnn.so.9"),
+    Mapped(path="/a/libcudnn_ops.so.9", name="libcudnn_ops.so.9"),
+)
+TORCH = FrameworkRun(framework="torch 2.11.0", python="/e/bin/python", right=True, gpu=True, cuda="13.0", mapped=PARTS)
+
+
+def test_the_files_that_a_framework_maps_are_looked_at_too() -> None:
+    predicted = ("/a/libcudnn.so.9", "/a/libcudnn_ops.so.9")
+    healthy = findings(run(frameworks=(replace(TORCH, predicted=True),), predicted=predicted))
+    assert worst(healthy) is Severity.GOOD
+    two = replace(TORCH, mapped=(PARTS[0], replace(PARTS[1], path="/b/libcudnn_ops.so.9", origin="LD_LIBRARY_PATH")))
+    mixed = findings(run(frameworks=(two,)))["benchmark.framework-mixed-files"]
+    assert (mixed.severity, mixed.cause) == (Severity.ERROR, "ld_library_path_override")
+    elsewhere = tuple(p.replace("/a/", "/z/") for p in predicted)
+    other = findings(run(frameworks=(replace(TORCH, predicted=True),), predicted=elsewhere))
+    assert other["benchmark.framework-other-files"].severity is Severity.WARNING
+    another = findings(run(frameworks=(TORCH,), predicted=elsewhere))  # what is predicted is another program's
+    assert "benchmark.framework-other-files" not in another
+
+
 def test_one_interface_that_fails_alone_is_a_warning() -> None:
     about = replace(RIGHT, type="fp32", layout="NCHW")
     its = run(checks=(about, replace(about, right=None, algorithm="convolution functions", detail="status 3009")))
@@ -246,6 +280,18 @@ def test_a_report_with_a_benchmark_survives_json_redaction_and_the_table() -> No
     table = as_table(again.snapshot.benchmark, plain=True)
     assert "740.0 of 1070" in table
     assert "700.0" in table
+    ort = replace(timing(333.0), by="onnxruntime", layout="NCHW")
+    several = (
+        FrameworkRun(framework="torch 2.11.0+cu130", timings=(timing(700.0),)),
+        replace(CPU, timings=(ort,)),
+        CPU,
+    )
+    lines = as_table(seen(run(frameworks=several)).benchmark, plain=True).splitlines()
+    (head,) = [line for line in lines if line.lstrip().startswith("convolution")]
+    (row,) = [line for line in lines if "700.0" in line]
+    assert row.index("700.0") + 5 == head.index("torch 2.11.0") + len("torch 2.11.0")
+    assert "333.0 NCHW" in row
+    assert any("onnxruntime 1.22.1: it computes on the processor here" in line for line in lines)
     assert table.isascii()
 
 

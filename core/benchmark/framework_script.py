@@ -1,0 +1,223 @@
+"""The framework's own convolution, as a program for the person's interpreter: asked by JSON on stdin, answers line by line.
+
+It imports nothing of ours. Each framework has one function, which says what it is, and returns whether it computes on the GPU
+and how to prepare a convolution: a function that launches it ``count`` times and returns the milliseconds of one, and one that returns its result in the
+order NCHW. Data are random, but for the small convolution, whose numbers are given.
+"""
+
+from core.probes.framework_script import ONNX, START
+
+SCRIPT = (
+    START
+    + ONNX
+    + r'''
+import random, time
+started = time.monotonic()
+KINDS = {"fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bfloat16"}
+
+
+def torch(ask):
+    import torch
+    cuda, cudnn = torch.version.cuda or "", torch.backends.cudnn
+    gpu = torch.cuda.is_available()
+    emit(framework="torch " + torch.__version__, cuda=cuda, cudnn=str(cudnn.version() or "") if cuda else "")
+    device = torch.device("cuda", ask["ordinal"]) if gpu else torch.device("cpu")
+    cudnn.benchmark = True
+
+    def data(dims, kind, last, values):
+        if values:
+            t = torch.tensor(values, device=device).reshape(dims)
+        else:
+            t = (torch.rand(dims, device=device) * 0.5 + 0.5) * (torch.randint(0, 2, dims, device=device) * 2 - 1)
+        return t.to(kind).contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
+
+    def prepare(p, values):
+        cudnn.allow_tf32 = p["type"] != "fp32"
+        kind = getattr(torch, KINDS[p["type"]])
+        x, w = (data(d, kind, p["last"], v) for d, v in zip(p["dims"], values))
+
+        def convolve():
+            with torch.no_grad():
+                return torch.nn.functional.conv2d(x, w, padding=p["pad"], groups=p["groups"])
+
+        def run(count):
+            a, b = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            a.record()
+            for _ in range(count):
+                convolve()
+            b.record()
+            b.synchronize()
+            return a.elapsed_time(b) / count
+
+        return run, lambda: convolve().cpu().contiguous().double().flatten().tolist()
+
+    return gpu, prepare
+
+
+def tensorflow(ask):
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+    import tensorflow as tf
+    info = dict(tf.sysconfig.get_build_info())
+    cards = tf.config.list_physical_devices("GPU")
+    cuda = str(info.get("cuda_version") or "") if tf.test.is_built_with_cuda() else ""
+    emit(framework="tensorflow " + tf.__version__, cuda=cuda)
+    for card in cards:
+        tf.config.experimental.set_memory_growth(card, True)
+    place = "/GPU:%d" % ask["ordinal"] if cards else "/CPU:0"
+
+    def prepare(p, values):
+        tf.config.experimental.enable_tensor_float_32_execution(p["type"] != "fp32")
+        each = p["groups"] == p["dims"][0][1] and p["groups"] > 1
+        with tf.device(place):
+            kind = getattr(tf, KINDS[p["type"]])
+            x, w = (tf.cast(tf.constant(data(d, v)), kind) for d, v in zip(p["dims"], values))
+            x, w = tf.transpose(x, (0, 2, 3, 1)), tf.transpose(w, (2, 3, 0, 1) if each else (2, 3, 1, 0))
+        pads = ((0, 0), (p["pad"], p["pad"]), (p["pad"], p["pad"]), (0, 0))
+
+        def convolve():
+            with tf.device(place):
+                if each:  # its own kernels: such a filter has one channel, and is named by it
+                    return tf.nn.depthwise_conv2d(x, w, (1, 1, 1, 1), "SAME")
+                return tf.nn.conv2d(x, w, 1, pads)
+
+        def wait(y):
+            return y[0, 0, 0, 0].numpy()
+
+        return by_clock(convolve, wait), lambda: tf.cast(tf.transpose(convolve(), (0, 3, 1, 2)), tf.float64).numpy().ravel().tolist()
+
+    return bool(cards), prepare
+
+
+def jax(ask):
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    import importlib.util, jax
+    emit(framework="jax " + jax.__version__)
+    cards = [d for d in jax.devices() if d.platform in ("gpu", "cuda", "rocm")]
+    cuda = next((n for n in ("13", "12") if importlib.util.find_spec("jax_cuda%s_plugin" % n)), "")
+    emit(cuda=cuda)
+    device = cards[ask["ordinal"]] if cards else jax.devices("cpu")[0]
+
+    def prepare(p, values):
+        lax = jax.lax
+        kind = getattr(jax.numpy, KINDS[p["type"]])
+        x, w = (jax.device_put(data(d, v), device).astype(kind) for d, v in zip(p["dims"], values))
+        x, w = x.transpose(0, 2, 3, 1), w.transpose(2, 3, 1, 0)
+        precision = lax.Precision.HIGHEST if p["type"] == "fp32" else lax.Precision.DEFAULT
+        pads = [(p["pad"], p["pad"])] * 2
+        convolved = jax.jit(lambda a, b: lax.conv_general_dilated(
+            a, b, (1, 1), pads, dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=p["groups"], precision=precision))
+        result = lambda: convolved(x, w).transpose(0, 3, 1, 2).astype("float32").ravel().tolist()
+        return by_clock(lambda: convolved(x, w), lambda y: y.block_until_ready()), result
+
+    return bool(cards), prepare
+
+
+def onnxruntime(ask):
+    import numpy, onnxruntime as ort
+    there = ort.get_available_providers()
+    cuda = "CUDAExecutionProvider" in there
+    emit(framework="onnxruntime " + ort.__version__, cuda=str(getattr(ort, "cuda_version", "") or ("yes" if cuda else "")))
+
+    exact = tuple(int(n) for n in ort.__version__.split(".")[:2]) >= (1, 18)  # before, it knew no use_tf32
+
+    def session(p, raw):
+        (n, c, h, v), (k, _, r, _) = p["dims"]
+        out = (n, k, h + 2 * p["pad"] - r + 1, v + 2 * p["pad"] - r + 1)
+        options = {"device_id": str(ask["ordinal"])}
+        if exact:
+            options["use_tf32"] = "0" if p["type"] == "fp32" else "1"
+        one = model(*p["dims"], out, raw, 10 if p["type"] == "fp16" else 1, p["pad"], p["groups"])
+        wanted = [("CUDAExecutionProvider", options)] if cuda else []
+        made = ort.InferenceSession(one, providers=[*wanted, "CPUExecutionProvider"])
+        return made, "CUDAExecutionProvider" in made.get_providers(), out
+
+    gpu = session(dict(ask["small"], type="fp32"), bytes(4 * ask["counts"][1]))[1]
+    device, number = ("cuda", ask["ordinal"]) if gpu else ("cpu", 0)
+
+    def prepare(p, values):
+        if p["type"] == "fp32" and not (exact or values[0]):
+            raise RuntimeError("this release cannot do without tf32")
+        x, w = (data(d, v).astype(KINDS[p["type"]]) for d, v in zip(p["dims"], values))
+        made, _, out = session(p, w.tobytes())
+        binding, options = made.io_binding(), ort.RunOptions()
+        a = ort.OrtValue.ortvalue_from_numpy(x, device, number)
+        y = ort.OrtValue.ortvalue_from_shape_and_type(out, x.dtype.type, device, number)
+        binding.bind_ortvalue_input("x", a)
+        binding.bind_ortvalue_output("y", y)
+        options.add_run_config_entry("disable_synchronize_execution_providers", "1")
+
+        def result(kept=(x, a)):
+            made.run_with_iobinding(binding)
+            return y.numpy().astype("float64").ravel().tolist()
+
+        # a value on the processor is numpy's own memory, which nothing else keeps
+        def wait(_, kept=(x, a)):
+            binding.synchronize_outputs()
+
+        return by_clock(lambda: made.run_with_iobinding(binding, options), wait), result
+
+    return gpu, prepare
+
+
+def data(dims, values):
+    import numpy
+    if values:
+        return numpy.array(values, "float32").reshape(dims)
+    r = numpy.random.RandomState(len(dims))
+    period = r.uniform(0.5, 1, 65521) * r.choice((-1, 1), 65521)
+    return numpy.resize(period.astype("float32"), dims)
+
+
+def by_clock(convolve, wait):
+    """Frameworks that show no events are timed by the clock, with the launches that they make."""
+    def run(count):
+        start = time.perf_counter()
+        for _ in range(count):
+            y = convolve()
+        wait(y)
+        return (time.perf_counter() - start) * 1e3 / count
+
+    return run
+
+
+def timed(run):
+    run(3)
+    once = run(3)
+    count = max(1, min(1000, int(8 / max(once, 1e-3))))
+    run(count)
+    start, times = time.monotonic(), []
+    while len(times) < 9 and (len(times) < 3 or time.monotonic() - start < 1):
+        times.append(run(count))
+    return sorted(times)
+
+
+def main(name):
+    ask = json.loads(sys.stdin.read())
+    emit(begin="import " + name)
+    gpu, prepare = globals()[name](ask)
+    emit(gpu=gpu, begin="a small convolution")
+    chances = [random.Random(seed).choices((-1, 0, 1, 1, -1), k=n) for seed, n in enumerate(ask["counts"])]
+    small = prepare(dict(ask["small"], type="fp32"), chances[:2])[1]()
+    emit(small=[v if abs(v) < 1e30 else None for v in small])  # JSON knows no NaN
+    for n, p in enumerate(ask["timed"] if gpu or ask["anywhere"] else ()):
+        if n and time.monotonic() - started > ask["seconds"]:
+            break
+        emit(begin=p["words"])
+        try:
+            emit(number=n, milliseconds=timed(prepare(p, (None, None))[0]))
+        except Exception as e:  # what it cannot do is what is told of it
+            emit(number=n, problem=told(e).splitlines()[0][:300])
+
+
+try:
+    main(sys.argv[1])
+except Exception as e:  # the edge of the process: it becomes data
+    emit(problem=told(e)[:600])
+finally:
+    try:
+        emit(mapped=mapped())
+    except Exception as e:  # likewise
+        emit(unmapped=told(e))
+_out.write(b"\n.\n")
+'''
+)

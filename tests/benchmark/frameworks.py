@@ -1,0 +1,73 @@
+"""Asking a real framework, in a folder or an interpreter of its own, for small convolutions on the processor.
+
+``python -m tests.benchmark.frameworks PYTHON MODULE...`` asks the frameworks of an interpreter, for instance one with TensorFlow.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from core.benchmark.framework import Said, heard, order
+from core.benchmark.framework_script import SCRIPT
+from core.benchmark.shapes import Problem, Shape
+from core.child import read
+from core.facts import FrameworkRun, Machine, PythonEnvironment, Snapshot
+from core.host.linux import LinuxHost
+from core.probes.framework_run import Trial
+from core.probes.request import Request
+from core.watch import Watch
+from tests.faultlab.wheels import cache
+
+ONNX = ("onnxruntime==1.22.1", "numpy==2.2.6")
+FEW = Shape(name="few", n=2, c=16, size=12, k=16, r=3)
+EACH = Shape(name="each", n=2, c=16, size=12, k=16, r=3, groups=16)
+
+
+def problems(*types: str) -> tuple[Problem, ...]:
+    """Return two small shapes in each type."""
+    return tuple(Problem(shape=s, type=t) for s in (FEW, EACH) for t in types)  # type: ignore[arg-type]
+
+
+def run(python: str, module: str, todo: tuple[Problem, ...], env: dict[str, str] | None = None) -> FrameworkRun:
+    """Run the script in an interpreter, with timings on its processor."""
+    host = LinuxHost()
+    request = Request(host=host, seen=Snapshot(machine=Machine(system="linux")), env={}, watch=Watch())
+    trial = Trial(PythonEnvironment(prefix="/e", executable=python), module, "", module)
+    completed = host.run(
+        [python, "-B", "-c", SCRIPT, module],
+        timeout=120,
+        env={**os.environ, **(env or {})},
+        input=json.dumps(order(todo, 0, 60, anywhere=True)).encode(),
+    )
+    return heard(read(completed, Said), todo, request, trial, predicted=False)
+
+
+@functools.cache
+def onnxruntime() -> Path:
+    """Return a folder with ONNX Runtime for this interpreter, kept in the cache."""
+    folder = cache() / "unpacked" / f"{'-'.join(ONNX)}-{sys.implementation.cache_tag}"
+    if not folder.is_dir():
+        half = folder.with_name(f".half-{os.getpid()}-{folder.name}")
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:", "--target", half]
+        subprocess.run([*pip, *ONNX], check=True, stdout=sys.stderr)
+        if not folder.is_dir():
+            half.rename(folder)
+    return folder
+
+
+if __name__ == "__main__":
+    for name in sys.argv[2:]:
+        start = time.monotonic()
+        its = run(sys.argv[1], name, problems("fp16", "bf16", "tf32", "fp32"))
+        print(
+            f"{its.framework}: right {its.right}, on a GPU {its.gpu}, CUDA {its.cuda!r}, {time.monotonic() - start:.1f} s"
+        )
+        for t in its.timings:
+            print(f"    {t.shape:<40} {t.type:<5} {t.milliseconds or t.problem}")
+        print(f"    {its.problem or len(its.mapped)}")

@@ -1,0 +1,154 @@
+"""The frameworks beside cuDNN: what their script says, read in every form; and the real ONNX Runtime on a processor."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.benchmark import framework
+from core.benchmark.framework import ABILITIES, LEAST, SECONDS, Said, heard, reserved
+from core.benchmark.framework_script import SCRIPT
+from core.benchmark.numbers import whole
+from core.benchmark.shapes import LARGE, SMALL, TIMED, reference
+from core.benchmark.until import Until
+from core.child import read
+from core.facts import FrameworkRun, Machine, PythonEnvironment, Snapshot
+from core.host import Completed
+from core.host.linux import LinuxHost
+from core.probes.framework_run import Trial
+from core.probes.request import Request
+from core.watch import Watch
+from tests.benchmark import frameworks
+from tests.benchmark.runs import ONE
+
+PYTHON = PythonEnvironment(prefix="/e", executable="/e/bin/python")
+TRIAL = Trial(PYTHON, "torch", "2.11.0", "torch")
+
+
+def its(out: str, err: str = "", ended: str = "") -> FrameworkRun:
+    request = Request(host=LinuxHost(), seen=Snapshot(machine=Machine(system="linux")), env={}, watch=Watch())
+    answer = read(Completed(status=0, out=out, err=err, ended=ended), Said)
+    return heard(answer, (ONE,), request, TRIAL, predicted=True)
+
+
+def line(**said: object) -> str:
+    return f"\n+{json.dumps(said)}\n"
+
+
+def small() -> list[int]:
+    values = [whole(n, seed) for seed, n in enumerate(SMALL[0].counts)]
+    return reference(SMALL[0], "forward", values[0], values[1])
+
+
+def told(change: Callable[[list[int]], object] = lambda v: v) -> str:
+    return (
+        line(framework="torch 2.11.0", cudnn="91900", cuda="13.0")
+        + line(gpu=True, begin="a small convolution")
+        + line(small=change(small()))
+        + line(number=0, milliseconds=[0.1, 0.2, 0.3])
+    )
+
+
+END = "\n.\n"
+
+
+def test_a_frameworks_answer_is_read() -> None:
+    run = its(told() + line(mapped=["/e/libcudnn.so.9", "/lib/libc.so.6"]) + END)
+    assert (run.right, run.problem, run.cudnn, run.gpu, run.cuda) == (True, "", "9.19.0", True, "13.0")
+    assert [t.milliseconds for t in run.timings] == [0.2]
+    assert [m.name for m in run.mapped] == ["libcudnn.so.9"]
+
+
+@pytest.mark.parametrize("spoil", [lambda v: [v[0] + 1, *v[1:]], lambda v: v[:-1], lambda v: [None, *v[1:]]])
+def test_a_frameworks_wrong_result_is_seen(spoil: Callable[[list[int]], object]) -> None:
+    assert its(told(spoil) + END).right is False
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        "",
+        "+",
+        "\n+[1]\n",
+        "\n+{",
+        line(number=5, milliseconds=[1.0]),
+        line(number=0, milliseconds="fast"),
+        line(number=0, milliseconds=[]),
+    ],
+)
+def test_odd_or_broken_answers_give_a_sentence_and_no_figures(out: str) -> None:
+    run = its(out, err="Traceback\nRuntimeError: no", ended="ended with status 1")
+    assert not any(t.teraflops for t in run.timings)
+    assert "RuntimeError: no" in run.problem
+
+
+def test_a_death_is_told_with_what_was_being_done_and_keeps_what_was_learnt() -> None:
+    run = its(told() + line(begin="tf32, NHWC, forward"), ended="was killed by SIGSEGV")
+    assert run.right is True
+    assert "SIGSEGV while it did this: tf32, NHWC, forward" in run.problem
+    assert [t.milliseconds for t in run.timings] == [0.2]
+
+
+def test_one_timing_that_fails_costs_no_other() -> None:
+    run = its(told().replace(line(number=0, milliseconds=[0.1, 0.2, 0.3]), line(number=0, problem="no bf16")) + END)
+    assert (run.problem, [t.problem for t in run.timings]) == ("", ["no bf16"])
+
+
+def test_what_a_framework_printed_is_kept_where_it_leaves_its_gpu_alone() -> None:
+    out = line(framework="onnxruntime 1.22.0", cuda="12.8") + line(gpu=False) + line(small=small()) + END
+    run = its(out, err="Failed to load library libonnxruntime_providers_cuda.so with error: libcudnn.so.9: not found")
+    assert "libcudnn.so.9: not found" in run.output
+    assert its(out.replace("12.8", ""), err="a warning").output == ""
+
+
+def test_every_framework_is_asked_for_the_large_shape_in_each_of_its_types_first() -> None:
+    for able in ABILITIES.values():
+        todo = tuple(framework._problems(able))
+        assert [p.type for p in todo if p.shape is LARGE] == [*able.types, "fp32"]
+        assert [p.shape for p in todo][: len(able.types) + 1] == [LARGE] * (len(able.types) + 1)
+        assert {p.shape for p in todo} == set(TIMED)
+
+
+def test_several_frameworks_share_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+    monkeypatch.setattr(framework, "_run", lambda *a, **_k: given.append(a[3]))
+    trials = (TRIAL, TRIAL, TRIAL)
+    request = Request(host=LinuxHost(), seen=Snapshot(machine=Machine(system="linux")), env={}, watch=Watch())
+
+    class Chosen:
+        class want:
+            class wish:
+                framework = "torch 2.11.0"
+
+    framework.run_frameworks(request, Chosen, trials, None, Until(end=0.0), prefix="")  # type: ignore[arg-type]
+    assert given == [LEAST] * 3
+    assert reserved(trials) == SECONDS + 2 * LEAST
+    assert reserved(()) == 0
+
+
+def test_the_script_is_for_old_pythons_too_and_names_every_framework() -> None:
+    compile(SCRIPT, "script", "exec")
+    assert all(f"def {name}(ask):" in SCRIPT for name in ABILITIES)
+
+
+@pytest.mark.download
+def test_the_real_onnx_runtime_takes_our_model_and_is_right() -> None:
+    todo = frameworks.problems("fp16", "tf32", "fp32")
+    run = frameworks.run(sys.executable, "onnxruntime", todo, {"PYTHONPATH": str(frameworks.onnxruntime())})
+    assert (run.problem, run.right, run.gpu, run.cuda) == ("", True, False, "")
+    assert run.framework.startswith("onnxruntime 1.")
+    assert len([t for t in run.timings if t.milliseconds]) == len(todo)
+
+
+@pytest.mark.parametrize("module", ABILITIES)
+def test_a_framework_that_cannot_be_imported_is_a_sentence(module: str, tmp_path: Path) -> None:
+    (tmp_path / module).mkdir()
+    (tmp_path / module / "__init__.py").write_text("raise OSError('libcudnn.so.9: cannot open shared object file')")
+    (tmp_path / "numpy.py").touch()
+    run = frameworks.run(sys.executable, module, (), {"PYTHONPATH": str(tmp_path)})
+    assert "libcudnn.so.9: cannot open" in run.problem
+    assert run.right is None
