@@ -34,6 +34,14 @@ def text(path: str | bytes | os.PathLike[str]) -> str:
 # --- the machine -----------------------------------------------------------------------------------------
 
 
+class Program(Fact, frozen=True, kw_only=True):
+    """An installed program as Windows' list of apps shows it. The list is what installers wrote, not what is there."""
+
+    name: str
+    version: str = ""
+    publisher: str = ""
+
+
 class Machine(Fact, frozen=True, kw_only=True):
     """The computer and the operating system that the scan ran on."""
 
@@ -52,6 +60,10 @@ class Machine(Fact, frozen=True, kw_only=True):
     user: str = ""
     host_name: str = ""
     home: str = ""
+    programs: tuple[Program, ...] = ()
+    """On Windows: NVIDIA's installed programs and Microsoft's C++ runtimes, as its list of apps shows them."""
+    long_paths: bool | None = None
+    """On Windows: whether paths of more than 260 characters may be used without a prefix."""
 
 
 class ProbeError(Fact, frozen=True, kw_only=True):
@@ -189,6 +201,8 @@ class Driver(Fact, frozen=True, kw_only=True):
 # --- libraries as files ----------------------------------------------------------------------------------
 
 FileState = Literal["good", "missing", "dangling", "empty", "truncated", "damaged", "unreadable", "not a library"]
+Signature = Literal["", "valid", "intact", "altered", "not signed", "not trusted", "undecided"]
+"""What is known of a file's signature. "valid": Windows knows its signer; "intact": only the signed hash was compared."""
 RecordState = Literal["matches", "size differs", "hash differs", "not listed", "unchecked"]
 Origin = Literal["wheel", "conda", "distribution", "installer", "folder", "framework", "system", "driver"]
 
@@ -224,6 +238,8 @@ class LibraryFile(Fact, frozen=True, kw_only=True):
     """Verdict of the wheel's RECORD about this file."""
     sha256: str = ""
     """Only with --thorough."""
+    signature: Signature = ""
+    """Only with --thorough, for a Windows library that no RECORD knows. Many of NVIDIA's own are not signed."""
 
 
 class Toolkit(Fact, frozen=True, kw_only=True):

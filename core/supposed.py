@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core import activation
 from core.changes import Change, FileSet, SetVariable
-from core.facts import Machine, PciDevice, System, Variable
+from core.facts import Machine, PciDevice, Signature, System, Variable
 from core.host import Completed, Host
 from core.host.windows_environment import compose
 from core.watch import Watch
@@ -42,6 +42,10 @@ class WithEnvironment:
     def registered_pythons(self) -> tuple[str, ...]:
         """The real one's."""
         return self.host.registered_pythons()
+
+    def signature(self, path: str) -> Signature:
+        """The real one's."""
+        return self.host.signature(path)
 
     def fresh_environment(self) -> dict[str, str]:
         """The given one."""

@@ -160,11 +160,11 @@ def all_readable(_r: Reading, seen: Snapshot) -> Against:
 
 
 def all_as_recorded(_r: Reading, seen: Snapshot) -> Against:
-    """Every file of every cuDNN was compared with its package by its hash, and matches."""
+    """Every file of every cuDNN was compared with its package, or its maker's signature, by its hash, and matches."""
     files = [f for c in seen.cudnn or () for f in c.files]
     return (
-        _saw("Files that match their package", len(files))
-        if files and seen.thorough and all(f.record == "matches" for f in files)
+        _saw("Files that are as they were published", len(files))
+        if files and seen.thorough and all(f.record == "matches" or f.signature in ("valid", "intact") for f in files)
         else ()
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from core.facts import Fact, Machine, PciDevice, System, Variable
+from core.facts import Fact, Machine, PciDevice, Signature, System, Variable
 from core.watch import Watch
 
 
@@ -62,6 +62,10 @@ class Host(Protocol):
 
     def registered_pythons(self) -> tuple[str, ...]:
         """Folders of the Pythons that installers registered (PEP 514); empty on Linux, which has no such list."""
+        ...
+
+    def signature(self, path: str) -> Signature:
+        """What is known of a Windows library's signature; empty where the system has no such thing. Reads all of it."""
         ...
 
     def run(

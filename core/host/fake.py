@@ -9,9 +9,10 @@ from pathlib import Path
 import msgspec
 
 from core import child
-from core.facts import Machine, PciDevice, System, Variable
+from core.facts import Machine, PciDevice, Signature, System, Variable
 from core.host import Completed, process
 from core.host.endings import describe
+from core.loader.authenticode import by_hash
 from core.watch import Watch
 
 
@@ -64,6 +65,10 @@ class FakeHost:
     def registered_pythons(self) -> tuple[str, ...]:
         """Return the given folders."""
         return self.registered
+
+    def signature(self, path: str) -> Signature:
+        """Compare a Windows library with its own signed hash; nothing is known of a library for Linux."""
+        return by_hash(path, root=str(self.root)) if self.system == "windows" else ""
 
     def run(
         self,

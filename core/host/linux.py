@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from core.facts import Machine, PciDevice, System, Variable, text
+from core.facts import Machine, PciDevice, Signature, System, Variable, text
 from core.host import Completed, process
 from core.host.linux_files import (
     architecture,
@@ -109,6 +109,10 @@ class LinuxHost:
     def registered_pythons(self) -> tuple[str, ...]:
         """None: Linux has no such list."""
         return ()
+
+    def signature(self, _path: str) -> Signature:
+        """Nothing: libraries for Linux have none."""
+        return ""
 
     def run(
         self,

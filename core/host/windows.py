@@ -13,7 +13,7 @@ from contextlib import suppress
 from ctypes import wintypes
 from pathlib import Path
 
-from core.facts import Machine, PciDevice, Scope, System, Variable, text
+from core.facts import Machine, PciDevice, Scope, Signature, System, Variable, text
 from core.host import Completed, process
 from core.host.linux_files import architecture
 from core.host.windows_environment import compose, is_display, pci_address, pci_ids, release_name
@@ -33,7 +33,7 @@ _KINDS = {
     for name in ("REG_SZ", "REG_EXPAND_SZ", "REG_MULTI_SZ", "REG_BINARY", "REG_DWORD", "REG_QWORD", "REG_NONE")
 }
 
-from core.host.windows_system import registered_pythons  # noqa: E402 - known on Windows alone
+from core.host.windows_system import long_paths, programs, registered_pythons, signature  # noqa: E402 - known on Windows alone
 
 Value = tuple[str, object, int]
 
@@ -69,6 +69,8 @@ class WindowsHost:
             user=text(os.environ.get("USERNAME", "")),
             host_name=text(os.environ.get("COMPUTERNAME", "")),
             home=text(os.environ.get("USERPROFILE", "")),
+            programs=programs(),
+            long_paths=long_paths(),
         )
 
     def variables(self) -> tuple[Variable, ...]:
@@ -100,6 +102,10 @@ class WindowsHost:
     def registered_pythons(self) -> tuple[str, ...]:
         r"""Folders that Software\Python names, the user's before the machine's, in both views of the registry."""
         return registered_pythons()
+
+    def signature(self, path: str) -> Signature:
+        """Ask WinVerifyTrust, and where it does not decide the file's own signed hash."""
+        return signature(path)
 
     def run(
         self,

@@ -3,14 +3,15 @@ r"""What Windows knows of itself: registered Pythons (PEP 514), installed progra
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
 import winreg
 from collections.abc import Iterator
 from contextlib import suppress
 from ctypes import wintypes
-from typing import Literal, NamedTuple
 
-from core.loader.authenticode import intact
+from core.facts import Program, Signature, text
+from core.loader.authenticode import by_hash
 
 assert sys.platform == "win32"  # tells mypy, too
 
@@ -18,14 +19,7 @@ ROOTS = (winreg.HKEY_CURRENT_USER, winreg.HKEY_LOCAL_MACHINE)
 VIEWS = (winreg.KEY_WOW64_64KEY, winreg.KEY_WOW64_32KEY)
 UNINSTALL = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Uninstall"
 MOST_KEYS = 4096
-
-
-class Program(NamedTuple):
-    """An installed program as Windows' list of apps shows it."""
-
-    name: str
-    version: str
-    publisher: str
+WANTED = re.compile(r"nvidia|cudnn|visual c\+\+ .*redistributable", re.IGNORECASE)
 
 
 def registered_pythons() -> tuple[str, ...]:
@@ -43,17 +37,18 @@ def registered_pythons() -> tuple[str, ...]:
     return tuple(found)
 
 
-def programs(word: str = "NVIDIA") -> tuple[Program, ...]:
-    """Return the installed programs whose name or publisher has this word, sorted."""
-    found = set()
+def programs() -> tuple[Program, ...]:
+    """Return NVIDIA's installed programs and Microsoft's C++ runtimes, as Windows' list of apps has them, sorted."""
+    found: dict[tuple[str, str, str], None] = {}
     for root in ROOTS:
         for view in VIEWS:
             for key in _keys(root, UNINSTALL, view):
                 names = ("DisplayName", "DisplayVersion", "Publisher")
-                one = Program(*(_text(root, rf"{UNINSTALL}\{key}", n, view) for n in names))
-                if one.name and word.lower() in f"{one.name} {one.publisher}".lower():
-                    found.add(one)
-    return tuple(sorted(found))
+                name = _text(root, rf"{UNINSTALL}\{key}", names[0], view)
+                version, publisher = (_text(root, rf"{UNINSTALL}\{key}", n, view) for n in names[1:])
+                if name and WANTED.search(f"{name} {publisher}"):
+                    found.setdefault((text(name), text(version), text(publisher)))
+    return tuple(Program(name=n, version=v, publisher=p) for n, v, p in sorted(found))
 
 
 def display_language() -> str:
@@ -64,13 +59,15 @@ def display_language() -> str:
     return name.value
 
 
-def long_paths() -> bool:
-    """Whether programs that are made for it may use paths of more than 260 characters without a prefix."""
+def long_paths() -> bool | None:
+    """Whether programs that are made for it may use paths of more than 260 characters without a prefix; None: not told."""
     try:
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, r"SYSTEM\CurrentControlSet\Control\FileSystem") as key:
             return bool(winreg.QueryValueEx(key, "LongPathsEnabled")[0])
+    except FileNotFoundError:
+        return False  # older than Windows 10's anniversary update, or never set
     except OSError:
-        return False
+        return None
 
 
 def _keys(root: int, path: str, view: int) -> Iterator[str]:
@@ -94,7 +91,6 @@ def _text(root: int, path: str, name: str, view: int) -> str:
 
 # --- signatures --------------------------------------------------------------------------------------------------
 
-Signature = Literal["valid", "altered", "not signed", "not trusted", "undecided"]
 _MEANINGS: dict[int, Signature] = {
     0: "valid",
     0x80096010: "altered",  # TRUST_E_BAD_DIGEST
@@ -159,8 +155,8 @@ def signature(path: str) -> Signature:
     try:
         verify = ctypes.WinDLL("wintrust").WinVerifyTrust
     except (OSError, AttributeError):
-        return "altered" if intact(path) is False else "undecided"
+        return by_hash(path)
     verify.argtypes = (wintypes.HWND, ctypes.POINTER(_Guid), ctypes.POINTER(_Data))
     result = int(verify(None, ctypes.byref(generic), ctypes.byref(data))) & 0xFFFFFFFF
     said = _MEANINGS.get(result, "undecided")
-    return "altered" if said in ("undecided", "not trusted") and intact(path) is False else said
+    return by_hash(path, said) if said in ("undecided", "not trusted") else said

@@ -10,6 +10,7 @@ import hashlib
 import struct
 from collections.abc import Callable
 
+from core.facts import Signature
 from core.loader.files import CHUNK, Source, UnfitError, opened, under
 
 SHA_256 = bytes.fromhex("608648016503040201")
@@ -27,6 +28,17 @@ def intact(path: str, *, root: str = "/", tick: Callable[[], None] = lambda: Non
             return _intact(source, tick)
     except (UnfitError, struct.error):
         return None
+
+
+def by_hash(path: str, otherwise: Signature = "undecided", *, root: str = "/") -> Signature:
+    """Return "altered" or "intact" by the file's own signed hash, on any system; ``otherwise`` where it has none.
+
+    What Windows said of the signer ("not trusted") stays as it is for a file with the right hash.
+    """
+    same = intact(path, root=root)
+    if same is False:
+        return "altered"
+    return "intact" if same and otherwise == "undecided" else otherwise
 
 
 def _intact(source: Source, tick: Callable[[], None]) -> bool | None:

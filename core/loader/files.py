@@ -72,10 +72,24 @@ def under(root: str | os.PathLike[str], path: str) -> str:
     base = os.fspath(root)
     drive, rest = ntpath.splitdrive(base)
     if rest in ("", "/", "\\") and (drive or not base.strip("/\\")):
-        return path
+        return reachable(path)
     inner = path.replace("\\", "/") if ntpath.splitdrive(path)[0] else path
     inner = inner.replace(":", "", 1) if os.name == "nt" else inner
     return base.rstrip("/\\") + "/" + inner.lstrip("/")
+
+
+LONG = 240
+"""From so many characters on a path is given in the long form; MAX_PATH is 260, and a folder's own limit 248."""
+
+
+def reachable(path: str, system: str = os.name) -> str:
+    r"""Return a path in the form that Windows opens however long it is (\\\\?\\C:\\...), whatever its settings; short ones as they are.
+
+    Without it a file beyond 260 characters looks as if it were not there. Source: Microsoft, "Maximum Path Length Limitation".
+    """
+    if system != "nt" or len(path) < LONG or path[1:3] != ":\\":
+        return path
+    return "\\\\?\\" + ntpath.normpath(path)
 
 
 def kind(path: str | os.PathLike[str]) -> os.stat_result:

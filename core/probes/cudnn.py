@@ -84,7 +84,15 @@ def _copy(found: Found, major: int, recorded: Mapping[str, Row], survey: Survey)
     paths = [where.join(folder, name) for name in names]
     digests = hashes(paths, where, survey.request.watch) if survey.request.thorough else {}
     files = tuple(
-        describe(name, folder, recorded.get(name), digests.get(path, ""), where, until=survey.until)
+        describe(
+            name,
+            folder,
+            recorded.get(name),
+            digests.get(path, ""),
+            where,
+            until=survey.until,
+            signature=survey.request.host.signature(path) if digests and name not in recorded else "",
+        )
         for name, path in zip(names, paths, strict=True)
     )
     return assemble(found, major, files, recorded, where)

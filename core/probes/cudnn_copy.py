@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from core.facts import CudnnCopy, LibraryFile, System, text
+from core.facts import CudnnCopy, LibraryFile, Signature, System, text
 from core.loader import images
-from core.loader.authenticode import intact
 from core.loader.contents import cuda_major, library_names
 from core.loader.fatbin import machine_code
 from core.probes.cudnn_names import FIRST, asked, file_name, parse, sub_libraries
@@ -50,10 +49,19 @@ def _first(wanted: Iterable[str], there: list[str]) -> str:
     return next(hits, there[-1] if there else "")
 
 
-def describe(name: str, folder: str, row: Row | None, sha256: str, where: Places, *, until: float) -> LibraryFile:
+def describe(
+    name: str,
+    folder: str,
+    row: Row | None,
+    sha256: str,
+    where: Places,
+    *,
+    until: float,
+    signature: Signature = "",
+) -> LibraryFile:
     """Return what one file's headers and data tell. ``row``: its line in a wheel's RECORD.
 
-    With a hash at hand (--thorough), a file that no RECORD knows is compared with its maker's signature instead.
+    ``sha256`` and ``signature`` are there with --thorough alone; the second for files that no RECORD knows.
     """
     path = where.join(folder, name)
     what = parse(name, where.system)
@@ -64,7 +72,7 @@ def describe(name: str, folder: str, row: Row | None, sha256: str, where: Places
     readable = state in ("good", "truncated") and image.format != ""
     if state == "good" and (lost := zeroed(path, where.root, until=until)):
         state, problem = "damaged", lost
-    if state == "good" and sha256 and row is None and intact(path, root=where.root) is False:
+    if state == "good" and signature == "altered":
         state, problem = "damaged", "differs from what its maker signed (its Authenticode hash is another)"
     version, version_source = true_version(path, where.root) if readable else (None, "")
     if version is None and readable and (by_name := _by_real_name(real, where)):
@@ -91,6 +99,7 @@ def describe(name: str, folder: str, row: Row | None, sha256: str, where: Places
         ptx=code[1] if code else None,
         record=verdict(row, image.size, sha256) if row else "unchecked",
         sha256=sha256,
+        signature=signature,
     )
 
 

@@ -15,6 +15,7 @@ from types import ModuleType
 
 from core.facts import System
 from core.host import Host
+from core.loader.files import reachable
 
 MAX_NAMES = 200_000
 """Names that are taken from one folder at most; a folder with more is no library folder."""
@@ -40,14 +41,14 @@ class Places:
     def under(self, path: str) -> str:
         """Return where ``path`` lies for the running system."""
         if self.whole:
-            return path
+            return reachable(path)
         relative = path.replace("\\", "/") if self.system == "windows" else path
         return self.root.rstrip("/\\") + "/" + relative.lstrip("/")
 
     def shown(self, real: str) -> str:
         """Return the examined system's form of a path that the running system gave: the inverse of ``under``."""
         if self.whole:
-            return real
+            return real.removeprefix("\\\\?\\")
         base = os.path.realpath(self.root).rstrip("/\\")
         if not real.startswith(base + os.sep):
             return real

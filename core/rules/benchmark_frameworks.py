@@ -97,9 +97,7 @@ def framework_files(seen: Snapshot) -> Iterator[Finding]:
                     _("{name} uses other files of cuDNN than the search predicts.", name=its.framework),
                     why=_("What a program really maps decides; cuDNN alone was measured with the predicted files."),
                     subject=its.python,
-                    evidence=[
-                        saw(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]
-                    ]
+                    evidence=[saw(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]]
                     + concerns(run),
                 )
 

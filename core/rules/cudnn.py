@@ -13,7 +13,7 @@ from core.rules.cudnn_files import faults, lone
 from core.rules.driver_facts import works
 from core.rules.known import differs, numbers, older
 from core.rules.loads import called, cases, used_folders
-from core.rules.view import tidy
+from core.rules.view import said_installed, tidy
 from core.rules.words import NOTE, WARNING, advice, finding, saw
 
 
@@ -52,7 +52,10 @@ def none(seen: Snapshot) -> Iterator[Finding]:
             ),
             "" if usable else _("Without a GPU that works, nothing misses it."),
         ),
-        evidence=[saw(_("Copies of cuDNN"), _("none in the usual places nor on the search paths"), _("file system"))],
+        evidence=[
+            saw(_("Copies of cuDNN"), _("none in the usual places nor on the search paths"), _("file system")),
+            *said_installed(seen, "cudnn"),
+        ],
         fix=advice(
             _("Install a framework that brings cuDNN, or cuDNN itself"),
             _(

@@ -140,7 +140,8 @@ def damaged(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         rows = []
         for f in broken:
             said = _(f.state) if f.size is None else _("{state}, {size} bytes", state=_(f.state), size=number(f.size))
-        rows.append(saw(f.path, f"{said}: {told(f.problem)}" if f.problem else said, _("file header")))
+            source = _("its signature") if f.signature else _("file header")
+            rows.append(saw(f.path, f"{said}: {told(f.problem)}" if f.problem else said, source))
         yield _error(
             seen,
             copy,
@@ -152,6 +153,16 @@ def damaged(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             ),
             rows=rows,
         )
+
+
+def signatures(copy: CudnnCopy) -> Iterator[Evidence]:
+    """Yield what the files' signatures say, where they were looked at; a file that has none proves nothing."""
+    sure = [f for f in copy.files if f.signature in ("valid", "intact")]
+    if any(f.signature for f in copy.files):
+        known = all(f.signature == "valid" for f in sure)
+        signers = _("Windows knows the signer") if known else _("by the signed hashes")
+        words = _("{n} of {all} files are as their maker signed them", n=len(sure), all=len(copy.files))
+        yield saw(_("Signatures"), words, signers if sure else _("no file has one that decides"))
 
 
 def release_of(copy: CudnnCopy) -> str | None:

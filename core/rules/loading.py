@@ -10,7 +10,7 @@ from core.facts import Snapshot
 from core.findings import Evidence, Finding, Severity, Step
 from core.i18n import _, n_, told
 from core.rules import loading_cuda, loading_extra, loading_order, loading_search
-from core.rules.cudnn_files import faults
+from core.rules.cudnn_files import faults, signatures
 from core.rules.loads import CONCERNS, Case, called, in_order, spread, trouble
 from core.rules.view import candidates, shown
 from core.rules.words import ERROR, GOOD, UNKNOWN, advice, finding, saw
@@ -83,6 +83,7 @@ def works(c: Case) -> Iterator[Finding]:
         evidence=[
             saw(_("Loaded"), roll.loaded or roll.library, _("roll call in a child process")),
             saw(_("Copy"), called(c.copy)),
+            *(signatures(c.copy) if c.copy else ()),
         ],
         subject=c.load.consumer.id,
     )
@@ -104,6 +105,7 @@ REASONS: tuple[Reason, ...] = (
     loading_cuda.pair,
     loading_extra.compiler,
     loading_cuda.runtime,
+    loading_order.too_deep,
     loading_order.brackets,
     unanswered,
     undecided,

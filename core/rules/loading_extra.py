@@ -13,7 +13,7 @@ from core.rules.driver_facts import WSL_FOLDER
 from core.rules.known import compatibility, numbers, older
 from core.rules.loading_cuda import absent, family, install, is_own, on_disk, wanted_by
 from core.rules.loads import Case, idle, trouble
-from core.rules.view import candidates, folder_of, package_of, resolution
+from core.rules.view import candidates, folder_of, package_of, resolution, said_installed
 from core.rules.words import ERROR, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
 
 
@@ -171,6 +171,12 @@ def cpp_runtime(c: Case) -> Iterator[Finding]:
     if not gone:
         return
     names = listed(s.name for s in gone)
+    listed_as_installed = said_installed(c.seen, "Redistributable (x64)")
+    again = (
+        (_("Windows lists it as installed: in Settings, Apps, choose it, Modify, Repair."),)
+        if listed_as_installed
+        else ()
+    )
     yield finding(
         Step.FRAMEWORKS,
         ERROR,
@@ -188,10 +194,14 @@ def cpp_runtime(c: Case) -> Iterator[Finding]:
         evidence=[
             saw(_("Wanted"), gone[0].name, _("imported by {wanted_by}", wanted_by=gone[0].wanted_by)),
             *candidates(gone[0]),
+            *listed_as_installed,
         ],
         subject=c.load.consumer.id,
         fix=advice(
-            _("Install Microsoft's Visual C++ Redistributable (x64)"),
+            _("Repair Microsoft's Visual C++ Redistributable (x64)")
+            if listed_as_installed
+            else _("Install Microsoft's Visual C++ Redistributable (x64)"),
+            *again,
             _(
                 'Get it from Microsoft\'s page "Microsoft Visual C++ Redistributable latest supported downloads": '
                 "the file for X64, vc_redist.x64.exe."

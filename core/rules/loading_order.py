@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from core.facts import Attempt, CudnnCopy, How
 from core.findings import Evidence, Finding, Fix, Step
-from core.i18n import _, sentences
+from core.i18n import _, n_, sentences
 from core.rules.cudnn_files import faults
 from core.rules.cures import anew, another_release, name_folder
 from core.rules.known import differs, older
@@ -192,6 +192,45 @@ def _one_release(c: Case) -> Fix | None:
     if c.copy is None:
         return None
     return another_release(c.seen, c.copy, row) if row else anew(c.seen, c.copy)
+
+
+MAX_PATH = 260
+"""Characters, the closing NUL included (windef.h)."""
+LONG_PATHS_ON = r'reg add "HKLM\SYSTEM\CurrentControlSet\Control\FileSystem" /v LongPathsEnabled /t REG_DWORD /d 1 /f'
+
+
+def too_deep(c: Case) -> Iterator[Finding]:
+    """Files whose whole path is longer than Windows' loader takes while long paths are not switched on."""
+    copy = c.own or c.copy
+    if copy is None or c.system != "windows" or c.seen.machine.long_paths is not False:
+        return
+    deep = [f for f in copy.files if len(f.path) >= MAX_PATH]
+    if deep:
+        yield finding(
+            Step.CUDNN,
+            ERROR if trouble(c) else WARNING,
+            "path-too-deep",
+            n_(
+                "The path of cuDNN is too long: {n} file lies beyond {most} characters.",
+                "The path of cuDNN is too long: {n} files lie beyond {most} characters.",
+                len(deep),
+                most=MAX_PATH,
+            ),
+            cause="install_path_characters",
+            why=_("As long as long paths are not switched on, Windows says of such a file that it is not there."),
+            evidence=[
+                *(saw(_("{n} characters", n=len(f.path)), f.path, _("file system")) for f in deep),
+                saw("LongPathsEnabled", "0", _("registry")),
+                *trouble(c),
+            ],
+            subject=copy.folder,
+            fix=advice(
+                _("Move the environment to a shorter path"),
+                _("Make the environment anew in a folder near the drive's root, such as {folder}.", folder="C:\\ml"),
+                _("Or switch long paths on (as an administrator): {command}", command=LONG_PATHS_ON),
+                restart="program",
+            ),
+        )
 
 
 def brackets(c: Case) -> Iterator[Finding]:

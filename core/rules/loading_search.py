@@ -25,7 +25,7 @@ from core.rules.loads import (
     trouble,
     versions,
 )
-from core.rules.view import candidates, copy_at, file_at, folder_of, main_name, near_misses, tidy
+from core.rules.view import candidates, copy_at, file_at, folder_of, main_name, near_misses, said_installed, tidy
 from core.rules.words import ERROR, NOTE, advice, finding, saw, sentence
 
 ROLL = N_("roll call in a child process")
@@ -235,6 +235,7 @@ def _nowhere(c: Case) -> Finding:
         evidence=[
             saw(_("Wanted"), f"cuDNN {c.load.wanted_version or c.load.major}", c.load.wanted_source),
             *candidates(c.main),
+            *said_installed(c.seen, "cudnn"),
         ],
         subject=c.load.consumer.id,
         fix=install(c),

@@ -41,6 +41,15 @@ def inside(system: System, path: str, folder: str) -> bool:
     return child == parent or child.startswith(parent.rstrip(separator) + separator)
 
 
+def said_installed(seen: Snapshot, word: str) -> list[Evidence]:
+    """Return what Windows' own list of programs says of programs with this word in their name."""
+    found = [p for p in seen.machine.programs if word.lower() in p.name.lower()]
+    source = _("Windows' list of installed programs")
+    return [
+        Evidence(label=_("Listed as installed"), value=f"{p.name} {p.version}".strip(), source=source) for p in found
+    ]
+
+
 def main_name(system: System, major: int) -> str:
     """Return the name under which programs open cuDNN: cudnn64_9.dll, libcudnn.so.9."""
     return f"cudnn64_{major}.dll" if system == "windows" else f"libcudnn.so.{major}"

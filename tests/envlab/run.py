@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.doctor import PROBES, look, report_on
-from core.facts import Driver, Machine, PciDevice, System, Variable
+from core.facts import Driver, Machine, PciDevice, Signature, System, Variable
 from core.findings import Report, Severity
 from core.host import Completed, Host, this_host
 from core.probes.request import Probe
@@ -46,6 +46,9 @@ class LabHost:
 
     def registered_pythons(self) -> tuple[str, ...]:
         return ()
+
+    def signature(self, path: str) -> Signature:
+        return self.real.signature(path)
 
     def run(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from pathlib import Path
@@ -222,6 +223,7 @@ def test_an_unwritable_report_is_said(opened: Opened, tmp_path: Path) -> None:
     assert b'"schema": 1' in (tmp_path / "report.json").read_bytes()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="reads /proc; tests/windows/test_writing.py asks Windows")
 def test_programs_with_the_old_variables_are_named(tmp_path: Path) -> None:
     def process(number: int, name: str, **variables: str) -> None:
         folder = tmp_path / str(number)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.loader.authenticode import SHA_256, intact
+from core.loader.authenticode import SHA_256, by_hash, intact
 
 START, BODY = 0x80, 3 << 20
 OPTIONAL = START + 24
@@ -96,3 +96,12 @@ def test_it_can_be_stopped(file: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         intact(str(file), tick=stop)
+
+
+def test_without_windows_the_signed_hash_tells_as_much_as_it_can(file: Path, tmp_path: Path) -> None:
+    assert by_hash(str(file)) == "intact"
+    assert by_hash(str(file), "not trusted") == "not trusted"
+    put(file, BODY // 2, b"\x55")
+    assert by_hash(str(file)) == by_hash(str(file), "not trusted") == "altered"
+    (tmp_path / "plain.dll").write_bytes(b"MZ" + bytes(200))
+    assert by_hash(str(tmp_path / "plain.dll")) == "undecided"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.facts import How, Resolution
-from core.loader.files import under
+from core.loader.files import LONG, reachable, under
 from core.loader.windows import Policy, Search, closure, conda, plain, python, resolve
 from core.loader.winpolicy import DLL_LOAD_DIR, SYSTEM32, USER_DIRS, places
 from tests.loader import build
@@ -233,3 +233,12 @@ def test_closure_follows_imports_then_what_is_opened_later(drive: Drive) -> None
         ("sub.dll", How.PATH),
         ("dep.dll", How.LOADED),
     ]
+
+
+def test_a_long_path_is_given_in_the_form_that_has_no_limit() -> None:
+    long = "C:\\" + "a" * LONG
+    assert reachable(long, "nt") == "\\\\?\\" + long
+    assert reachable(long.replace("\\", "\\.\\"), "nt") == "\\\\?\\" + long, "that form knows no dots"
+    for path in ("C:\\ml\\cudnn64_9.dll", "\\\\server\\" + "a" * LONG, "\\\\?\\" + long, "relative\\" + "a" * LONG):
+        assert reachable(path, "nt") == path
+    assert reachable("/" + "a" * LONG, "posix") == "/" + "a" * LONG

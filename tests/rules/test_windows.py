@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from core.changes import SetVariable
 from core.diagnose import diagnose
-from core.facts import Attempt, Consumer, CudaInit, Environment, How, RollCall, Snapshot, Variable
+from core.facts import Attempt, Consumer, CudaInit, Environment, How, Program, RollCall, Signature, Snapshot, Variable
 from core.findings import Finding, Severity
 from core.fixes import repair_cuda_path, with_changes
 from tests import machines as m
@@ -123,3 +123,68 @@ def test_windows_has_an_event_viewer_and_no_kernel_log() -> None:
     (found,) = (f for f in loud(seen) if f.id == "driver.cuda-init")
     assert found.fix is not None
     assert "dmesg" not in found.fix.advice
+
+
+LISTED = Program(name="Microsoft Visual C++ 2015-2022 Redistributable (x64) - 14.38.33135", version="14.38.33135.0")
+
+
+def test_what_windows_lists_as_installed_and_is_not_there_is_to_be_repaired() -> None:
+    lost = asked(m.windows_machine(), nowhere("MSVCP140.dll"))
+    (new,) = loud(lost)
+    listed = replace(lost, machine=replace(lost.machine, programs=(LISTED,)))
+    (broken,) = loud(listed)
+    assert new.fix is not None
+    assert broken.fix is not None
+    assert new.fix.title.startswith("Install Microsoft's")
+    assert broken.fix.title.startswith("Repair Microsoft's")
+    assert [e.value for e in broken.evidence if e.label == "Listed as installed"] == [
+        "Microsoft Visual C++ 2015-2022 Redistributable (x64) - 14.38.33135 14.38.33135.0"
+    ]
+
+
+def test_a_cudnn_that_windows_lists_and_that_is_gone_is_told_as_listed() -> None:
+    whole = m.windows_machine()
+    bare = replace(whole, cudnn=(), loads=None)
+    bare = replace(bare, machine=replace(bare.machine, programs=(Program(name="NVIDIA CUDNN 9.28", version="9.28"),)))
+    (found,) = (f for f in diagnose(bare) if f.cause == "cudnn_not_installed")
+    assert "NVIDIA CUDNN 9.28 9.28" in [e.value for e in found.evidence]
+
+
+def deep(long_paths: bool | None, length: int = 240) -> Snapshot:
+    """The environment lies in folders within folders."""
+    whole = m.windows_machine()
+    folder = (r"C:\ml" + r"\a folder" * 40)[:length].rstrip("\\ ")
+    copy = m.cudnn(folder, "9.10.2", system="windows", origin="folder", environment="", owner="")
+    made = m.load(copy, (whole.loads or ())[0].consumer, system="windows", how=How.PATH)
+    return replace(whole, machine=replace(whole.machine, long_paths=long_paths), cudnn=(copy,), loads=(made,))
+
+
+def test_a_path_that_is_too_long_matters_only_where_long_paths_are_off() -> None:
+    assert loud(deep(long_paths=True)) == []
+    assert loud(deep(long_paths=None)) == []
+    assert loud(deep(long_paths=False, length=200)) == []
+    (found,) = loud(deep(long_paths=False))
+    assert (found.id, found.cause, found.severity) == (
+        "cudnn.path-too-deep",
+        "install_path_characters",
+        Severity.WARNING,
+    )
+
+
+def signed(*states: Signature) -> list[str]:
+    """What is said of a whole cuDNN whose files have these signatures, in turn."""
+    whole = m.windows_machine()
+    (copy,) = whole.cudnn or ()
+    files = tuple(replace(f, signature=states[n % len(states)]) for n, f in enumerate(copy.files))
+    told = loud(replace(whole, cudnn=(replace(copy, files=files),)))
+    assert told == []
+    found = diagnose(replace(whole, cudnn=(replace(copy, files=files),)))
+    return [f"{e.value}; {e.source}" for f in found for e in f.evidence if e.label == "Signatures"]
+
+
+def test_signatures_are_evidence_and_their_lack_is_no_fault() -> None:
+    assert signed("") == []
+    assert signed("valid") == ["8 of 8 files are as their maker signed them; Windows knows the signer"]
+    assert signed("valid", "intact") == ["8 of 8 files are as their maker signed them; by the signed hashes"]
+    assert signed("not signed", "valid") == ["4 of 8 files are as their maker signed them; Windows knows the signer"]
+    assert signed("not signed") == ["0 of 8 files are as their maker signed them; no file has one that decides"]

@@ -1,6 +1,6 @@
 """``python -m tests.windows [PYTEST ARGUMENTS]``: run the project's tests on a Windows Python, under wine.
 
-Without arguments these are the suites that Windows decides: the host, the children, the loader and this folder.
+Without arguments these are the suites that Windows decides: the host, the children, the loader, the window and this folder.
 ``--shell ARGUMENTS`` runs that Python with other arguments.
 """
 
@@ -11,11 +11,11 @@ import sys
 from tests.windows.lab import ROOT, session
 
 SUITES = (
-    *("tests/windows", "tests/host", "tests/test_child.py", "tests/loader", "tests/test_knowledge.py"),
+    *("tests/windows", "tests/gui", "tests/host", "tests/test_child.py", "tests/loader", "tests/test_knowledge.py"),
     *("tests/test_snapshots.py", "tests/test_watch.py", "tests/rules/test_windows.py", "tests/rules/test_loading.py"),
     *(f"tests/probes/test_{name}.py" for name in ("cudnn", "cudnn_names", "loading", "wants")),
 )
-"""What Windows decides. Left out: pure functions, probes' tests that build a Linux machine, and fixes by POSIX means,
+"""What Windows decides, and the window on Qt's own platform for it. Left out: pure functions, probes' tests that build a Linux machine, and fixes by POSIX means,
 which the fault lab proves here in their Windows form."""
 
 

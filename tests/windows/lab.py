@@ -198,6 +198,8 @@ def _make_prefix(lab: Lab) -> None:
     lab.run("winecfg", "-v", "win10")
     for name in ("CurrentBuild", "CurrentBuildNumber"):
         lab.run("reg", "add", r"HKLM\Software\Microsoft\Windows NT\CurrentVersion", "/v", name, "/d", "19045", "/f")
+    # there is no window manager: wine would wait 2 seconds for one whenever it takes a window away
+    lab.run("reg", "add", r"HKCU\Software\Wine\X11 Driver", "/v", "Managed", "/d", "N", "/f")
     # Qt asks about the sRGB profile, and wine 8 ends the process in a function that it lacks; no profile, no question
     for profile in (lab.system32 / "spool/drivers/color").glob("*"):
         profile.unlink()

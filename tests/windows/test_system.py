@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from core.facts import Program
+from core.host.windows import WindowsHost
 from core.host.windows_system import long_paths, programs, registered_pythons, signature
 from core.loader import images
+from core.probes.places import Places
 
 assert sys.platform == "win32"
 
@@ -45,8 +48,13 @@ def test_registered_pythons_are_found_whoever_installed_them() -> None:
 @pytest.mark.usefixtures("key")
 def test_installed_programs_are_found_by_name_or_publisher() -> None:
     put(PROGRAM, DisplayName="CUDNN 9.28", DisplayVersion="9.28", Publisher="NVIDIA Corporation")
-    assert ("CUDNN 9.28", "9.28", "NVIDIA Corporation") in programs()
-    assert all(p.name != "CUDNN 9.28" for p in programs("no such word"))
+    assert Program(name="CUDNN 9.28", version="9.28", publisher="NVIDIA Corporation") in programs()
+    assert WindowsHost().machine().programs == programs()
+    put(PROGRAM, DisplayName="Something else", DisplayVersion="1", Publisher="Somebody")
+    assert all(p.name != "Something else" for p in programs())
+    runtime = "Microsoft Visual C++ 2015-2022 Redistributable (x64) - 14.38.33135"
+    put(PROGRAM, DisplayName=runtime, Publisher="Microsoft Corporation")
+    assert runtime in [p.name for p in programs()]
 
 
 def test_an_unsigned_file_is_called_so(tmp_path: Path) -> None:
@@ -74,4 +82,7 @@ def test_long_and_foreign_paths_can_be_read(tmp_path: Path) -> None:
     file.write_bytes(b"MZ")
     assert len(str(file)) > 300
     assert images.read(str(file)).size == 2
-    assert isinstance(long_paths(), bool)
+    plain = str(file).removeprefix("\\\\?\\")
+    assert images.read(plain).size == 2, "found whatever the machine's setting is"
+    assert Places("windows").names(str(Path(plain).parent)) == ("cudnn64_9.dll",)
+    assert WindowsHost().machine().long_paths is long_paths()
