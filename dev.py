@@ -46,6 +46,12 @@ TEST_PACKAGES = {
     "libfontconfig1": "/usr/lib/*/libfontconfig.so.1",
     "fonts-dejavu-core": "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
     "openssh-server": "/usr/sbin/sshd",
+    "libwayland-cursor0": "/usr/lib/*/libwayland-cursor.so.0",
+    "libwayland-egl1": "/usr/lib/*/libwayland-egl.so.1",
+    # what the installers are built and tried with
+    "appstream": "appstreamcli",
+    "debootstrap": "debootstrap",
+    "desktop-file-utils": "desktop-file-validate",
     "zlib1g": "/usr/lib/*/libz.so.1",
 }
 """Debian package -> a program or file by which its presence is known."""

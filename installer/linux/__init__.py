@@ -1,0 +1,1 @@
+"""The Linux packages: a tarball with one folder, and a .deb."""

@@ -1,0 +1,79 @@
+"""The Debian package, for Debian 12 and Ubuntu 24.04 and later: it takes the system's libraries from the system.
+
+What is in the tarball because a desktop may lack it comes from the packages that it depends on here, so that apt installs
+it and keeps it up to date. Qt and Python stay inside: their versions are the ones that Convalesce was tried with.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from installer.linux import desktop, elf, tarball
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+CONTROL = """Package: convalesce
+Version: {version}
+Architecture: amd64
+Maintainer: The Convalesce maintainers <maintainers@convalesce.invalid>
+Installed-Size: {size}
+Depends: {depends}
+Recommends: fonts-dejavu-core | fonts-noto-core, pkexec
+Section: utils
+Priority: optional
+Description: finds out why a GPU deep-learning set-up does not work
+ Convalesce looks at the driver, the CUDA toolkit, cuDNN, the environment variables and the Python frameworks of this
+ machine, and names one root cause with the evidence for it. A cure is shown before anything changes, tried without
+ touching anything, applied so that it can be undone, and verified. It uses no network.
+"""
+
+
+def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
+    """Pack the folder; return the package's path."""
+    home = stage / "usr/lib/convalesce"
+    shutil.copytree(frozen, home, symlinks=True)
+    depends = depend_on(home)
+    (stage / "usr/bin").mkdir(parents=True)
+    (stage / "usr/bin/convalesce").symlink_to("../lib/convalesce/convalesce")
+    desktop.build(stage / "usr/share", "convalesce")
+    papers = stage / "usr/share/doc/convalesce"
+    papers.mkdir(parents=True)
+    shutil.copy2(ROOT / "LICENSE", papers / "copyright")
+    size = sum(f.lstat().st_size for f in stage.rglob("*") if not f.is_dir()) // 1024
+    control = stage / "DEBIAN"
+    control.mkdir()
+    (control / "control").write_text(CONTROL.format(version=version, size=size, depends=depends), encoding="utf-8")
+    for script in ("prerm", "postrm"):
+        shutil.copy2(HERE / script, control / script)
+        (control / script).chmod(0o755)
+    for item in stage.rglob("*"):
+        if not item.is_symlink():
+            item.chmod(0o755 if item.is_dir() or item.stat().st_mode & 0o100 else 0o644)
+    target = out / f"convalesce_{version}_amd64.deb"
+    subprocess.run(
+        ["dpkg-deb", "--build", "--root-owner-group", "-Zxz", f"-z{tarball.LEVEL}", "--threads-max=2", stage, target],
+        check=True,
+        stdout=2,
+    )
+    return target
+
+
+def depend_on(home: Path) -> str:
+    """Remove the system's libraries from the package, and return the Depends line that brings them.
+
+    Raises:
+        SystemExit: a library is needed that no package of this machine has.
+    """
+    internal = home / "_internal"
+    copies = {f.name for f in internal.glob("lib*.so*") if not f.is_symlink() and not f.name.startswith("libpython")}
+    for name in elf.packages(copies):
+        (internal / name).unlink()
+    wanted = elf.outside(home)
+    owners = elf.packages(wanted)
+    if missing := wanted - owners.keys():
+        raise SystemExit(f"No installed Debian package has {', '.join(sorted(missing))}.")
+    libc = max(version for file in elf.images(home) for version in elf.versions(file, "GLIBC_"))
+    names = sorted({*owners.values()} - {"libc6"})
+    return ", ".join([f"libc6 (>= {'.'.join(map(str, libc))})", *names])
