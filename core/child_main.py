@@ -21,6 +21,7 @@ def main() -> NoReturn:
     """Be the child: read the order, do the work, and end at once, before any native library's exit code can crash."""
     for name in frozen.child_variables():
         os.environ.pop(name, None)
+    frozen.plain_search()
     out = _private_stdout()
     work, parent, request = marshal.loads(_all_of(0))  # noqa: S302 - it comes from our own parent
     _be_quiet(parent)

@@ -134,6 +134,7 @@ def _parser() -> argparse.ArgumentParser:
 
     undo = commands.add_parser("undo", help="take back what was changed")
     undo.add_argument("entry", nargs="?", metavar="ENTRY", help="the newest change if none is named")
+    undo.add_argument("--all", action="store_true", help="everything that still holds, the newest first")
     undo.add_argument("--list", action="store_true", help="show the history")
     undo.add_argument("--yes", action="store_true", help="consent beforehand (for scripts)")
     undo.set_defaults(command=_undo)

@@ -169,22 +169,36 @@ def undo(options: argparse.Namespace) -> int:
     if options.list:
         say_result("".join(_row(e) for e in entries) or "Nothing was ever changed here.\n")
         return OK
-    wish = options.entry or next((e.id for e in reversed(entries) if isinstance(e, Entry) and e.undoable), "")
-    if not wish:
+    if options.entry and options.all:
+        raise UsageError("name an entry, or say --all, not both.")
+    chosen = _to_take_back(entries, options)
+    if not chosen:
         say_result("There is nothing to take back.\n")
         return OK
-    entry = next((e for e in entries if e.id == wish), None)
-    if entry is None:
-        raise UsageError(f"the history has no entry {wish!r}; `convalesce undo --list` shows it.")
-    if isinstance(entry, Entry):
-        back = [line for c in reversed(entry.changes) for line in c.inverse().lines()]
-        say_result("\n".join([f"This takes back: {entry.title}", *back]) + "\n")
+    for entry in chosen:
+        if isinstance(entry, Entry):
+            back = [line for c in reversed(entry.changes) for line in c.inverse().lines()]
+            say_result("\n".join([f"This takes back: {entry.title}", *back]) + "\n")
     if not options.yes and not _agreed():
         say_result("Nothing was changed.\n")
         return REFUSED
-    outcome = repair.undo(wish, shop)
-    say_result(f"{outcome.sentence}\n")
-    return OK if outcome.kind == "undone" else REFUSED
+    for entry in chosen:
+        outcome = repair.undo(entry.id, shop)
+        say_result(f"{outcome.sentence}\n")
+        if outcome.kind != "undone":
+            return REFUSED
+    return OK
+
+
+def _to_take_back(entries: Sequence[Entry | BadEntry], options: argparse.Namespace) -> Sequence[Entry | BadEntry]:
+    """Return the entry that was named, every one that still holds (newest first), or the newest of these."""
+    if not options.entry:
+        holding = [e for e in reversed(entries) if isinstance(e, Entry) and e.undoable]
+        return holding if options.all else holding[:1]
+    named = [e for e in entries if e.id == options.entry]
+    if not named:
+        raise UsageError(f"the history has no entry {options.entry!r}; `convalesce undo --list` shows it.")
+    return named
 
 
 def _agreed() -> bool:

@@ -45,3 +45,14 @@ def plain_ctypes() -> None:
         original = next(c for c in getattr(ctypes, name).__mro__ if c.__module__ == "ctypes")
         setattr(ctypes, name, original)
         setattr(ctypes, loader, ctypes.LibraryLoader(original))
+
+
+def plain_search() -> None:
+    """On Windows, take our folder out of this process' DLL search, where PyInstaller's bootloader put it.
+
+    Only a child can do without it: its modules find what they need in their own folder.
+    """
+    if is_frozen() and sys.platform == "win32":
+        import ctypes
+
+        ctypes.WinDLL("kernel32").SetDllDirectoryW(None)

@@ -305,6 +305,20 @@ def test_a_frozen_application_gives_ctypes_its_own_loaders_back(monkeypatch: pyt
     assert ctypes.cdll.LoadLibrary(None if not WINDOWS else "kernel32").__class__ is plain["CDLL"]
 
 
+@pytest.mark.skipif(not WINDOWS, reason="the bootloader names a folder for DLLs on Windows alone")
+def test_a_frozen_applications_child_searches_no_folder_of_the_application(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kernel32, buffer = ctypes.WinDLL("kernel32"), ctypes.create_unicode_buffer(1000)
+    kernel32.SetDllDirectoryW(str(tmp_path))
+    frozen.plain_search()
+    assert kernel32.GetDllDirectoryW(1000, buffer)
+    assert buffer.value == str(tmp_path)
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    frozen.plain_search()
+    assert not kernel32.GetDllDirectoryW(1000, buffer)
+
+
 def test_a_fake_host_answers_for_a_child_or_lets_it_run(tmp_path: Path) -> None:
     fake = FakeHost(
         root=tmp_path,

@@ -69,6 +69,7 @@ WRONG_USE = (
     ("triage", "nowhere"),
     ("explain", "CV-AAAA-AAAA"),
     ("undo", "20200101T000000Z-0000", "--yes"),
+    ("undo", "20200101T000000Z-0000", "--all"),
     ("fix", "--cudnn"),
 )
 

@@ -99,8 +99,12 @@ def test_fixed_verified_listed_and_undone(broken: Broken) -> None:
     listed = broken.run("undo", "--list")
     assert line["entry"] in listed.stdout
     assert "done" in listed.stdout
+    asked = broken.run("undo", "--all", answer="n\n")
+    assert (asked.returncode, "Nothing was changed." in asked.stdout) == (4, True)
+    assert line["changes"]
     back = broken.run("undo", line["entry"], "--yes")
     assert back.returncode == 0, back.stderr
+    assert "nothing to take back" in broken.run("undo", "--all").stdout
     after = {path: state for path, state in broken.tree().items() if not path.startswith(str(broken.root / "state"))}
     assert after == before
 

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Builds Setup.exe and the portable zip into build/windows (or the folder named): on Windows in Git's bash with a Python
+# from python.org and NSIS installed, on Debian or Ubuntu with a Windows Python under wine.
+#
+# CONVALESCE_SIGN names a command that signs a file in place; it gets the file's path as its last argument.
+set -eu
+cd "$(dirname "$0")/.."
+if [ -d .venv/Scripts ]; then python=.venv/Scripts/python.exe; else python=.venv/bin/python; fi
+exec "$python" -m installer.windows.build "$@"

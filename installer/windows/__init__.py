@@ -1,0 +1,1 @@
+"""Setup.exe and the portable zip."""

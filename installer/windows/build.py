@@ -1,0 +1,119 @@
+"""``installer/build_windows.sh [FOLDER]``: from this checkout to Setup.exe and the portable zip.
+
+A clean environment gets the locked packages of requirements/build.txt and the project's wheel, PyInstaller freezes both
+programs there, and makensis packs them. Two builds of one commit give the same files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from core import __version__
+from installer.windows.environment import Environment, environment
+from installer.windows.nsis import make_setup
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ("convalesce.exe", "convalesce-gui.exe")
+PORTABLE = "portable.txt"
+"""A file beside the programs that makes the window keep its settings there, too."""
+
+
+def main(arguments: list[str]) -> int:
+    """Build into the folder named, else build/windows."""
+    folder = Path(arguments[0]).resolve() if arguments else ROOT / "build/windows"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    os.environ["SOURCE_DATE_EPOCH"] = str(epoch())
+    with environment() as builder:
+        frozen = freeze(builder, folder / "work")
+    for name in PROGRAMS:
+        sign(frozen / name)
+    pin(frozen, epoch())
+    portable = folder / f"Convalesce-{__version__}-portable.zip"
+    pack(frozen, portable, epoch())
+    setup = make_setup(frozen, folder / f"Convalesce-{__version__}-Setup.exe", __version__, signing())
+    sums = folder / "SHA256SUMS"
+    sums.write_text("".join(f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.name}\n" for f in (setup, portable)))
+    for file in (setup, portable):
+        print(f"{file}: {file.stat().st_size / 1e6:.1f} MB")
+    return 0
+
+
+def epoch() -> int:
+    """Return the time that all files get, in seconds since 1970: that of the commit, or SOURCE_DATE_EPOCH."""
+    if given := os.environ.get("SOURCE_DATE_EPOCH"):
+        return int(given)
+    return int(subprocess.check_output(["git", "log", "-1", "--format=%ct"], cwd=ROOT, text=True))
+
+
+def sources(folder: Path) -> Path:
+    """Copy what git knows of the program into a folder, so that nothing else gets into the wheel."""
+    listed = ["git", "ls-files", "-z", "core", "gui", "resources", "pyproject.toml", "README.md", "LICENSE"]
+    for name in filter(None, subprocess.check_output(listed, cwd=ROOT, text=True).split("\0")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def freeze(builder: Environment, work: Path) -> Path:
+    """Freeze the project in a clean environment; return the folder with both programs."""
+    builder.install(builder.wheel(sources(work / "source"), work / "wheel"))
+    spec = ROOT / "installer/convalesce.spec"
+    places = ("--distpath", work / "frozen", "--workpath", work / "pyinstaller")
+    builder.run("-m", "PyInstaller", "--noconfirm", "--clean", "--log-level", "WARN", *places, spec)
+    frozen = work / "frozen/convalesce"
+    for text in ("LICENSE",):
+        shutil.copy(ROOT / text, frozen / f"{text}.txt")
+    return frozen
+
+
+def signing() -> list[str]:
+    """Return the command that signs a file, without the file; empty when nothing is signed."""
+    return shlex.split(os.environ.get("CONVALESCE_SIGN", ""))
+
+
+def sign(file: Path) -> None:
+    """Sign a file in place with the command of CONVALESCE_SIGN, if there is one."""
+    if command := signing():
+        subprocess.run([*command, str(file)], check=True)
+
+
+def pin(folder: Path, seconds: int) -> None:
+    """Give every file the same time of change."""
+    for path in (*files(folder), folder):
+        os.utime(path, (seconds, seconds))
+
+
+def files(folder: Path) -> Iterable[Path]:
+    """Return all files below a folder, in an order that no file system decides."""
+    return sorted((p for p in folder.rglob("*") if p.is_file()), key=lambda p: p.relative_to(folder).as_posix())
+
+
+def pack(folder: Path, target: Path, seconds: int) -> None:
+    """Write the portable zip: the folder "Convalesce", with the mark that keeps settings in it."""
+    when = _dos_time(seconds)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        parts = [(f.relative_to(folder).as_posix(), f.read_bytes()) for f in files(folder)]
+        for name, data in (*parts, (PORTABLE, b"The window keeps its settings in this folder.\r\n")):
+            entry = zipfile.ZipInfo(f"Convalesce/{name}", when)
+            entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, 0o644 << 16, 3
+            archive.writestr(entry, data)
+
+
+def _dos_time(seconds: int) -> tuple[int, int, int, int, int, int]:
+    from datetime import UTC, datetime
+
+    when = datetime.fromtimestamp(seconds, UTC)
+    return (max(when.year, 1980), when.month, when.day, when.hour, when.minute, when.second // 2 * 2)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,441 @@
+; Convalesce's Setup.exe: made by nsis.py, which defines VERSION, OUTPUT, FROZEN (the folder with both programs), FILES (the
+; list of what is installed), ICON and perhaps SIGN.
+;
+;   /S             silent, for software distribution     /D=FOLDER   where to (the last one, without quotes)
+;   /ALLUSERS      for everybody; needs an administrator  /DESKTOP    a link on the desktop
+; Exit status: 0 done, 2 aborted, 32 a running program could not be closed, 183 the folder is in use for something
+; else, 740 an administrator is needed.
+; uninstall.exe: /S, /UNDO (takes back what Convalesce changed), /REMOVEHISTORY (the journal, too).
+
+Unicode true
+Target amd64-unicode
+!include MUI2.nsh
+!include LogicLib.nsh
+!include FileFunc.nsh
+!include nsDialogs.nsh
+
+!define NAME "Convalesce"
+!define WINDOW "convalesce-gui.exe"
+!define TERMINAL "convalesce.exe"
+!define INSTALLED "Software\Microsoft\Windows\CurrentVersion\Uninstall\Convalesce"
+!define IN_USE 32
+!define OCCUPIED 183
+!define ADMINISTRATOR_NEEDED 740
+
+Name "${NAME}"
+OutFile "${OUTPUT}"
+BrandingText "${NAME} ${VERSION}"
+RequestExecutionLevel user
+ManifestSupportedOS Win10
+ManifestDPIAware true
+ManifestDPIAwareness "PerMonitorV2,System"
+ManifestLongPathAware true
+SetCompressor /SOLID lzma
+SetCompressorDictSize 64
+AllowSkipFiles off
+ShowInstDetails nevershow
+ShowUninstDetails nevershow
+
+VIProductVersion "${VERSION}.0"
+VIFileVersion "${VERSION}.0"
+VIAddVersionKey "ProductName" "${NAME}"
+VIAddVersionKey "ProductVersion" "${VERSION}"
+VIAddVersionKey "FileVersion" "${VERSION}"
+VIAddVersionKey "FileDescription" "${NAME} Setup"
+VIAddVersionKey "CompanyName" "The Convalesce project"
+VIAddVersionKey "LegalCopyright" "The Convalesce project. Apache License 2.0"
+
+!ifdef SIGN
+  !uninstfinalize '${SIGN} "%1"' = 0
+  !finalize '${SIGN} "%1"' = 0
+!endif
+
+Var Everybody     ; "1": for all users
+Var OnDesktop     ; "1": a link on the desktop
+Var FolderGiven   ; /D= named the folder
+Var TakeBack      ; "1": undo what Convalesce changed
+Var Forget        ; "1": remove the journal
+Var Changes       ; what still holds of what Convalesce changed
+Var Control
+Var Control2
+
+!define MUI_ICON "${ICON}"
+!define MUI_UNICON "${ICON}"
+!define MUI_ABORTWARNING
+!define MUI_FINISHPAGE_RUN
+!define MUI_FINISHPAGE_RUN_TEXT "Start now"
+!define MUI_FINISHPAGE_RUN_FUNCTION StartNow
+!insertmacro MUI_PAGE_LICENSE "${FROZEN}/LICENSE.txt"
+Page custom ScopePage ScopeChosen
+!insertmacro MUI_PAGE_DIRECTORY
+!insertmacro MUI_PAGE_INSTFILES
+!insertmacro MUI_PAGE_FINISH
+UninstPage custom un.HistoryPage un.HistoryChosen
+!insertmacro MUI_UNPAGE_CONFIRM
+!insertmacro MUI_UNPAGE_INSTFILES
+!insertmacro MUI_LANGUAGE "English"
+
+; --- for whom, and where ---------------------------------------------------------------------------------------
+
+!macro IsAdministrator result
+  UserInfo::GetAccountType
+  Pop ${result}
+  ${If} ${result} == "Admin"
+    StrCpy ${result} 1
+  ${Else}
+    StrCpy ${result} 0
+  ${EndIf}
+!macroend
+
+Function .onInit
+  SetRegView 64
+  ${GetParameters} $R0
+  StrCpy $FolderGiven 0
+  ${If} $INSTDIR != ""
+    StrCpy $FolderGiven 1
+  ${EndIf}
+  StrCpy $OnDesktop 0
+  ClearErrors
+  ${GetOptions} $R0 "/DESKTOP" $R1
+  ${IfNot} ${Errors}
+    StrCpy $OnDesktop 1
+  ${EndIf}
+  StrCpy $Everybody 0
+  ClearErrors
+  ${GetOptions} $R0 "/ALLUSERS" $R1
+  ${IfNot} ${Errors}
+    StrCpy $Everybody 1
+    !insertmacro IsAdministrator $R2
+    ${If} $R2 == 0
+    ${AndIf} ${Silent}
+      SetErrorLevel ${ADMINISTRATOR_NEEDED}
+      Quit
+    ${EndIf}
+  ${EndIf}
+  Call ForWhom
+FunctionEnd
+
+Function ForWhom   ; the places that follow from $Everybody
+  ${If} $Everybody == 1
+    SetShellVarContext all
+  ${Else}
+    SetShellVarContext current
+  ${EndIf}
+  ${If} $FolderGiven == 0
+    ReadRegStr $INSTDIR SHCTX "${INSTALLED}" "InstallLocation"
+    ${If} $INSTDIR == ""
+      ${If} $Everybody == 1
+        StrCpy $INSTDIR "$PROGRAMFILES64\${NAME}"
+      ${Else}
+        StrCpy $INSTDIR "$LOCALAPPDATA\Programs\${NAME}"
+      ${EndIf}
+    ${EndIf}
+  ${EndIf}
+FunctionEnd
+
+Function ScopePage
+  !insertmacro MUI_HEADER_TEXT "Who will use ${NAME}?" "It works the same either way."
+  nsDialogs::Create 1018
+  Pop $Control
+  ${NSD_CreateRadioButton} 0 10u 100% 12u "Only &me (needs no administrator)"
+  Pop $Control
+  ${NSD_CreateRadioButton} 0 26u 100% 12u "&Everybody on this computer (Windows asks for an administrator's consent)"
+  Pop $Control2
+  ${If} $Everybody == 1
+    ${NSD_Check} $Control2
+  ${Else}
+    ${NSD_Check} $Control
+  ${EndIf}
+  ${NSD_CreateCheckBox} 0 56u 100% 12u "Put a link on the &desktop"
+  Pop $R9
+  ${If} $OnDesktop == 1
+    ${NSD_Check} $R9
+  ${EndIf}
+  nsDialogs::Show
+FunctionEnd
+
+Function ScopeChosen
+  ${NSD_GetState} $R9 $OnDesktop
+  ${NSD_GetState} $Control2 $Everybody
+  ${If} $Everybody == 1
+    !insertmacro IsAdministrator $R2
+    ${If} $R2 == 0
+      StrCpy $R3 "/ALLUSERS"
+      ${If} $OnDesktop == 1
+        StrCpy $R3 "$R3 /DESKTOP"
+      ${EndIf}
+      ClearErrors
+      ExecShell "runas" "$EXEPATH" "$R3"
+      ${If} ${Errors}
+        Abort   ; the consent was refused: the page stays
+      ${EndIf}
+      Quit
+    ${EndIf}
+  ${EndIf}
+  Call ForWhom
+FunctionEnd
+
+; --- a running Convalesce ---------------------------------------------------------------------------------------
+
+!macro RunningFunctions un
+; Asks the windows of our programs to close, and waits until their files are free. Leaves "1" on the stack if they are.
+Function ${un}CloseRunning
+  StrCpy $0 0
+  ${Do}   ; every visible top-level window whose program lies in our folder
+    System::Call 'user32::FindWindowExW(p 0, p r0, p 0, p 0) p .r0'
+    ${If} $0 P= 0
+      ${Break}
+    ${EndIf}
+    System::Call 'user32::IsWindowVisible(p r0) i .r1'
+    ${If} $1 <> 0
+      System::Call 'user32::GetWindowThreadProcessId(p r0, *i .r2)'
+      System::Call 'kernel32::OpenProcess(i 0x1000, i 0, i r2) p .r3'
+      ${If} $3 P<> 0
+        StrCpy $4 ""
+        System::Call 'kernel32::QueryFullProcessImageNameW(p r3, i 0, w .r4, *i ${NSIS_MAX_STRLEN}) i .r5'
+        System::Call 'kernel32::CloseHandle(p r3)'
+        ${If} $4 == "$INSTDIR\${WINDOW}"
+        ${OrIf} $4 == "$INSTDIR\${TERMINAL}"
+          System::Call 'user32::PostMessageW(p r0, i ${WM_CLOSE}, p 0, p 0)'
+        ${EndIf}
+      ${EndIf}
+    ${EndIf}
+  ${Loop}
+  ${For} $1 1 60
+    Call ${un}FilesFree
+    Pop $0
+    ${If} $0 == 1
+      ${Break}
+    ${EndIf}
+    Sleep 250
+  ${Next}
+  Push $0
+FunctionEnd
+
+Function ${un}FilesFree   ; leaves "1" on the stack when no program runs
+  StrCpy $2 1
+  ${ForEach} $3 1 2 + 1
+    ${If} $3 == 1
+      StrCpy $4 "$INSTDIR\${WINDOW}"
+    ${Else}
+      StrCpy $4 "$INSTDIR\${TERMINAL}"
+    ${EndIf}
+    ${If} ${FileExists} $4
+      ClearErrors
+      FileOpen $5 $4 a
+      ${If} ${Errors}
+        StrCpy $2 0
+      ${Else}
+        FileClose $5
+      ${EndIf}
+    ${EndIf}
+  ${Next}
+  Push $2
+FunctionEnd
+!macroend
+!insertmacro RunningFunctions ""
+!insertmacro RunningFunctions "un."
+
+!macro EnsureClosed un
+  ${Do}
+    Call ${un}FilesFree
+    Pop $0
+    ${If} $0 == 1
+      ${Break}
+    ${EndIf}
+    DetailPrint "Closing ${NAME} ..."
+    Call ${un}CloseRunning
+    Pop $0
+    ${If} $0 == 1
+      ${Break}
+    ${EndIf}
+    SetErrorLevel ${IN_USE}
+    MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "${NAME} is running and did not close. Please close it and try again." /SD IDCANCEL IDRETRY +2
+    Abort
+  ${Loop}
+  SetErrorLevel 0
+!macroend
+
+; --- installing -------------------------------------------------------------------------------------------------
+
+; The old version is put aside and comes back if anything fails on the way.
+!macro Each do
+  ${do} "_internal"
+  ${do} "${WINDOW}"
+  ${do} "${TERMINAL}"
+!macroend
+!macro PutAside name
+  RMDir /r "$INSTDIR\${name}.old"
+  Delete "$INSTDIR\${name}.old"
+  Rename "$INSTDIR\${name}" "$INSTDIR\${name}.old"
+!macroend
+!macro BringBack name
+  ${If} ${FileExists} "$INSTDIR\${name}.old"
+    RMDir /r "$INSTDIR\${name}"
+    Delete "$INSTDIR\${name}"
+    Rename "$INSTDIR\${name}.old" "$INSTDIR\${name}"
+  ${EndIf}
+!macroend
+!macro Drop name
+  RMDir /r "$INSTDIR\${name}.old"
+  Delete "$INSTDIR\${name}.old"
+!macroend
+
+Function .onInstFailed
+  !insertmacro BringBack "_internal"
+  !insertmacro BringBack "${WINDOW}"
+  !insertmacro BringBack "${TERMINAL}"
+FunctionEnd
+
+Function RefuseOccupied   ; a folder that holds other things is not ours to fill, nor to clear at an update
+  ${If} ${FileExists} "$INSTDIR\*.*"
+  ${AndIfNot} ${FileExists} "$INSTDIR\${TERMINAL}"
+    ${DirState} "$INSTDIR" $0
+    ${If} $0 == 1
+      SetErrorLevel ${OCCUPIED}
+      MessageBox MB_OK|MB_ICONEXCLAMATION "$INSTDIR holds other files. Please choose an empty folder." /SD IDOK
+      Abort
+    ${EndIf}
+  ${EndIf}
+FunctionEnd
+
+Section
+  Call RefuseOccupied
+  !insertmacro EnsureClosed ""
+  !insertmacro PutAside "_internal"
+  !insertmacro PutAside "${WINDOW}"
+  !insertmacro PutAside "${TERMINAL}"
+  ClearErrors
+  !include "${FILES}"
+  WriteUninstaller "$INSTDIR\uninstall.exe"
+  ${If} ${Errors}
+    SetErrorLevel 2
+    Abort "The files could not be written."
+  ${EndIf}
+  !insertmacro Drop "_internal"
+  !insertmacro Drop "${WINDOW}"
+  !insertmacro Drop "${TERMINAL}"
+
+  SetOutPath "$INSTDIR"
+  CreateShortcut "$SMPROGRAMS\${NAME}.lnk" "$INSTDIR\${WINDOW}" "" "$INSTDIR\${WINDOW}" 0
+  ${If} $OnDesktop == 1
+    CreateShortcut "$DESKTOP\${NAME}.lnk" "$INSTDIR\${WINDOW}" "" "$INSTDIR\${WINDOW}" 0
+  ${EndIf}
+  WriteRegStr SHCTX "${INSTALLED}" "DisplayName" "${NAME}"
+  WriteRegStr SHCTX "${INSTALLED}" "DisplayVersion" "${VERSION}"
+  WriteRegStr SHCTX "${INSTALLED}" "Publisher" "The Convalesce project"
+  WriteRegStr SHCTX "${INSTALLED}" "DisplayIcon" "$INSTDIR\${WINDOW},0"
+  WriteRegStr SHCTX "${INSTALLED}" "InstallLocation" "$INSTDIR"
+  WriteRegStr SHCTX "${INSTALLED}" "UninstallString" '"$INSTDIR\uninstall.exe"'
+  WriteRegStr SHCTX "${INSTALLED}" "QuietUninstallString" '"$INSTDIR\uninstall.exe" /S'
+  WriteRegDWORD SHCTX "${INSTALLED}" "EstimatedSize" ${KILOBYTES}
+  WriteRegDWORD SHCTX "${INSTALLED}" "NoModify" 1
+  WriteRegDWORD SHCTX "${INSTALLED}" "NoRepair" 1
+SectionEnd
+
+Function StartNow
+  ${If} $Everybody == 1   ; Explorer starts it with the person's own rights, not with an administrator's
+    Exec '"$WINDIR\explorer.exe" "$INSTDIR\${WINDOW}"'
+  ${Else}
+    Exec '"$INSTDIR\${WINDOW}"'
+  ${EndIf}
+FunctionEnd
+
+; --- removing ---------------------------------------------------------------------------------------------------
+
+Function un.onInit
+  SetRegView 64
+  ${GetParameters} $R0
+  ReadRegStr $0 HKLM "${INSTALLED}" "InstallLocation"
+  ${If} $0 == $INSTDIR
+    SetShellVarContext all
+    !insertmacro IsAdministrator $R2
+    ${If} $R2 == 0
+      ${If} ${Silent}
+        SetErrorLevel ${ADMINISTRATOR_NEEDED}
+      ${Else}
+        ExecShell "runas" "$INSTDIR\uninstall.exe" "$R0"
+      ${EndIf}
+      Quit
+    ${EndIf}
+  ${Else}
+    SetShellVarContext current
+  ${EndIf}
+  StrCpy $TakeBack 0
+  ClearErrors
+  ${GetOptions} $R0 "/UNDO" $R1
+  ${IfNot} ${Errors}
+    StrCpy $TakeBack 1
+  ${EndIf}
+  StrCpy $Forget 0
+  ClearErrors
+  ${GetOptions} $R0 "/REMOVEHISTORY" $R1
+  ${IfNot} ${Errors}
+    StrCpy $Forget 1
+  ${EndIf}
+FunctionEnd
+
+Function un.HistoryPage
+  !insertmacro MUI_HEADER_TEXT "What ${NAME} changed" "Your cures can stay without it, or be taken back first."
+  nsExec::ExecToStack '"$INSTDIR\${TERMINAL}" undo --all'
+  Pop $0
+  Pop $Changes
+  nsDialogs::Create 1018
+  Pop $Control
+  ${If} $0 == 0   ; nothing holds any more
+    ${NSD_CreateLabel} 0 0 100% 24u "Nothing that ${NAME} changed on this computer still holds."
+    Pop $Control
+    StrCpy $Control 0
+  ${Else}
+    ${NSD_CreateLabel} 0 0 100% 12u "This was changed and still holds:"
+    Pop $Control
+    nsDialogs::CreateControl EDIT "${__NSD_Text_STYLE}|${WS_VSCROLL}|${ES_MULTILINE}|${ES_READONLY}|${ES_WANTRETURN}" "${__NSD_Text_EXSTYLE}" 0 14u 100% 66u "$Changes"
+    Pop $Control
+    ${NSD_CreateCheckBox} 0 86u 100% 12u "&Take these changes back before ${NAME} is removed"
+    Pop $Control
+    ${If} $TakeBack == 1
+      ${NSD_Check} $Control
+    ${EndIf}
+  ${EndIf}
+  ${NSD_CreateCheckBox} 0 104u 100% 20u "Remove the &history, too (then what was changed cannot be taken back any more)"
+  Pop $Control2
+  ${If} $Forget == 1
+    ${NSD_Check} $Control2
+  ${EndIf}
+  nsDialogs::Show
+FunctionEnd
+
+Function un.HistoryChosen
+  ${If} $Control <> 0
+    ${NSD_GetState} $Control $TakeBack
+  ${EndIf}
+  ${NSD_GetState} $Control2 $Forget
+FunctionEnd
+
+Section Uninstall
+  !insertmacro EnsureClosed "un."
+  ${If} $TakeBack == 1
+    DetailPrint "Taking back what ${NAME} changed ..."
+    nsExec::ExecToLog '"$INSTDIR\${TERMINAL}" undo --all --yes'
+    Pop $0
+    ${If} $0 != 0
+      SetErrorLevel 2
+      MessageBox MB_OK|MB_ICONEXCLAMATION "Not everything could be taken back. ${NAME} stays, so that you can see why in its history." /SD IDOK
+      Abort
+    ${EndIf}
+  ${EndIf}
+  RMDir /r "$INSTDIR\_internal"
+  !include "${FILES}.un"
+  Delete "$INSTDIR\uninstall.exe"
+  RMDir "$INSTDIR"
+  Delete "$SMPROGRAMS\${NAME}.lnk"
+  ReadRegStr $0 SHCTX "${INSTALLED}" "InstallLocation"
+  Delete "$DESKTOP\${NAME}.lnk"
+  DeleteRegKey SHCTX "${INSTALLED}"
+  DeleteRegKey HKCU "Software\convalesce\convalesce"   ; the window's settings
+  DeleteRegKey /ifempty HKCU "Software\convalesce"
+  ${If} $Forget == 1
+    SetShellVarContext current
+    RMDir /r "$LOCALAPPDATA\convalesce"
+  ${EndIf}
+SectionEnd
