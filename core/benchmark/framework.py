@@ -25,10 +25,12 @@ from core.probes.places import Places, places
 from core.probes.request import Request
 from core.probes.roll_call import is_cuda_file
 
-SECONDS = 12.0
+SECONDS = 10.0
 """For a framework's import and its timings, where time is left."""
 LEAST = 4.0
 """For each further one; whatever time is left, the small convolution and one timing are made."""
+WITHOUT = 2.0
+"""For a build that is known to have no part for the GPU."""
 PATIENCE = 60.0
 
 
@@ -75,12 +77,18 @@ def wanted(chosen: Chosen, where: Places) -> tuple[Trial, ...]:
         return ()
     trials = [t for t in installed(python, where) if t.module in ABILITIES]
     order = list(ABILITIES)
-    return tuple(sorted(trials, key=lambda t: (t.distribution == "onnxruntime", order.index(t.module))))
+    return tuple(sorted(trials, key=lambda t: (_without_gpu(t), order.index(t.module))))
 
 
 def reserved(trials: tuple[Trial, ...]) -> float:
     """Return the seconds to keep for these frameworks."""
-    return SECONDS + LEAST * (len(trials) - 1) if trials else 0.0
+    idle = sum(map(_without_gpu, trials))
+    rest = len(trials) - idle
+    return WITHOUT * idle + (SECONDS + LEAST * (rest - 1) if rest else 0.0)
+
+
+def _without_gpu(trial: Trial) -> bool:
+    return trial.distribution == "onnxruntime"
 
 
 def run_frameworks(
@@ -90,7 +98,7 @@ def run_frameworks(
     runs = []
     for n, trial in enumerate(trials):
         request.watch.check()
-        seconds = min(SECONDS, max(LEAST, until.left() / (len(trials) - n)))
+        seconds = min(SECONDS, max(LEAST, until.left() - reserved(trials[n + 1 :])))
         predicted = chosen.want.wish.framework.partition(" ")[0] == trial.distribution
         runs.append(_run(request, trial, gpu, seconds, predicted=predicted, prefix=prefix))
     return tuple(runs)

@@ -52,7 +52,7 @@ SOURCE = b"""extern "C" __global__ void scale(const unsigned *from, unsigned *to
 }
 """
 COUNT = 4096
-COPIED = 16 << 20
+COPIED = 4 << 20
 """Bytes that are copied to the GPU and back."""
 
 NVRTC_FORMS = {
@@ -68,7 +68,7 @@ CUBLAS_FORMS = {
     "cublasSgemm_v2": "piiiiipzizipzi",
     "cublasGetStatusName": "i",
 }
-SIDE = 64
+SIDE = 32
 """Rows and columns of the matrices that cuBLAS multiplies."""
 
 Step = Callable[[], str]

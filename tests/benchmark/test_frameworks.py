@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.benchmark import framework
-from core.benchmark.framework import ABILITIES, LEAST, SECONDS, Said, heard, reserved
+from core.benchmark.framework import ABILITIES, LEAST, SECONDS, WITHOUT, Said, heard, reserved
 from core.benchmark.framework_script import SCRIPT
 from core.benchmark.numbers import whole
 from core.benchmark.shapes import LARGE, SMALL, TIMED, reference
@@ -127,6 +127,7 @@ def test_several_frameworks_share_the_time_that_is_left(monkeypatch: pytest.Monk
     framework.run_frameworks(request, Chosen, trials, None, Until(end=0.0), prefix="")  # type: ignore[arg-type]
     assert given == [LEAST] * 3
     assert reserved(trials) == SECONDS + 2 * LEAST
+    assert reserved((TRIAL, Trial(PYTHON, "onnxruntime", "1.22.1", "onnxruntime"))) == SECONDS + WITHOUT
     assert reserved(()) == 0
 
 

@@ -11,7 +11,12 @@ runs = [json.loads(Path(p).read_text())["snapshot"]["benchmark"]["gpus"][0] for 
 rows: dict[tuple[str, str], list[str]] = {}
 passed: dict[str, list[int]] = {}
 for run in runs:
-    theirs = {(t["label"], t["type"], t["layout"]): t for f in run["frameworks"] or () for t in f["timings"]}
+    theirs = {
+        (t["label"], t["type"], t["layout"]): t
+        for f in run["frameworks"] or ()
+        if f["framework"].startswith("torch")
+        for t in f["timings"]
+    }
     met: dict[str, int] = {}
     for t in run["timings"]:
         other = theirs.get((t["label"], t["type"], t["layout"]))
