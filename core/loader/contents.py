@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from core.facts import text
-from core.loader.files import UnfitError, under
+from core.loader.files import UnfitError, once, under
 from core.loader.sections import Layout, Section, chunks, layout
 
 DATA = frozenset({".rodata", ".data", ".rdata", ".lrodata", ".ldata", ".rodata.str1.1", ".rodata.str1.8"})
@@ -32,6 +32,7 @@ INTEREST = re.compile(
 """Families of names that matter here; the C library and the like are left out."""
 
 
+@once
 def library_names(path: str | os.PathLike[str], *, root: str = "/") -> tuple[str, ...]:
     """Return the names of CUDA libraries in the data of a library, sorted: what it may open by itself at run time.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from elftools.common.exceptions import ELFError
 from elftools.common.utils import struct_parse
 from elftools.construct import ConstructError
-from elftools.elf.elffile import ELFFile
+from elftools.elf.structs import ELFStructs
 from msgspec.structs import replace
 
 from core.facts import text
@@ -65,6 +67,45 @@ class Raw(io.RawIOBase):
         return len(data)
 
 
+@dataclass(frozen=True)
+class Headers:
+    """An ELF file's first header, and the forms of the others. Not pyelftools' ELFFile, which makes them for each file."""
+
+    stream: Any
+    header: Any
+    structs: Any
+    elfclass: int
+    little_endian: bool
+
+
+@lru_cache(maxsize=16)
+def _structs(little_endian: bool, bits: int, machine: str = "", system: str = "") -> Any:
+    """Return pyelftools' forms of the headers; those behind the first one depend on the processor and the system."""
+    structs = ELFStructs(little_endian=little_endian, elfclass=bits)
+    structs.create_basic_structs()
+    if machine:
+        structs.create_advanced_structs(None, machine, system)
+    return structs
+
+
+def _headers(source: Source) -> Headers:
+    """Read the first header.
+
+    Raises:
+        ELFError: it makes no sense.
+    """
+    kind = source.read(4, 2)
+    if kind[:1] not in (b"\1", b"\2"):
+        raise ELFError(f"Invalid EI_CLASS {kind[:1]!r}")
+    if kind[1:] not in (b"\1", b"\2"):
+        raise ELFError(f"Invalid EI_DATA {kind[1:]!r}")
+    bits, little = 32 if kind[:1] == b"\1" else 64, kind[1:] == b"\1"
+    stream = io.BufferedReader(Raw(source))
+    header = struct_parse(_structs(little, bits).Elf_Ehdr, stream, 0)
+    machine, system = str(header["e_machine"]), str(header["e_ident"]["EI_OSABI"])
+    return Headers(stream, header, _structs(little, bits, machine, system), bits, little)
+
+
 def parse(source: Source, path: str) -> Image:
     """Return the image that an ELF file's headers describe.
 
@@ -76,7 +117,7 @@ def parse(source: Source, path: str) -> Image:
         raise UnfitError("truncated", f"is cut off within its first header ({source.size} bytes)")
     image = None
     try:
-        elf = ELFFile(io.BufferedReader(Raw(source)))
+        elf = _headers(source)
         image = Image(
             path=path,
             size=source.size,
@@ -97,13 +138,13 @@ def _brief(error: Exception) -> str:
     return str(error).splitlines()[0][:80] if str(error) else type(error).__name__
 
 
-def _machine(elf: ELFFile) -> str:
+def _machine(elf: Headers) -> str:
     named = str(elf.header["e_machine"])
     machine = MACHINES.get((named, elf.elfclass), named.removeprefix("EM_").lower())
     return "ppc64le" if machine == "ppc64" and elf.little_endian else machine
 
 
-def _describe(elf: ELFFile, source: Source, image: Image) -> Image:
+def _describe(elf: Headers, source: Source, image: Image) -> Image:
     header, size = elf.header, source.size
     if header["e_type"] not in ("ET_DYN", "ET_EXEC"):
         return replace(image, state="not a library", problem="is an ELF file, but neither a library nor a program")
@@ -130,13 +171,13 @@ def _describe(elf: ELFFile, source: Source, image: Image) -> Image:
     return _wishes(image, _tags(elf, source, dynamic), Strings(source, loads))
 
 
-def _tail(elf: ELFFile) -> int:
+def _tail(elf: Headers) -> int:
     """Return where the section headers end; 0 when there are none. A whole file is at least so long."""
     header = elf.header
     return int(header["e_shoff"] + header["e_shnum"] * header["e_shentsize"]) if header["e_shoff"] else 0
 
 
-def _tags(elf: ELFFile, source: Source, dynamic: Any) -> list[tuple[str, int]]:
+def _tags(elf: Headers, source: Source, dynamic: Any) -> list[tuple[str, int]]:
     """Return the dynamic section's entries up to its end marker; those beyond the file's end are left out."""
     step = elf.structs.Elf_Dyn.sizeof()
     tags: list[tuple[str, int]] = []

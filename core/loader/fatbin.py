@@ -26,6 +26,8 @@ GAP = 1 << 16
 
 REGION = struct.Struct("<IHHQ")
 ENTRY = struct.Struct("<HHIQ12xI")
+BOTH = struct.Struct("<IHHQHHIQ12xI")
+"""A fat binary's header and, mostly at once behind it, that of its first entry."""
 
 
 class UndecidedError(Exception):
@@ -59,11 +61,12 @@ def _entries(source: Source, section: Section, deadline: float) -> Iterator[tupl
     end = section.offset + section.size
     at = section.offset
     seen = 0
+    hop, unpack = source.hop, BOTH.unpack
     while at < end:
-        # mostly one entry follows at once, so that both headers come with one read
-        both = source.read(at, REGION.size + ENTRY.size)
-        raw = both[: REGION.size]
-        magic, _version, header, size = REGION.unpack(raw) if len(raw) == REGION.size else (0, 0, 0, 0)
+        both = hop(BOTH.size, at)
+        if len(both) < BOTH.size:
+            both += bytes(BOTH.size - len(both))
+        magic, _version, header, size, kind, _version, inner, length, architecture = unpack(both)
         if magic != MAGIC or header < REGION.size:
             at = _next(source, at, end)
             continue
@@ -72,16 +75,16 @@ def _entries(source: Source, section: Section, deadline: float) -> Iterator[tupl
             seen += 1
             if seen > MAX_ENTRIES or (seen % 256 == 0 and time.monotonic() > deadline):
                 raise UndecidedError
-            near = place + ENTRY.size - at <= len(both)
-            raw = both[place - at : place - at + ENTRY.size] if near else source.read(place, ENTRY.size)
-            if len(raw) < ENTRY.size:
-                return
-            kind, _version, header, size, architecture = ENTRY.unpack(raw)
+            if place != at + REGION.size:
+                raw = source.read(place, ENTRY.size)
+                if len(raw) < ENTRY.size:
+                    return
+                kind, _version, inner, length, architecture = ENTRY.unpack(raw)
             if kind in (PTX, CUBIN) and 10 <= architecture < 1000:
                 yield kind, architecture
-            if header < ENTRY.size:
+            if inner < ENTRY.size:
                 break
-            place += header + size
+            place += inner + length
         at = max(stop, at + REGION.size)
 
 

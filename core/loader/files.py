@@ -12,11 +12,15 @@ import ntpath
 import os
 import stat
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from functools import lru_cache, partial, wraps
+from typing import Any, TypeVar, cast
 
 from core.facts import FileState
+
+Reader = TypeVar("Reader", bound=Callable[..., Any])
 
 CHUNK = 1 << 20
 """Largest single read, in bytes, whatever a header asks for."""
@@ -35,12 +39,45 @@ class UnfitError(Exception):
         self.problem = problem
 
 
+REMEMBERED = 256
+"""Files of which each reader remembers what it read."""
+
+SETTLED = 2_000_000_000
+"""Nanoseconds after which a change shows in a file's times for certain: FAT's clock ticks every two seconds."""
+
+
+def once(reader: Reader) -> Reader:
+    """Make a function of a path (and ``root``, by name) read each file once: several probes ask for the same ones.
+
+    It is read again as soon as its identity, size or times differ, and each time while it is so young that they
+    might not show a change.
+    """
+    remembered = lru_cache(maxsize=REMEMBERED)(lambda path, root, _signature: reader(path, root=root))
+
+    @wraps(reader)
+    def read(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> Any:
+        try:
+            seen = os.stat(under(root, os.fspath(path)))  # noqa: PTH116 - as in kind()
+        except (OSError, ValueError):
+            return reader(path, root=root)
+        if time.time_ns() - max(seen.st_mtime_ns, seen.st_ctime_ns) < SETTLED:
+            return reader(path, root=root)
+        signature = (seen.st_dev, seen.st_ino, seen.st_mode, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+        return remembered(os.fspath(path), os.fspath(root), signature)
+
+    return cast(Reader, read)
+
+
 class Source:
     """A regular file that is open for reading by offset. Reads past the end come back short, as bytes are."""
 
     def __init__(self, stream: io.FileIO, size: int) -> None:
         self._stream = stream
         self._number = stream.fileno()
+        self.hop: Callable[[int, int], bytes] = lambda size, offset: self.read(offset, size)
+        """``read`` (size, offset) without its checks where the system has a call for it: for loops over many headers."""
+        if sys.platform != "win32":
+            self.hop = partial(os.pread, self._number)
         self.size = size
         """Bytes in the file when it was opened."""
 
@@ -126,7 +163,7 @@ def _absent(path: str | os.PathLike[str], error: OSError | ValueError) -> UnfitE
 
 def _is_link(path: str | os.PathLike[str]) -> bool:
     try:
-        return Path(path).is_symlink()
+        return stat.S_ISLNK(os.lstat(path).st_mode)
     except (OSError, ValueError):
         return False
 

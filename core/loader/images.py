@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from core.facts import Fact, FileState, text
-from core.loader.files import Source, UnfitError, opened, under
+from core.loader.files import Source, UnfitError, once, opened, under
 
 
 class Image(Fact, frozen=True, kw_only=True):
@@ -44,6 +43,7 @@ class Image(Fact, frozen=True, kw_only=True):
     """Every byte that a loader maps is in the file. A file may lack its tail (sections, signature) and still load."""
 
 
+@once
 def read(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> Image:
     """Return what the headers of the file at ``path`` (looked up under ``root``) tell. Never raises for a bad file.
 
@@ -55,12 +55,15 @@ def read(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") ->
         with opened(under(root, name)) as source:
             return _identify(source, text(name))
     except UnfitError as unfit:
-        return Image(path=text(name), size=_size(under(root, name)), state=unfit.state, problem=unfit.problem)
+        there = unfit.state not in ("missing", "dangling")
+        return Image(
+            path=text(name), size=_size(under(root, name)) if there else None, state=unfit.state, problem=unfit.problem
+        )
 
 
 def _size(path: str) -> int | None:
     try:
-        return Path(path).stat().st_size
+        return os.stat(path).st_size  # noqa: PTH116 - paths may hold bytes that are not text
     except (OSError, ValueError):
         return None
 

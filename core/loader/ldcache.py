@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.facts import Fact, text
-from core.loader.files import CHUNK, UnfitError, opened, under
+from core.loader.files import CHUNK, UnfitError, once, opened, under
 
 OLD_MAGIC = b"ld.so-1.7.0"
 NEW_MAGIC = b"glibc-ld.so.cache1.1"
@@ -44,6 +44,11 @@ class CacheEntry(Fact, frozen=True, kw_only=True):
 
 def read_cache(path: str = "/etc/ld.so.cache", *, root: str = "/") -> tuple[CacheEntry, ...] | None:
     """Return the cache's entries in its own order; None when there is no cache that could be read."""
+    return _read_cache(path, root=root)
+
+
+@once
+def _read_cache(path: str, *, root: str) -> tuple[CacheEntry, ...] | None:
     try:
         with opened(under(root, path)) as source:
             data = b"".join(source.read(at, CHUNK) for at in range(0, min(source.size, MAX_CACHE), CHUNK))

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 
 from core.loader.files import CHUNK, Source, UnfitError, opened
 
@@ -102,22 +103,35 @@ def _elf(source: Source, start: bytes) -> Layout:
     machine = struct.unpack_from("<H", start, 18)[0]
     table = struct.unpack_from("<Q", start, 40)[0] if wide else struct.unpack_from("<I", start, 32)[0]
     size, count, names = struct.unpack_from("<HHH", start, 58 if wide else 46)
-    form = struct.Struct("<IIQQQQIIQQ" if wide else "<IIIIIIIIII")
-    raw = source.read(table, size * min(count, MAX_SECTIONS)) if size >= form.size else b""
-    rows = [form.unpack_from(raw, at) for at in range(0, len(raw) - form.size + 1, size)] if raw else []
+    raw = source.read(table, size * min(count, MAX_SECTIONS)) if size >= _form(wide).size else b""
+    rows = _rows(raw, size, wide)
     letters = _letters(source, rows[names]) if names < len(rows) else b""
-    sections = tuple(
+    return Layout(source, "ELF", ELF_MACHINES.get(machine, ""), 64 if wide else 32, _table(rows, letters, source.size))
+
+
+def _form(wide: bool) -> struct.Struct:
+    return struct.Struct("<IIQQQQIIQQ" if wide else "<IIIIIIIIII")
+
+
+@lru_cache(maxsize=64)  # by content: each reader of a file asks for the same table
+def _rows(raw: bytes, size: int, wide: bool) -> tuple[tuple[int, ...], ...]:
+    form = _form(wide)
+    return tuple(form.unpack_from(raw, at) for at in range(0, len(raw) - form.size + 1, size)) if raw else ()
+
+
+@lru_cache(maxsize=64)
+def _table(rows: tuple[tuple[int, ...], ...], letters: bytes, end: int) -> tuple[Section, ...]:
+    return tuple(
         Section(
             name=letters[row[0] : letters.find(b"\0", row[0])].decode("latin-1") if row[0] < len(letters) else "",
             offset=row[4],
-            size=max(0, min(row[5], source.size - row[4])),
+            size=max(0, min(row[5], end - row[4])),
             address=row[3],
             kind=row[1],
             link=row[6],
         )
         for row in rows
     )
-    return Layout(source, "ELF", ELF_MACHINES.get(machine, ""), 64 if wide else 32, sections)
 
 
 def _letters(source: Source, row: tuple[int, ...]) -> bytes:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from core.facts import Fact
 from core.loader.exports import address, dll_name, text_section, value
-from core.loader.files import UnfitError, under
+from core.loader.files import UnfitError, once, under
 from core.loader.sections import Layout, chunks, layout
 
 DATA = tuple(
@@ -64,6 +64,7 @@ class TrueVersion(Fact, frozen=True, kw_only=True):
     source: str
 
 
+@once
 def cudnn_version(path: str | os.PathLike[str], *, root: str = "/") -> TrueVersion | None:
     """Return the version that is compiled into a cuDNN file; None when it holds none or cannot be read.
 

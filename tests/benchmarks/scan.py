@@ -39,6 +39,7 @@ def main() -> int:
     options.add_argument("--copy", type=Path, action="append", default=[], metavar="FOLDER")
     options.add_argument("--rounds", type=int, default=5)
     given = options.parse_args()
+    given.python, given.copy = given.python.absolute(), [folder.absolute() for folder in given.copy]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     env.pop(
         "PYTHONDONTWRITEBYTECODE", None
@@ -84,7 +85,7 @@ def row(name: str, ours: float, theirs: float, at_most: float) -> tuple[str, boo
 def timed(command: list[str], env: dict[str, str]) -> float:
     """Return the wall time of a command in seconds; it must not fail by a fault of its own."""
     start = time.perf_counter()
-    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, check=False)
+    done = subprocess.run(command, env=env, cwd="/", capture_output=True, check=False)
     seconds = time.perf_counter() - start
     if done.returncode not in (0, 1):
         raise SystemExit(f"{command}: {done.stderr.decode(errors='replace')[-2000:]}")
@@ -101,7 +102,7 @@ def hashed(files: list[Path]) -> float:
 
 def peak_memory(command: list[str], env: dict[str, str]) -> float:
     """Return the largest resident set of the command or any one of its children, in MB (files that it maps included)."""
-    process = subprocess.Popen(command, env=env, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=env, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _pid, _status, usage = os.wait4(process.pid, 0)
     return usage.ru_maxrss / 1024
 
