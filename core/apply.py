@@ -11,6 +11,7 @@ from core import filesets, pathlist
 from core.changes import Change, ChangeError, EditPath, FileSet, Value, agree
 from core.checks import preconditions, prepared
 from core.facts import Fact
+from core.i18n import _, sentences
 from core.journal import Entry, Journal, State
 from core.writing import Writer, sentence
 
@@ -73,7 +74,7 @@ def perform(
 
 
 def _refused(rows: tuple[str, ...]) -> Outcome:
-    return Outcome(kind="refused", sentence=f"Nothing was changed. {rows[0]}", problems=rows)
+    return Outcome(kind="refused", sentence=sentences(_("Nothing was changed."), rows[0]), problems=rows)
 
 
 def _pinned(change: Change, writer: Writer) -> Change:
@@ -103,7 +104,9 @@ def _act(entry: Entry, writer: Writer, journal: Journal, verify: Callable[[], st
             problem = sentence(e)
         if not problem:
             finished = True
-            return Outcome(kind="done", sentence=f"Done: {entry.title}.", entry=entry.id, notes=_notes(entry))
+            return Outcome(
+                kind="done", sentence=_("Done: {title}.", title=entry.title), entry=entry.id, notes=_notes(entry)
+            )
     finally:
         if not finished:
             outcome = _take_back(entry, writer, journal, problem, "rolled back")
@@ -119,7 +122,7 @@ def _make(change: Change, entry: str, writer: Writer, journal: Journal, *, exact
         writer.write(change.name, change.scope, change.at, change.merged(now))
         return
     if not agree(change.before, now):
-        raise ChangeError(f"{change.name} was changed by another program at this moment.")
+        raise ChangeError(_("{name} was changed by another program at this moment.", name=change.name))
     writer.write(change.name, change.scope, change.at, change.after)
 
 
@@ -143,13 +146,13 @@ def _take_back(entry: Entry, writer: Writer, journal: Journal, why: str, goal: S
     _tell(entry, writer)
     if rows:
         journal.change_state(entry, "stuck", " ".join([why, *rows]).strip())
-        words = f"{why} It could not be taken back wholly: {rows[0]}".strip()
+        words = sentences(why, _("It could not be taken back wholly: {problem}", problem=rows[0]))
         return Outcome(kind="stuck", sentence=words, problems=tuple(rows), entry=entry.id)
     journal.change_state(entry, goal, why)
     journal.forget_unneeded()
     if goal == "undone":
-        return Outcome(kind="undone", sentence=f"Undone: {entry.title}.", entry=entry.id)
-    words = f"Everything is as it was before. {why}".strip()
+        return Outcome(kind="undone", sentence=_("Undone: {title}.", title=entry.title), entry=entry.id)
+    words = sentences(_("Everything is as it was before."), why)
     return Outcome(kind="rolled back", sentence=words, problems=(why,) if why else (), entry=entry.id)
 
 
@@ -163,7 +166,7 @@ def _settle(change: Change, entry: str, writer: Writer, journal: Journal) -> tup
         elif isinstance(change, EditPath):
             writer.write(change.name, change.scope, change.at, change.inverse().merged(now))
         else:
-            return (f"{change.name} was changed by another program since, and was left as it is.",)
+            return (_("{name} was changed by another program since, and was left as it is.", name=change.name),)
     except (ChangeError, OSError) as e:
         return (sentence(e),)
     return ()
@@ -184,7 +187,9 @@ def undo(id: str, *, writer: Writer, journal: Journal) -> Outcome:
             if entry.state == "stuck":
                 return _take_back(entry, writer, journal, "", "undone")
             if not entry.undoable:
-                return _refused((f"Entry {id} is {entry.state}; there is nothing to take back.",))
+                return _refused(
+                    (_("Entry {id} is {state}; there is nothing to take back.", id=id, state=_(entry.state)),)
+                )
             rows = _undo_problems(entry, writer, journal)
             if rows:
                 return _refused(rows)
@@ -236,7 +241,7 @@ def recover_locked(*, writer: Writer, journal: Journal) -> tuple[Outcome, ...]:
             entry,
             writer,
             journal,
-            "It had been interrupted before it was finished.",
+            _("It had been interrupted before it was finished."),
             "rolled back" if entry.state == "begun" else "undone",
         )
         for entry in journal.unfinished()

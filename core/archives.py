@@ -24,6 +24,7 @@ from typing import IO, cast
 from core import folders
 from core.changes import ChangeError
 from core.facts import Fact
+from core.i18n import _, number
 from core.watch import Watch
 
 MOST_MEMBERS = 20_000
@@ -63,15 +64,17 @@ def take(source: str, wanted: Callable[[str], bool], into: Path, watch: Watch) -
         if path.is_dir():
             return tuple(_in_folder(real, wanted, watch))
         if not path.is_file():
-            raise ArchiveError(f"{source} is neither a file nor a folder.")
+            raise ArchiveError(_("{source} is neither a file nor a folder.", source=source))
         room = _Room(path.stat().st_size, into, watch)
         if zipfile.is_zipfile(real):
             return tuple(_in_zip(real, wanted, room))
         return tuple(_in_tar(real, wanted, room))
     except (zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, NotImplementedError) as e:
-        raise ArchiveError(f"{source} is damaged, or is no archive that Convalesce reads: {e}.") from None
+        raise ArchiveError(
+            _("{source} is damaged, or is no archive that Convalesce reads: {e}.", source=source, e=e)
+        ) from None
     except (OSError, ValueError, RuntimeError) as e:
-        raise ArchiveError(f"{source} cannot be read: {e}.") from None
+        raise ArchiveError(_("{source} cannot be read: {e}.", source=source, e=e)) from None
 
 
 def check_name(name: str) -> str:
@@ -82,7 +85,10 @@ def check_name(name: str) -> str:
     odd = any(p in ("", ".", "..") for p in parts)
     if odd or re.search(r"[\\:\x00-\x1f]", name) or len(name) > 1_000:
         raise ArchiveError(
-            f"The archive holds a file named {name[:200]!r}, which leads out of it; nothing is taken from it."
+            _(
+                "The archive holds a file named {name}, which leads out of it; nothing is taken from it.",
+                name=repr(name[:200]),
+            )
         )
     return "/".join(parts)
 
@@ -99,12 +105,14 @@ class _Room:
     def member(self) -> None:
         self._members -= 1
         if self._members < 0:
-            raise ArchiveError(f"The archive holds more than {MOST_MEMBERS:,} files; no cuDNN does.")
+            raise ArchiveError(_("The archive holds more than {most} files; no cuDNN does.", most=number(MOST_MEMBERS)))
 
     def use(self, size: int) -> None:
         self._left -= size
         if self._left < 0:
-            raise ArchiveError("The archive unpacks to far more than it can honestly hold; nothing is taken from it.")
+            raise ArchiveError(
+                _("The archive unpacks to far more than it can honestly hold; nothing is taken from it.")
+            )
 
     def place(self, name: str) -> Path:
         """Return where a member goes: a folder of short name for each of the archive's."""
@@ -130,7 +138,14 @@ class _Room:
                 digest.update(chunk)
                 file.write(chunk)
         if written != size:
-            raise ArchiveError(f"{name} in the archive is {written:,} bytes long instead of {size:,}.")
+            raise ArchiveError(
+                _(
+                    "{name} in the archive is {written} bytes long instead of {size}.",
+                    name=name,
+                    written=number(written),
+                    size=number(size),
+                )
+            )
         return Member(name=name, path=str(path), sha256=digest.hexdigest(), size=size)
 
 
@@ -143,9 +158,11 @@ def _in_zip(path: str, wanted: Callable[[str], bool], room: _Room) -> Iterator[M
             name = check_name(info.orig_filename)
             kind = stat.S_IFMT(info.external_attr >> 16) if info.create_system == 3 else 0
             if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-                raise ArchiveError(f"{name} in the archive is a link or a device; nothing is taken from it.")
+                raise ArchiveError(
+                    _("{name} in the archive is a link or a device; nothing is taken from it.", name=name)
+                )
             if name in names and not info.is_dir():
-                raise ArchiveError(f"The archive holds two files named {name}; nothing is taken from it.")
+                raise ArchiveError(_("The archive holds two files named {name}; nothing is taken from it.", name=name))
             names.add(name)
         for info in infos:
             name = check_name(info.orig_filename)
@@ -164,7 +181,7 @@ class _Limited(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         if not 0 <= size <= MOST_AT_ONCE:
-            raise ArchiveError("The archive's headers are larger than any real ones; nothing is taken from it.")
+            raise ArchiveError(_("The archive's headers are larger than any real ones; nothing is taken from it."))
         self._room.watch.check()
         return self._stream.read(size)
 
@@ -200,20 +217,28 @@ def _in_tar(path: str, wanted: Callable[[str], bool], room: _Room) -> Iterator[M
             if info.isdir():
                 continue
             if name in seen:
-                raise ArchiveError(f"The archive holds two files named {name}; nothing is taken from it.")
+                raise ArchiveError(_("The archive holds two files named {name}; nothing is taken from it.", name=name))
             seen.add(name)
             if info.issym():
                 if not re.fullmatch(r"[\w.+-]+", info.linkname) or set(info.linkname) == {"."}:
                     raise ArchiveError(
-                        f"{name} in the archive is a link to {info.linkname!r}; nothing is taken from it."
+                        _(
+                            "{name} in the archive is a link to {linkname}; nothing is taken from it.",
+                            name=name,
+                            linkname=repr(info.linkname),
+                        )
                     )
                 if wanted(name):
                     yield room.link(name, info.linkname)
                 continue
             if not info.isreg():
-                raise ArchiveError(f"{name} in the archive is a link or a device; nothing is taken from it.")
+                raise ArchiveError(
+                    _("{name} in the archive is a link or a device; nothing is taken from it.", name=name)
+                )
             if info.size > MOST_BYTES or info.size < 0:
-                raise ArchiveError(f"{name} in the archive is larger than any real one; nothing is taken from it.")
+                raise ArchiveError(
+                    _("{name} in the archive is larger than any real one; nothing is taken from it.", name=name)
+                )
             content = archive.extractfile(info) if wanted(name) else None
             if content is not None:
                 yield room.write(name, content, info.size)
@@ -233,7 +258,11 @@ def _in_folder(base: str, wanted: Callable[[str], bool], watch: Watch) -> Iterat
             count += 1
             if count > MOST_MEMBERS:
                 raise ArchiveError(
-                    f"{base} holds more than {MOST_MEMBERS:,} files; name the folder with the libraries."
+                    _(
+                        "{base} holds more than {most} files; name the folder with the libraries.",
+                        base=base,
+                        most=number(MOST_MEMBERS),
+                    )
                 )
             watch.check()
             whole = os.path.relpath(Path(here) / name, base).replace(os.sep, "/")
@@ -250,5 +279,11 @@ def _file(here: str, name: str, whole: str) -> Member:
             return Member(name=whole, path=path, sha256=state, size=found.st_size if found else 0)
     target = state[3:]
     if "/" in target or "\\" in target or target in (".", ".."):
-        raise ArchiveError(f"{name} in that folder is a link to {target}; name the folder that holds the real files.")
+        raise ArchiveError(
+            _(
+                "{name} in that folder is a link to {target}; name the folder that holds the real files.",
+                name=name,
+                target=target,
+            )
+        )
     return Member(name=whole, path=str(Path(here) / name), link=target)

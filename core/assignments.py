@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from core.changes import ChangeError, Value
+from core.i18n import _
 
 HEADER = '# Written by Convalesce; "convalesce undo" takes it back.\n'
 """First line of a file that is ours alone."""
@@ -28,12 +29,20 @@ def read(text: str, name: str) -> Value | None:
     if not rows:
         return None
     if len(rows) > 1:
-        raise ChangeError(f"{name} is assigned on {len(rows)} lines; take the surplus ones out by hand first.")
+        raise ChangeError(
+            _(
+                "{name} is assigned on {count} lines; take the surplus ones out by hand first.",
+                name=name,
+                count=len(rows),
+            )
+        )
     whole = re.fullmatch(
         rf"(\s*(?:export\s+)?{re.escape(name)}=)([\"']?)([^\"'\\$`#*\r\n]*)\2(\s*)", lines[rows[0]], re.DOTALL
     )
     if whole is None:
-        raise ChangeError(f"Line {rows[0] + 1} assigns {name} in a way that is better changed by hand.")
+        raise ChangeError(
+            _("Line {line} assigns {name} in a way that is better changed by hand.", line=rows[0] + 1, name=name)
+        )
     head, quote, body, tail = whole.groups()
     if not quote:
         body, tail = body.rstrip(), body[len(body.rstrip()) :] + tail
@@ -51,11 +60,13 @@ def write(text: str, name: str, value: Value | None) -> str:
     if value is None:
         return "".join(lines[:place] + lines[place + 1 :])
     if not _QUOTABLE.match(value.text):
-        raise ChangeError(f"{name} cannot have the value {value.text!r} in a file of assignments.")
+        raise ChangeError(
+            _("{name} cannot have the value {text} in a file of assignments.", name=name, text=repr(value.text))
+        )
     kind = value.kind or (old.kind if old else "")
     form = _FORM.match(kind)
     if kind and (form is None or f"{name}=" not in kind):
-        raise ChangeError(f"{kind!r} is no form of a line that assigns {name}.")
+        raise ChangeError(_("{kind} is no form of a line that assigns {name}.", kind=repr(kind), name=name))
     if form is None:
         form_text, place = (f"{name}=*\n" if _PLAIN.match(value.text) else f'{name}="*"\n'), len(lines)
     else:

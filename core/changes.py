@@ -9,6 +9,7 @@ import msgspec
 
 from core import pathlist
 from core.facts import Fact, System
+from core.i18n import _, number
 from core.pathlist import PathError
 
 Scope = Literal["user", "machine", "environment"]
@@ -55,7 +56,7 @@ class SetVariable(Fact, frozen=True, kw_only=True, tag_field="change", tag="vari
 
     def lines(self) -> tuple[str, ...]:
         """Return the preview: what it is, then the old lines (-) and the new ones (+)."""
-        nothing = "(left as it is)" if self.scope == "environment" else "(not set)"
+        nothing = _("(left as it is)") if self.scope == "environment" else _("(not set)")
         old, new = _shown(self.before, nothing), _shown(self.after, nothing)
         return (f"  {_where(self)}", *(f"- {t}" for t in old), *(f"+ {t}" for t in new))
 
@@ -99,9 +100,9 @@ class EditPath(Fact, frozen=True, kw_only=True, tag_field="change", tag="path"):
         except PathError as e:
             return str(e)
         if expected != (self.after.text if self.after else ""):
-            return f"The planned value of {self.name} is not its old value with this one entry changed."
+            return _("The planned value of {name} is not its old value with this one entry changed.", name=self.name)
         if self.before and self.after and self.before.kind != self.after.kind:
-            return f"The planned value of {self.name} is of another kind than its old value."
+            return _("The planned value of {name} is of another kind than its old value.", name=self.name)
         return ""
 
     def merged(self, current: Value | None) -> Value | None:
@@ -141,7 +142,7 @@ def edited(change: EditPath) -> str:
             return pathlist.remove(text, change.entry, old, system)
         case int(old), int(new):
             return pathlist.move(text, change.entry, old, new, system)
-    raise PathError("A plan must say where an entry stood or where it shall stand.")
+    raise PathError(_("A plan must say where an entry stood or where it shall stand."))
 
 
 class FileItem(Fact, frozen=True, kw_only=True):
@@ -181,10 +182,12 @@ class FileSet(Fact, frozen=True, kw_only=True, tag_field="change", tag="files"):
     def lines(self) -> tuple[str, ...]:
         """Return the preview: a line for every folder and file, and every line of a text."""
         shown = [f"  {self.title}"]
-        shown += [f"{'-' if self.unmake else '+'} {folder} (folder)" for folder in self.folders]
+        shown += [("- " if self.unmake else "+ ") + _("{folder} (folder)", folder=folder) for folder in self.folders]
         for item in self.items:
             if item.before:
-                shown.append(f"- {item.path}" + ("" if item.after else " (put aside, can be restored)"))
+                shown.append(
+                    "- " + (item.path if item.after else _("{path} (put aside, can be restored)", path=item.path))
+                )
             if item.after:
                 shown.append(f"+ {item.path} {_origin(item)}".rstrip())
             shown += [f"+   {line}" for line in (item.text or "").splitlines()]
@@ -249,7 +252,9 @@ def _with_after(change: EditPath) -> EditPath:
 def _entry(value: Value, index: int, system: System) -> str:
     entries = pathlist.split(value.text, system)
     if not 0 <= index < len(entries):
-        raise PathError(f"The search path has {len(entries)} entries; there is no place {index}.")
+        raise PathError(
+            _("The search path has {count} entries; there is no place {index}.", count=len(entries), index=index)
+        )
     return entries[index]
 
 
@@ -270,9 +275,9 @@ def from_json(data: bytes) -> tuple[Change, ...]:
     try:
         return msgspec.json.decode(data, type=tuple[Change, ...])
     except RecursionError:
-        raise ChangeError("This plan is nested more deeply than any real one.") from None
+        raise ChangeError(_("This plan is nested more deeply than any real one.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as e:
-        raise ChangeError(f"This plan cannot be read: {e}.") from None
+        raise ChangeError(_("This plan cannot be read: {e}.", e=e)) from None
 
 
 # --- words -------------------------------------------------------------------------------------------------
@@ -288,9 +293,9 @@ def _shown(value: Value | None, nothing: str) -> tuple[str, ...]:
 
 def _where(change: SetVariable | EditPath) -> str:
     words = {
-        "user": "for this user",
-        "machine": "for everybody on this machine",
-        "environment": "while the environment is active in bash, zsh or their kin",
+        "user": _("for this user"),
+        "machine": _("for everybody on this machine"),
+        "environment": _("while the environment is active in bash, zsh or their kin"),
     }
     return f"{change.name}, {words[change.scope]}" + (f" ({change.at})" if change.at else "")
 
@@ -298,6 +303,6 @@ def _where(change: SetVariable | EditPath) -> str:
 def _origin(item: FileItem) -> str:
     if item.after.startswith("-> "):
         return item.after
-    size = f"{item.size:,} bytes" if item.size else ""
-    words = [w for w in (size, f"from {item.source}" if item.source else "") if w]
+    size = _("{size} bytes", size=number(item.size)) if item.size else ""
+    words = [w for w in (size, _("from {source}", source=item.source) if item.source else "") if w]
     return f"({', '.join(words)})" if words else ""

@@ -6,6 +6,7 @@ import msgspec
 
 from core import file_checks, pathlist
 from core.changes import Change, ChangeError, EditPath, FileSet, SetVariable, Value, agree
+from core.i18n import _, number
 from core.journal import Journal
 from core.writing import Writer, sentence
 
@@ -42,7 +43,7 @@ def preconditions(
 ) -> tuple[str, ...]:
     """Return a sentence for everything that stands against the changes; empty when they can be made. Changes nothing."""
     if not changes:
-        return ("There is nothing to change.",)
+        return (_("There is nothing to change."),)
     rows: list[str] = []
     expected: dict[tuple[str, str, str], Value | None] = {}
     for change in changes:
@@ -58,35 +59,54 @@ def preconditions(
         expected[key] = change.after
     paths = [i.path for c in changes if isinstance(c, FileSet) for i in c.items]
     if len(set(paths)) != len(paths):
-        rows.append("The plan names a file twice.")
+        rows.append(_("The plan names a file twice."))
     busy = writer.holders(i.path for c in changes if isinstance(c, FileSet) for i in c.items if i.before)
-    rows += [f"{program} has a file of this plan open; close it first." for program in busy]
+    rows += [_("{program} has a file of this plan open; close it first.", program=program) for program in busy]
     return tuple(dict.fromkeys(rows))
 
 
 def _variable_problems(change: SetVariable | EditPath, now: Value | None, writer: Writer) -> list[str]:
     rows = []
     if not change.name or any(c in change.name for c in "=\0\r\n") or (change.after and "\0" in change.after.text):
-        return ["The plan names a variable that cannot be."]
+        return [_("The plan names a variable that cannot be.")]
     if not agree(change.before, now):
-        rows.append(f"{change.name} changed since it was shown: {_words(change.before)}, and now {_words(now)}.")
+        rows.append(
+            _(
+                "{name} changed since it was shown: {before}, and now {now}.",
+                name=change.name,
+                before=_words(change.before),
+                now=_words(now),
+            )
+        )
     if change.after and (long := pathlist.too_long(change.name, change.after.text, writer.system)):
         rows.append(long)
     if isinstance(change, EditPath):
         if change.system != writer.system:
-            rows.append("The plan was made for another operating system.")
+            rows.append(_("The plan was made for another operating system."))
         if change.scope == "environment":
-            rows.append("An environment's search path is changed by steps, not by entries.")
+            rows.append(_("An environment's search path is changed by steps, not by entries."))
         if problem := change.problem():
             rows.append(problem)
         kind = (now or change.after or Value(text="")).kind
         if change.new is not None and change.old is None and kind == "REG_SZ" and "%" in change.entry:
-            rows.append(f"{change.name} is kept as REG_SZ, in which Windows does not expand {change.entry}.")
+            rows.append(
+                _(
+                    "{name} is kept as REG_SZ, in which Windows does not expand {entry}.",
+                    name=change.name,
+                    entry=change.entry,
+                )
+            )
         if writer.system == "windows" and kind not in ("REG_SZ", "REG_EXPAND_SZ"):
-            rows.append(f"{change.name} is kept as {kind or 'an unknown kind'}, which no search path is.")
+            rows.append(
+                _(
+                    "{name} is kept as {kind}, which no search path is.",
+                    name=change.name,
+                    kind=kind or _("an unknown kind"),
+                )
+            )
         rows += _both_scopes(change, writer)
     elif change.before == change.after:
-        rows.append(f"The plan changes nothing about {change.name}.")
+        rows.append(_("The plan changes nothing about {name}.", name=change.name))
     if obstacle := writer.obstacle(change.name, change.scope, change.at):
         rows.append(obstacle)
     return rows
@@ -100,11 +120,17 @@ def _both_scopes(change: EditPath, writer: Writer) -> list[str]:
     both = len(change.after.text) + 1 + (len(other.text) if other else 0)
     if both <= pathlist.LONGEST["windows"]:
         return []
-    return [f"PATH would have {both:,} characters in a program; Windows takes at most {pathlist.LONGEST['windows']:,}."]
+    return [
+        _(
+            "PATH would have {both} characters in a program; Windows takes at most {longest}.",
+            both=number(both),
+            longest=number(pathlist.LONGEST["windows"]),
+        )
+    ]
 
 
 def _words(value: Value | None) -> str:
     if value is None:
-        return "not set"
+        return _("not set")
     text = value.text if len(value.text) <= 200 else f"{value.text[:200]}..."
     return f"{text!r}" + (f" ({value.kind})" if value.kind.startswith("REG_") else "")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core import __version__, i18n
-from core.i18n import _
+from core.i18n import _, sentences
 from core.terminal import (
     BIGGEST_TEXT,
     FAILED,
@@ -39,17 +39,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(_choose_language(arguments))
     except UsageError as e:
-        print(f"convalesce: {e}", file=sys.stderr)
+        print(_("convalesce: {e}", e=e), file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
-        print("convalesce: stopped. Nothing was changed.", file=sys.stderr)
+        print(_("convalesce: {it}", it=_(_("stopped. Nothing was changed."))), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # the reader went away: the interpreter's last flush must neither print nor change the status
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except Exception as e:  # noqa: BLE001 - the edge of the program: exit status 3 and one sentence
-        print(f"convalesce: it failed by a fault of its own: {_where(e)}", file=sys.stderr)
+        print(
+            _(
+                "convalesce: {it}",
+                it=_(_("it failed by a fault of its own: {error}. Please report it with this line."), error=_where(e)),
+            ),
+            file=sys.stderr,
+        )
         return FAILED
 
 
@@ -77,8 +83,12 @@ def _where(e: BaseException) -> str:
     tail = e.__traceback__
     while tail is not None and tail.tb_next is not None:
         tail = tail.tb_next
-    place = f" ({tail.tb_frame.f_globals.get('__name__')}, line {tail.tb_lineno})" if tail else ""
-    return f"{type(e).__name__}: {e}{place}. Please report it with this line."
+    place = (
+        _(" ({get}, line {tb_lineno})", get=tail.tb_frame.f_globals.get("__name__"), tb_lineno=tail.tb_lineno)
+        if tail
+        else ""
+    )
+    return f"{type(e).__name__}: {e}{place}"
 
 
 def _run(arguments: list[str]) -> int:
@@ -95,9 +105,9 @@ def _parser() -> argparse.ArgumentParser:
     from core import cli_benchmark, cli_report
 
     parser = argparse.ArgumentParser(
-        prog="convalesce", description="Finds out why a GPU deep-learning set-up does not work, and proves it."
+        prog="convalesce", description=_("Finds out why a GPU deep-learning set-up does not work, and proves it.")
     )
-    parser.add_argument("--version", action="version", version=f"convalesce {__version__}")
+    parser.add_argument("--version", action="version", version=_("convalesce {__version__}", __version__=__version__))
     parser.add_argument(
         "--language",
         metavar="LANGUAGE",
@@ -105,49 +115,53 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    scan = commands.add_parser("scan", help="look at this machine and name the root cause")
-    scan.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
-    scan.add_argument("--out", type=Path, metavar="FILE", help="write the JSON report to FILE as well")
+    scan = commands.add_parser("scan", help=_("look at this machine and name the root cause"))
+    scan.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
+    scan.add_argument("--out", type=Path, metavar="FILE", help=_("write the JSON report to FILE as well"))
     scan.add_argument(
-        "--python", action="append", default=[], metavar="PATH", help="an interpreter or environment to look at"
+        "--python", action="append", default=[], metavar="PATH", help=_("an interpreter or environment to look at")
     )
-    scan.add_argument("--only", default="", metavar="STEP,...", help="driver, toolkit, cudnn, environment, frameworks")
-    scan.add_argument("--thorough", action="store_true", help="also compare every file with its wheel's hashes")
+    scan.add_argument(
+        "--only", default="", metavar="STEP,...", help=_("driver, toolkit, cudnn, environment, frameworks")
+    )
+    scan.add_argument("--thorough", action="store_true", help=_("also compare every file with its wheel's hashes"))
     scan.add_argument(
         "--try",
         action="store_true",
         dest="trials",
-        help="also import the frameworks and convolve, in their interpreters",
+        help=_("also import the frameworks and convolve, in their interpreters"),
     )
-    scan.add_argument("--full-names", action="store_true", help="keep user, host and device names in the output")
+    scan.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     scan.set_defaults(command=_scan)
 
-    fix = commands.add_parser("fix", help="cure a finding: shown first, rehearsed, and only with your consent")
-    fix.add_argument("findings", nargs="*", metavar="FINDING-ID", help="the primary cause if none is named")
-    fix.add_argument("--dry-run", action="store_true", help="show and rehearse only")
-    fix.add_argument("--yes", action="store_true", help="consent beforehand (for scripts)")
+    fix = commands.add_parser("fix", help=_("cure a finding: shown first, rehearsed, and only with your consent"))
+    fix.add_argument("findings", nargs="*", metavar="FINDING-ID", help=_("the primary cause if none is named"))
+    fix.add_argument("--dry-run", action="store_true", help=_("show and rehearse only"))
+    fix.add_argument("--yes", action="store_true", help=_("consent beforehand (for scripts)"))
     fix.add_argument("--json", action="store_true")
     fix.add_argument("--python", action="append", default=[], metavar="PATH")
     fix.add_argument("--thorough", action="store_true")
-    fix.add_argument("--cudnn", metavar="FILE", help="an archive, a wheel or a folder with a complete cuDNN to place")
+    fix.add_argument(
+        "--cudnn", metavar="FILE", help=_("an archive, a wheel or a folder with a complete cuDNN to place")
+    )
     fix.set_defaults(command=_fix)
 
-    undo = commands.add_parser("undo", help="take back what was changed")
-    undo.add_argument("entry", nargs="?", metavar="ENTRY", help="the newest change if none is named")
-    undo.add_argument("--all", action="store_true", help="everything that still holds, the newest first")
-    undo.add_argument("--list", action="store_true", help="show the history")
-    undo.add_argument("--yes", action="store_true", help="consent beforehand (for scripts)")
+    undo = commands.add_parser("undo", help=_("take back what was changed"))
+    undo.add_argument("entry", nargs="?", metavar="ENTRY", help=_("the newest change if none is named"))
+    undo.add_argument("--all", action="store_true", help=_("everything that still holds, the newest first"))
+    undo.add_argument("--list", action="store_true", help=_("show the history"))
+    undo.add_argument("--yes", action="store_true", help=_("consent beforehand (for scripts)"))
     undo.set_defaults(command=_undo)
 
-    explain = commands.add_parser("explain", help="paste an error: its causes, proved or refuted on this machine")
-    explain.add_argument("text", nargs="?", default="-", metavar="FILE|-", help="a file, standard input, or a code")
+    explain = commands.add_parser("explain", help=_("paste an error: its causes, proved or refuted on this machine"))
+    explain.add_argument("text", nargs="?", default="-", metavar="FILE|-", help=_("a file, standard input, or a code"))
     explain.add_argument("--json", action="store_true")
-    explain.add_argument("--report", type=Path, metavar="REPORT.json", help="judge another machine by its report")
+    explain.add_argument("--report", type=Path, metavar="REPORT.json", help=_("judge another machine by its report"))
     explain.add_argument("--python", action="append", default=[], metavar="PATH")
-    explain.add_argument("--full-names", action="store_true", help="keep user, host and device names in the output")
+    explain.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     explain.set_defaults(command=_explain)
 
-    replay = commands.add_parser("replay", help="diagnose a recorded report again")
+    replay = commands.add_parser("replay", help=_("diagnose a recorded report again"))
     replay.add_argument("report", type=Path, metavar="REPORT.json")
     replay.add_argument("--json", action="store_true")
     replay.set_defaults(command=_replay)
@@ -166,7 +180,10 @@ def _wizard_or_scan() -> int:
 
         window: Callable[[], int] = importlib.import_module("gui.app").main
         return window()
-    print(f"convalesce: {problem} Scanning in the terminal instead.", file=sys.stderr)
+    print(
+        _("convalesce: {sentences}", sentences=sentences(problem, _(_("Scanning in the terminal instead.")))),
+        file=sys.stderr,
+    )
     return _run(["scan"])
 
 
@@ -237,7 +254,7 @@ def _given_text(given: str) -> str:
 
     if given == "-":
         if sys.stdin.isatty():
-            print("Paste the error, then press Ctrl+D (Windows: Ctrl+Z and Enter).", file=sys.stderr)
+            print(_("Paste the error, then press Ctrl+D (Windows: Ctrl+Z and Enter)."), file=sys.stderr)
         return decode(sys.stdin.buffer.read(BIGGEST_TEXT))
     path = Path(given)
     try:
@@ -246,7 +263,7 @@ def _given_text(given: str) -> str:
                 return decode(file.read(BIGGEST_TEXT))
     except OSError as e:
         if e.errno not in (errno.ENAMETOOLONG, errno.EINVAL):
-            raise UsageError(f"{given} cannot be read: {e.strerror}.") from None
+            raise UsageError(_("{given} cannot be read: {strerror}.", given=given, strerror=e.strerror)) from None
     except ValueError:  # no path can hold a zero byte
         pass
     return given
@@ -285,7 +302,10 @@ def _show(report: Report, *, as_json: bool) -> int:
 
         code = session_code.encode(session_code.told(report))
         say_result(
-            f"{as_text(report, colour=colour())}\nTo tell it over the phone: {code}  (convalesce explain {code})\n"
+            as_text(report, colour=colour())
+            + "\n"
+            + _("To tell it over the phone: {code}  (convalesce explain {code})", code=code)
+            + "\n"
         )
     return FOUND if report.worst is Severity.ERROR else OK
 

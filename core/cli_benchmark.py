@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from core.i18n import _
+
 if TYPE_CHECKING:
     from core.facts import Snapshot
     from core.findings import Report
@@ -17,12 +19,12 @@ SLOW = ("frameworks", "trials")
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser("benchmark", help="convolve on the GPU: is it right, and as fast as it should be")
-    parser.add_argument("--json", action="store_true", help="print one JSON document and nothing else")
-    parser.add_argument("--quick", action="store_true", help="under ten seconds instead of under a minute")
-    parser.add_argument("--gpu", type=int, metavar="N", help="only this GPU, as nvidia-smi counts; all if left out")
-    parser.add_argument("--python", action="append", default=[], metavar="PATH", help="whose cuDNN and framework")
-    parser.add_argument("--full-names", action="store_true", help="keep user, host and device names in the output")
+    parser = commands.add_parser("benchmark", help=_("convolve on the GPU: is it right, and as fast as it should be"))
+    parser.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
+    parser.add_argument("--quick", action="store_true", help=_("under ten seconds instead of under a minute"))
+    parser.add_argument("--gpu", type=int, metavar="N", help=_("only this GPU, as nvidia-smi counts; all if left out"))
+    parser.add_argument("--python", action="append", default=[], metavar="PATH", help=_("whose cuDNN and framework"))
+    parser.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     parser.set_defaults(command=benchmark)
 
 

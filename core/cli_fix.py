@@ -13,9 +13,10 @@ from core.changes import ChangeError
 from core.doctor import examine
 from core.findings import Finding, Report, Severity
 from core.host import Host, this_host
+from core.i18n import _, sentences
 from core.journal import BadEntry, Entry
 from core.repair import Proposal, Workshop
-from core.report import printable
+from core.report import printable, start_anew
 from core.terminal import FOUND, OK, REFUSED, UsageError, say_result, watching
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def fix(options: argparse.Namespace) -> int:
     if options.json:
         say_result(msgspec.json.format(msgspec.json.encode({"schema": 1, "fixes": rows}), indent=2).decode() + "\n")
     elif not rows:
-        say_result("There is nothing to fix: no fault was found.\n")
+        say_result(_("There is nothing to fix: no fault was found.") + "\n")
     if refused:
         return REFUSED
     return FOUND if report.worst is Severity.ERROR else OK
@@ -75,7 +76,12 @@ def _chosen(report: Report, ids: Sequence[str]) -> tuple[Finding, ...]:
     known = {f.id for f in report.findings}
     for wish in ids:
         if wish not in known:
-            raise UsageError(f"there is no finding {wish!r} on this machine now; `convalesce scan --json` lists them.")
+            raise UsageError(
+                _(
+                    "there is no finding {wish} on this machine now; `convalesce scan --json` lists them.",
+                    wish=repr(wish),
+                )
+            )
     return tuple(f for f in report.findings if f.id in ids)
 
 
@@ -107,7 +113,7 @@ def _cure(
     line = msgspec.structs.replace(line, changes=proposal.plan.lines())
     tell(_preview(proposal))
     if proposal.problems:
-        tell(f"This cannot be done now: {proposal.problems[0]}\n")
+        tell(_("This cannot be done now: {problem}", problem=proposal.problems[0]) + "\n")
         return _ended(line, "refused", proposal.problems[0]), report
     with watching() as watch:
         rehearsal = repair.rehearse(proposal, report, shop, watch, look)
@@ -116,10 +122,10 @@ def _cure(
     if options.dry_run:
         return line, report
     if rehearsal.works is False:
-        return _ended(line, "refused", "The rehearsal failed, so nothing was changed."), report
+        return _ended(line, "refused", _("The rehearsal failed, so nothing was changed.")), report
     if not options.yes and not _consent(rehearsal):
-        tell("Nothing was changed.\n")
-        return _ended(line, "declined", "Nothing was changed."), report
+        tell(_("Nothing was changed.") + "\n")
+        return _ended(line, "declined", _("Nothing was changed.")), report
     outcome: Outcome = repair.apply(proposal, report, shop, look)
     tell(f"{outcome.sentence}\n" + (_afterwards(finding, outcome) if outcome.kind == "done" else ""))
     after = look(shop.host) if outcome.kind == "done" else report
@@ -132,32 +138,30 @@ def _ended(line: Line, outcome: str, sentence: str, entry: str = "") -> Line:
 
 def _by_hand(finding: Finding) -> str:
     if finding.fix is None or not finding.fix.advice:
-        return "There is nothing that Convalesce could do about it.\n"
-    return f"This is for you to do: {finding.fix.title}\n{finding.fix.advice}\n"
+        return _("There is nothing that Convalesce could do about it.") + "\n"
+    return _("This is for you to do: {title}", title=finding.fix.title) + f"\n{finding.fix.advice}\n"
 
 
 def _preview(proposal: Proposal) -> str:
-    lines = [f"{proposal.plan.title}. This would change:", *proposal.plan.lines()]
+    lines = [_("{title}. This would change:", title=proposal.plan.title), *proposal.plan.lines()]
     if proposal.elevated:
-        lines.append("An administrator has to allow it.")
+        lines.append(_("An administrator has to allow it."))
     return "\n".join(lines) + "\n"
 
 
 def _afterwards(finding: Finding, outcome: Outcome) -> str:
     lines = list(outcome.notes)
     if finding.fix and finding.fix.restart:
-        lines.append(f"Start anew: the {finding.fix.restart}. Programs that run now keep the old values.")
-    lines.append(f"To take it back: convalesce undo {outcome.entry}")
+        lines.append(sentences(start_anew(finding.fix.restart), _("Programs that run now keep the old values.")))
+    lines.append(_("To take it back: convalesce undo {entry}", entry=outcome.entry))
     return "\n".join(lines) + "\n"
 
 
 def _consent(rehearsal: Rehearsal) -> bool:
-    if not sys.stdin.isatty():
-        print("convalesce: there is nobody to ask; --yes consents in a script.", file=sys.stderr)
-        return False
-    sure = "" if rehearsal.works else " although it could not be tried out"
-    print(f"Make these changes{sure}? [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    question = (
+        _("Make these changes?") if rehearsal.works else _("Make these changes although it could not be tried out?")
+    )
+    return _agreed(question)
 
 
 def undo(options: argparse.Namespace) -> int:
@@ -167,20 +171,20 @@ def undo(options: argparse.Namespace) -> int:
         print(f"convalesce: {outcome.sentence}", file=sys.stderr)
     entries = repair.history(shop)
     if options.list:
-        say_result("".join(_row(e) for e in entries) or "Nothing was ever changed here.\n")
+        say_result("".join(_row(e) for e in entries) or _("Nothing was ever changed here.") + "\n")
         return OK
     if options.entry and options.all:
-        raise UsageError("name an entry, or say --all, not both.")
+        raise UsageError(_("name an entry, or say --all, not both."))
     chosen = _to_take_back(entries, options)
     if not chosen:
-        say_result("There is nothing to take back.\n")
+        say_result(_("There is nothing to take back.") + "\n")
         return OK
     for entry in chosen:
         if isinstance(entry, Entry):
             back = [line for c in reversed(entry.changes) for line in c.inverse().lines()]
-            say_result("\n".join([f"This takes back: {entry.title}", *back]) + "\n")
-    if not options.yes and not _agreed():
-        say_result("Nothing was changed.\n")
+            say_result("\n".join([_("This takes back: {title}", title=entry.title), *back]) + "\n")
+    if not options.yes and not _agreed(_("Take it back?")):
+        say_result(_("Nothing was changed.") + "\n")
         return REFUSED
     for entry in chosen:
         outcome = repair.undo(entry.id, shop)
@@ -197,20 +201,22 @@ def _to_take_back(entries: Sequence[Entry | BadEntry], options: argparse.Namespa
         return holding if options.all else holding[:1]
     named = [e for e in entries if e.id == options.entry]
     if not named:
-        raise UsageError(f"the history has no entry {options.entry!r}; `convalesce undo --list` shows it.")
+        raise UsageError(
+            _("the history has no entry {wish}; `convalesce undo --list` shows it.", wish=repr(options.entry))
+        )
     return named
 
 
-def _agreed() -> bool:
+def _agreed(question: str) -> bool:
     if not sys.stdin.isatty():
-        print("convalesce: there is nobody to ask; --yes consents in a script.", file=sys.stderr)
+        print("convalesce: " + _("there is nobody to ask; --yes consents in a script."), file=sys.stderr)
         return False
-    print("Take it back? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _row(entry: Entry | BadEntry) -> str:
     if isinstance(entry, BadEntry):
-        return f"{entry.id}  cannot be read: {printable(entry.problem)}\n"
+        return _("{id}  cannot be read: {printable}", id=entry.id, printable=printable(entry.problem))
     note = f"  {entry.note}" if entry.note else ""
     return printable(f"{entry.id}  {entry.state:<11}  {entry.title}{note}\n")

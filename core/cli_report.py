@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.i18n import _
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
@@ -19,18 +21,20 @@ LONGEST_WORD = 80
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``report`` and ``triage`` to the command line."""
-    report = commands.add_parser("report", help="show a recorded report in another form, or beside another one")
+    report = commands.add_parser("report", help=_("show a recorded report in another form, or beside another one"))
     report.add_argument("report", type=Path, metavar="REPORT.json")
     form = report.add_mutually_exclusive_group()
-    form.add_argument("--html", action="store_true", help="one file for a browser and for printing")
-    form.add_argument("--markdown", action="store_true", help="for an issue tracker")
-    form.add_argument("--against", type=Path, metavar="OTHER.json", help="what differs from another machine's report")
-    report.add_argument("--json", action="store_true", help="with --against: print one JSON document")
+    form.add_argument("--html", action="store_true", help=_("one file for a browser and for printing"))
+    form.add_argument("--markdown", action="store_true", help=_("for an issue tracker"))
+    form.add_argument(
+        "--against", type=Path, metavar="OTHER.json", help=_("what differs from another machine's report")
+    )
+    report.add_argument("--json", action="store_true", help=_("with --against: print one JSON document"))
     report.add_argument("--out", type=Path, metavar="FILE")
-    report.add_argument("--full-names", action="store_true", help="keep user, host and device names")
+    report.add_argument("--full-names", action="store_true", help=_("keep user, host and device names"))
     report.set_defaults(command=_report)
 
-    triage = commands.add_parser("triage", help="put a folder of reports into one table")
+    triage = commands.add_parser("triage", help=_("put a folder of reports into one table"))
     triage.add_argument("folder", type=Path, metavar="FOLDER")
     triage.add_argument("--json", action="store_true")
     triage.set_defaults(command=_triage)
@@ -91,10 +95,10 @@ def _triage(options: argparse.Namespace) -> int:
     from core.triage import as_json, as_text, triage
 
     if not options.folder.is_dir():
-        raise terminal.UsageError(f"{options.folder} is not a folder.")
+        raise terminal.UsageError(_("{folder} is not a folder.", folder=options.folder))
     table = triage(options.folder)
     for bad in table.malformed:
-        print(f"convalesce: passed over {bad.file}: {bad.problem}", file=sys.stderr)
+        print("convalesce: " + _("passed over {file}: {problem}", file=bad.file, problem=bad.problem), file=sys.stderr)
     terminal.say_result(as_json(table).decode() if options.json else as_text(table))
     return terminal.OK
 

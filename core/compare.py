@@ -9,11 +9,12 @@ import msgspec
 
 from core.facts import CudnnCopy, Fact, Load, Snapshot
 from core.findings import Finding, Report, Severity, Step
+from core.i18n import N_, _, said, told
 from core.redact import redact
 from core.report import MARKS, WIDTH, printable
 
 MACHINE = "machine"
-TRIED = "what {who} did when it was tried"
+TRIED = N_("what {who} did when it was tried")
 
 
 class Cause(Fact, frozen=True, kw_only=True):
@@ -70,11 +71,11 @@ def _differences(here: Snapshot, there: Snapshot) -> tuple[list[Difference], lis
         a = mine.get((step, what, who), _absent(here, step, what))
         b = theirs.get((step, what, who), _absent(there, step, what))
         if a is None or b is None:
-            unknown += [what.format(who=who)] if a is not b else []
+            unknown += [_(what, who=told(who))] if a is not b else []
         elif a != b:
-            who_of.setdefault((step, what, a or "none", b or "none"), []).append(who)
+            who_of.setdefault((step, what, a or _("none"), b or _("none")), []).append(who)
     found = [
-        Difference(step=step, what=what.format(who=", ".join(who)), here=a, there=b)
+        Difference(step=step, what=_(what, who=", ".join(map(told, who))), here=a, there=b)
         for (step, what, a, b), who in who_of.items()
     ]
     return found, unknown
@@ -126,12 +127,12 @@ def _facts(s: Snapshot) -> Iterator[Row]:
     yield from _environment(s)
     m = s.machine
     for what, value in (
-        ("operating system", m.release or m.system),
-        ("processor family", m.architecture),
-        ("kernel", m.kernel),
-        ("C library", m.libc),
-        ("container", m.container or ""),
-        ("WSL", "yes" if m.wsl else "no"),
+        (N_("operating system"), m.release or m.system),
+        (N_("processor family"), m.architecture),
+        (N_("kernel"), m.kernel),
+        (N_("C library"), m.libc),
+        (N_("container"), m.container or ""),
+        ("WSL", _("yes") if m.wsl else _("no")),
     ):
         yield (MACHINE, what, ""), value
 
@@ -140,9 +141,9 @@ def _driver(s: Snapshot) -> Iterator[Row]:
     d = s.driver
     step = Step.DRIVER.value
     nvml, cuda = (d.nvml, d.cuda) if d else (None, None)
-    yield (step, "driver version", ""), (nvml.driver_version or "" if nvml else (d.module_version if d else None))
-    yield (step, "newest CUDA that the driver runs", ""), (cuda.driver_cuda or "" if cuda else None)
-    yield (step, "answer of cuInit", ""), (cuda.status_name or str(cuda.status or 0) if cuda else None)
+    yield (step, N_("driver version"), ""), (nvml.driver_version or "" if nvml else (d.module_version if d else None))
+    yield (step, N_("newest CUDA that the driver runs"), ""), (cuda.driver_cuda or "" if cuda else None)
+    yield (step, N_("answer of cuInit"), ""), (cuda.status_name or str(cuda.status or 0) if cuda else None)
     gpus = d.gpus if d else None
     names = _joined(f"{g.name} ({g.compute_capability})" for g in gpus) if gpus is not None else None
     yield (step, "GPUs", ""), names
@@ -150,39 +151,44 @@ def _driver(s: Snapshot) -> Iterator[Row]:
 
 def _libraries(s: Snapshot) -> Iterator[Row]:
     kits = None if s.toolkits is None else _joined(f"{t.version or '?'} ({t.origin})" for t in s.toolkits)
-    yield (Step.TOOLKIT.value, "CUDA toolkits and sets of libraries", ""), kits
+    yield (Step.TOOLKIT.value, N_("CUDA toolkits and sets of libraries"), ""), kits
     named = None if s.toolkits is None else _joined(f"{n}: {t.version or '?'}" for t in s.toolkits for n in t.named_by)
-    yield (Step.TOOLKIT.value, "toolkits that variables name", ""), named
+    yield (Step.TOOLKIT.value, N_("toolkits that variables name"), ""), named
     step = Step.CUDNN.value
-    yield (step, "copies of cuDNN", ""), None if s.cudnn is None else _joined(map(_copy, s.cudnn))
-    bad = (f"{f.name}: {f.state}" for c in s.cudnn or () for f in c.files if f.state != "good")
-    gone = (f"{name}: missing" for c in s.cudnn or () for name in c.missing)
-    yield (step, "files of cuDNN that are not in order", ""), None if s.cudnn is None else _joined((*bad, *gone))
+    yield (step, N_("copies of cuDNN"), ""), None if s.cudnn is None else _joined(map(_copy, s.cudnn))
+    bad = (f"{f.name}: {_(f.state)}" for c in s.cudnn or () for f in c.files if f.state != "good")
+    gone = (f"{name}: {_('missing')}" for c in s.cudnn or () for name in c.missing)
+    yield (step, N_("files of cuDNN that are not in order"), ""), None if s.cudnn is None else _joined((*bad, *gone))
     for load in s.loads or ():
         yield from _load(s, load)
 
 
 def _copy(c: CudnnCopy) -> str:
-    return f"{c.version or c.major} for CUDA {c.cuda_major or '?'} ({c.origin})"
+    return _(
+        "{version} for CUDA {cuda} ({origin})",
+        version=c.version or c.major,
+        cuda=c.cuda_major or "?",
+        origin=_(c.origin),
+    )
 
 
 def _load(s: Snapshot, load: Load) -> Iterator[Row]:
     who = load.consumer.framework.split(" ")[0] or (
-        "any program" if load.consumer.kind == "plain" else f"a {load.consumer.kind} environment"
+        N_("any program") if load.consumer.kind == "plain" else said("a {kind} environment", kind=load.consumer.kind)
     )
     step = Step.CUDNN.value
     winner = load.resolutions[0].winner if load.resolutions else None
     taken = ""
     if winner:
         owner = next((c for c in s.cudnn or () if any(f.path == winner.path for f in c.files)), None)
-        taken = f"{_copy(owner) if owner else winner.path}, found by {winner.how.value}"
-    yield (step, f"cuDNN {load.major} that {{who}} would load", who), taken
+        taken = _("{copy}, found by {way}", copy=_copy(owner) if owner else winner.path, way=_(winner.how.value))
+    yield (step, _major(N_("cuDNN {major} that {who} would load"), load), who), taken
     call = load.roll_call
     # what cudnnGet... returns is a version, not a status
     bad = [c for c in call.calls if c.result != 0 and not c.function.startswith("cudnnGet")] if call else []
     failed = _joined(f"{c.function}: {c.meaning or c.result}" for c in bad)
     answer = None if call is None else "; ".join(filter(None, (call.version or "", failed, call.ended)))
-    yield (step, f"what cuDNN {load.major} answered to {{who}}", who), answer
+    yield (step, _major(N_("what cuDNN {major} answered to {who}"), load), who), answer
 
 
 def _frameworks(s: Snapshot) -> Iterator[Row]:
@@ -192,13 +198,24 @@ def _frameworks(s: Snapshot) -> Iterator[Row]:
         for d in p.distributions:
             versions.setdefault(d.name, set()).add(d.version)
     pythons = None if s.pythons is None else _joined(".".join(p.version.split(".")[:2]) for p in s.pythons)
-    yield (step, "Python versions", ""), pythons
+    yield (step, N_("Python versions"), ""), pythons
     for name in sorted(versions):
         yield (step, "{who}", name), _joined(versions[name])
     for t in s.trials or ():
-        where = {True: "on the GPU", False: "on the processor", None: ""}[t.gpu]
-        told = (f"passed: {t.reached} {where}".strip(), t.cuda and f"CUDA {t.cuda}", t.cudnn and f"cuDNN {t.cudnn}")
-        yield (step, TRIED, t.framework), ", ".join(filter(None, (*told, t.problem.split("\n")[0], t.ended)))
+        passed = {
+            True: _("passed: {reached} on the GPU", reached=_(t.reached)),
+            False: _("passed: {reached} on the processor", reached=_(t.reached)),
+            None: _("passed: {reached}", reached=_(t.reached)),
+        }[t.gpu]
+        words = (
+            passed,
+            t.cuda and f"CUDA {t.cuda}",
+            t.cudnn and f"cuDNN {t.cudnn}",
+        )
+        yield (
+            (step, TRIED, t.framework),
+            ", ".join(filter(None, (*words, told(t.problem.split("\n")[0]), told(t.ended)))),
+        )
 
 
 def _environment(s: Snapshot) -> Iterator[Row]:
@@ -210,9 +227,14 @@ def _environment(s: Snapshot) -> Iterator[Row]:
     for name in dict.fromkeys(p.variable for p in e.entries) if e else ():
         own = [p.expanded or p.text for p in e.entries if p.variable == name] if e else []
         yield (
-            (step, "{who}: entries about CUDA, in order", name),
+            (step, N_("{who}: entries about CUDA, in order"), name),
             "\n".join(t for t in own if any(w in t.lower() for w in telling)),
         )
+
+
+def _major(what: str, load: Load) -> str:
+    """Return a description with its major version; who it is about is filled in later."""
+    return _(what, major=load.major, who="{who}")
 
 
 def _joined(items: Iterable[str]) -> str:
@@ -227,7 +249,11 @@ def to_json(comparison: Comparison) -> bytes:
     return msgspec.json.format(msgspec.json.encode(comparison), indent=2) + b"\n"
 
 
-WHERE = {"here": "Only on this machine", "both": "On both machines", "there": "Only on the other machine"}
+WHERE = {
+    "here": N_("Only on this machine"),
+    "both": N_("On both machines"),
+    "there": N_("Only on the other machine"),
+}
 
 
 def as_text(c: Comparison, width: int = WIDTH) -> str:
@@ -235,21 +261,21 @@ def as_text(c: Comparison, width: int = WIDTH) -> str:
     lines: list[str] = []
     for where, title in WHERE.items():
         some = [x for x in c.causes if x.where == where]
-        lines += [title, *(line for x in some for line in _cause_lines(x, width)), ""] if some else []
+        lines += [_(title), *(line for x in some for line in _cause_lines(x, width)), ""] if some else []
     if not c.causes:
-        lines += ["Neither machine has a fault that Convalesce knows.", ""]
+        lines += [_("Neither machine has a fault that Convalesce knows."), ""]
     if c.differences:
-        lines.append("What differs")
+        lines.append(_("What differs"))
     for d in c.differences:
         lines.append(f"  {printable(d.what)}  [{d.step}]")
-        for word, value in (("here ", d.here), ("there", d.there)):
+        for word, value in ((_("here"), d.here), (_("there"), d.there)):
             first, *more = printable(value).splitlines() or [""]
-            lines += [f"    {word}  {first}", *(f"           {m}" for m in more)]
+            lines += [f"    {word:<5}  {first}", *(f"           {m}" for m in more)]
     if not c.differences:
-        lines.append("Nothing else that both reports tell is different.")
+        lines.append(_("Nothing else that both reports tell is different."))
     if c.only_one_looked:
-        told = "Looked at on one machine only, so not compared: " + ", ".join(c.only_one_looked) + "."
-        lines += ["", *textwrap.wrap(printable(told), width)]
+        words = _("Looked at on one machine only, so not compared: {what}.", what=", ".join(c.only_one_looked))
+        lines += ["", *textwrap.wrap(printable(words), width)]
     return "\n".join(lines) + "\n"
 
 

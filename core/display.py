@@ -10,6 +10,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from core.i18n import _
+
 WITHOUT_DISPLAY = {"offscreen", "vnc", "minimal", "linuxfb", "eglfs"}
 PLUGINS = (("WAYLAND_DISPLAY", "wayland", "libqwayland.so"), ("DISPLAY", "xcb", "libqxcb.so"))
 """Variable that names a display, Qt's word for its kind, and the plugin that shows windows there."""
@@ -22,7 +24,7 @@ def missing_display() -> str:
     are tried first, without Qt's Python modules.
     """
     if importlib.util.find_spec("gui.app") is None or importlib.util.find_spec("PySide6") is None:
-        return "The window is not part of this installation."
+        return _("The window is not part of this installation.")
     if sys.platform == "win32" or os.environ.get("QT_QPA_PLATFORM") in WITHOUT_DISPLAY:
         return ""
     found = importlib.util.find_spec("PySide6")
@@ -35,12 +37,12 @@ def why_no_window(environ: Mapping[str, str], plugins: Path) -> str:
     """Return why none of the displays that the environment names can show a window; empty if one can."""
     named = [row for row in PLUGINS if environ.get(row[0]) and environ.get("QT_QPA_PLATFORM", row[1]) == row[1]]
     if not named:
-        return "There is no display here (DISPLAY and WAYLAND_DISPLAY are not set)."
+        return _("There is no display here (DISPLAY and WAYLAND_DISPLAY are not set).")
     why = ""
     for variable, kind, name in named:
         why = missing_library(plugins / name)
         if not why and kind == "xcb" and not answers(environ[variable]):
-            why = f"The display {environ[variable]} does not answer."
+            why = _("The display {name} does not answer.", name=environ[variable])
         if not why:
             return ""
     return why
@@ -53,8 +55,13 @@ def missing_library(plugin: Path) -> str:
     except OSError as e:
         name = str(e).partition(":")[0]
         package = debian_package(name)
-        hint = f" (on Debian and Ubuntu: apt install {package})" if package else ""
-        return f"The window needs {name}, which is not installed{hint}."
+        if not package:
+            return _("The window needs {name}, which is not installed.", name=name)
+        return _(
+            "The window needs {name}, which is not installed (on Debian and Ubuntu: apt install {package}).",
+            name=name,
+            package=package,
+        )
     return ""
 
 

@@ -15,6 +15,7 @@ from core import __version__
 from core.facts import ProbeError, Snapshot
 from core.findings import SECTIONS, Report, Step
 from core.host import Host
+from core.i18n import N_, _, said
 from core.probes import (
     cudnn,
     driver,
@@ -44,15 +45,15 @@ PROBES: tuple[Probe, ...] = (
 """Every probe, and the sections that it reads. A new probe is a row here and a section in facts.py."""
 
 SAYS = {
-    "driver": "Asking the driver and the GPU",
-    "environment": "Reading the variables and search paths",
-    "pythons": "Looking for Python environments",
-    "frameworks": "Reading how frameworks were built",
-    "records": "Comparing the frameworks' libraries with their packages' records",
-    "trials": "Trying the frameworks in their own interpreters",
-    "toolkits": "Looking for CUDA toolkits",
-    "cudnn": "Reading every copy of cuDNN",
-    "loads": "Loading every cuDNN library in a child process",
+    "driver": N_("Asking the driver and the GPU"),
+    "environment": N_("Reading the variables and search paths"),
+    "pythons": N_("Looking for Python environments"),
+    "frameworks": N_("Reading how frameworks were built"),
+    "records": N_("Comparing the frameworks' libraries with their packages' records"),
+    "trials": N_("Trying the frameworks in their own interpreters"),
+    "toolkits": N_("Looking for CUDA toolkits"),
+    "cudnn": N_("Reading every copy of cuDNN"),
+    "loads": N_("Loading every cuDNN library in a child process"),
 }
 THOROUGH_FACTOR = 20
 """With --thorough whole files are hashed: each time-out is this much longer."""
@@ -119,7 +120,7 @@ def look(
         for probe in [p for p in waiting if not {n for n in p.needs if n in wanted} - ended]:
             waiting.remove(probe)
             running[probe.section] = time.monotonic() + probe.timeout * factor
-            watch.say(SAYS.get(probe.section, probe.section))
+            watch.say(_(SAYS.get(probe.section, probe.section)))
             watch.section(probe.section, "looking")
             threading.Thread(
                 target=_run, args=(probe, replace(request, seen=snapshot), done), daemon=True, name=probe.section
@@ -149,7 +150,7 @@ def _run(probe: Probe, request: Request, done: queue.SimpleQueue[Any]) -> None:
         request.watch.check()
         value = probe.look(request)
     except CancelledError:
-        error = ProbeError(probe=probe.section, kind="cancelled", message="It was cancelled.")
+        error = ProbeError(probe=probe.section, kind="cancelled", message=said(_("It was cancelled.")))
     except Exception as e:  # noqa: BLE001 - the edge of a probe: its crash becomes data
         tail = e.__traceback__
         while tail is not None and tail.tb_next is not None:
@@ -167,13 +168,13 @@ def _next(
         section, deadline = min(running.items(), key=lambda item: item[1])
         now = time.monotonic()
         if deadline <= now:
-            message = "It gave no answer within its time."
+            message = said(_("It gave no answer within its time."))
             return section, None, ProbeError(probe=section, kind="time-out", message=message), 0.0
         try:
             return done.get(timeout=min(deadline - now, 0.2))
         except queue.Empty:
             if watch.cancelled:
-                message = "It was cancelled."
+                message = said(_("It was cancelled."))
                 return section, None, ProbeError(probe=section, kind="cancelled", message=message), 0.0
 
 
@@ -188,7 +189,7 @@ def examine(
 ) -> Report:
     """Look at the machine and diagnose it. ``steps`` limits both; the primary cause is kept wherever it lies."""
     snapshot = look(host, watch, steps=steps, thorough=thorough, trials=trials, pythons=pythons, meanwhile=_load_rules)
-    watch.say("Finding the cause")
+    watch.say(_("Finding the cause"))
     return report_on(snapshot, steps)
 
 

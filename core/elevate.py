@@ -22,6 +22,7 @@ from core.apply import Outcome, Plan, perform, undo
 from core.changes import Change, ChangeError, EditPath, SetVariable
 from core.facts import Fact
 from core.host import Completed, Host
+from core.i18n import _, sentences
 from core.journal import Journal, machine_state_folder
 from core.writing import LinuxWriter, Writer, sentence
 
@@ -87,7 +88,7 @@ def ask(order: Order, *, host: Host, journal: Journal) -> Outcome:
     changes = order.plan.changes if order.plan else ()
     rows = not_allowed(changes, os.environ)
     if rows:
-        return Outcome(kind="refused", sentence=f"Nothing was changed. {rows[0]}", problems=rows)
+        return Outcome(kind="refused", sentence=sentences(_("Nothing was changed."), rows[0]), problems=rows)
     path, digest = write_order(order, journal)
     if sys.platform == "win32":
         from core.host.windows_elevation import run_elevated
@@ -98,15 +99,17 @@ def ask(order: Order, *, host: Host, journal: Journal) -> Outcome:
         if done.out.strip().startswith("{"):
             return msgspec.json.decode(done.out, type=Outcome)
         if done.status == 126:
-            words = "The password was not given."
+            words = _("The password was not given.")
         else:
-            words = f"No window asks for the password here. Run this in a terminal: {by_hand(path, digest)}"
-            return Outcome(kind="refused", sentence=f"Nothing was changed. {words}", problems=(words,))
+            words = _(
+                "No window asks for the password here. Run this in a terminal: {by_hand}", by_hand=by_hand(path, digest)
+            )
+            return Outcome(kind="refused", sentence=sentences(_("Nothing was changed."), words), problems=(words,))
     except msgspec.DecodeError:
-        words = "The elevated Convalesce gave no answer that can be read; look at the history of the machine."
+        words = _("The elevated Convalesce gave no answer that can be read; look at the history of the machine.")
         return Outcome(kind="stuck", sentence=words, problems=(words,))
     Path(path).unlink(missing_ok=True)
-    return Outcome(kind="refused", sentence=f"Nothing was changed. {words}", problems=(words,))
+    return Outcome(kind="refused", sentence=sentences(_("Nothing was changed."), words), problems=(words,))
 
 
 def _answered(done: Completed, path: str, digest: str) -> Outcome:
@@ -122,7 +125,7 @@ def _answered(done: Completed, path: str, digest: str) -> Outcome:
     if done.status is None and not done.timed_out:
         Path(path).unlink(missing_ok=True)
         return _refused(done.ended)
-    words = "The elevated Convalesce gave no answer that can be read; look at the history of the machine."
+    words = _("The elevated Convalesce gave no answer that can be read; look at the history of the machine.")
     return Outcome(kind="stuck", sentence=words, problems=(words,))
 
 
@@ -137,18 +140,31 @@ def not_allowed(changes: tuple[Change, ...], env: Mapping[str, str]) -> tuple[st
 def _not_allowed(change: Change, env: Mapping[str, str]) -> str:
     if isinstance(change, SetVariable):
         if change.scope != "machine" or not VARIABLE.fullmatch(change.name):
-            return f"{change.name} ({change.scope}) is not a variable that is set with an administrator's rights."
+            return _(
+                "{name} ({scope}) is not a variable that is set with an administrator's rights.",
+                name=change.name,
+                scope=change.scope,
+            )
         return ""
     if isinstance(change, EditPath):
         if change.scope != "machine" or not SEARCH_PATH.fullmatch(change.name):
-            return f"{change.name} ({change.scope}) is not a search path that is edited with an administrator's rights."
+            return _(
+                "{name} ({scope}) is not a search path that is edited with an administrator's rights.",
+                name=change.name,
+                scope=change.scope,
+            )
         folder = change.entry.strip('"')
         if change.new is not None and (loose := file_checks.writable_by_others(folder, frozenset({0}))):
-            return f"{loose} can be changed by ordinary users, so {folder} must not stand in everybody's {change.name}."
+            return _(
+                "{loose} can be changed by ordinary users, so {folder} must not stand in everybody's {name}.",
+                loose=loose,
+                folder=folder,
+                name=change.name,
+            )
         return ""
     return next((row for item in change.items if (row := _bad_target(item.path, env))), "") or next(
         (
-            f"{f} is not a folder that is made with an administrator's rights."
+            _("{folder} is not a folder that is made with an administrator's rights.", folder=f)
             for f in change.folders
             if not _below(f, env)
         ),
@@ -162,8 +178,15 @@ def _bad_target(path: str, env: Mapping[str, str]) -> str:
     except ChangeError as e:
         return str(e)
     if not LIBRARY.fullmatch(name):
-        return f"{name} is not one of NVIDIA's libraries; nothing else is touched with an administrator's rights."
-    return "" if _below(folder, env) else f"{folder} is not a folder that is changed with an administrator's rights."
+        return _(
+            "{name} is not one of NVIDIA's libraries; nothing else is touched with an administrator's rights.",
+            name=name,
+        )
+    return (
+        ""
+        if _below(folder, env)
+        else _("{folder} is not a folder that is changed with an administrator's rights.", folder=folder)
+    )
 
 
 def _below(folder: str, env: Mapping[str, str]) -> bool:
@@ -190,7 +213,7 @@ def carry_out(path: str, digest: str, *, writer: Writer, journal: Journal, env: 
 
 
 def _refused(words: str) -> Outcome:
-    return Outcome(kind="refused", sentence=f"Nothing was changed. {words}", problems=(words,))
+    return Outcome(kind="refused", sentence=sentences(_("Nothing was changed."), words), problems=(words,))
 
 
 def _trusted(env: Mapping[str, str]) -> frozenset[int]:
@@ -201,20 +224,20 @@ def _trusted(env: Mapping[str, str]) -> frozenset[int]:
 
 def _read(path: str, digest: str, trusted: frozenset[int]) -> Order:
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
-        raise ChangeError("The command line does not name the plan's SHA-256.")
+        raise ChangeError(_("The command line does not name the plan's SHA-256."))
     if loose := file_checks.writable_by_others(path, trusted):
-        raise ChangeError(f"{loose} can be changed by other users, so no plan is taken from there.")
+        raise ChangeError(_("{loose} can be changed by other users, so no plan is taken from there.", loose=loose))
     folder, name = folders.split(path)
     with folders.opened(folder) as place:
         data = place.read(name, LARGEST_PLAN)
     if data is None or hashlib.sha256(data).hexdigest() != digest:
-        raise ChangeError("The plan is not the one that was confirmed (its SHA-256 differs).")
+        raise ChangeError(_("The plan is not the one that was confirmed (its SHA-256 differs)."))
     try:
         return msgspec.json.decode(data, type=Order)
     except RecursionError:
-        raise ChangeError("This plan is nested more deeply than any real one.") from None
+        raise ChangeError(_("This plan is nested more deeply than any real one.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as e:
-        raise ChangeError(f"This plan cannot be read: {e}.") from None
+        raise ChangeError(_("This plan cannot be read: {e}.", e=e)) from None
 
 
 def main(argv: list[str]) -> NoReturn:

@@ -14,6 +14,7 @@ import msgspec
 
 from core import folders
 from core.changes import ChangeError, FileItem, FileSet
+from core.i18n import _, number
 from core.journal import Journal
 
 _STATE = re.compile(r"(?:[0-9a-f]{64}|folder|-> [^/\\\0\r\n]+)?\Z")
@@ -40,7 +41,7 @@ def malformed(change: FileSet) -> tuple[str, ...]:
     rows = []
     paths = [i.path for i in change.items]
     if len({os.path.normcase(p) for p in paths}) != len(paths):
-        rows.append("The plan names a file twice.")
+        rows.append(_("The plan names a file twice."))
     for path in (*paths, *change.folders, *(i.source for i in change.items if i.source)):
         try:
             folders.split(path)
@@ -48,12 +49,12 @@ def malformed(change: FileSet) -> tuple[str, ...]:
             rows.append(str(e))
     for item in change.items:
         if not _STATE.match(item.before) or not _STATE.match(item.after) or item.before == item.after:
-            rows.append(f"The plan does not say what becomes of {item.path}.")
+            rows.append(_("The plan does not say what becomes of {path}.", path=item.path))
         whole = "folder" in (item.before, item.after) and "" not in (item.before, item.after)
         if item.after in ("-> .", "-> ..") or item.size < 0 or whole or (item.after == "folder" and not change.unmake):
-            rows.append(f"The plan makes no sense for {item.path}.")
+            rows.append(_("The plan makes no sense for {path}.", path=item.path))
         if item.text is not None and _digest(item.text) != item.after:
-            rows.append(f"The text planned for {item.path} is not the one that was shown.")
+            rows.append(_("The text planned for {path} is not the one that was shown.", path=item.path))
     return tuple(rows)
 
 
@@ -66,14 +67,14 @@ def _folder_problems(folder: str, change: FileSet) -> list[str]:
     if change.unmake:
         return []
     if os.path.lexists(folder):
-        return [f"The folder {folder} is there already."]
+        return [_("The folder {folder} is there already.", folder=folder)]
     try:
         with folders.opened(parent):
             return []
     except FileNotFoundError:
-        return [] if _is_made(parent, change) else [f"The folder {parent} is not there."]
+        return [] if _is_made(parent, change) else [_("The folder {parent} is not there.", parent=parent)]
     except (ChangeError, OSError) as e:
-        return [f"{folder} cannot be made: {e}."]
+        return [_("{folder} cannot be made: {e}.", folder=folder, e=e)]
 
 
 def _item_problems(item: FileItem, change: FileSet, trusted: frozenset[int] | None) -> list[str]:
@@ -83,14 +84,21 @@ def _item_problems(item: FileItem, change: FileSet, trusted: frozenset[int] | No
         with folders.opened(folder) as place:
             now = place.state(name)
         if now != item.before:
-            rows.append(f"{item.path} changed since it was shown: {words(item.before)}, and now {words(now)}.")
+            rows.append(
+                _(
+                    "{path} changed since it was shown: {before}, and now {now}.",
+                    path=item.path,
+                    before=words(item.before),
+                    now=words(now),
+                )
+            )
         if not os.access(folder, os.W_OK):
-            rows.append(f"This user may not change {folder}.")
+            rows.append(_("This user may not change {folder}.", folder=folder))
     except FileNotFoundError:
         if item.before or change.unmake or not _is_made(folder, change):
-            rows.append(f"The folder {folder} is not there.")
+            rows.append(_("The folder {folder} is not there.", folder=folder))
     except (ChangeError, OSError) as e:
-        rows.append(f"{item.path} cannot be changed: {e}.")
+        rows.append(_("{path} cannot be changed: {e}.", path=item.path, e=e))
     if item.source:
         rows += _source_problems(item, trusted)
     return rows
@@ -103,7 +111,13 @@ def _is_made(folder: str, change: FileSet) -> bool:
 def _source_problems(item: FileItem, trusted: frozenset[int] | None) -> list[str]:
     loose = writable_by_others(item.source, trusted)
     if loose:
-        return [f"{loose} can be changed by other users, so nothing is taken from {item.source}."]
+        return [
+            _(
+                "{loose} can be changed by other users, so nothing is taken from {source}.",
+                loose=loose,
+                source=item.source,
+            )
+        ]
     folder, name = folders.split(item.source)
     try:
         with folders.opened(folder) as place:
@@ -111,8 +125,8 @@ def _source_problems(item: FileItem, trusted: frozenset[int] | None) -> list[str
             size = os.fstat(fd).st_size
             os.close(fd)
     except (ChangeError, OSError) as e:
-        return [f"The source {item.source} cannot be read: {e}."]
-    return [] if size == item.size else [f"The source {item.source} changed since it was shown."]
+        return [_("The source {source} cannot be read: {e}.", source=item.source, e=e)]
+    return [] if size == item.size else [_("The source {source} changed since it was shown.", source=item.source)]
 
 
 def writable_by_others(path: str, trusted: frozenset[int] | None = None) -> str:
@@ -158,7 +172,14 @@ def _space(change: FileSet, journal: Journal) -> list[str]:
     for device, size in wanted.items():
         free = shutil.disk_usage(example[device]).free
         if size and size + (64 << 20) > free:
-            rows.append(f"{example[device]} has {free >> 20:,} MiB free; {(size >> 20) + 64:,} MiB are needed.")
+            rows.append(
+                _(
+                    "{folder} has {free} MiB free; {size} MiB are needed.",
+                    folder=example[device],
+                    free=number(free >> 20),
+                    size=number((size >> 20) + 64),
+                )
+            )
     return rows
 
 
@@ -172,10 +193,14 @@ def _existing(path: str) -> Path:
 def words(state: str) -> str:
     """Return a file's state in words that follow "changed since it was shown:"."""
     if not state:
-        return "no file"
+        return _("no file")
     if state == "folder":
         return "a folder"
-    return f"a link to {state[3:]}" if state.startswith("-> ") else f"a file with SHA-256 {state[:12]}..."
+    return (
+        _("a link to {target}", target=state[3:])
+        if state.startswith("-> ")
+        else _("a file with SHA-256 {digest}...", digest=state[:12])
+    )
 
 
 # --- settling what a Snapshot does not know -----------------------------------------------------------------------
@@ -205,6 +230,6 @@ def _prepared(item: FileItem) -> FileItem:
         with folders.opened(origin) as place:
             after, found = place.state(base), place.status(base)
         if found is None or after.startswith("-> "):
-            raise ChangeError(f"{source} is not there, so nothing can be taken from it.")
+            raise ChangeError(_("{source} is not there, so nothing can be taken from it.", source=source))
         size = found.st_size
     return msgspec.structs.replace(item, path=path, before=before, after=after, source=source, size=size)

@@ -9,6 +9,7 @@ from core import folders
 from core.changes import ChangeError, FileItem, FileSet
 from core.file_checks import words
 from core.folders import Folder
+from core.i18n import _
 from core.journal import Journal
 
 # --- doing -----------------------------------------------------------------------------------------------------
@@ -28,7 +29,7 @@ def carry_out(change: FileSet, entry: str, journal: Journal) -> None:
         folder, name = folders.split(item.path)
         with folders.opened(folder) as place:
             if _signature(place, name) != seen[item.path]:
-                raise ChangeError(f"{item.path} was changed by another program at this moment.")
+                raise ChangeError(_("{path} was changed by another program at this moment.", path=item.path))
             if "folder" in (item.before, item.after):
                 _turn(place, name, entry, back=item.after == "folder")
             elif item.after:
@@ -57,7 +58,13 @@ def settle(change: FileSet, entry: str, journal: Journal) -> tuple[str, ...]:
                     if place.status(_aside(name, entry)) is not None and not now:
                         _turn(place, name, entry, back=True)
                     elif now != "folder" or place.status(_aside(name, entry)) is not None:
-                        rows.append(f"There is a new {item.path}; the old one lies beside it as {_aside(name, entry)}.")
+                        rows.append(
+                            _(
+                                "There is a new {path}; the old one lies beside it as {aside}.",
+                                path=item.path,
+                                aside=_aside(name, entry),
+                            )
+                        )
                 elif now == item.after:
                     back = FileItem(path=item.path, before=item.after, after=item.before)
                     _stage(back, entry, journal, keep=False)
@@ -66,13 +73,22 @@ def settle(change: FileSet, entry: str, journal: Journal) -> tuple[str, ...]:
                     else:
                         place.remove(name)
                 elif now != item.before:
-                    rows.append(f"{item.path} was changed by another program since, and was left as it is.")
+                    rows.append(
+                        _("{path} was changed by another program since, and was left as it is.", path=item.path)
+                    )
                 place.sync()
         except FileNotFoundError:
             if item.before:
-                rows.append(f"The folder {folder} is gone; {name} is kept in {journal.folder}.")
+                rows.append(
+                    _(
+                        "The folder {folder} is gone; {name} is kept in {journal}.",
+                        folder=folder,
+                        name=name,
+                        journal=journal.folder,
+                    )
+                )
         except (ChangeError, OSError) as e:
-            rows.append(f"{item.path} could not be put back: {e}.")
+            rows.append(_("{path} could not be put back: {e}.", path=item.path, e=e))
     if not rows:
         _unmake(change)
     return tuple(rows)
@@ -97,7 +113,7 @@ def _turn(place: Folder, name: str, entry: str, *, back: bool) -> None:
     """Put a folder aside, or back, by one rename."""
     aside = _aside(name, entry)
     if place.status(name if back else aside) is not None:
-        raise ChangeError(f"{place.path}{os.sep}{name if back else aside} is there already.")
+        raise ChangeError(_("{path} is there already.", path=place.path + os.sep + (name if back else aside)))
     place.rename(*((aside, name) if back else (name, aside)))
 
 
@@ -116,7 +132,14 @@ def _stage(item: FileItem, entry: str, journal: Journal, *, keep: bool) -> tuple
     with folders.opened(folder) as place:
         now, seen = place.state(name), _signature(place, name)
         if now != item.before:
-            raise ChangeError(f"{item.path} changed since it was shown: {words(item.before)}, and now {words(now)}.")
+            raise ChangeError(
+                _(
+                    "{path} changed since it was shown: {before}, and now {now}.",
+                    path=item.path,
+                    before=words(item.before),
+                    now=words(now),
+                )
+            )
         if "folder" in (item.before, item.after):
             return seen
         if keep and now and not now.startswith("-> "):
@@ -147,12 +170,14 @@ def _fill(item: FileItem, place: Folder, beside: str, journal: Journal) -> None:
     else:
         with journal.kept() as kept:
             if kept.status(item.after) is None:
-                raise ChangeError(f"The backup of {item.path} is no longer in {journal.folder}.")
+                raise ChangeError(
+                    _("The backup of {path} is no longer in {folder}.", path=item.path, folder=journal.folder)
+                )
             shared = kept.share(item.after, place, beside)
             written = item.after if shared else _copy(kept, item.after, place, beside, exact=True)
     if written != item.after or place.state(beside) != item.after:
         place.remove(beside)
-        raise ChangeError(f"The bytes for {item.path} are not those that were planned (SHA-256 differs).")
+        raise ChangeError(_("The bytes for {path} are not those that were planned (SHA-256 differs).", path=item.path))
 
 
 def _copy(origin: Folder, name: str, place: Folder, beside: str, *, exact: bool = False) -> str:
@@ -178,6 +203,6 @@ def _keep(place: Folder, name: str, state: str, journal: Journal) -> None:
         found = place.status(name)
         alone = found is not None and found.st_nlink == 1
         if not (alone and place.share(name, kept, beside)) and _copy(place, name, kept, beside, exact=True) != state:
-            raise ChangeError(f"{place.path}{os.sep}{name} changed while it was being backed up.")
+            raise ChangeError(_("{path} changed while it was being backed up.", path=place.path + os.sep + name))
         kept.rename(beside, state)
         kept.sync()

@@ -9,6 +9,7 @@ import msgspec
 
 from core.changes import Change
 from core.facts import SCHEMA, Fact, Snapshot
+from core.i18n import _
 
 
 class Step(StrEnum):
@@ -241,16 +242,20 @@ def from_json(data: bytes) -> Report:
     try:
         head = msgspec.json.decode(data)
         if not isinstance(head, dict) or "schema" not in head:
-            raise BadReportError("This is not a Convalesce report: it has no field named schema.")
+            raise BadReportError(_("This is not a Convalesce report: it has no field named schema."))
         if head["schema"] != SCHEMA:
             raise BadReportError(
-                f"This report has schema {str(head['schema'])[:20]!r}; this version of Convalesce reads schema {SCHEMA}."
+                _(
+                    "This report has schema {theirs}; this version of Convalesce reads schema {ours}.",
+                    theirs=repr(str(head["schema"])[:20]),
+                    ours=SCHEMA,
+                )
             )
         form = msgspec.json.decode(data, type=_ReportForm)
     except RecursionError:
-        raise BadReportError("This report is nested more deeply than any real one.") from None
+        raise BadReportError(_("This report is nested more deeply than any real one.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as e:
-        raise BadReportError(f"This report cannot be read: {e}.") from None
+        raise BadReportError(_("This report cannot be read: {e}.", e=e)) from None
     findings = tuple(
         Finding(**{**{n: getattr(f, n) for n in f.__struct_fields__}, "severity": Severity[f.severity.upper()]})
         for f in form.findings

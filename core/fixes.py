@@ -15,6 +15,7 @@ from core.changes import Change, FileSet, Scope, SetVariable, Value, insert_entr
 from core.facts import CudnnCopy, How, PathEntry, Snapshot, System, Variable
 from core.findings import Finding, Fix, Severity
 from core.fixes_files import cache_aside, complete, quarantine, under_plain_name
+from core.i18n import _
 from core.pathlist import PathError
 from core.rules.known import numbers
 from core.rules.loads import Case, by_variable, cases
@@ -34,7 +35,7 @@ def with_changes(finding: Finding, snapshot: Snapshot) -> Finding:
         except PathError:
             continue  # the search path is in no state to be edited: the advice stays
         if changes:
-            fix = finding.fix or Fix(title="Take out the entries that do nothing", restart="terminal")
+            fix = finding.fix or Fix(title=_("Take out the entries that do nothing"), restart="terminal")
             return replace(finding, fix=replace(fix, title=_title(fix, changes), changes=changes))
     return finding
 
@@ -44,7 +45,7 @@ def _title(fix: Fix, changes: tuple[Change, ...]) -> str:
     first = changes[0]
     if isinstance(first, FileSet):
         return first.title
-    return f"{fix.title}, in this environment" if first.scope == "environment" else fix.title
+    return _("{title}, in this environment", title=fix.title) if first.scope == "environment" else fix.title
 
 
 # --- variables ---------------------------------------------------------------------------------------------------
@@ -169,7 +170,7 @@ def drop_override(_finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
 
 def _by_variable(c: Case) -> Iterator[str]:
     """Yield the entries of LD_LIBRARY_PATH that lead a consumer away from its own copy."""
-    for winner in (c.winner, *(search.winner for _, search in c.parts)):
+    for winner in (c.winner, *(search.winner for _role, search in c.parts)):
         if winner and by_variable(winner) and c.own:
             folder = folder_of(c.system, winner.path)
             if tidy(c.system, folder) != tidy(c.system, c.own.folder):

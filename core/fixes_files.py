@@ -11,6 +11,7 @@ import re
 from core.changes import Change, FileItem, FileSet
 from core.facts import CudnnCopy, How, LibraryFile, Snapshot
 from core.findings import Finding
+from core.i18n import _
 from core.rules.loads import cases
 from core.rules.view import folder_of, name_of, tidy
 
@@ -43,7 +44,17 @@ def complete(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
                 source=source.real_path or source.path,
             )
         )
-    return (FileSet(title=f"Complete cuDNN {donor.version} in {copy.folder} from {donor.folder}", items=tuple(items)),)
+    return (
+        FileSet(
+            title=_(
+                "Complete cuDNN {version} in {folder} from {source}",
+                version=donor.version,
+                folder=copy.folder,
+                source=donor.folder,
+            ),
+            items=tuple(items),
+        ),
+    )
 
 
 def _gives(donor: CudnnCopy, copy: CudnnCopy, wanted: list[str]) -> bool:
@@ -87,7 +98,16 @@ def quarantine(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
         return ()
     system = snapshot.machine.system
     items = tuple(FileItem(path=_join(system, copy.folder, f.name), before="?", after="") for f in copy.files)
-    return (FileSet(title=f"Put the stray cuDNN {copy.version or copy.major} in {copy.folder} aside", items=items),)
+    return (
+        FileSet(
+            title=_(
+                "Put the stray cuDNN {version} in {folder} aside",
+                version=copy.version or copy.major,
+                folder=copy.folder,
+            ),
+            items=items,
+        ),
+    )
 
 
 _HASHED = re.compile(r"(libnvrtc-builtins)-[0-9a-f]{8}(\.so\.[\d.]+)|(nvrtc-builtins64_\d+)-[0-9a-f]{8}(\.dll)", re.I)
@@ -111,7 +131,9 @@ def under_plain_name(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]
                 item = FileItem(path=path, after=f"-> {name}")
             else:
                 item = FileItem(path=path, after="?", size=file.size or 0, source=file.path)
-            return (FileSet(title=f"Give {name} its plain name, {plain}, too", items=(item,)),)
+            return (
+                FileSet(title=_("Give {name} its plain name, {plain}, too", name=name, plain=plain), items=(item,)),
+            )
     return ()
 
 
@@ -125,7 +147,7 @@ def cache_aside(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
     if cache is None or not cache.exists or cache.path != finding.subject:
         return ()
     item = FileItem(path=cache.path, before="folder", after="")
-    return (FileSet(title=f"Put the cache of compiled kernels in {cache.path} aside", items=(item,)),)
+    return (FileSet(title=_("Put the cache of compiled kernels in {path} aside", path=cache.path), items=(item,)),)
 
 
 def dll_hook(site_packages: str, folder: str) -> FileSet:
@@ -135,7 +157,7 @@ def dll_hook(site_packages: str, folder: str) -> FileSet:
     """
     text = f"import os; os.path.isdir({folder!r}) and os.add_dll_directory({folder!r})\n"
     item = FileItem(path=_join("windows", site_packages, "convalesce_cuda.pth"), after="?", size=len(text), text=text)
-    return FileSet(title=f"Let this Python find DLLs in {folder}", items=(item,))
+    return FileSet(title=_("Let this Python find DLLs in {folder}", folder=folder), items=(item,))
 
 
 def _copy(snapshot: Snapshot, folder: str) -> CudnnCopy | None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core.changes import ChangeError
+from core.i18n import _
 
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -28,7 +29,7 @@ class Folder:
 
     def _at(self, name: str) -> str:
         if name in ("", ".", "..") or "/" in name or "\0" in name or (os.sep != "/" and os.sep in name):
-            raise ChangeError(f"{name!r} is not a plain file name.")
+            raise ChangeError(_("{name} is not a plain file name.", name=repr(name)))
         if self._handle is not None:
             return name
         check_way(self.path)
@@ -49,12 +50,12 @@ class Folder:
         """
         found = self.status(name)
         if found is not None and not stat.S_ISREG(found.st_mode):
-            raise ChangeError(f"{self.path}{os.sep}{name} is not a regular file.")
+            raise ChangeError(_("{path} is not a regular file.", path=self.path + os.sep + name))
         flags = (os.O_RDWR if write else os.O_RDONLY) | _NOFOLLOW | _NONBLOCK | _BINARY
         fd = os.open(self._at(name), flags, dir_fd=self._handle)
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
-            raise ChangeError(f"{self.path}{os.sep}{name} is not a regular file.")
+            raise ChangeError(_("{path} is not a regular file.", path=self.path + os.sep + name))
         return fd
 
     def create(self, name: str, mode: int = 0o644) -> int:
@@ -71,7 +72,7 @@ class Folder:
         with os.fdopen(fd, "rb") as file:
             data = file.read(limit + 1)
         if len(data) > limit:
-            raise ChangeError(f"{self.path}{os.sep}{name} is larger than such a file ever is.")
+            raise ChangeError(_("{path} is larger than such a file ever is.", path=self.path + os.sep + name))
         return data
 
     def write(self, name: str, data: bytes) -> None:
@@ -81,7 +82,7 @@ class Folder:
         """
         old, beside = self.status(name), f".{name}.convalesce-new"
         if old is not None and not stat.S_ISREG(old.st_mode):
-            raise ChangeError(f"{self.path}{os.sep}{name} is not a regular file.")
+            raise ChangeError(_("{path} is not a regular file.", path=self.path + os.sep + name))
         self.remove(beside)
         with os.fdopen(self.create(beside), "wb") as file:
             file.write(data)
@@ -197,10 +198,10 @@ def parts(path: str) -> tuple[str, tuple[str, ...]]:
     """
     pure = Path(path)
     if not pure.is_absolute() or "\0" in path:
-        raise ChangeError(f"{path!r} is not an absolute path.")
+        raise ChangeError(_("{path} is not an absolute path.", path=repr(path)))
     names = path[len(pure.anchor) :].replace("\\" if os.sep == "\\" else "/", "/").split("/")
     if ".." in names or "." in names:
-        raise ChangeError(f"{path!r} has dots in it; a plan names every folder plainly.")
+        raise ChangeError(_("{path} has dots in it; a plan names every folder plainly.", path=repr(path)))
     return pure.anchor, tuple(n for n in names if n)
 
 
@@ -216,9 +217,9 @@ def check_way(path: str) -> None:
         here = here / name
         found = here.lstat()
         if stat.S_ISLNK(found.st_mode) or bool(getattr(found, "st_reparse_tag", False)):
-            raise ChangeError(f"{here} is a link now; a plan names the real folder.")
+            raise ChangeError(_("{here} is a link now; a plan names the real folder.", here=here))
         if not stat.S_ISDIR(found.st_mode):
-            raise ChangeError(f"{here} is not a folder.")
+            raise ChangeError(_("{here} is not a folder.", here=here))
 
 
 @contextmanager
@@ -240,7 +241,9 @@ def opened(path: str) -> Iterator[Folder]:
             try:
                 inner = os.open(name, flags | _NOFOLLOW, dir_fd=handle)
             except NotADirectoryError:
-                raise ChangeError(f"{name} in {path} is a link or a file now; a plan names real folders.") from None
+                raise ChangeError(
+                    _("{name} in {path} is a link or a file now; a plan names real folders.", name=name, path=path)
+                ) from None
             os.close(handle)
             handle = inner
         yield Folder(path, handle)
@@ -252,7 +255,7 @@ def split(path: str) -> tuple[str, str]:
     """Return the folder and the file name of an absolute path (ChangeError as in ``parts``)."""
     anchor, names = parts(path)
     if not names:
-        raise ChangeError(f"{path!r} names no file.")
+        raise ChangeError(_("{path} names no file.", path=repr(path)))
     return str(Path(anchor, *names[:-1])), names[-1]
 
 

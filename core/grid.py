@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from core.facts import Distribution, FrameworkBuild, Snapshot
 from core.findings import Finding, Grid, GridCell, GridRow, Severity, Verdict
+from core.i18n import _, told
 from core.rules.frameworks_builds import is_cpu
 from core.rules.frameworks_known import GpuSide, build_fits, gpu_side
 from core.rules.frameworks_trials import failed
@@ -79,19 +80,21 @@ def _verdict(
     home: Home, what: Distribution, build: FrameworkBuild | None, side: GpuSide, findings: tuple[Finding, ...]
 ) -> Judged:
     if home.python.problem:
-        return "not decided", home.python.problem, ""
+        return "not decided", told(home.python.problem), ""
     trial = home.trial(what.name)
     against = _against(home, what, findings)
     if trial and trial.gpu and not failed(trial) and not against:
         return (
             "runs",
-            f"It convolved on {trial.device or 'the GPU'}{', forward and backward' if trial.backward else ''}.",
+            _("It convolved on {device}, forward and backward.", device=trial.device or _("the GPU"))
+            if trial.backward
+            else _("It convolved on {device}.", device=trial.device or _("the GPU")),
             f"frameworks.trial-{what.name}",
         )
     if against and against.severity is Severity.ERROR:
         return "cannot run", against.title, against.id
     if build and (is_cpu(build) or build.other):
-        built = f"It was built for {build.other}." if build.other else "It is the build without CUDA."
+        built = _("It was built for {other}.", other=build.other) if build.other else _("It is the build without CUDA.")
         return "cpu only", built, against.id if against else ""
     if (
         home.seen.machine.system == "windows"
@@ -100,11 +103,11 @@ def _verdict(
     ):
         return (
             "cpu only",
-            "No TensorFlow after 2.10 can see a GPU on native Windows: use WSL2.",
+            _("No TensorFlow after 2.10 can see a GPU on native Windows: use WSL2."),
             "frameworks.tensorflow-windows",
         )
     if side.there is False:
-        return "cpu only", "This machine has no NVIDIA GPU.", ""
+        return "cpu only", _("This machine has no NVIDIA GPU."), ""
     return _by_files(home, what, build, side, against)
 
 
@@ -113,30 +116,34 @@ def _by_files(
 ) -> Judged:
     """Judge by what was read, where nothing was run and no error stands against it."""
     if build is None or build.cuda is None:
-        return "not decided", "Its files do not tell whether it was built for CUDA.", ""
+        return "not decided", _("Its files do not tell whether it was built for CUDA."), ""
     if side.there and not side.works:
-        return "cannot run", "The GPU driver does not work for any program.", ""
+        return "cannot run", _("The GPU driver does not work for any program."), ""
     if side.runs_cuda(build.cuda) is False:
         return (
             "cannot run",
-            f"It was built for CUDA {build.cuda}; the driver runs CUDA up to {side.cuda or 'less'}.",
+            _(
+                "It was built for CUDA {cuda}; the driver runs CUDA up to {most}.",
+                cuda=build.cuda,
+                most=side.cuda or _("less"),
+            ),
             "",
         )
     if build_fits(build, side) is False:
         return (
             "cannot run",
-            f"It has no machine code for {listed(g.name for g in side.gpus)}.",
+            _("It has no machine code for {gpus}.", gpus=listed(g.name for g in side.gpus)),
             f"frameworks.code-{what.name}",
         )
     if against:
         return "not decided", against.title, against.id
     if side.there is None:
-        return "not decided", "Whether this machine has an NVIDIA GPU could not be seen.", ""
+        return "not decided", _("Whether this machine has an NVIDIA GPU could not be seen."), ""
     if what.name == "ctranslate2" and (lacking := _without_cublas(home, build.cuda)):
         return lacking
     if build_fits(build, side) is None and not _loads_well(home, what):
-        return "not decided", f"It was built for CUDA {build.cuda}; for which GPUs is not told.", ""
-    return "should run", f"It was built for CUDA {build.cuda}, which driver and GPU run.", ""
+        return "not decided", _("It was built for CUDA {cuda}; for which GPUs is not told.", cuda=build.cuda), ""
+    return "should run", _("It was built for CUDA {cuda}, which driver and GPU run.", cuda=build.cuda), ""
 
 
 def _without_cublas(home: Home, cuda: str) -> Judged | None:
@@ -146,7 +153,7 @@ def _without_cublas(home: Home, cuda: str) -> Judged | None:
     name = f"cublas64_{cuda}.dll" if home.seen.machine.system == "windows" else f"libcublas.so.{cuda}"
     if any(f.name.lower() == name for t in home.seen.toolkits for f in t.libraries):
         return None
-    return "cannot run", f"It needs {name}, which is nowhere on this machine.", ""
+    return "cannot run", _("It needs {name}, which is nowhere on this machine.", name=name), ""
 
 
 def _loads_well(home: Home, what: Distribution) -> bool:
@@ -198,13 +205,28 @@ def as_lines(made: Grid, width: int = 96) -> list[str]:
     lines: list[str] = []
     for row in made.rows:
         if row.cells:
-            lines.append(f"  {row.prefix}  (Python {row.python or 'unknown'}, {row.kind}; {row.found_by})")
+            lines.append(f"  {row.prefix}  (Python {row.python or _('unknown')}, {_(row.kind)}; {told(row.found_by)})")
             for c in row.cells:
                 words = f"    {MARKS[c.verdict]} {c.distribution} {c.version}: {c.verdict}. {c.reason}"
                 lines.append(words if len(words) <= 2 * width else words[: 2 * width - 3] + "...")
     empty = [r for r in made.rows if not r.cells]
     if empty:
-        lines.append(f"  {len(empty)} more without a framework: {listed((r.prefix for r in empty), 6)}")
+        lines.append(
+            "  "
+            + _(
+                "{count} more without a framework: {names}",
+                count=len(empty),
+                names=listed((r.prefix for r in empty), 6),
+            )
+        )
     if made.best:
-        lines.append("  To use: " + "; ".join(f"{framework} in {prefix}" for framework, prefix in made.best))
+        lines.append(
+            "  "
+            + _(
+                "To use: {best}",
+                best="; ".join(
+                    _("{framework} in {prefix}", framework=framework, prefix=prefix) for framework, prefix in made.best
+                ),
+            )
+        )
     return lines

@@ -23,6 +23,7 @@ from core import __version__, folders
 from core.changes import Change, ChangeError, FileSet
 from core.facts import Fact
 from core.folders import Folder
+from core.i18n import _
 
 SCHEMA = 1
 """Version of an entry's form. A newer Convalesce reads every older one; an older one leaves newer entries alone."""
@@ -111,7 +112,7 @@ class Journal:
         """
         found = next((e for e in self.entries() if e.id == id), None)
         if found is None:
-            raise JournalError(f"The history has no entry {id!r}.")
+            raise JournalError(_("The history has no entry {id}.", id=repr(id)))
         if isinstance(found, BadEntry):
             raise JournalError(found.problem)
         return found
@@ -126,17 +127,21 @@ class Journal:
             data = folder.read(name, LARGEST_ENTRY) or b""
             schema = msgspec.json.decode(data, type=_Head).schema
             if schema > SCHEMA:
-                newer = f"Entry {own} was written by a newer Convalesce (form {schema}); undo it with that one."
+                newer = _(
+                    "Entry {own} was written by a newer Convalesce (form {schema}); undo it with that one.",
+                    own=own,
+                    schema=schema,
+                )
                 return BadEntry(id=own, problem=newer)
             entry = msgspec.json.decode(data, type=Entry)
         except RecursionError:
-            return BadEntry(id=own, problem=f"Entry {own} is damaged: it is nested too deeply.")
+            return BadEntry(id=own, problem=_("Entry {own} is damaged: it is nested too deeply.", own=own))
         except (msgspec.DecodeError, UnicodeDecodeError, ChangeError, OSError) as e:
-            return BadEntry(id=own, problem=f"Entry {own} is damaged: {e}.")
+            return BadEntry(id=own, problem=_("Entry {own} is damaged: {e}.", own=own, e=e))
         return (
             entry
             if entry.id == own
-            else BadEntry(id=own, problem=f"Entry {own} is damaged: it names itself otherwise.")
+            else BadEntry(id=own, problem=_("Entry {own} is damaged: it names itself otherwise.", own=own))
         )
 
     # --- writing ---------------------------------------------------------------------------------------------
@@ -218,7 +223,7 @@ class Journal:
         try:
             if not _take(fd):
                 raise JournalError(
-                    "Another Convalesce is changing this machine at this moment; try again when it is done."
+                    _("Another Convalesce is changing this machine at this moment; try again when it is done.")
                 )
             yield
         finally:
@@ -256,6 +261,9 @@ else:
             if e.errno in (errno.EWOULDBLOCK, errno.EACCES):
                 return False
             raise JournalError(
-                f"The folder of the history has no locks ({e.strerror}); name another one in CONVALESCE_STATE."
+                _(
+                    "The folder of the history has no locks ({strerror}); name another one in CONVALESCE_STATE.",
+                    strerror=e.strerror,
+                )
             ) from None
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.facts import System
+from core.i18n import _, number
 
 LONGEST = {"windows": 32_766, "linux": 131_071}
 """Most characters (Linux: bytes, with the name) that the system lets one variable have, without its terminator.
@@ -70,11 +71,11 @@ def check_entry(entry: str, system: System) -> None:
         PathError: it is empty, is more than one entry, or has a line end or a NUL in it.
     """
     if not entry.strip():
-        raise PathError("An empty entry stands for the current folder, and is never added.")
+        raise PathError(_("An empty entry stands for the current folder, and is never added."))
     if any(c in entry for c in "\0\r\n"):
-        raise PathError("A folder with a line end in its name cannot stand in a search path.")
+        raise PathError(_("A folder with a line end in its name cannot stand in a search path."))
     if len(split(entry, system)) != 1 or (system == "windows" and _is_open(entry)):
-        raise PathError(f"{entry!r} is not one entry of a search path.")
+        raise PathError(_("{entry} is not one entry of a search path.", entry=repr(entry)))
 
 
 def _is_open(entry: str) -> bool:
@@ -91,9 +92,11 @@ def insert(value: str, entry: str, index: int, system: System) -> str:
     check_entry(entry, system)
     entries = split(value, system)
     if not 0 <= index <= len(entries):
-        raise PathError(f"The search path has {len(entries)} entries; there is no place {index}.")
+        raise PathError(
+            _("The search path has {count} entries; there is no place {index}.", count=len(entries), index=index)
+        )
     if system == "windows" and any(_is_open(e) for e in entries[:index]):
-        raise PathError("An entry before it has an opening quote without a closing one; repair that entry first.")
+        raise PathError(_("An entry before it has an opening quote without a closing one; repair that entry first."))
     return join([*entries[:index], entry, *entries[index:]], system)
 
 
@@ -105,7 +108,9 @@ def remove(value: str, entry: str, index: int, system: System) -> str:
     """
     entries = split(value, system)
     if not 0 <= index < len(entries) or entries[index] != entry:
-        raise PathError(f"The entry {entry!r} is not at place {index} of the search path.")
+        raise PathError(
+            _("The entry {entry} is not at place {index} of the search path.", entry=repr(entry), index=index)
+        )
     return join(entries[:index] + entries[index + 1 :], system)
 
 
@@ -117,12 +122,14 @@ def move(value: str, entry: str, index: int, to: int, system: System) -> str:
     """
     entries = split(value, system)
     if not 0 <= index < len(entries) or entries[index] != entry:
-        raise PathError(f"The entry {entry!r} is not at place {index} of the search path.")
+        raise PathError(
+            _("The entry {entry} is not at place {index} of the search path.", entry=repr(entry), index=index)
+        )
     if not 0 <= to < len(entries):
-        raise PathError(f"The search path has {len(entries)} entries; there is no place {to}.")
+        raise PathError(_("The search path has {count} entries; there is no place {to}.", count=len(entries), to=to))
     rest = entries[:index] + entries[index + 1 :]
     if system == "windows" and any(_is_open(e) for e in entries):
-        raise PathError("An entry has an opening quote without a closing one; repair that entry first.")
+        raise PathError(_("An entry has an opening quote without a closing one; repair that entry first."))
     return join([*rest[:to], entry, *rest[to:]], system)
 
 
@@ -152,7 +159,12 @@ def too_long(name: str, value: str, system: System) -> str:
     length = len(value) if system == "windows" else len(f"{name}={value}".encode("utf-8", "surrogateescape"))
     if length <= LONGEST[system]:
         return ""
-    return f"{name} would have {length:,} characters; this system takes at most {LONGEST[system]:,}."
+    return _(
+        "{name} would have {length} characters; this system takes at most {longest}.",
+        name=name,
+        length=number(length),
+        longest=number(LONGEST[system]),
+    )
 
 
 def length_notes(name: str, value: str, system: System) -> tuple[str, ...]:
@@ -160,8 +172,12 @@ def length_notes(name: str, value: str, system: System) -> tuple[str, ...]:
     if system != "windows":
         return ()
     rows = (
-        (8_191, "scripts of the command prompt can no longer extend it (their lines end at 8,191 characters)"),
-        (2_047, "older dialogs for environment variables cut it at 2,047 characters when somebody edits it there"),
-        (1_024, "the command setx would cut it at 1,024 characters; never change it with that"),
+        (8_191, _("scripts of the command prompt can no longer extend it (their lines end at 8,191 characters)")),
+        (2_047, _("older dialogs for environment variables cut it at 2,047 characters when somebody edits it there")),
+        (1_024, _("the command setx would cut it at 1,024 characters; never change it with that")),
     )
-    return tuple(f"{name} will have {len(value):,} characters: {words}." for limit, words in rows if len(value) > limit)
+    return tuple(
+        _("{name} will have {count} characters: {words}.", name=name, count=number(len(value)), words=words)
+        for limit, words in rows
+        if len(value) > limit
+    )

@@ -20,6 +20,7 @@ from core import archives, folders
 from core.archives import ArchiveError, Member
 from core.changes import ChangeError, FileItem, FileSet
 from core.facts import CudnnCopy, Fact, System
+from core.i18n import _, said, told
 from core.journal import Journal
 from core.probes.cudnn_copy import assemble, choose, deadline, describe
 from core.probes.cudnn_names import MAJORS, parse
@@ -84,27 +85,47 @@ def _checked(found: tuple[Member, ...], source: str, wanted: Wanted) -> CudnnSet
     system, cuda_major = wanted.system, wanted.cuda_major
     groups: dict[str, list[Member]] = defaultdict(list)
     for member in found:
-        folder, _, base = member.name.rpartition("/")
+        folder, _slash, base = member.name.rpartition("/")
         if parse(base, system):
             groups[folder].append(member)
     if not groups:
         other = "Linux" if system == "windows" else "Windows"
-        raise ArchiveError(f"{source} holds no cuDNN library for this system (it may be the one for {other}).")
+        raise ArchiveError(
+            _(
+                "{source} holds no cuDNN library for this system (it may be the one for {other}).",
+                source=source,
+                other=other,
+            )
+        )
     recorded = _record(found)
     sets = [_set(members, recorded, folder, system) for folder, members in sorted(groups.items())]
     fit = [s for s in sets if cuda_major is None or s[0].cuda_major in (cuda_major, None)] or sets
     if len(fit) > 1:
-        raise ArchiveError(f"{source} holds {len(fit)} sets of cuDNN ({', '.join(sorted(groups))}); name one folder.")
+        raise ArchiveError(
+            _(
+                "{source} holds {count} sets of cuDNN ({groups}); name one folder.",
+                source=source,
+                count=len(fit),
+                groups=", ".join(sorted(groups)),
+            )
+        )
     copy, members = fit[0]
     _require(copy, source, wanted)
     wrong = [m.name for m in members if m.name in recorded and m.sha256 and m.sha256 != recorded[m.name].sha256]
     if wrong:
         raise ArchiveError(
-            f"{wrong[0]} does not agree with the wheel's own list of hashes (RECORD); the file is damaged."
+            _(
+                "{name} does not agree with the wheel's own list of hashes (RECORD); the file is damaged.",
+                name=wrong[0],
+            )
         )
-    cuda = f" for CUDA {copy.cuda_major}" if copy.cuda_major else ""
+    title = (
+        _("cuDNN {version} for CUDA {cuda}", version=copy.version, cuda=copy.cuda_major)
+        if copy.cuda_major
+        else f"cuDNN {copy.version}"
+    )
     return CudnnSet(
-        title=f"cuDNN {copy.version}{cuda}",
+        title=title,
         version=copy.version or "",
         major=copy.major,
         cuda_major=copy.cuda_major,
@@ -152,15 +173,20 @@ def _set(
     """Look at one folder's members as the probe looks at a copy on the machine."""
     for member in members:
         if member.link and parse(member.link, system) is None:
-            raise ArchiveError(f"{member.name} is a link to {member.link}, which is no cuDNN library.")
+            raise ArchiveError(
+                _("{name} is a link to {link}, which is no cuDNN library.", name=member.name, link=member.link)
+            )
     here = str(Path(members[0].path).parent)
     where = _Unpacked(system)
     names = tuple(m.name.rpartition("/")[2] for m in members)
-    spot = Spot(folder=here, origin="folder", source="named by the person")
+    spot = Spot(folder=here, origin="folder", source=said(_("named by the person")))
     majors = sorted({m for n in names if (what := parse(n, system)) and (m := what.major) in MAJORS})
     if len(majors) != 1:
         raise ArchiveError(
-            f"It holds files of cuDNN {' and '.join(map(str, majors)) or 'of no known version'} in one folder."
+            _(
+                "It holds files of cuDNN {versions} in one folder.",
+                versions=" + ".join(map(str, majors)) or _("of no known version"),
+            )
         )
     found = Found(spot=spot, names=names)
     listed = {n.rpartition("/")[2]: r for n, r in recorded.items() if n.rpartition("/")[0] == folder}
@@ -175,25 +201,49 @@ def _require(copy: CudnnCopy, source: str, wanted: Wanted) -> None:
     name = Path(source).name
     bad = [f for f in copy.files if f.state != "good"]
     if bad:
-        raise ArchiveError(f"{bad[0].name} in {name} {bad[0].problem or bad[0].state}; get the file again.")
+        raise ArchiveError(
+            _(
+                "{file} in {name}: {problem}; get the file again.",
+                file=bad[0].name,
+                name=name,
+                problem=told(bad[0].problem) or _(bad[0].state),
+            )
+        )
     if copy.missing:
-        raise ArchiveError(f"{name} is not a complete cuDNN: {', '.join(copy.missing)} is not in it.")
+        raise ArchiveError(
+            _("{name} is not a complete cuDNN: {missing} is not in it.", name=name, missing=", ".join(copy.missing))
+        )
     if not any((what := parse(f.name, "windows") or parse(f.name, "linux")) and not what.role for f in copy.files):
-        raise ArchiveError(f"{name} is not a complete cuDNN: its main library is not in it.")
+        raise ArchiveError(_("{name} is not a complete cuDNN: its main library is not in it.", name=name))
     foreign = [f for f in copy.files if f.architecture != wanted.architecture]
     if foreign:
         raise ArchiveError(
-            f"{foreign[0].name} in {name} is for {foreign[0].architecture}; this machine is {wanted.architecture}."
+            _(
+                "{file} in {name} is for {theirs}; this machine is {ours}.",
+                file=foreign[0].name,
+                name=name,
+                theirs=foreign[0].architecture,
+                ours=wanted.architecture,
+            )
         )
     versions = sorted({f.version for f in copy.files if f.version})
     if not versions:
-        raise ArchiveError(f"Nothing in {name} tells its version.")
+        raise ArchiveError(_("Nothing in {name} tells its version.", name=name))
     if len(versions) > 1:
-        raise ArchiveError(f"{name} mixes files of cuDNN {' and '.join(versions)}.")
+        raise ArchiveError(_("{name} mixes files of cuDNN {versions}.", name=name, versions=" and ".join(versions)))
     if wanted.major not in (None, copy.major):
-        raise ArchiveError(f"{name} is cuDNN {copy.major}; cuDNN {wanted.major} is needed.")
+        raise ArchiveError(
+            _("{name} is cuDNN {theirs}; cuDNN {wanted} is needed.", name=name, theirs=copy.major, wanted=wanted.major)
+        )
     if wanted.cuda_major is not None and copy.cuda_major not in (wanted.cuda_major, None):
-        raise ArchiveError(f"{name} was built for CUDA {copy.cuda_major}; CUDA {wanted.cuda_major} is needed.")
+        raise ArchiveError(
+            _(
+                "{name} was built for CUDA {theirs}; CUDA {wanted} is needed.",
+                name=name,
+                theirs=copy.cuda_major,
+                wanted=wanted.cuda_major,
+            )
+        )
 
 
 # --- where it goes -----------------------------------------------------------------------------------------------
@@ -214,14 +264,16 @@ def file_set(cudnn: CudnnSet, folder: str) -> FileSet:
     """
     place = Path(folder)
     if place.exists() and any(place.iterdir()):
-        raise ChangeError(f"{folder} is not empty; a set of cuDNN goes into a folder of its own.")
+        raise ChangeError(_("{folder} is not empty; a set of cuDNN goes into a folder of its own.", folder=folder))
     made = [str(p) for p in (*reversed(place.parents), place) if not p.exists()]
     items = []
     for member in cudnn.members:
         path = str(place / member.name.rpartition("/")[2])
         after = f"-> {member.link}" if member.link else member.sha256
         items.append(FileItem(path=path, after=after, size=member.size, source="" if member.link else member.path))
-    return FileSet(title=f"Place {cudnn.title} in {folder}", items=tuple(items), folders=tuple(made))
+    return FileSet(
+        title=_("Place {title} in {folder}", title=cudnn.title, folder=folder), items=tuple(items), folders=tuple(made)
+    )
 
 
 def forget_staging(journal: Journal) -> None:

@@ -12,6 +12,7 @@ import msgspec
 
 from core.facts import Snapshot, Variable
 from core.findings import Report, TakenOut
+from core.i18n import N_, _
 from core.redact_forms import (
     ASSIGNED,
     COMMON,
@@ -46,17 +47,17 @@ TERMS_OF_OURS = {("Finding", "id"), ("Finding", "cause"), ("Finding", "follows_f
 """Fields that hold a word of ours, whatever users and machines are called."""
 
 WORDS = {
-    "user": "user names and home folders",
-    "host": "host names",
-    "domain": "domain names",
-    "group": "names of groups",
-    "share": "network shares",
-    "proxy": "proxies and package indexes",
-    "secret": "passwords and tokens",
-    "identifier": "identifiers of devices and accounts",
-    "serial": "serial numbers",
-    "mail": "e-mail addresses",
-    "home": "home folders",
+    "user": N_("user names and home folders"),
+    "host": N_("host names"),
+    "domain": N_("domain names"),
+    "group": N_("names of groups"),
+    "share": N_("network shares"),
+    "proxy": N_("proxies and package indexes"),
+    "secret": N_("passwords and tokens"),
+    "identifier": N_("identifiers of devices and accounts"),
+    "serial": N_("serial numbers"),
+    "mail": N_("e-mail addresses"),
+    "home": N_("home folders"),
 }
 """Every kind of placeholder, in plain words."""
 
@@ -76,11 +77,11 @@ def redact(report: Report) -> Report:
 def told(report: Report) -> str:
     """Return one sentence on what was taken out, for the report itself."""
     if report.taken_out is None:
-        return "This report holds names of users, machines and devices as they are: it is for your own use."
+        return _("This report holds names of users, machines and devices as they are: it is for your own use.")
     if not report.taken_out:
-        return "Names and identifiers were looked for to be taken out; there were none."
-    what = ", ".join(f"{WORDS.get(t.kind, t.kind)} ({t.places})" for t in report.taken_out)
-    return f"Taken out of this report, each replaced by a word in angle brackets: {what}."
+        return _("Names and identifiers were looked for to be taken out; there were none.")
+    what = ", ".join(f"{_(WORDS.get(t.kind, t.kind))} ({t.places})" for t in report.taken_out)
+    return _("Taken out of this report, each replaced by a word in angle brackets: {what}.", what=what)
 
 
 class Cleaner:

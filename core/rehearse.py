@@ -17,11 +17,13 @@ from core.changes import Change, FileSet, SetVariable
 from core.facts import Fact, Mapped, RollCall, Snapshot
 from core.findings import Finding, Report, Severity
 from core.host import Host
+from core.i18n import _, sentences, told
 from core.probes.cudnn_names import parse
 from core.probes.roll_call_form import Part, Roll
 from core.probes.roll_call_run import by_child, run
 from core.probes.wants import knowledge
 from core.rules.loads import failed
+from core.rules.words import listed
 from core.supposed import AsItWouldBe, WithEnvironment
 from core.watch import Watch
 
@@ -52,13 +54,15 @@ def rehearse(
                     (f": {c.library or c.function} {c.meaning}" for c in roll.calls if failed(c.function, c.result)), ""
                 )
                 return Rehearsal(
-                    works=False, sentence=f"Rehearsed on this machine: does not work{what}.", loaded=roll.mapped
+                    works=False,
+                    sentence=_("Rehearsed on this machine: does not work{what}.", what=what),
+                    loaded=roll.mapped,
                 )
             if roll is not None:
                 return _works(_real(roll.mapped, {**_sources(changes), overlay: folder}))
         if all(isinstance(c, FileSet) for c in changes):
             return Rehearsal(
-                works=None, sentence="This cannot be tried out without doing it; it is verified afterwards."
+                works=None, sentence=_("This cannot be tried out without doing it; it is verified afterwards.")
             )
         after = examine(AsItWouldBe(host, changes=changes, moved=moved))
         real = {**_sources(changes), **{overlay: folder for folder, overlay in moved.items()}}
@@ -74,9 +78,12 @@ def judge(finding: Finding, before: Report, after: Report, real: Mapping[str, st
     """Compare two reports: is the finding gone, and is nothing worse?"""
     still = left(finding, before, after)
     if still:
-        return Rehearsal(works=False, sentence=f"Rehearsed on this machine: does not work. {still}")
+        return Rehearsal(works=False, sentence=sentences(_("Rehearsed on this machine: does not work."), still))
     if any(e.probe in ("loads", "driver") for e in after.snapshot.errors):
-        return Rehearsal(works=None, sentence=f"It could not be tried out here: {after.snapshot.errors[0].message}")
+        return Rehearsal(
+            works=None,
+            sentence=_("It could not be tried out here: {problem}", problem=told(after.snapshot.errors[0].message)),
+        )
     mapped = [m for load in after.snapshot.loads or () if load.roll_call for m in load.roll_call.mapped]
     return _works(_real(tuple(dict.fromkeys(mapped)), real or {}))
 
@@ -86,10 +93,10 @@ def left(finding: Finding, before: Report, after: Report) -> str:
     old = {(f.id, f.subject): f.severity for f in before.findings}
     for f in after.findings:
         if (f.id, f.subject) == (finding.id, finding.subject) and f.severity >= finding.severity:
-            return f"Still so: {f.title}"
+            return _("Still so: {title}", title=f.title)
     for f in after.findings:
         if f.severity >= Severity.ERROR and f.severity > old.get((f.id, f.subject), Severity.GOOD):
-            return f"It would bring another fault: {f.title}"
+            return _("It would bring another fault: {title}", title=f.title)
     return ""
 
 
@@ -99,8 +106,8 @@ def _answered(roll: RollCall) -> bool:
 
 def _works(loaded: tuple[Mapped, ...]) -> Rehearsal:
     folders = list(dict.fromkeys(m.path.replace("\\", "/").rpartition("/")[0] for m in loaded if "cudnn" in m.name))
-    where = f" cuDNN was loaded from {' and '.join(folders[:3])}." if folders else ""
-    return Rehearsal(works=True, sentence=f"Rehearsed on this machine: works.{where}", loaded=loaded)
+    where = _("cuDNN was loaded from {folders}.", folders=listed(folders[:3])) if folders else ""
+    return Rehearsal(works=True, sentence=sentences(_("Rehearsed on this machine: works."), where), loaded=loaded)
 
 
 def _real(mapped: tuple[Mapped, ...], real: Mapping[str, str]) -> tuple[Mapped, ...]:
@@ -199,7 +206,7 @@ def verify(finding: Finding, before: Report, changes: tuple[Change, ...], *, hos
     if prefixes:
         env = activated(prefixes[0], host)
         if env is None:
-            return f"The activation of {prefixes[0]} failed."
+            return _("The activation of {prefix} failed.", prefix=prefixes[0])
         seen = WithEnvironment(host, env)
     elif host.system == "linux":
         seen = AsItWouldBe(host, changes=changes)

@@ -16,6 +16,7 @@ from core.facts import Fact, Snapshot
 from core.findings import Finding, Fix, Report
 from core.fixes import add_folder
 from core.host import Host
+from core.i18n import _, n_, sentences
 from core.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
 from core.rehearse import Examine, Rehearsal, verify
 from core.rehearse import rehearse as try_out
@@ -85,7 +86,7 @@ def apply(proposal: Proposal, report: Report, shop: Workshop, examine: Examine) 
     """
     if proposal.problems:
         words = proposal.problems[0]
-        return Outcome(kind="refused", sentence=f"Nothing was changed. {words}", problems=proposal.problems)
+        return Outcome(kind="refused", sentence=sentences(_("Nothing was changed."), words), problems=proposal.problems)
 
     def check() -> str:
         return verify(proposal.finding, report, proposal.plan.changes, host=shop.host, examine=examine)
@@ -97,13 +98,17 @@ def apply(proposal: Proposal, report: Report, shop: Workshop, examine: Examine) 
     try:
         problem = check() if outcome.kind == "done" else ""
     except CancelledError:
-        problem = "It was cancelled before it was verified."
+        problem = _("It was cancelled before it was verified.")
     if not problem:
         return _with_programs(outcome, proposal.plan)
     back = elevate.ask(elevate.Order(undo=outcome.entry), host=shop.host, journal=shop.journal)
     if back.kind == "undone":
-        return Outcome(kind="rolled back", sentence=f"Everything is as it was before. {problem}", problems=(problem,))
-    return Outcome(kind="stuck", sentence=f"{problem} {back.sentence}", problems=(problem,), entry=outcome.entry)
+        return Outcome(
+            kind="rolled back",
+            sentence=sentences(_("Everything is as it was before."), problem),
+            problems=(problem,),
+        )
+    return Outcome(kind="stuck", sentence=sentences(problem, back.sentence), problems=(problem,), entry=outcome.entry)
 
 
 def _with_programs(outcome: Outcome, plan: Plan) -> Outcome:
@@ -113,8 +118,10 @@ def _with_programs(outcome: Outcome, plan: Plan) -> Outcome:
 
         new = [c.entry for c in plan.changes if isinstance(c, EditPath) and c.old is None and c.name.upper() == "PATH"]
         names = sorted({program for entry in new for program in holding_old("PATH", entry)})
-        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        note = f"Running programs keep the old PATH until they are started anew: {shown}."
+        shown = ", ".join(names[:5])
+        if len(names) > 5:
+            shown = _("{names} and {count} more", names=shown, count=len(names) - 5)
+        note = _("Running programs keep the old PATH until they are started anew: {shown}.", shown=shown)
         return replace(outcome, notes=(*outcome.notes, note)) if names else outcome
     return outcome
 
@@ -148,5 +155,9 @@ def with_cudnn_from(source: str, finding: Finding, snapshot: Snapshot, shop: Wor
     folder = place.own_folder(cudnn)
     changes = (place.file_set(cudnn, folder), *add_folder(replace(finding, subject=folder), snapshot))
     files = len(cudnn.members)
-    fix = Fix(title=f"Place {files} files of {cudnn.title}", changes=changes, restart="terminal")
+    fix = Fix(
+        title=n_("Place {n} file of {title}", "Place {n} files of {title}", files, title=cudnn.title),
+        changes=changes,
+        restart="terminal",
+    )
     return replace(finding, fix=fix)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 
-from core.findings import Evidence, Finding, Report, Severity
+from core.findings import Evidence, Finding, Report, Restart, Severity
 from core.grid import as_lines
-from core.redact import every_text, told
+from core.i18n import N_, _, plain_number, told
+from core.redact import every_text
+from core.redact import told as taken_out
 
 WIDTH = 96
 MARKS = {
-    Severity.GOOD: ("✓", "ok", "32"),
-    Severity.NOTE: ("·", "note", "36"),
-    Severity.UNKNOWN: ("?", "not decided", "35"),
-    Severity.WARNING: ("!", "warning", "33"),
-    Severity.ERROR: ("✗", "error", "31"),
+    Severity.GOOD: ("✓", N_("ok"), "32"),
+    Severity.NOTE: ("·", N_("note"), "36"),
+    Severity.UNKNOWN: ("?", N_("not decided"), "35"),
+    Severity.WARNING: ("!", N_("warning"), "33"),
+    Severity.ERROR: ("✗", N_("error"), "31"),
 }
 """Sign, word and ANSI colour of each severity: never colour alone."""
 
@@ -42,29 +44,36 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
     report = every_text(report, printable)
     machine = report.snapshot.machine
     took = max((s for _, s in report.snapshot.seconds), default=0.0)
-    lines = [f"Convalesce {report.version}  {machine.release or machine.system}, {machine.architecture}"]
-    lines[0] += f"  (looked for {took:.1f} s)" if took else ""
+    lines = [
+        _(
+            "Convalesce {version}  {release}, {architecture}",
+            version=report.version,
+            release=machine.release or machine.system,
+            architecture=machine.architecture,
+        )
+    ]
+    lines[0] += "  " + _("(looked for {took} s)", took=plain_number(took, 1)) if took else ""
     primary = report.primary
     rest = [f for f in report.findings if not f.primary]
     if primary:
-        lines += ["", *_full(primary, colour, width, "The cause: ")]
+        lines += ["", *_full(primary, colour, width, _("The cause:"))]
     elif report.worst <= Severity.NOTE:
-        lines += ["", _mark(Severity.GOOD, colour) + " Nothing wrong was found in what was looked at."]
+        lines += ["", f"{_mark(Severity.GOOD, colour)} {_('Nothing wrong was found in what was looked at.')}"]
     follow = [f for f in rest if primary and f.follows_from == primary.id and f.severity > Severity.NOTE]
     if follow:
-        lines += ["", "What follows from it"]
+        lines += ["", _("What follows from it")]
         lines += [f"  {_mark(f.severity, colour)} {_head(f)}" for f in follow]
     for title, severities in (
-        ("Also wrong", (Severity.ERROR, Severity.WARNING)),
-        ("Not decided", (Severity.UNKNOWN,)),
+        (_("Also wrong"), (Severity.ERROR, Severity.WARNING)),
+        (_("Not decided"), (Severity.UNKNOWN,)),
     ):
         some = [f for f in rest if f.severity in severities and f not in follow]
         if some:
-            heading = title if primary or title != "Also wrong" else "What is wrong"
+            heading = title if primary or Severity.ERROR not in severities else _("What is wrong")
             lines += ["", heading]
             for f in some:
                 lines += _full(f, colour, width, "")
-    for title, severity in (("Good to know", Severity.NOTE), ("In order", Severity.GOOD)):
+    for title, severity in ((_("Good to know"), Severity.NOTE), (_("In order"), Severity.GOOD)):
         some = [f for f in rest if f.severity is severity]
         if some:
             lines += ["", title]
@@ -72,7 +81,7 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
     if report.grid and any(row.cells for row in report.grid.rows):
         lines += [
             "",
-            "Environments and frameworks",
+            _("Environments and frameworks"),
             *(
                 line
                 for text in as_lines(report.grid)
@@ -80,12 +89,12 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
             ),
         ]
     if report.taken_out:
-        lines += ["", *_wrapped(told(report), 0, width)]
+        lines += ["", *_wrapped(taken_out(report), 0, width)]
     return "\n".join(lines) + "\n"
 
 
 def _mark(severity: Severity, colour: bool) -> str:
-    sign, _, code = MARKS[severity]
+    sign, _word, code = MARKS[severity]
     return f"\x1b[{code}m{sign}\x1b[0m" if colour else sign
 
 
@@ -94,27 +103,49 @@ def _head(f: Finding) -> str:
 
 
 def _full(f: Finding, colour: bool, width: int, before: str) -> list[str]:
-    lines = _wrapped(f"{_mark(f.severity, colour)} {before}{_head(f)}", 2, width)
+    lines = _wrapped(" ".join(filter(None, (_mark(f.severity, colour), before, _head(f)))), 2, width)
     if f.subject and f.subject not in f.title:
         lines += _wrapped(f.subject, 4, width)
     if f.why:
         lines += _wrapped(f.why, 4, width)
     if f.evidence:
-        lines += ["    How we know:", *(line for e in f.evidence for line in _evidence(e))]
+        lines += ["    " + _("How we know:"), *(line for e in f.evidence for line in _evidence(e))]
     if f.fix:
-        lines += ["    What to do:", *_wrapped(f.fix.title, 6, width)]
+        lines += ["    " + _("What to do:"), *_wrapped(f.fix.title, 6, width)]
         for paragraph in f.fix.advice.splitlines():
             # commands stay whole, so that they can be copied
             lines += [f"      {paragraph}"] if paragraph.startswith(" ") else _wrapped(paragraph, 6, width)
         if f.fix.restart:
-            lines.append(f"      Afterwards, start anew: the {f.fix.restart}.")
+            lines.append("      " + afterwards(f.fix.restart))
     return lines
 
 
+def start_anew(restart: Restart) -> str:
+    """Return what must be started anew, as a sentence; empty for nothing."""
+    return {
+        "": "",
+        "program": _("Start anew: the program."),
+        "terminal": _("Start anew: the terminal."),
+        "session": _("Start anew: the session."),
+        "computer": _("Start anew: the computer."),
+    }[restart]
+
+
+def afterwards(restart: Restart) -> str:
+    """Return what must be started anew after a cure, as a sentence; empty for nothing."""
+    return {
+        "": "",
+        "program": _("Afterwards, start anew: the program."),
+        "terminal": _("Afterwards, start anew: the terminal."),
+        "session": _("Afterwards, start anew: the session."),
+        "computer": _("Afterwards, start anew: the computer."),
+    }[restart]
+
+
 def _evidence(e: Evidence) -> list[str]:
-    value = e.value.replace("\n", "\n          ")
+    value = told(e.value).replace("\n", "\n          ")
     source = f"  ({e.source})" if e.source else ""
-    return [f"      {e.label}: {value}{source}"]
+    return [f"      {told(e.label)}: {value}{source}"]
 
 
 def _wrapped(text: str, indent: int, width: int) -> list[str]:
@@ -127,36 +158,46 @@ def _wrapped(text: str, indent: int, width: int) -> list[str]:
 def as_markdown(report: Report) -> str:
     """Return the report for an issue tracker: the verdict first, evidence folded away."""
     machine = report.snapshot.machine
-    lines = [f"**Convalesce {report.version}** on {_md(machine.release or machine.system)}, {machine.architecture}", ""]
+    lines = [
+        _(
+            "**Convalesce {version}** on {system}, {architecture}",
+            version=report.version,
+            system=_md(machine.release or machine.system),
+            architecture=machine.architecture,
+        ),
+        "",
+    ]
     loud = [f for f in report.findings if f.severity > Severity.NOTE]
     calm = [f for f in report.findings if f.severity <= Severity.NOTE]
     if not loud:
-        lines.append("Nothing wrong was found in what was looked at.")
+        lines.append(_("Nothing wrong was found in what was looked at."))
     for f in loud:
         lines += _md_finding(f)
     if calm:
-        lines += ["", f"<details><summary>In order, and good to know ({len(calm)})</summary>", ""]
-        lines += [f"- **{MARKS[f.severity][1]}**: {_md(f.title)}" for f in calm]
+        lines += ["", f"<details><summary>{_('In order, and good to know ({n})', n=len(calm))}</summary>", ""]
+        lines += [f"- **{_(MARKS[f.severity][1])}**: {_md(f.title)}" for f in calm]
         lines += ["", "</details>"]
-    lines += ["", f"<sub>{_md(told(report))}</sub>"]
+    lines += ["", f"<sub>{_md(taken_out(report))}</sub>"]
     return "\n".join(lines) + "\n"
 
 
 def _md_finding(f: Finding) -> list[str]:
-    word = MARKS[f.severity][1]
+    word = _(MARKS[f.severity][1])
+    if f.primary:
+        word = _("the cause, {word}", word=word)
     cause = f" `{f.cause}`" if f.cause else ""
-    lines = [f"- **{'the cause, ' if f.primary else ''}{word}**{cause}: {_md(f.title)}"]
+    lines = [f"- **{word}**{cause}: {_md(f.title)}"]
     if f.why:
         lines.append(f"  {_md(f.why)}")
     if f.evidence:
-        lines += ["  <details><summary>How we know</summary>", ""]
+        lines += [f"  <details><summary>{_('How we know')}</summary>", ""]
         lines += [
-            f"  - {_md(e.label)}: {_code(e.value)} {_md(f'({e.source})') if e.source else ''}".rstrip()
+            f"  - {_md(told(e.label))}: {_code(told(e.value))} {_md(f'({e.source})') if e.source else ''}".rstrip()
             for e in f.evidence
         ]
         lines += ["", "  </details>", ""]
     if f.fix:
-        lines.append(f"  **What to do:** {_md(f.fix.title)}")
+        lines.append(f"  **{_('What to do:')}** {_md(f.fix.title)}")
         if f.fix.advice:
             lines += ["", *(f"      {line}" for line in printable(f.fix.advice).splitlines()), ""]
     return lines

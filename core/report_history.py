@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from core.changes import ChangeError
 from core.findings import Done, Report
+from core.i18n import _
 from core.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
 
 MOST_LINES = 200
@@ -24,14 +25,14 @@ def _read(journal: Journal) -> tuple[Done, ...]:
         return tuple(_done(e) for e in journal.entries())
     except OSError as e:
         # the machine's journal may be closed to this user
-        return (Done(title="A history that cannot be read", state="unreadable", note=f"{e.strerror}."),)
+        return (Done(title=_("A history that cannot be read"), state="unreadable", note=f"{e.strerror}."),)
     except ChangeError as e:
-        return (Done(title="A history that cannot be read", state="unreadable", note=str(e)),)
+        return (Done(title=_("A history that cannot be read"), state="unreadable", note=str(e)),)
 
 
 def _done(entry: Entry | BadEntry) -> Done:
     if isinstance(entry, BadEntry):
-        return Done(title=f"Entry {entry.id}", state="unreadable", note=entry.problem)
+        return Done(title=_("Entry {id}", id=entry.id), state="unreadable", note=entry.problem)
     lines = tuple(line for change in entry.changes for line in change.lines())
     return Done(
         id=entry.id, made=entry.made, title=entry.title, state=entry.state, note=entry.note, lines=lines[:MOST_LINES]

@@ -9,26 +9,27 @@ from string import Template
 
 from core import session_code
 from core.findings import SECTIONS, Evidence, Finding, Report, Severity, Step
-from core.redact import told
-from core.report import MARKS
+from core.i18n import N_, _, language, moment, sentences, told
+from core.redact import told as taken_out
+from core.report import MARKS, afterwards
 from core.report_tables import cell, history, libraries, machine_facts, table
 
 STEPS = {
-    Step.DRIVER: "Driver and GPU",
-    Step.TOOLKIT: "CUDA toolkit",
-    Step.CUDNN: "cuDNN",
-    Step.ENVIRONMENT: "Environment",
-    Step.FRAMEWORKS: "Frameworks",
-    Step.BENCHMARK: "Benchmark",
+    Step.DRIVER: N_("Driver and GPU"),
+    Step.TOOLKIT: N_("CUDA toolkit"),
+    Step.CUDNN: N_("cuDNN"),
+    Step.ENVIRONMENT: N_("Environment"),
+    Step.FRAMEWORKS: N_("Frameworks"),
+    Step.BENCHMARK: N_("Benchmark"),
 }
 """What each step is called on the page."""
 
 WORDS = {
-    Severity.GOOD: "In order",
-    Severity.NOTE: "Good to know",
-    Severity.UNKNOWN: "Not decided",
-    Severity.WARNING: "Warning",
-    Severity.ERROR: "Error",
+    Severity.GOOD: N_("In order"),
+    Severity.NOTE: N_("Good to know"),
+    Severity.UNKNOWN: N_("Not decided"),
+    Severity.WARNING: N_("Warning"),
+    Severity.ERROR: N_("Error"),
 }
 
 
@@ -42,18 +43,22 @@ def as_html(report: Report) -> str:
     return Template((template / "report.html").read_text(encoding="utf-8")).substitute(
         style=style,
         style_hash=f"sha256-{digest}",
-        title=f"Convalesce: {cell(verdict(report))}",
+        title=_("Convalesce: {cell}", cell=cell(verdict(report))),
+        language=language().replace("_", "-"),
+        skip=_("To the verdict"),
+        brand=_("Convalesce report"),
+        parts=_("Parts of this report"),
         machine=_machine(report),
         worst=worst.word,
         word=f"{MARKS[worst][0]} {_verdict_word(report)}",
         verdict=cell(verdict(report)),
         summary=_summary(report),
-        contents="".join(f'<li><a href="#{name}">{title}</a></li>' for name, title, _ in parts),
+        contents="".join(f'<li><a href="#{name}">{title}</a></li>' for name, title, _body in parts),
         sections="\n".join(
             f'<section aria-labelledby="{name}"><h2 id="{name}">{title}</h2>\n{body}</section>'
             for name, title, body in parts
         ),
-        told=cell(told(report)),
+        told=cell(taken_out(report)),
         made=cell(_made(report)),
     )
 
@@ -63,10 +68,10 @@ def verdict(report: Report) -> str:
     if report.primary:
         return report.primary.title
     return {
-        Severity.ERROR: "Something is wrong, and no single cause explains it.",
-        Severity.WARNING: "Nothing is broken; some things may become a problem.",
-        Severity.UNKNOWN: "Nothing wrong was found, but not everything could be decided.",
-    }.get(report.worst, "Nothing wrong was found in what was looked at.")
+        Severity.ERROR: _("Something is wrong, and no single cause explains it."),
+        Severity.WARNING: _("Nothing is broken; some things may become a problem."),
+        Severity.UNKNOWN: _("Nothing wrong was found, but not everything could be decided."),
+    }.get(report.worst, _("Nothing wrong was found in what was looked at."))
 
 
 def _worst(report: Report) -> Severity:
@@ -74,38 +79,50 @@ def _worst(report: Report) -> Severity:
 
 
 def _verdict_word(report: Report) -> str:
-    return "The cause" if report.primary else "In order" if report.worst <= Severity.NOTE else WORDS[report.worst]
+    return (
+        _("The cause") if report.primary else _("In order") if report.worst <= Severity.NOTE else _(WORDS[report.worst])
+    )
 
 
 def _summary(report: Report) -> str:
     primary = report.primary
     if primary is None:
         return ""
-    fix = f"<p><strong>What to do:</strong> {cell(primary.fix.title)}</p>" if primary.fix else ""
+    fix = f"<p><strong>{_('What to do:')}</strong> {cell(primary.fix.title)}</p>" if primary.fix else ""
     return (f"<p>{cell(primary.why)}</p>" if primary.why else "") + fix
 
 
 def _machine(report: Report) -> str:
     m = report.snapshot.machine
-    words = [m.release or m.system, m.architecture, m.container and f"in a container ({m.container})", m.wsl and "WSL"]
+    words = [
+        m.release or m.system,
+        m.architecture,
+        m.container and _("in a container ({container})", container=m.container),
+        m.wsl and "WSL",
+    ]
     return cell(", ".join(str(w) for w in words if w))
 
 
 def _made(report: Report) -> str:
-    taken = f"The machine was looked at on {report.snapshot.taken}. " if report.snapshot.taken else ""
+    when = moment(report.snapshot.taken)
+    taken = _("The machine was looked at on {taken}.", taken=when) if when else ""
     code = session_code.encode(session_code.told(report))
-    return f"{taken}Session code: {code}. Made by Convalesce {report.version}, which sends nothing anywhere."
+    return sentences(
+        taken,
+        _("Session code: {code}.", code=code),
+        _("Made by Convalesce {version}, which sends nothing anywhere.", version=report.version),
+    )
 
 
 def _parts(report: Report) -> tuple[tuple[str, str, str], ...]:
     """Return every part of the page: anchor, heading, body; one with an empty body is left out."""
     return (
-        ("steps", "The steps", _steps(report)),
-        *((f"step-{s.value}", STEPS[s], "".join(map(_finding, report.of(s)))) for s in Step),
-        ("machine", "What is on the machine", machine_facts(report.snapshot)),
-        ("libraries", "Which files would be loaded", libraries(report.snapshot)),
-        ("history", "What was changed and undone", history(report.history)),
-        ("not-looked-at", "What could not be looked at", _errors(report)),
+        ("steps", _("The steps"), _steps(report)),
+        *((f"step-{s.value}", _(STEPS[s]), "".join(map(_finding, report.of(s)))) for s in Step),
+        ("machine", _("What is on the machine"), machine_facts(report.snapshot)),
+        ("libraries", _("Which files would be loaded"), libraries(report.snapshot)),
+        ("history", _("What was changed and undone"), history(report.history)),
+        ("not-looked-at", _("What could not be looked at"), _errors(report)),
     )
 
 
@@ -115,17 +132,19 @@ def _steps(report: Report) -> str:
         found = report.of(step)
         seen = any(getattr(report.snapshot, s) is not None for s in SECTIONS[step])
         if not found:
-            result = cell("Looked at; nothing to say" if seen else "Not looked at", tag="td")
+            result = cell(_("Looked at; nothing to say") if seen else _("Not looked at"), tag="td")
         else:
             worst = max(f.severity for f in found)
-            result = cell(f"{MARKS[worst][0]} {WORDS[worst]}", tag="td", css=worst.word)
-        name = f'<a href="#step-{step.value}">{STEPS[step]}</a>' if found else STEPS[step]
+            result = cell(f"{MARKS[worst][0]} {_(WORDS[worst])}", tag="td", css=worst.word)
+        name = f'<a href="#step-{step.value}">{_(STEPS[step])}</a>' if found else _(STEPS[step])
         rows.append(f'<tr><th scope="row">{name}</th>{result}{cell(found[0].title if found else "", tag="td")}</tr>')
-    return table("Each step and the worst that was found in it", ("Step", "Result", "Foremost"), "".join(rows))
+    return table(
+        _("Each step and the worst that was found in it"), (_("Step"), _("Result"), _("Foremost")), "".join(rows)
+    )
 
 
 def _finding(f: Finding) -> str:
-    word = ("The cause: " if f.primary else "") + WORDS[f.severity]
+    word = _("The cause: {word}", word=_(WORDS[f.severity])) if f.primary else _(WORDS[f.severity])
     lines = [
         f'<article class="finding {f.severity.word}"><p class="word">{MARKS[f.severity][0]} {cell(word)}</p>',
         f"<h3>{cell(f.title)}</h3>",
@@ -135,47 +154,47 @@ def _finding(f: Finding) -> str:
     if f.why:
         lines.append(f"<p>{cell(f.why)}</p>")
     if f.follows_from:
-        lines.append('<p class="aside">It follows from another finding; cure that one first.</p>')
+        lines.append(f'<p class="aside">{_("It follows from another finding; cure that one first.")}</p>')
     if f.evidence:
         rows = "".join(_evidence(e) for e in f.evidence)
-        lines.append(table("How we know", ("What", "Seen", "Where"), rows))
+        lines.append(table(_("How we know"), (_("What"), _("Seen"), _("Where")), rows))
     lines += [_fix(f), f'<p class="aside">{cell(f.cause or f.id)}</p></article>\n']
     return "".join(lines)
 
 
 def _evidence(e: Evidence) -> str:
-    value, source = cell(e.value, tag="td", css="path"), cell(e.source, tag="td")
-    return f'<tr><th scope="row">{cell(e.label)}</th>{value}{source}</tr>'
+    value, source = cell(told(e.value), tag="td", css="path"), cell(e.source, tag="td")
+    return f'<tr><th scope="row">{cell(told(e.label))}</th>{value}{source}</tr>'
 
 
 def _fix(f: Finding) -> str:
     if f.fix is None:
         return ""
-    lines = [f"<h4>What to do</h4><p>{cell(f.fix.title)}</p>"]
+    lines = [f"<h4>{_('What to do')}</h4><p>{cell(f.fix.title)}</p>"]
     for line in f.fix.advice.splitlines():
         # a command stands alone, so that it can be copied
         lines.append(f"<pre>{cell(line.strip())}</pre>" if line.startswith(" ") else f"<p>{cell(line)}</p>")
     shown = "\n".join(line for change in f.fix.changes for line in change.lines())
     if shown:
-        lines.append(f"<p>What Convalesce would change, line by line:</p><pre>{cell(shown)}</pre>")
+        lines.append(f"<p>{_('What Convalesce would change, line by line:')}</p><pre>{cell(shown)}</pre>")
     if f.fix.restart:
-        lines.append(f"<p>Afterwards, start anew: the {cell(f.fix.restart)}.</p>")
+        lines.append(f"<p>{cell(afterwards(f.fix.restart))}</p>")
     return "".join(lines)
 
 
 def _errors(report: Report) -> str:
     kinds = {
-        "crash": "It failed",
-        "time-out": "It took too long",
-        "cancelled": "It was cancelled",
-        "refused": "Refused",
+        "crash": _("It failed"),
+        "time-out": _("It took too long"),
+        "cancelled": _("It was cancelled"),
+        "refused": _("Refused"),
     }
     rows = "".join(
-        f'<tr><th scope="row">{cell(e.probe)}</th>{cell(kinds[e.kind], tag="td")}{cell(e.message, tag="td")}</tr>'
+        f'<tr><th scope="row">{cell(e.probe)}</th>{cell(kinds[e.kind], tag="td")}{cell(told(e.message), tag="td")}</tr>'
         for e in report.snapshot.errors
     )
     return (
-        table("Parts of the examination that gave no answer", ("Part", "What happened", "Message"), rows)
+        table(_("Parts of the examination that gave no answer"), (_("Part"), _("What happened"), _("Message")), rows)
         if rows
         else ""
     )

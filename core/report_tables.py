@@ -8,19 +8,21 @@ from html import escape
 
 from core.facts import Attempt, FrameworkTrial, LibraryFile, Load, Resolution, Snapshot
 from core.findings import Done
+from core.i18n import N_, _, moment, told
 from core.report import printable
+from core.rules.words import sentence
 
 MOST = 400
 """Rows of one table; a hostile report may hold any number."""
 
 STATES = {
-    "done": "Done",
-    "undone": "Undone",
-    "rolled back": "Rolled back: nothing was changed",
-    "begun": "Interrupted",
-    "undoing": "Interrupted while undoing",
-    "stuck": "Could not be taken back",
-    "unreadable": "Not known",
+    "done": N_("Done"),
+    "undone": N_("Undone"),
+    "rolled back": N_("Rolled back: nothing was changed"),
+    "begun": N_("Interrupted"),
+    "undoing": N_("Interrupted while undoing"),
+    "stuck": N_("Could not be taken back"),
+    "unreadable": N_("Not known"),
 }
 
 
@@ -46,7 +48,9 @@ def plain(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) 
         for first, *rest in every[:MOST]
     ]
     if len(every) > MOST:
-        lines.append(f'<tr><th scope="row">and {len(every) - MOST} more</th>{"<td></td>" * (len(heads) - 1)}</tr>')
+        lines.append(
+            f'<tr><th scope="row">{_("and {count} more", count=len(every) - MOST)}</th>{"<td></td>" * (len(heads) - 1)}</tr>'
+        )
     return table(caption, heads, "".join(lines)) if lines else ""
 
 
@@ -59,33 +63,33 @@ def machine_facts(s: Snapshot) -> str:
         (
             plain(
                 "GPUs",
-                ("GPU", "Compute capability", "Memory", "Driver"),
+                ("GPU", _("Compute capability"), _("Memory"), _("Driver")),
                 [(g.name, g.compute_capability, _memory(g.memory_total), nvml) for g in gpus],
             ),
             plain(
-                "CUDA toolkits and sets of CUDA libraries",
-                ("Folder", "Version", "From", "Named by"),
-                [(t.root, t.version, t.owner or t.origin, ", ".join(t.named_by)) for t in s.toolkits or ()],
+                _("CUDA toolkits and sets of CUDA libraries"),
+                (_("Folder"), _("Version"), _("From"), _("Named by")),
+                [(t.root, t.version, t.owner or _(t.origin), ", ".join(t.named_by)) for t in s.toolkits or ()],
             ),
             plain(
-                "Copies of cuDNN",
-                ("Folder", "Version", "For CUDA", "From", "Files that are not in order"),
+                _("Copies of cuDNN"),
+                (_("Folder"), _("Version"), _("For CUDA"), _("From"), _("Files that are not in order")),
                 [
-                    (c.folder, c.version, c.cuda_major, c.owner or c.origin, _faults(c.files, c.missing))
+                    (c.folder, c.version, c.cuda_major, c.owner or _(c.origin), _faults(c.files, c.missing))
                     for c in s.cudnn or ()
                 ],
             ),
             plain(
-                "Python environments",
-                ("Environment", "Python", "Kind", "Frameworks and CUDA packages"),
+                _("Python environments"),
+                (_("Environment"), "Python", _("Kind"), _("Frameworks and CUDA packages")),
                 [
-                    (p.prefix, p.version, p.kind, ", ".join(f"{d.name} {d.version}" for d in p.distributions))
+                    (p.prefix, p.version, _(p.kind), ", ".join(f"{d.name} {d.version}" for d in p.distributions))
                     for p in s.pythons or ()
                 ],
             ),
             plain(
-                "Frameworks, tried in their own Python",
-                ("Framework", "Environment", "Passed", "On a GPU", "CUDA and cuDNN", "Problem"),
+                _("Frameworks, tried in their own Python"),
+                (_("Framework"), _("Environment"), _("Passed"), _("On a GPU"), _("CUDA and cuDNN"), _("Problem")),
                 [_trial(t) for t in s.trials or ()],
             ),
         )
@@ -93,9 +97,9 @@ def machine_facts(s: Snapshot) -> str:
 
 
 def _trial(t: FrameworkTrial) -> tuple[str, ...]:
-    gpu = {True: "yes", False: "no", None: ""}[t.gpu]
+    gpu = {True: _("yes"), False: _("no"), None: ""}[t.gpu]
     versions = ", ".join(filter(None, (t.cuda, t.cudnn)))
-    return f"{t.framework} {t.version}".strip(), t.prefix, t.reached, gpu, versions, t.problem or t.ended
+    return f"{t.framework} {t.version}".strip(), t.prefix, _(t.reached), gpu, versions, told(t.problem) or told(t.ended)
 
 
 def _memory(size: int | None) -> str:
@@ -103,8 +107,8 @@ def _memory(size: int | None) -> str:
 
 
 def _faults(files: Sequence[LibraryFile], missing: Sequence[str]) -> str:
-    bad = [f"{f.name}: {f.state}" for f in files if f.state != "good"]
-    return ", ".join(bad + [f"{name}: missing" for name in missing]) or "none"
+    bad = [f"{f.name}: {_(f.state)}" for f in files if f.state != "good"]
+    return ", ".join(bad + [f"{name}: {_('missing')}" for name in missing]) or _("none")
 
 
 def libraries(s: Snapshot) -> str:
@@ -113,9 +117,13 @@ def libraries(s: Snapshot) -> str:
 
 
 def _load(load: Load) -> str:
-    wanted = f", built with cuDNN {load.wanted_version}" if load.wanted_version else ""
-    caption = f"cuDNN {load.major} for {load.consumer.label}{wanted}: candidates in the order of the search"
-    heads = ("Library", "No.", "File", "How it is found", "Result")
+    values = {"major": load.major, "label": told(load.consumer.label), "wanted": load.wanted_version}
+    caption = (
+        _("cuDNN {major} for {label}, built with cuDNN {wanted}: candidates in the order of the search", **values)
+        if load.wanted_version
+        else _("cuDNN {major} for {label}: candidates in the order of the search", **values)
+    )
+    heads = (_("Library"), _("No."), _("File"), _("How it is found"), _("Result"))
     rows = "".join(_resolution(r) for r in load.resolutions[:MOST])
     return table(caption, heads, rows) if rows else ""
 
@@ -127,22 +135,24 @@ def _resolution(r: Resolution) -> str:
     rows = [_attempt(n, a, taken=a is winner) for n, a in shown]
     if not shown:
         rows = [
-            f'<td></td><td class="path"></td><td></td>{cell(f"Found at none of {absent} places", tag="td", css="warning")}'
+            f'<td></td><td class="path"></td><td></td>{cell(_("Found at none of {count} places", count=absent), tag="td", css="warning")}'
         ]
-    by = "\nfor " + re.split(r"[\\/]", r.wanted_by)[-1] if r.wanted_by else ""
+    by = "\n" + _("for {name}", name=re.split(r"[\\/]", r.wanted_by)[-1]) if r.wanted_by else ""
     head = f'<th scope="rowgroup" rowspan="{len(rows)}">{cell(r.name + by)}</th>'
     rows[0] = head + rows[0]
     return f"<tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody>"
 
 
 def _attempt(number: int, a: Attempt, *, taken: bool) -> str:
-    how = a.via if a.via.startswith(a.how.value) else f"{a.how.value} ({a.via})" if a.via else a.how.value
-    word, css = ("Taken", "good") if taken and a.outcome == "found" else (a.outcome.capitalize(), "")
+    how = _(a.how.value)
+    if a.via:
+        how = told(a.via) if a.via.startswith(a.how.value) else f"{how} ({told(a.via)})"
+    word, css = (_("Taken"), "good") if taken and a.outcome == "found" else (sentence(_(a.outcome)), "")
     if taken and a.outcome != "found":
-        word, css = f"Stops here: {a.outcome}", "error"
+        word, css = _("Stops here: {outcome}", outcome=_(a.outcome)), "error"
     elif a.outcome == "found" and not taken:
-        word = "Comes later"
-    result = f"{word}. {a.detail}" if a.detail else word
+        word = _("Comes later")
+    result = f"{word}. {told(a.detail)}" if a.detail else word
     return f"{cell(number, tag='td')}{cell(a.path, tag='td', css='path')}{cell(how, tag='td')}{cell(result, tag='td', css=css)}"
 
 
@@ -151,9 +161,14 @@ def history(done: Sequence[Done] | None) -> str:
     if done is None:
         return ""
     if not done:
-        return "<p>Convalesce has changed nothing on this machine.</p>"
+        return f"<p>{_('Convalesce has changed nothing on this machine.')}</p>"
     rows = [
-        (d.title, d.made, STATES.get(d.state, d.state) + (f". {d.note}" if d.note else ""), "\n".join(d.lines))
+        (
+            d.title,
+            moment(d.made),
+            _(STATES.get(d.state, d.state)) + (f". {d.note}" if d.note else ""),
+            "\n".join(d.lines),
+        )
         for d in reversed(done)
     ]
-    return plain("Every change, newest first", ("What", "When", "State", "Line by line"), rows)
+    return plain(_("Every change, newest first"), (_("What"), _("When"), _("State"), _("Line by line")), rows)

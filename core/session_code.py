@@ -13,6 +13,7 @@ import msgspec
 from core import knowledge
 from core.facts import Fact, Snapshot, System
 from core.findings import Report, Severity, Step
+from core.i18n import _
 from core.report import MARKS
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -154,10 +155,10 @@ def decode(text: str) -> Told:
     """
     bare = re.sub(r"[-\s]", "", text).upper().removeprefix(PREFIX).translate(_ALIKE)
     if not bare or any(c not in ALPHABET for c in bare) or not 5 <= len(bare) <= 31:
-        raise CodeError("This is not a session code: it has another form than CV-XXXX-XXXX.")
+        raise CodeError(_("This is not a session code: it has another form than CV-XXXX-XXXX."))
     symbols = [ALPHABET.index(c) for c in bare]
     if check(symbols[:-2]) != symbols[-2:]:
-        raise CodeError("There is a mistake in this session code; compare it sign by sign, and type it again.")
+        raise CodeError(_("There is a mistake in this session code; compare it sign by sign, and type it again."))
     bits = "".join(f"{n:05b}" for n in symbols[:-2])
     return _read(iter(bits))
 
@@ -166,21 +167,21 @@ def _read(bits: Iterator[str]) -> Told:
     def take(width: int) -> int:
         part = list(islice(bits, width))
         if len(part) < width:
-            raise CodeError("This session code is not complete.")
+            raise CodeError(_("This session code is not complete."))
         return int("".join(part), 2)
 
     def some(*widths: int) -> list[int]:
         return [take(w) for w in widths] if take(1) else []
 
     if take(4) != FORM:
-        raise CodeError("This session code was made by a newer Convalesce.")
+        raise CodeError(_("This session code was made by a newer Convalesce."))
     system: System = "windows" if take(1) else "linux"
     primary, more = bool(take(1)), bool(take(1))
     items = []
-    for _ in range(take(3)):
+    for _item in range(take(3)):
         cause, severity, step = take(7), take(2), take(3)
         if severity >= len(SEVERITIES) or step >= len(STEPS):
-            raise CodeError("This session code was made by a newer Convalesce.")
+            raise CodeError(_("This session code was made by a newer Convalesce."))
         items.append({"cause": cause, "severity": SEVERITIES[severity].word, "step": STEPS[step]})
     driver, cuda, cudnn = some(10), some(5, 4), some(4, 6, 4)
     known = {"driver": driver[0] if driver else None, "driver_cuda": cuda or None, "cudnn": cudnn or None}
@@ -223,34 +224,46 @@ def check(symbols: Sequence[int]) -> list[int]:
 
 def as_text(t: Told, vocabulary: Sequence[Known], width: int = 96) -> str:
     """Return what a code tells, for a terminal."""
-    lines = [f"A session code from a {'Windows' if t.system == 'windows' else 'Linux'} machine{_versions(t)}.", ""]
+    lines = [
+        _("A session code from a {system} machine.", system="Windows" if t.system == "windows" else "Linux")
+        if not _versions(t)
+        else _(
+            "A session code from a {system} machine ({versions}).",
+            system="Windows" if t.system == "windows" else "Linux",
+            versions=_versions(t),
+        ),
+        "",
+    ]
     if not t.items:
-        lines.append("Nothing wrong was found there.")
+        lines.append(_("Nothing wrong was found there."))
     for n, item in enumerate(t.items):
-        sign, word, _ = MARKS[Severity[item.severity.upper()]]
+        sign, word, _colour = MARKS[Severity[item.severity.upper()]]
         known = vocabulary[item.cause] if item.cause < len(vocabulary) else None
         unnamed = (
-            "A finding without a named cause." if item.cause == NO_CAUSE else "A cause that this version does not know."
+            _("A finding without a named cause.")
+            if item.cause == NO_CAUSE
+            else _("A cause that this version does not know.")
         )
         cause = f"  [{known.cause}]" if known else ""
-        head = f"{sign} {'the cause, ' if t.primary and n == 0 else ''}{word}, step {item.step.value}: "
-        text = f"{head}{known.meaning if known else unnamed}{cause}"
+        head = _("{word}, step {step}", word=_(word), step=item.step.value)
+        if t.primary and n == 0:
+            head = _("the cause, {word}", word=head)
+        text = f"{sign} {head}: {_(known.meaning) if known else unnamed}{cause}"
         lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
     if t.more:
-        lines.append("  There were more findings than a code holds.")
+        lines.append("  " + _("There were more findings than a code holds."))
     if any(i.cause < len(vocabulary) for i in t.items):
-        lines += ["", "More about one of them: convalesce explain and the word in brackets."]
+        lines += ["", _("More about one of them: convalesce explain and the word in brackets.")]
     return "\n".join(lines) + "\n"
 
 
 def _versions(t: Told) -> str:
     words = [
-        f"driver {t.driver}" if t.driver is not None else "",
-        f"which runs CUDA up to {_dotted(t.driver_cuda)}" if t.driver_cuda else "",
+        _("driver {driver}", driver=t.driver) if t.driver is not None else "",
+        _("which runs CUDA up to {version}", version=_dotted(t.driver_cuda)) if t.driver_cuda else "",
         f"cuDNN {_dotted(t.cudnn)}" if t.cudnn else "",
     ]
-    shown = ", ".join(filter(None, words))
-    return f" ({shown})" if shown else ""
+    return ", ".join(filter(None, words))
 
 
 def _dotted(numbers: Iterable[int]) -> str:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.i18n import _
+
 if TYPE_CHECKING:
     from core.findings import Report
     from core.watch import Watch
@@ -58,12 +60,12 @@ def read_report(path: Path) -> Report:
     try:
         # a FIFO or a device would hang or never end
         if not path.is_file():
-            raise UsageError(f"{path} is not a file.")
+            raise UsageError(_("{path} is not a file.", path=path))
         if path.stat().st_size > BIGGEST_REPORT:
-            raise UsageError(f"{path} is larger than any report (64 MiB).")
+            raise UsageError(_("{path} is larger than any report (64 MiB).", path=path))
         return from_json(path.read_bytes())
     except OSError as e:
-        raise UsageError(f"{path} cannot be read: {e.strerror}.") from None
+        raise UsageError(_("{path} cannot be read: {strerror}.", path=path, strerror=e.strerror)) from None
     except BadReportError as e:
         raise UsageError(f"{path}: {e}") from None
 
@@ -77,7 +79,7 @@ def write_file(path: Path, data: bytes) -> None:
     try:
         path.write_bytes(data)
     except OSError as e:
-        raise UsageError(f"{path} cannot be written: {e.strerror}.") from None
+        raise UsageError(_("{path} cannot be written: {strerror}.", path=path, strerror=e.strerror)) from None
 
 
 def colour() -> bool:

@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from core.facts import SCHEMA, Fact
+from core.i18n import _, number
 from core.report import printable
 
 LARGEST = 64 * 1024 * 1024
@@ -135,18 +136,25 @@ def read(folder: Path, name: str) -> Row | Bad:
         path = folder / name
         seen = path.stat()
         if not stat.S_ISREG(seen.st_mode):
-            return Bad(file=name, problem="is not a regular file")
+            return Bad(file=name, problem=_("is not a regular file"))
         if seen.st_size > LARGEST:
-            return Bad(file=name, problem="is larger than any report (64 MiB)")
+            return Bad(file=name, problem=_("is larger than any report (64 MiB)"))
         report = msgspec.json.decode(path.read_bytes(), type=_Report)
     except OSError as e:
-        return Bad(file=name, problem=f"cannot be read: {e.strerror}")
+        return Bad(file=name, problem=_("cannot be read: {strerror}", strerror=e.strerror))
     except RecursionError:
-        return Bad(file=name, problem="is nested more deeply than any report")
+        return Bad(file=name, problem=_("is nested more deeply than any report"))
     except (msgspec.DecodeError, UnicodeDecodeError) as e:
-        return Bad(file=name, problem=f"is no report: {e}")
+        return Bad(file=name, problem=_("is no report: {e}", e=e))
     if report.schema != SCHEMA:
-        return Bad(file=name, problem=f"has schema {report.schema}; this version of Convalesce reads schema {SCHEMA}")
+        return Bad(
+            file=name,
+            problem=_(
+                "has schema {theirs}; this version of Convalesce reads schema {ours}",
+                theirs=report.schema,
+                ours=SCHEMA,
+            ),
+        )
     return _row(name, report)
 
 
@@ -215,22 +223,35 @@ def as_json(table: Table) -> bytes:
 
 def as_text(table: Table) -> str:
     """Return the table for a terminal; ``--json`` has every machine, this the worst."""
-    lines = [f"{table.reports} reports; {len(table.malformed)} files passed over"]
+    lines = [
+        _("{reports} reports; {bad} files passed over", reports=number(table.reports), bad=number(len(table.malformed)))
+    ]
     if table.worst:
-        lines += ["", "Machines by the worst that was found"]
-        lines += [f"  {c.machines:>7}  {c.what}" for c in table.worst]
+        lines += ["", _("Machines by the worst that was found")]
+        lines += [f"  {c.machines:>7}  {_(c.what)}" for c in table.worst]
     if table.causes:
-        lines += ["", "Root causes"]
+        lines += ["", _("Root causes")]
         lines += [f"  {c.machines:>7}  {printable(c.what)}: {_line(c.example)}" for c in table.causes]
     broken = [r for r in table.machines if r.worst in ("error", "warning")]
     if broken:
-        lines += ["", "Machines, worst first"]
-        lines += [f"  {r.worst:<8} {_line(r.file)}: {_line(r.cause or r.title)}" for r in broken[:SHOWN]]
-        lines += [f"  and {len(broken) - SHOWN} more (--json has them all)"] if len(broken) > SHOWN else []
+        lines += ["", _("Machines, worst first")]
+        lines += [f"  {_(r.worst):<8} {_line(r.file)}: {_line(r.cause or r.title)}" for r in broken[:SHOWN]]
+        lines += (
+            ["  " + _("and {count} more (--json has them all)", count=len(broken) - SHOWN)]
+            if len(broken) > SHOWN
+            else []
+        )
     if table.outliers:
-        lines += ["", "Unlike the others"]
+        lines += ["", _("Unlike the others")]
         lines += [
-            f"  {_line(o.file)}: {o.what} {_line(o.value)}, where most have {_line(o.usual)}"
+            "  "
+            + _(
+                "{file}: {what} {value}, where most have {usual}",
+                file=_line(o.file),
+                what=_(o.what),
+                value=_line(o.value),
+                usual=_line(o.usual),
+            )
             for o in table.outliers[:SHOWN]
         ]
     return "\n".join(lines) + "\n"

@@ -10,6 +10,7 @@ from typing import Protocol
 from core import activation, assignments, folders
 from core.changes import Change, ChangeError, FileSet, Scope, Value
 from core.facts import System
+from core.i18n import _
 
 OWN_FILE = ".config/environment.d/90-convalesce.conf"
 """Where a user's variable goes on Linux: systemd gives it to every session and service of the user from the next
@@ -97,7 +98,7 @@ class LinuxWriter:
             paths = [p for p, _ in self._scripts(at, {})] if scope == "environment" else [self._file(scope, at)]
             for path in paths:
                 if not os.access(_existing(path), os.W_OK):
-                    return f"This user may not change {path}."
+                    return _("This user may not change {path}.", path=path)
         except (ChangeError, OSError) as e:
             return sentence(e)
         return ""
@@ -126,13 +127,13 @@ class LinuxWriter:
         machine = str(Path(self._root) / MACHINE_FILE.lstrip("/"))
         path = at or (own if scope == "user" else machine)
         if ".." in Path(path).parts:
-            raise ChangeError(f"{path!r} has dots in it; a plan names every folder plainly.")
+            raise ChangeError(_("{path} has dots in it; a plan names every folder plainly.", path=repr(path)))
         places = (Path(own).parent,) if scope == "user" else (Path(machine).parent / "environment.d",)
         if path == machine and scope == "machine":
             return path
         if Path(path).parent in places and path.endswith(".conf"):
             return path
-        raise ChangeError(f"{path} is not a file of plain assignments; change it by hand.")
+        raise ChangeError(_("{path} is not a file of plain assignments; change it by hand.", path=path))
 
     def _steps(self, prefix: str) -> activation.Steps:
         if _is_conda(prefix):
@@ -156,11 +157,11 @@ _CONDA_ON, _CONDA_OFF = "etc/conda/activate.d/convalesce.sh", "etc/conda/deactiv
 def _is_conda(prefix: str) -> bool:
     """Whether the environment is conda's (ChangeError if it is no environment that has an activation)."""
     if not Path(prefix).is_absolute():
-        raise ChangeError(f"{prefix!r} is not the folder of a Python environment.")
+        raise ChangeError(_("{prefix} is not the folder of a Python environment.", prefix=repr(prefix)))
     if (Path(prefix) / "conda-meta").is_dir():
         return True
     if not (Path(prefix) / "pyvenv.cfg").is_file() or not (Path(prefix) / "bin/activate").is_file():
-        raise ChangeError(f"{prefix} is not a Python environment with an activation of its own.")
+        raise ChangeError(_("{prefix} is not a Python environment with an activation of its own.", prefix=prefix))
     return False
 
 
@@ -175,7 +176,7 @@ def _text(path: str) -> str:
     try:
         return (data or b"").decode()
     except UnicodeDecodeError:
-        raise ChangeError(f"{path} is not a text in UTF-8; change it by hand.") from None
+        raise ChangeError(_("{path} is not a text in UTF-8; change it by hand.", path=path)) from None
 
 
 def _replace(path: str, text: str, *, missing_ok: bool = True) -> None:
@@ -249,5 +250,5 @@ def sentence(error: ChangeError | OSError) -> str:
     """Return an error as one sentence for the person."""
     if isinstance(error, OSError):
         where = f": {os.fspath(error.filename)!r}" if error.filename else ""
-        return f"The system answered: {error.strerror or error}{where}."
+        return _("The system answered: {strerror}{where}.", strerror=error.strerror or error, where=where)
     return str(error)

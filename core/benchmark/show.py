@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from core.benchmark.plan import usual
 from core.benchmark.shapes import LARGE
 from core.facts import Benchmark, Check, FrameworkRun, GpuRun, RateLimit, Rung, Timing
+from core.i18n import _, plain_number, told
 from core.report import printable
 
 WIDE = 30
@@ -24,33 +25,49 @@ def as_table(benchmark: Benchmark | None, *, plain: bool = False) -> str:
 def _run(run: GpuRun, *, plain: bool) -> Iterator[str]:
     card = run.card
     name = card.name if card and card.name else "GPU"
-    details = [f"compute capability {card.compute_capability}"] if card and card.compute_capability else []
-    details += [f"{card.multiprocessors} multiprocessors"] if card and card.multiprocessors else []
+    details = (
+        [_("compute capability {compute_capability}", compute_capability=card.compute_capability)]
+        if card and card.compute_capability
+        else []
+    )
+    details += (
+        [_("{multiprocessors} multiprocessors", multiprocessors=card.multiprocessors)]
+        if card and card.multiprocessors
+        else []
+    )
     yield f"GPU {run.index}  {name}" + (f"  ({', '.join(details)})" if details else "")
     if run.consumer:
-        yield f"  cuDNN {run.version or '?'} as loaded by {run.consumer}"
+        yield "  " + _(
+            "cuDNN {version} as loaded by {consumer}", version=run.version or "?", consumer=told(run.consumer)
+        )
     yield from _ladder(run.rungs)
     yield from _checks(run.checks)
     if run.timings:
         yield ""
         yield from _bars(run, plain=plain)
         yield from _shapes(run)
-    yield f"  {run.seconds:.1f} s"
+    yield f"  {plain_number(run.seconds, 1)} s"
     yield ""
 
 
 def _ladder(rungs: tuple[Rung, ...]) -> Iterator[str]:
-    marks = {"passed": "ok", "failed": "FAILED", "absent": "absent", "not reached": "-"}
+    marks = {"passed": _("ok"), "failed": _("FAILED"), "absent": _("absent"), "not reached": "-"}
     if rungs and all(r.state in ("passed", "absent") for r in rungs):
         absent = [r.name for r in rungs if r.state == "absent"]
-        yield f"  Driver, card, CUDA and cuDNN: all {len(rungs) - len(absent)} steps passed" + (
-            f" (not tried, no library found: {', '.join(absent)})" if absent else ""
+        yield "  " + (
+            _(
+                "Driver, card, CUDA and cuDNN: all {count} steps passed (not tried, no library found: {absent})",
+                count=len(rungs) - len(absent),
+                absent=", ".join(map(_, absent)),
+            )
+            if absent
+            else _("Driver, card, CUDA and cuDNN: all {count} steps passed", count=len(rungs))
         )
         return
     for rung in rungs:
         status = " ".join(filter(None, (str(rung.status) if rung.status else "", rung.status_name)))
         why = f": {rung.call} {status}".rstrip() if rung.state == "failed" else ""
-        yield f"  {marks[rung.state]:<7} {rung.name}{why}"
+        yield f"  {marks[rung.state]:<7} {told(rung.name)}{why}"
 
 
 def _checks(checks: tuple[Check, ...]) -> Iterator[str]:
@@ -58,10 +75,23 @@ def _checks(checks: tuple[Check, ...]) -> Iterator[str]:
         return
     right = sum(c.right is True for c in checks)
     bad = [c for c in checks if c.right is False]
-    open_ = sum(c.right is None for c in checks)
-    yield f"  Results: {right} right, {len(bad)} wrong" + (f", {open_} not offered or not decided" if open_ else "")
+    undecided = sum(c.right is None for c in checks)
+    yield "  " + (
+        _(
+            "Results: {right} right, {wrong} wrong, {undecided} not offered or not decided",
+            right=right,
+            wrong=len(bad),
+            undecided=undecided,
+        )
+        if undecided
+        else _("Results: {right} right, {wrong} wrong", right=right, wrong=len(bad))
+    )
     for c in bad[:8]:
-        yield f"    WRONG {c.kind}: {c.type} {c.layout} {c.direction}, {c.algorithm}: {c.detail}"
+        yield (
+            "    "
+            + _("WRONG {kind}", kind=told(c.kind))
+            + f": {c.type} {c.layout} {_(c.direction)}, {told(c.algorithm)}: {told(c.detail)}"
+        )
 
 
 def _bars(run: GpuRun, *, plain: bool) -> Iterator[str]:
@@ -73,26 +103,42 @@ def _bars(run: GpuRun, *, plain: bool) -> Iterator[str]:
     ]
     if not shown:
         return
-    yield f"  {shown[0].label}, forward: TFLOP/s of the card's limit" + (
-        f" ({mark} marks what such cards reach)" if limits else ""
+    yield "  " + (
+        _(
+            "{label}, forward: TFLOP/s of the card's limit ({mark} marks what such cards reach)",
+            label=told(shown[0].label),
+            mark=mark,
+        )
+        if limits
+        else _("{label}, forward: TFLOP/s of the card's limit", label=told(shown[0].label))
     )
     over = False
     for timing in shown:
         if timing.teraflops is None:
-            yield f"  {timing.type:>5}  {timing.problem}"
+            yield f"  {timing.type:>5}  {told(timing.problem)}"
             continue
         limit: RateLimit | None = limits.get(timing.type)
         if limit is None:
-            yield f"  {timing.type:>5}  {timing.teraflops:8.1f}"
+            yield f"  {timing.type:>5}  {plain_number(timing.teraflops, 1):>8}"
             continue
         part = timing.teraflops / limit.teraflops
         bar = list(full * min(WIDE, round(part * WIDE)) + rest * max(0, WIDE - round(part * WIDE)))
         if limit.typical:
             bar[min(WIDE - 1, round(limit.typical * WIDE))] = mark
         over |= part > 1
-        yield f"  {timing.type:>5}  {''.join(bar)}  {timing.teraflops:8.1f} of {limit.teraflops:.0f}  {part:4.0%}"
+        yield (
+            f"  {timing.type:>5}  {''.join(bar)}  "
+            + _(
+                "{reached} of {limit}",
+                reached=f"{plain_number(timing.teraflops, 1):>8}",
+                limit=plain_number(limit.teraflops, 0),
+            )
+            + f"  {part:4.0%}"
+        )
     if over:
-        yield "         More than all of it: a Winograd or FFT algorithm multiplies less than the direct method that is counted."
+        yield " " * 9 + _(
+            "More than all of it: a Winograd or FFT algorithm multiplies less than the direct method that is counted."
+        )
 
 
 def _shapes(run: GpuRun) -> Iterator[str]:
@@ -101,24 +147,24 @@ def _shapes(run: GpuRun) -> Iterator[str]:
     wide = max(16, *(len(_short(f)) for f in measured)) if measured else 0
     heads = "".join(f"  {_short(f):>{wide}}" for f in measured)
     yield ""
-    yield f"  {'convolution':<42} {'type':>5} {'ms':>9} {'TFLOP/s':>8} {'+-':>5}{heads}  algorithm"
+    yield f"  {_('convolution'):<42} {_('type'):>5} {'ms':>9} {'TFLOP/s':>8} {'+-':>5}{heads}  {_('algorithm')}"
     for t in run.timings:
-        label = t.label or t.shape
-        label += f", {t.direction}" if t.direction != "forward" else ""
+        label = told(t.label) or t.shape
+        label += f", {_(t.direction)}" if t.direction != "forward" else ""
         label += "" if t.layout == usual(t.type) else f", {t.layout}"
         if t.milliseconds is None:
-            yield f"  {label:<42.42} {t.type:>5}  {t.problem}"
+            yield f"  {label:<42.42} {t.type:>5}  {told(t.problem)}"
             continue
         beside = "".join(f"  {_beside(f, t):>{wide}}" for f in measured)
         yield (
-            f"  {label:<42.42} {t.type:>5} {t.milliseconds:9.4f} {t.teraflops or 0:8.1f} {t.spread or 0:5.1%}"
-            f"{beside}  {t.algorithm}"
+            f"  {label:<42.42} {t.type:>5} {plain_number(t.milliseconds, 4):>9} {plain_number(t.teraflops or 0, 1):>8}"
+            f" {plain_number(100 * (t.spread or 0), 1) + '%':>5}{beside}  {told(t.algorithm)}"
         )
     for f in run.frameworks or ():
         if f.problem:
-            yield f"  {f.framework}: {f.problem}"
+            yield f"  {f.framework}: {told(f.problem)}"
         elif f.gpu is False:
-            yield f"  {f.framework}: it computes on the processor here"
+            yield "  " + _("{framework}: it computes on the processor here", framework=f.framework)
 
 
 def _short(its: FrameworkRun) -> str:
@@ -131,5 +177,5 @@ def _beside(its: FrameworkRun, ours: Timing) -> str:
     usually = [t for t in same if ours.layout == usual(ours.type)]
     found = next((t for t in same if t.layout == ours.layout), usually[0] if usually else None)
     if found is None or not found.teraflops:
-        return found.problem[:16] if found else ""
-    return f"{found.teraflops:.1f}" + ("" if found.layout == ours.layout else f" {found.layout}")
+        return told(found.problem)[:16] if found else ""
+    return plain_number(found.teraflops, 1) + ("" if found.layout == ours.layout else f" {found.layout}")

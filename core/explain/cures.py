@@ -10,6 +10,7 @@ from core.explain.reading import Reading
 from core.explain.refutations import zlib_inside
 from core.explain.tables import wrong_cures
 from core.facts import Snapshot
+from core.i18n import _
 from core.report import printable
 
 _COPY = r"(?:copy|copied|copying|cp|paste|pasted|put|move|moved|xcopy|copie|copiert|kopier\w*|скопир\w*|复制|コピー|drop|dropped)"
@@ -40,7 +41,7 @@ def seen(reading: Reading, snapshot: Snapshot | None) -> tuple[WrongCure, ...]:
         places["zlibwapi_useless"] = "zlibwapi.dll"
     table = {cure.id: cure for cure in wrong_cures()}
     return tuple(
-        WrongCure(id=cure.id, title=cure.title, harm=cure.harm, undo=cure.undo, seen=printable(places[name]))
+        WrongCure(id=cure.id, title=_(cure.title), harm=_(cure.harm), undo=_(cure.undo), seen=printable(places[name]))
         for name in places
         if (cure := table.get(name))
     )

@@ -8,6 +8,7 @@ from core.explain.model import CodeMeaning
 from core.explain.names import TOOLKIT, Library, classify
 from core.explain.reading import Reading
 from core.explain.tables import Code, Message, codes
+from core.i18n import N_, _, sentences
 
 LONGEST_TERM = 80
 MOST = 12
@@ -18,42 +19,42 @@ _TERM_NUMBER = re.compile(r"(?i)^(?:[a-z ]{0,24}[ :=#(]{1,3})?(-?\d{1,10}|0x[0-9
 
 PARTS = {
     # cuDNN 7 to 9: what a part of the set is for (NVIDIA cuDNN developer guide)
-    "": "cuDNN's main library, a thin front that opens the other files of the set by their bare names",
-    "ops_infer": "the part of cuDNN 8 with basic operations, which every other part needs",
-    "ops_train": "the part of cuDNN 8 with basic operations for training",
-    "cnn_infer": "the part of cuDNN 8 with convolutions",
-    "cnn_train": "the part of cuDNN 8 with convolutions for training",
-    "adv_infer": "the part of cuDNN 8 with recurrent and attention layers",
-    "adv_train": "the part of cuDNN 8 with recurrent and attention layers for training",
-    "graph": "the part of cuDNN 9 that plans computations, which every other part needs",
-    "ops": "the part of cuDNN 9 with basic operations",
-    "cnn": "the part of cuDNN 9 with convolutions",
-    "adv": "the part of cuDNN 9 with recurrent and attention layers",
-    "heuristic": "the part of cuDNN 9 that chooses how to compute",
-    "engines_precompiled": "the part of cuDNN 9 with ready-made GPU code",
-    "engines_runtime_compiled": "the part of cuDNN 9 that compiles GPU code when it is needed, with NVRTC",
-    "engines_tensor_ir": "a part that only newer cuDNN 9 releases have",
-    "ext": "a part that only newer cuDNN 9 releases have",
+    "": N_("cuDNN's main library, a thin front that opens the other files of the set by their bare names"),
+    "ops_infer": N_("the part of cuDNN 8 with basic operations, which every other part needs"),
+    "ops_train": N_("the part of cuDNN 8 with basic operations for training"),
+    "cnn_infer": N_("the part of cuDNN 8 with convolutions"),
+    "cnn_train": N_("the part of cuDNN 8 with convolutions for training"),
+    "adv_infer": N_("the part of cuDNN 8 with recurrent and attention layers"),
+    "adv_train": N_("the part of cuDNN 8 with recurrent and attention layers for training"),
+    "graph": N_("the part of cuDNN 9 that plans computations, which every other part needs"),
+    "ops": N_("the part of cuDNN 9 with basic operations"),
+    "cnn": N_("the part of cuDNN 9 with convolutions"),
+    "adv": N_("the part of cuDNN 9 with recurrent and attention layers"),
+    "heuristic": N_("the part of cuDNN 9 that chooses how to compute"),
+    "engines_precompiled": N_("the part of cuDNN 9 with ready-made GPU code"),
+    "engines_runtime_compiled": N_("the part of cuDNN 9 that compiles GPU code when it is needed, with NVRTC"),
+    "engines_tensor_ir": N_("a part that only newer cuDNN 9 releases have"),
+    "ext": N_("a part that only newer cuDNN 9 releases have"),
 }
 FAMILIES = {
-    "cudart": ("the CUDA runtime", "It comes with the CUDA toolkit or a runtime package, and its name carries the version that the program was built for."),
-    "cublas": ("cuBLAS, for matrices", "It comes with the CUDA toolkit or a package; cuBLAS and cuBLASLt must be of one release."),
-    "cufft": ("cuFFT, for Fourier transforms", "Its number is not the number of CUDA."),
-    "curand": ("cuRAND, for random numbers", "Its number stays 10 over many CUDA releases."),
-    "cusolver": ("cuSOLVER, for systems of equations", "Its number changed from 10 to 11 within CUDA 11, so that the name tells the wanted toolkit."),
-    "cusparse": ("cuSPARSE, for sparse matrices", "Its number is not the number of CUDA: 12 is in CUDA 12 and 13."),
-    "cupti": ("CUPTI, for profiling", "It lies in a folder of its own, extras/CUPTI, which is often not searched; most programs do without."),
-    "nvrtc": ("NVRTC, which compiles GPU code at run time", "It opens nvrtc-builtins of exactly its own version beside it."),
-    "nvrtc-builtins": ("NVRTC's file of built-in functions", "It must be of exactly NVRTC's version and lie where NVRTC finds it."),
-    "nvjitlink": ("nvJitLink, which links GPU code", "cuSPARSE and cuSOLVER of CUDA 12 need it in at least their own version."),
-    "tensorrt": ("TensorRT, for inference", "It is a separate download, and TensorFlow's warning about it does no harm."),
-    "nccl": ("NCCL, for several GPUs", "It comes with the framework or as a package of its own."),
-    "libcuda": ("the driver's library for CUDA", "It belongs to the driver, never to the toolkit; under WSL it lies in /usr/lib/wsl/lib, in containers the host passes it in."),
-    "driver": ("a library of the NVIDIA driver", "It belongs to the driver and must be of the kernel module's version."),
-    "nvml": ("NVML, the driver's library that nvidia-smi uses", "It belongs to the driver and must be of the kernel module's version."),
-    "zlibwapi": ("zlib in the form that cuDNN 8.3 to 8.9.3 opens on Windows", "From cuDNN 8.9.4 on nothing uses it; a message that names it then hides another fault."),
-    "vcruntime": ("a part of the Microsoft Visual C++ runtime or of OpenMP", "It is installed by Microsoft's redistributable; an old one makes newer libraries fail."),
-    "framework": ("a library of the framework itself", "When it does not load, it is most often there, and a library that it needs is not found."),
+    "cudart": (N_("the CUDA runtime"), N_("It comes with the CUDA toolkit or a runtime package, and its name carries the version that the program was built for.")),
+    "cublas": (N_("cuBLAS, for matrices"), N_("It comes with the CUDA toolkit or a package; cuBLAS and cuBLASLt must be of one release.")),
+    "cufft": (N_("cuFFT, for Fourier transforms"), N_("Its number is not the number of CUDA.")),
+    "curand": (N_("cuRAND, for random numbers"), N_("Its number stays 10 over many CUDA releases.")),
+    "cusolver": (N_("cuSOLVER, for systems of equations"), N_("Its number changed from 10 to 11 within CUDA 11, so that the name tells the wanted toolkit.")),
+    "cusparse": (N_("cuSPARSE, for sparse matrices"), N_("Its number is not the number of CUDA: 12 is in CUDA 12 and 13.")),
+    "cupti": (N_("CUPTI, for profiling"), N_("It lies in a folder of its own, extras/CUPTI, which is often not searched; most programs do without.")),
+    "nvrtc": (N_("NVRTC, which compiles GPU code at run time"), N_("It opens nvrtc-builtins of exactly its own version beside it.")),
+    "nvrtc-builtins": (N_("NVRTC's file of built-in functions"), N_("It must be of exactly NVRTC's version and lie where NVRTC finds it.")),
+    "nvjitlink": (N_("nvJitLink, which links GPU code"), N_("cuSPARSE and cuSOLVER of CUDA 12 need it in at least their own version.")),
+    "tensorrt": (N_("TensorRT, for inference"), N_("It is a separate download, and TensorFlow's warning about it does no harm.")),
+    "nccl": (N_("NCCL, for several GPUs"), N_("It comes with the framework or as a package of its own.")),
+    "libcuda": (N_("the driver's library for CUDA"), N_("It belongs to the driver, never to the toolkit; under WSL it lies in /usr/lib/wsl/lib, in containers the host passes it in.")),
+    "driver": (N_("a library of the NVIDIA driver"), N_("It belongs to the driver and must be of the kernel module's version.")),
+    "nvml": (N_("NVML, the driver's library that nvidia-smi uses"), N_("It belongs to the driver and must be of the kernel module's version.")),
+    "zlibwapi": (N_("zlib in the form that cuDNN 8.3 to 8.9.3 opens on Windows"), N_("From cuDNN 8.9.4 on nothing uses it; a message that names it then hides another fault.")),
+    "vcruntime": (N_("a part of the Microsoft Visual C++ runtime or of OpenMP"), N_("It is installed by Microsoft's redistributable; an old one makes newer libraries fail.")),
+    "framework": (N_("a library of the framework itself"), N_("When it does not load, it is most often there, and a library that it needs is not found.")),
 }  # fmt: skip
 
 
@@ -100,21 +101,27 @@ def of_library(x: Library) -> CodeMeaning:
     """Return what a library's file name means."""
     system = {"windows": "Windows", "linux": "Linux"}.get(x.platform, "")
     if x.family == "cudnn":
-        role = PARTS.get(x.part, "a part of cuDNN")
+        role = PARTS.get(x.part, N_("a part of cuDNN"))
         usually = (
-            f"When it is said to be missing, its folder is not searched, or the set is not whole; all files of cuDNN {x.major or ''} must be "
-            "of one release and lie together. cuDNN is a download of its own: a CUDA toolkit does not bring it."
+            _(
+                "When it is said to be missing, its folder is not searched, or the set is not whole; all files of cuDNN {major} must be of one release and lie together. cuDNN is a download of its own: a CUDA toolkit does not bring it.",
+                major=x.major or "",
+            )
         ).replace("  ", " ")
     else:
-        role, usually = FAMILIES.get(x.family, ("a library", ""))
+        role, usually = FAMILIES.get(x.family, (N_("a library"), ""))
     version = f" {x.major}" + (f".{x.minor}" if x.minor is not None else "") if x.major is not None else ""
-    wanted = f" The name asks for version{version}." if version and x.family in TOOLKIT | {"cudnn", "tensorrt"} else ""
+    wanted = (
+        _("The name asks for version {version}.", version=version.strip())
+        if version and x.family in TOOLKIT | {"cudnn", "tensorrt"}
+        else ""
+    )
     return CodeMeaning(
         term=x.name,
-        family=f"file for {system}" if system else "file",
-        meaning=f"This is {role}.{wanted}",
-        usually=usually,
-        source="names and contents of the published packages",
+        family=_("file for {system}", system=system) if system else _("file"),
+        meaning=sentences(_("This is {role}.", role=_(role)), wanted),
+        usually=_(usually) if usually else "",
+        source=_("names and contents of the published packages"),
     )
 
 
@@ -127,13 +134,13 @@ def _by_name() -> dict[str, list[Code]]:
 
 def _of_code(c: Code) -> CodeMeaning:
     return CodeMeaning(
-        term=c.name, family=c.family, number=c.number, meaning=c.meaning, usually=c.usually, source=c.source
+        term=c.name, family=_(c.family), number=c.number, meaning=_(c.meaning), usually=_(c.usually), source=c.source
     )
 
 
 def _of_message(m: Message, low: str) -> CodeMeaning:
     said = next((p for p in m.phrases if p.split("*")[0] in low), m.phrases[0])
-    family = "harmless message" if m.kind == "harmless" else "message"
+    family = _("harmless message") if m.kind == "harmless" else _("message")
     return CodeMeaning(
-        term=said.replace("*", " ... "), family=family, meaning=m.meaning, usually=m.usually, source=m.source
+        term=said.replace("*", " ... "), family=family, meaning=_(m.meaning), usually=_(m.usually), source=m.source
     )

@@ -10,6 +10,7 @@ from core.explain.ranking import heard, rank
 from core.explain.reading import Reading, read
 from core.explain.tables import clues, meanings
 from core.facts import Snapshot
+from core.i18n import N_, _, sentences
 from core.report import printable
 
 SHOWN = 12
@@ -20,7 +21,7 @@ SHORT = 4000
 """Characters up to which a text counts as a message by itself: a log must also name something of the GPU set-up."""
 ROOT = 0.4
 """What being the machine's root cause weighs beside the text's share of belief."""
-NOTHING = "Nothing in here is about the GPU set-up."
+NOTHING = N_("Nothing in here is about the GPU set-up.")
 TOPIC = (
     *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "tensorrt", "executionprovider", "nouveau"),
     *("tensorflow", "torch", "paddle", "jax", "cupy", "ctranslate", "onnxruntime"),
@@ -36,7 +37,7 @@ def explain(text: str, snapshot: Snapshot | None = None) -> Explanation:
     meant = dictionary.look_up(text)
     reading = read(f"error code {text.strip()}" if meant and text.strip().isdigit() else text)
     if not meant and not about_gpu(reading):
-        return Explanation(sentence=NOTHING)
+        return Explanation(sentence=_(NOTHING))
     codes = meant or dictionary.meanings(reading)
     away = foreign.reasons(reading, snapshot)
     if snapshot is not None and not away:
@@ -82,8 +83,8 @@ def _causes(reading: Reading, snapshot: Snapshot | None) -> tuple[Ranked, ...]:
         Ranked(
             cause=cause,
             score=round(score, 4),
-            because=because[:4],
-            meaning=words.get(cause, ""),
+            because=tuple(_(b) if b else b for b in because[:4]),
+            meaning=_(words[cause]) if cause in words else "",
             **judged.get(cause, {}),
         )
         for cause, score, because in rank(reading)
@@ -106,26 +107,30 @@ def _sentence(meant: tuple[CodeMeaning, ...], causes: tuple[Ranked, ...], snapsh
         number = f" ({first.number})" if first.number else ""
         return f"{first.term}{number}: {first.meaning}"
     if not causes:
-        return NOTHING
+        return _(NOTHING)
     best = causes[0]
     if best.verdict == "proved":
-        return f"Proved on this machine: {best.finding.title if best.finding else best.meaning}"
+        return _("Proved on this machine: {title}", title=best.finding.title if best.finding else best.meaning)
     if away:
-        return f"This text seems to come from another machine. By itself it points most to this: {best.meaning}"
+        return _(
+            "This text seems to come from another machine. By itself it points most to this: {meaning}",
+            meaning=best.meaning,
+        )
     if best.verdict == "refuted":
-        return "The text suggests causes that this machine refutes; the fault may lie elsewhere, or be over."
+        return _("The text suggests causes that this machine refutes; the fault may lie elsewhere, or be over.")
     if not best.because:
-        return "The text names no symptom that points anywhere; a scan of the machine decides."
+        return _("The text names no symptom that points anywhere; a scan of the machine decides.")
     share = (
-        f"The likeliest of several causes ({best.score:.0%})" if best.score < 0.7 else f"Most likely ({best.score:.0%})"
+        _("The likeliest of several causes ({score}): {meaning}", score=format(best.score, ".0%"), meaning=best.meaning)
+        if best.score < 0.7
+        else _("Most likely ({score}): {meaning}", score=format(best.score, ".0%"), meaning=best.meaning)
     )
-    proof = "" if snapshot is None else " This machine neither proves nor refutes it."
-    return f"{share}: {best.meaning}{proof}"
+    return sentences(share, "" if snapshot is None else _("This machine neither proves nor refutes it."))
 
 
 def _decide(causes: tuple[Ranked, ...]) -> str:
     if not causes or causes[0].verdict == "proved":
         return ""
     deciding = clues().decides
-    asks = [deciding[r.cause] for r in causes[:3] if r.verdict == "open" and r.cause in deciding]
-    return ("To decide between the best: " + "; ".join(dict.fromkeys(asks)) + ".") if asks else ""
+    asks = [_(deciding[r.cause]) for r in causes[:3] if r.verdict == "open" and r.cause in deciding]
+    return _("To decide between the best: {questions}.", questions="; ".join(dict.fromkeys(asks))) if asks else ""

@@ -7,6 +7,7 @@ import re
 from core.explain.context import compiled_and_loaded
 from core.explain.reading import Reading
 from core.facts import Snapshot
+from core.i18n import _
 
 _HOME = re.compile(r"(?:/home/|/Users/|[A-Za-z]:[\\/]Users[\\/])([^/\\:;\"'<>\s]{1,40})")
 COMMON = {
@@ -54,7 +55,11 @@ def _system(reading: Reading, seen: Snapshot) -> str:
     said = "windows" if "windows" in marks else "linux" if "linux" in marks else ""
     if not said or said == seen.machine.system:
         return ""
-    return f"Its paths and file names are those of {names[said]}, and this machine runs {names[seen.machine.system]}."
+    return _(
+        "Its paths and file names are those of {theirs}, and this machine runs {ours}.",
+        theirs=names[said],
+        ours=names[seen.machine.system],
+    )
 
 
 def _people(reading: Reading, seen: Snapshot) -> str:
@@ -73,7 +78,7 @@ def _people(reading: Reading, seen: Snapshot) -> str:
     others = sorted(n for n in named if n.lower() not in mine and n.lower() not in known)
     if not others or any(n.lower() in mine for n in named):
         return ""
-    return f"It names the home folder of {others[0]}, whom this machine does not know."
+    return _("It names the home folder of {others}, whom this machine does not know.", others=others[0])
 
 
 def _cudnn(reading: Reading, seen: Snapshot) -> str:
@@ -84,7 +89,7 @@ def _cudnn(reading: Reading, seen: Snapshot) -> str:
     here = [c.version for c in seen.cudnn if c.version]
     if any(v.startswith(loaded) for v in here):
         return ""
-    return f"It speaks of cuDNN {loaded}, which is not on this machine."
+    return _("It speaks of cuDNN {loaded}, which is not on this machine.", loaded=loaded)
 
 
 def _drives(reading: Reading, seen: Snapshot) -> str:
@@ -93,4 +98,4 @@ def _drives(reading: Reading, seen: Snapshot) -> str:
     here = {".".join(p.version.split(".")[:2]) for p in seen.pythons or () if p.version}
     if not said or not here or said & here:
         return ""
-    return f"It comes from Python {min(said)}, which is not among the environments here."
+    return _("It comes from Python {said}, which is not among the environments here.", said=min(said))

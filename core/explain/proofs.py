@@ -9,6 +9,7 @@ from core.explain.reading import Reading
 from core.explain.refutations import version, wanted_majors
 from core.facts import PythonEnvironment, Snapshot
 from core.findings import Evidence
+from core.i18n import _
 
 For = tuple[Evidence, ...]
 _VERSION = re.compile(r"\((\d{1,2}\.\d{1,2})\)")
@@ -34,8 +35,13 @@ def two_packages(reading: Reading, seen: Snapshot) -> For:
         packages = _packages(python)
         for name in ("onnxruntime", "paddlepaddle"):
             if name in packages and f"{name}-gpu" in packages and (name[:6] in reading.low or "cuda" in reading.low):
-                value = f"{name} {packages[name]} and {name}-gpu {packages[f'{name}-gpu']}"
-                found.append(Evidence(label="Both packages", value=value, source=python.prefix))
+                value = _(
+                    "{name} {version} and {name}-gpu {other}",
+                    name=name,
+                    version=packages[name],
+                    other=packages[f"{name}-gpu"],
+                )
+                found.append(Evidence(label=_("Both packages"), value=value, source=python.prefix))
     return tuple(found)
 
 
@@ -47,7 +53,7 @@ def tensorflow_without_cuda(_r: Reading, seen: Snapshot) -> For:
         (p.prefix, _packages(p).get("tensorflow") or _packages(p).get("tensorflow-gpu")) for p in seen.pythons or ()
     ]
     return tuple(
-        Evidence(label="TensorFlow without CUDA", value=v, source=prefix)
+        Evidence(label=_("TensorFlow without CUDA"), value=v, source=prefix)
         for prefix, v in flows
         if v and version(v)[:2] > (2, 10)
     )
@@ -60,10 +66,10 @@ def cpu_build(reading: Reading, seen: Snapshot) -> For:
         packages = _packages(python)
         torch = packages.get("torch", "")
         if torch and ("+cpu" in torch) and "torch" in reading.low:
-            found.append(Evidence(label="CPU build", value=f"torch {torch}", source=python.prefix))
+            found.append(Evidence(label=_("CPU build"), value=f"torch {torch}", source=python.prefix))
         for name in ("onnxruntime", "paddlepaddle"):
             if name in packages and f"{name}-gpu" not in packages and name[:6] in reading.low:
-                found.append(Evidence(label="CPU package", value=f"{name} {packages[name]}", source=python.prefix))
+                found.append(Evidence(label=_("CPU package"), value=f"{name} {packages[name]}", source=python.prefix))
     return tuple(found)
 
 
@@ -76,7 +82,9 @@ def only_in_path(_r: Reading, seen: Snapshot) -> For:
     }
     return tuple(
         Evidence(
-            label=f"{r.name}: any program finds it, this Python does not", value=there.path, source=x.consumer.label
+            label=_("{name}: any program finds it, this Python does not", name=r.name),
+            value=there.path,
+            source=x.consumer.label,
         )
         for x in seen.loads or ()
         if x.consumer.kind in ("python", "store")
@@ -96,7 +104,9 @@ def in_another_environment(reading: Reading, seen: Snapshot) -> For:
         having = [p for p in seen.pythons or () if any(name.startswith(start) for name in _packages(p))]
         lacking = [p for p in seen.pythons or () if p not in having]
         if having and lacking:
-            found += [Evidence(label=f"Has {module}", value=p.prefix, source=p.found_by) for p in having]
+            found += [
+                Evidence(label=_("Has {module}", module=module), value=p.prefix, source=p.found_by) for p in having
+            ]
     return tuple(found)
 
 
@@ -108,7 +118,7 @@ def another_major(reading: Reading, seen: Snapshot) -> For:
         return ()
     return tuple(
         Evidence(
-            label=f"Wanted cuDNN {', '.join(map(str, sorted(wanted)))}; here is",
+            label=_("Wanted cuDNN {versions}; here is", versions=", ".join(map(str, sorted(wanted)))),
             value=c.version or str(c.major),
             source=c.folder,
         )
@@ -131,7 +141,8 @@ def another_toolkit(reading: Reading, seen: Snapshot) -> For:
     families = {x.family for x in wanted.values()}
     others = {name: path for name, path in here.items() if any(family in name for family in families)}
     return tuple(
-        Evidence(label=f"Wanted {', '.join(wanted)}; here is", value=name, source=path) for name, path in others.items()
+        Evidence(label=_("Wanted {wanted}; here is", wanted=", ".join(wanted)), value=name, source=path)
+        for name, path in others.items()
     )
 
 
@@ -147,9 +158,9 @@ def container_without_driver(_r: Reading, seen: Snapshot) -> For:
     if driver.nodes or driver.libraries:
         return ()
     return (
-        Evidence(label="Container", value=seen.machine.container),
-        Evidence(label="Device nodes", value="none", source="/dev/nvidia*"),
-        Evidence(label="Driver libraries", value="none"),
+        Evidence(label=_("Container"), value=seen.machine.container),
+        Evidence(label=_("Device nodes"), value=_("none"), source="/dev/nvidia*"),
+        Evidence(label=_("Driver libraries"), value=_("none")),
     )
 
 
@@ -157,7 +168,7 @@ def no_cudnn(reading: Reading, seen: Snapshot) -> For:
     """The text misses cuDNN, and the machine has none at all."""
     if not reading.marks & {"missing:cudnn", "cudnn-not-found-words"} or seen.cudnn is None or seen.cudnn:
         return ()
-    return (Evidence(label="Copies of cuDNN on this machine", value="0"),)
+    return (Evidence(label=_("Copies of cuDNN on this machine"), value="0"),)
 
 
 def no_toolkit(reading: Reading, seen: Snapshot) -> For:
@@ -166,7 +177,7 @@ def no_toolkit(reading: Reading, seen: Snapshot) -> For:
         return ()
     if any(t.libraries for t in seen.toolkits):
         return ()
-    return (Evidence(label="CUDA libraries on this machine", value="0"),)
+    return (Evidence(label=_("CUDA libraries on this machine"), value="0"),)
 
 
 def toolkit_beside(reading: Reading, seen: Snapshot) -> For:
@@ -190,7 +201,7 @@ def toolkit_beside(reading: Reading, seen: Snapshot) -> For:
         return ()
     cached = {a.path for x in seen.loads or () for r in x.resolutions for a in r.attempts if a.outcome == "found"}
     return tuple(
-        Evidence(label=f"{name} is here, in a folder that is not searched", value=folder)
+        Evidence(label=_("{name} is here, in a folder that is not searched", name=name), value=folder)
         for name, folder in there
         if not any(path.startswith(folder) for path in cached)
     )
@@ -220,7 +231,11 @@ def older_variables(_r: Reading, seen: Snapshot) -> For:
         for v in soon:
             new = [f for f in folders if _tidy(f, windows) in {_tidy(p, windows) for p in v.value.split(split)} - now]
             found += [
-                Evidence(label=f"{name} of new programs has it, that of this session has not", value=f, source=v.source)
+                Evidence(
+                    label=_("{name} of new programs has it, that of this session has not", name=name),
+                    value=f,
+                    source=v.source,
+                )
                 for f in new
             ]
     return tuple(found)
@@ -232,7 +247,7 @@ def other_nvcc(reading: Reading, seen: Snapshot) -> For:
         return ()
     said = {m[1] for m in _VERSION.finditer(reading.low)}
     return tuple(
-        Evidence(label="nvcc", value=t.nvcc_version or t.version or "", source=t.nvcc or t.root)
+        Evidence(label=_("nvcc"), value=t.nvcc_version or t.version or "", source=t.nvcc or t.root)
         for t in seen.toolkits or ()
         if (t.nvcc or t.nvcc_version) and ".".join((t.nvcc_version or t.version or "").split(".")[:2]) in said
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.explain.reading import Reading
 from core.facts import CudnnCopy, Snapshot
 from core.findings import Evidence
+from core.i18n import _
 from core.rules.loads import answered
 
 Against = tuple[Evidence, ...]
@@ -47,7 +48,7 @@ def _fitting(reading: Reading, seen: Snapshot) -> tuple[CudnnCopy, ...]:
 def not_on_linux(_r: Reading, seen: Snapshot) -> Against:
     """A cause that only Windows knows."""
     return (
-        _saw("System", seen.machine.release or "Linux", "this happens on Windows only")
+        _saw(_("System"), seen.machine.release or "Linux", _("this happens on Windows only"))
         if seen.machine.system == "linux"
         else ()
     )
@@ -56,7 +57,7 @@ def not_on_linux(_r: Reading, seen: Snapshot) -> Against:
 def not_on_windows(_r: Reading, seen: Snapshot) -> Against:
     """A cause that only Linux knows."""
     return (
-        _saw("System", seen.machine.release or "Windows", "this happens on Linux only")
+        _saw(_("System"), seen.machine.release or "Windows", _("this happens on Linux only"))
         if seen.machine.system == "windows"
         else ()
     )
@@ -80,7 +81,8 @@ def zlib_inside(reading: Reading, seen: Snapshot) -> Against:
     copies = _fitting(reading, seen)
     if copies and all(c.major != 8 or version(c.version) >= STATIC_ZLIB for c in copies):
         return tuple(
-            Evidence(label="cuDNN with zlib inside", value=c.version or str(c.major), source=c.folder) for c in copies
+            Evidence(label=_("cuDNN with zlib inside"), value=c.version or str(c.major), source=c.folder)
+            for c in copies
         )
     return ()
 
@@ -89,7 +91,7 @@ def zlibwapi_found(_r: Reading, seen: Snapshot) -> Against:
     """Every consumer finds zlibwapi.dll."""
     searches = [r for load in seen.loads or () for r in load.resolutions if r.name.lower() == "zlibwapi.dll"]
     if searches and all(r.winner and r.winner.outcome == "found" for r in searches):
-        return _saw("zlibwapi.dll", searches[0].winner.path if searches[0].winner else "", "search order")
+        return _saw("zlibwapi.dll", searches[0].winner.path if searches[0].winner else "", _("search order"))
     return ()
 
 
@@ -100,7 +102,7 @@ def cudnn_found(reading: Reading, seen: Snapshot) -> Against:
     called = [x for x in loads if x.roll_call and x.roll_call.loaded and not x.roll_call.ended]
     if loads and len(called) == len(loads):
         return tuple(
-            Evidence(label="Found and called", value=x.roll_call.loaded, source=x.consumer.label)
+            Evidence(label=_("Found and called"), value=x.roll_call.loaded, source=x.consumer.label)
             for x in called
             if x.roll_call
         )
@@ -110,28 +112,28 @@ def cudnn_found(reading: Reading, seen: Snapshot) -> Against:
 def cudnn_there(reading: Reading, seen: Snapshot) -> Against:
     """A cuDNN of the wanted major lies on the machine."""
     copies = _fitting(reading, seen)
-    return _saw("cuDNN on this machine", copies[0].version or copies[0].major, copies[0].folder) if copies else ()
+    return _saw(_("cuDNN on this machine"), copies[0].version or copies[0].major, copies[0].folder) if copies else ()
 
 
 def cudnn_major_found(reading: Reading, seen: Snapshot) -> Against:
     """Every major that the text names is on the machine."""
     majors = wanted_majors(reading, seen)
     there = {c.major for c in seen.cudnn or ()}
-    return _saw("cuDNN majors on this machine", sorted(there)) if majors and majors <= there else ()
+    return _saw(_("cuDNN majors on this machine"), sorted(there)) if majors and majors <= there else ()
 
 
 def sets_whole(reading: Reading, seen: Snapshot) -> Against:
     """No file is missing from any set that fits, and every roll call ended well."""
     copies = _fitting(reading, seen)
     if copies and not any(c.missing for c in copies) and roll_calls_pass(reading, seen):
-        return tuple(Evidence(label="Whole set", value=c.version or str(c.major), source=c.folder) for c in copies)
+        return tuple(Evidence(label=_("Whole set"), value=c.version or str(c.major), source=c.folder) for c in copies)
     return ()
 
 
 def roll_calls_pass(_r: Reading, seen: Snapshot) -> Against:
     """Every part of every cuDNN that programs load could be called, and answered well."""
     made = [x.roll_call for x in seen.loads or () if x.roll_call]
-    return _saw("Every part could be called", len(made), "roll call") if made and all(map(answered, made)) else ()
+    return _saw(_("Every part could be called"), len(made), _("roll call")) if made and all(map(answered, made)) else ()
 
 
 def new_enough(_r: Reading, seen: Snapshot) -> Against:
@@ -142,7 +144,9 @@ def new_enough(_r: Reading, seen: Snapshot) -> Against:
         if x.roll_call and x.roll_call.version and x.wanted_version
     ]
     if pairs and all(version(had)[:3] >= version(wanted)[:3] for had, wanted in pairs):
-        return tuple(Evidence(label="Loaded, and wanted at least", value=f"{had}, {wanted}") for had, wanted in pairs)
+        return tuple(
+            Evidence(label=_("Loaded, and wanted at least"), value=f"{had}, {wanted}") for had, wanted in pairs
+        )
     return ()
 
 
@@ -150,20 +154,20 @@ def one_copy(_r: Reading, seen: Snapshot) -> Against:
     """There are no two copies, so none can hide another."""
     if seen.cudnn is None or len(seen.cudnn) > 1:
         return ()
-    return _saw("Copies of cuDNN", len(seen.cudnn))
+    return _saw(_("Copies of cuDNN"), len(seen.cudnn))
 
 
 def all_readable(_r: Reading, seen: Snapshot) -> Against:
     """Every library could be read."""
     files = [f for c in seen.cudnn or () for f in c.files] + [f for t in seen.toolkits or () for f in t.libraries]
-    return _saw("Libraries read", len(files)) if files and all(f.state != "unreadable" for f in files) else ()
+    return _saw(_("Libraries read"), len(files)) if files and all(f.state != "unreadable" for f in files) else ()
 
 
 def all_as_recorded(_r: Reading, seen: Snapshot) -> Against:
     """Every file of every cuDNN was compared with its package, or its maker's signature, by its hash, and matches."""
     files = [f for c in seen.cudnn or () for f in c.files]
     return (
-        _saw("Files that are as they were published", len(files))
+        _saw(_("Files that are as they were published"), len(files))
         if files and seen.thorough and all(f.record == "matches" or f.signature in ("valid", "intact") for f in files)
         else ()
     )
@@ -173,7 +177,11 @@ def one_architecture(_r: Reading, seen: Snapshot) -> Against:
     """Every library is for this kind of processor."""
     files = [f for c in seen.cudnn or () for f in c.files] + [f for t in seen.toolkits or () for f in t.libraries]
     mine = seen.machine.architecture
-    return _saw("Libraries for " + mine, len(files)) if files and all(f.architecture == mine for f in files) else ()
+    return (
+        _saw(_("Libraries for {architecture}", architecture=mine), len(files))
+        if files and all(f.architecture == mine for f in files)
+        else ()
+    )
 
 
 def plain_paths(_r: Reading, seen: Snapshot) -> Against:
@@ -181,7 +189,9 @@ def plain_paths(_r: Reading, seen: Snapshot) -> Against:
     folders = [c.folder for c in seen.cudnn or ()] + [p.prefix for p in seen.pythons or ()]
     if seen.cudnn is None or seen.pythons is None or not folders:
         return ()
-    return _saw("Folders with plain names", len(folders)) if all(f.isascii() and "[" not in f for f in folders) else ()
+    return (
+        _saw(_("Folders with plain names"), len(folders)) if all(f.isascii() and "[" not in f for f in folders) else ()
+    )
 
 
 def no_ld_library_path(_r: Reading, seen: Snapshot) -> Against:
@@ -189,7 +199,7 @@ def no_ld_library_path(_r: Reading, seen: Snapshot) -> Against:
     if seen.environment is None:
         return ()
     values = [v for v in seen.environment.variables if v.name == "LD_LIBRARY_PATH" and v.value]
-    return () if values else _saw("LD_LIBRARY_PATH", "not set")
+    return () if values else _saw("LD_LIBRARY_PATH", _("not set"))
 
 
 # --- CUDA, frameworks ------------------------------------------------------------------------------------
@@ -198,14 +208,14 @@ def no_ld_library_path(_r: Reading, seen: Snapshot) -> Against:
 def toolkit_there(_r: Reading, seen: Snapshot) -> Against:
     """A CUDA runtime lies on the machine."""
     toolkit = next((t for t in seen.toolkits or () if t.libraries), None)
-    return _saw("CUDA on this machine", toolkit.version or "", toolkit.folder or toolkit.root) if toolkit else ()
+    return _saw(_("CUDA on this machine"), toolkit.version or "", toolkit.folder or toolkit.root) if toolkit else ()
 
 
 def one_toolkit(_r: Reading, seen: Snapshot) -> Against:
     """There are no two sets of CUDA libraries."""
     if seen.toolkits is None or len(seen.toolkits) > 1:
         return ()
-    return _saw("Sets of CUDA libraries", len(seen.toolkits))
+    return _saw(_("Sets of CUDA libraries"), len(seen.toolkits))
 
 
 def no_such_tensorflow(_r: Reading, seen: Snapshot) -> Against:
@@ -216,7 +226,7 @@ def no_such_tensorflow(_r: Reading, seen: Snapshot) -> Against:
         d.version for p in seen.pythons for d in p.distributions if d.name.lower() in ("tensorflow", "tensorflow-gpu")
     ]
     newer = [v for v in flows if version(v)[:2] > (2, 10)]
-    return () if newer else _saw("TensorFlow after 2.10", "not installed")
+    return () if newer else _saw(_("TensorFlow after 2.10"), _("not installed"))
 
 
 def single_packages(_r: Reading, seen: Snapshot) -> Against:
@@ -227,7 +237,7 @@ def single_packages(_r: Reading, seen: Snapshot) -> Against:
         names = {d.name.lower().replace("_", "-") for d in python.distributions}
         if any(f"{name}-gpu" in names for name in names):
             return ()
-    return _saw("Environments without a doubled package", len(seen.pythons)) if seen.pythons else ()
+    return _saw(_("Environments without a doubled package"), len(seen.pythons)) if seen.pythons else ()
 
 
 # --- driver and GPU --------------------------------------------------------------------------------------
@@ -237,7 +247,7 @@ def driver_starts(_r: Reading, seen: Snapshot) -> Against:
     """CUDA starts on this machine and sees a GPU."""
     cuda = seen.driver.cuda if seen.driver else None
     if cuda and cuda.status == 0 and cuda.device_count:
-        return _saw("CUDA starts and sees", f"{cuda.device_count} GPU", cuda.library)
+        return _saw(_("CUDA starts and sees"), f"{cuda.device_count} GPU", cuda.library)
     return ()
 
 
@@ -249,7 +259,7 @@ def driver_new_enough(_r: Reading, seen: Snapshot) -> Against:
     )
     needs = [version(t.version)[:2] for t in seen.toolkits or () if t.version]
     if newest and needs and all(version(newest) >= need for need in needs):
-        return _saw("Newest CUDA that the driver runs", newest)
+        return _saw(_("Newest CUDA that the driver runs"), newest)
     return ()
 
 
@@ -258,20 +268,20 @@ def nothing_hides(_r: Reading, seen: Snapshot) -> Against:
     if seen.environment is None:
         return ()
     hiding = [v for v in seen.environment.variables if v.name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")]
-    return () if hiding else _saw("CUDA_VISIBLE_DEVICES", "not set")
+    return () if hiding else _saw("CUDA_VISIBLE_DEVICES", _("not set"))
 
 
 def not_divided(_r: Reading, seen: Snapshot) -> Against:
     """No GPU is divided into instances."""
     gpus = seen.driver.gpus if seen.driver else None
-    return _saw("Divided GPUs", "none") if gpus and all(g.mig is False for g in gpus) else ()
+    return _saw(_("Divided GPUs"), _("none")) if gpus and all(g.mig is False for g in gpus) else ()
 
 
 def cache_in_order(_r: Reading, seen: Snapshot) -> Against:
     """The compute cache can be written and read."""
     kept = seen.driver.compute_cache if seen.driver else None
     if kept and (not kept.exists or (kept.writable and kept.index_readable is not False)) and not kept.problem:
-        return _saw("Compute cache", "in order" if kept.exists else "none yet", kept.path)
+        return _saw(_("Compute cache"), _("in order") if kept.exists else _("none yet"), kept.path)
     return ()
 
 

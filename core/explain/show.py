@@ -7,14 +7,15 @@ import textwrap
 import msgspec
 
 from core.explain.model import Explanation, Ranked
+from core.i18n import N_, _, told
 from core.report import printable
 
 WIDTH = 96
 SHOWN = 5
 VERDICTS = {
-    "proved": ("✓", "proved on this machine", "31"),
-    "refuted": ("–", "refuted on this machine", "2"),
-    "open": ("?", "open", "35"),
+    "proved": ("✓", N_("proved on this machine"), "31"),
+    "refuted": ("–", N_("refuted on this machine"), "2"),
+    "open": ("?", N_("open"), "35"),
 }
 """Sign, words and ANSI colour of each verdict: never colour alone."""
 
@@ -32,10 +33,10 @@ def render_text(explanation: Explanation, colour: bool = False, width: int = WID
         lines += [
             "",
             *_wrapped(e.foreign, "", width),
-            "Its own report decides: run convalesce scan --out FILE there, then explain --report FILE here.",
+            _("Its own report decides: run convalesce scan --out FILE there, then explain --report FILE here."),
         ]
     if e.causes:
-        lines += ["", "What may stand behind it"]
+        lines += ["", _("What may stand behind it")]
         # what only its base rate brings in is no reason for anybody
         told = tuple(r for r in e.causes if r.because or r.verdict == "proved")
         for ranked in told[:SHOWN]:
@@ -44,12 +45,16 @@ def render_text(explanation: Explanation, colour: bool = False, width: int = WID
     if e.decide:
         lines += ["", *_wrapped(e.decide, "", width)]
     if e.warnings:
-        lines += ["", "Cures that do harm"]
+        lines += ["", _("Cures that do harm")]
         for w in e.warnings:
-            lines += _wrapped(f"! {w.title} (seen: {w.seen})" if w.seen else f"! {w.title}", "  ", width)
-            lines += _wrapped(w.harm, "    ", width) + _wrapped(f"To take it back: {w.undo}", "    ", width)
+            lines += _wrapped(
+                "! " + (_("{title} (seen: {seen})", title=w.title, seen=w.seen) if w.seen else w.title), "  ", width
+            )
+            lines += _wrapped(w.harm, "    ", width) + _wrapped(
+                _("To take it back: {undo}", undo=w.undo), "    ", width
+            )
     if e.codes:
-        lines += ["", "What the words mean"]
+        lines += ["", _("What the words mean")]
         for c in e.codes:
             number = f" ({c.number})" if c.number and c.number != c.term else ""
             lines += _wrapped(f"{c.term}{number}" + (f", {c.family}" if c.family else ""), "  ", width)
@@ -61,18 +66,20 @@ def render_text(explanation: Explanation, colour: bool = False, width: int = WID
 def _cause(r: Ranked, colour: bool, width: int) -> list[str]:
     sign, words, code = VERDICTS[r.verdict]
     mark = f"\x1b[{code}m{sign}\x1b[0m" if colour else sign
-    verdict = "" if r.verdict == "open" else f"  ({words})"
+    verdict = "" if r.verdict == "open" else f"  ({_(words)})"
     lines = [f"  {mark} {r.score:4.0%}  {printable(r.meaning) or r.cause}  [{r.cause}]{verdict}"]
     for because in r.because[:2] if r.verdict != "refuted" else ():
         lines += _wrapped(f"- {because}", "        ", width)
     for item in r.evidence[:3] if r.verdict != "open" else ():
         lines += _wrapped(
-            f"= {item.label}: {item.value}" + (f"  ({item.source})" if item.source else ""), "        ", width
+            f"= {told(item.label)}: {told(item.value)}" + (f"  ({item.source})" if item.source else ""),
+            "        ",
+            width,
         )
     if r.finding is not None and r.verdict == "proved":
         lines += _wrapped(f"> {r.finding.title}", "        ", width)
         if r.finding.fix is not None:
-            lines += _wrapped(f"What to do: {r.finding.fix.title}", "          ", width)
+            lines += _wrapped(_("What to do: {title}", title=r.finding.fix.title), "          ", width)
             for step in r.finding.fix.advice.split("\n"):
                 lines += _wrapped(step, "            ", width) if step else []
     return lines
@@ -80,7 +87,7 @@ def _cause(r: Ranked, colour: bool, width: int) -> list[str]:
 
 def _rest(causes: tuple[Ranked, ...], width: int) -> list[str]:
     named = [f"{r.cause} {r.score:.0%}" for r in causes if r.verdict != "refuted"]
-    return _wrapped("Less likely: " + ", ".join(named), "    ", width) if named else []
+    return _wrapped(_("Less likely: {causes}", causes=", ".join(named)), "    ", width) if named else []
 
 
 def _wrapped(text: str, indent: str, width: int) -> list[str]:

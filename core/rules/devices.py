@@ -124,7 +124,7 @@ def permission(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 def _forbidden(problem: str) -> bool:
-    return any(word in problem.lower() for word in ("permission", "denied", "not permitted", "eacces", "eperm"))
+    return any(word in problem.lower() for word in ("permission", "denied", _("not permitted"), "eacces", "eperm"))
 
 
 def mig(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:

@@ -171,7 +171,7 @@ def cpp_runtime(c: Case) -> Iterator[Finding]:
     if not gone:
         return
     names = listed(s.name for s in gone)
-    listed_as_installed = said_installed(c.seen, "Redistributable (x64)")
+    listed_as_installed = said_installed(c.seen, _("Redistributable (x64)"))
     again = (
         (_("Windows lists it as installed: in Settings, Apps, choose it, Modify, Repair."),)
         if listed_as_installed

@@ -220,7 +220,7 @@ def too_deep(c: Case) -> Iterator[Finding]:
             why=_("As long as long paths are not switched on, Windows says of such a file that it is not there."),
             evidence=[
                 *(saw(_("{n} characters", n=len(f.path)), f.path, _("file system")) for f in deep),
-                saw("LongPathsEnabled", "0", _("registry")),
+                saw(_("LongPathsEnabled"), "0", _("registry")),
                 *trouble(c),
             ],
             subject=copy.folder,
