@@ -18,6 +18,7 @@ from core.journal import BadEntry, Entry
 from core.repair import Proposal, Workshop
 from core.report import printable, start_anew
 from core.terminal import FOUND, OK, REFUSED, UsageError, say_result, watching
+from core.wrapping import padded
 
 if TYPE_CHECKING:
     import argparse
@@ -219,4 +220,4 @@ def _row(entry: Entry | BadEntry) -> str:
     if isinstance(entry, BadEntry):
         return _("{id}  cannot be read: {printable}", id=entry.id, printable=printable(entry.problem))
     note = f"  {entry.note}" if entry.note else ""
-    return printable(f"{entry.id}  {entry.state:<11}  {entry.title}{note}\n")
+    return printable(f"{entry.id}  {padded(entry.state, 11)}  {entry.title}{note}\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -12,6 +11,7 @@ from core.findings import Finding, Report, Severity, Step
 from core.i18n import N_, _, said, told
 from core.redact import redact
 from core.report import MARKS, WIDTH, printable
+from core.wrapping import padded, wrap
 
 MACHINE = "machine"
 TRIED = N_("what {who} did when it was tried")
@@ -270,16 +270,16 @@ def as_text(c: Comparison, width: int = WIDTH) -> str:
         lines.append(f"  {printable(d.what)}  [{d.step}]")
         for word, value in ((_("here"), d.here), (_("there"), d.there)):
             first, *more = printable(value).splitlines() or [""]
-            lines += [f"    {word:<5}  {first}", *(f"           {m}" for m in more)]
+            lines += [f"    {padded(word, 5)}  {first}", *(f"           {m}" for m in more)]
     if not c.differences:
         lines.append(_("Nothing else that both reports tell is different."))
     if c.only_one_looked:
         words = _("Looked at on one machine only, so not compared: {what}.", what=", ".join(c.only_one_looked))
-        lines += ["", *textwrap.wrap(printable(words), width)]
+        lines += ["", *wrap(printable(words), width)]
     return "\n".join(lines) + "\n"
 
 
 def _cause_lines(c: Cause, width: int) -> list[str]:
     sign = MARKS[Severity[c.severity.upper()]][0]
     text = f"{sign} {'the cause: ' if c.primary else ''}{printable(c.title)}  [{c.cause or c.step.value}]"
-    return textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    return wrap(text, width, "  ", "    ")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from importlib.resources import files
 
 from core import i18n
 from core.facts import Fact
 from core.report import WIDTH
+from core.wrapping import columns, wrap
 
 ENGLISH = i18n.ENGLISH
 ALSO = {
@@ -72,14 +72,12 @@ def as_text(found: Page, *, colour: bool = False, width: int = WIDTH) -> str:
         if heading:
             text = _bare(heading[2])
             lines.append(f"\x1b[1m{text}\x1b[0m" if colour else text)
-            lines += ["=" * len(text)] if heading[1] == "#" and not colour else []
+            lines += ["=" * columns(text)] if heading[1] == "#" and not colour else []
             continue
         for line in block.split("\n"):
             item = re.match(r"(- |\d+\. )", line)
             after = " " * len(item[0]) if item else ""
-            lines += textwrap.wrap(
-                _bare(line), width, initial_indent="  ", subsequent_indent=f"  {after}", break_on_hyphens=False
-            )
+            lines += wrap(_bare(line), width, "  ", f"  {after}")
     return "\n".join(lines) + "\n"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 import unicodedata
 
 from core.findings import Evidence, Finding, Report, Restart, Severity
@@ -10,6 +9,7 @@ from core.grid import as_lines
 from core.i18n import N_, _, plain_number, told
 from core.redact import every_text
 from core.redact import told as taken_out
+from core.wrapping import wrap
 
 WIDTH = 96
 MARKS = {
@@ -150,9 +150,7 @@ def _evidence(e: Evidence) -> list[str]:
 
 def _wrapped(text: str, indent: int, width: int) -> list[str]:
     pad = " " * indent
-    return textwrap.wrap(
-        text, width, initial_indent=pad, subsequent_indent=pad + "  ", break_long_words=False, break_on_hyphens=False
-    ) or [pad]
+    return wrap(text, width, pad, pad + "  ", whole_words=True) or [pad]
 
 
 def as_markdown(report: Report) -> str:

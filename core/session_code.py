@@ -15,6 +15,7 @@ from core.facts import Fact, Snapshot, System
 from core.findings import Report, Severity, Step
 from core.i18n import _
 from core.report import MARKS
+from core.wrapping import wrap
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Thirty-two signs that nobody mishears for one another on paper: no I, L, O and U (D. Crockford's Base32)."""
@@ -249,7 +250,7 @@ def as_text(t: Told, vocabulary: Sequence[Known], width: int = 96) -> str:
         if t.primary and n == 0:
             head = _("the cause, {word}", word=head)
         text = f"{sign} {head}: {_(known.meaning) if known else unnamed}{cause}"
-        lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+        lines += wrap(text, width, "  ", "    ")
     if t.more:
         lines.append("  " + _("There were more findings than a code holds."))
     if any(i.cause < len(vocabulary) for i in t.items):

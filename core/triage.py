@@ -13,6 +13,7 @@ import msgspec
 from core.facts import SCHEMA, Fact
 from core.i18n import _, number
 from core.report import printable
+from core.wrapping import padded
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of a file that can be a report."""
@@ -235,7 +236,7 @@ def as_text(table: Table) -> str:
     broken = [r for r in table.machines if r.worst in ("error", "warning")]
     if broken:
         lines += ["", _("Machines, worst first")]
-        lines += [f"  {_(r.worst):<8} {_line(r.file)}: {_line(r.cause or r.title)}" for r in broken[:SHOWN]]
+        lines += [f"  {padded(_(r.worst), 8)} {_line(r.file)}: {_line(r.cause or r.title)}" for r in broken[:SHOWN]]
         lines += (
             ["  " + _("and {count} more (--json has them all)", count=len(broken) - SHOWN)]
             if len(broken) > SHOWN

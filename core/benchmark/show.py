@@ -9,6 +9,7 @@ from core.benchmark.shapes import LARGE
 from core.facts import Benchmark, Check, FrameworkRun, GpuRun, RateLimit, Rung, Timing
 from core.i18n import _, plain_number, told
 from core.report import printable
+from core.wrapping import padded
 
 WIDE = 30
 """Characters of a bar that reaches the card's limit."""
@@ -147,17 +148,17 @@ def _shapes(run: GpuRun) -> Iterator[str]:
     wide = max(16, *(len(_short(f)) for f in measured)) if measured else 0
     heads = "".join(f"  {_short(f):>{wide}}" for f in measured)
     yield ""
-    yield f"  {_('convolution'):<42} {_('type'):>5} {'ms':>9} {'TFLOP/s':>8} {'+-':>5}{heads}  {_('algorithm')}"
+    yield f"  {padded(_('convolution'), 42)} {_('type'):>5} {'ms':>9} {'TFLOP/s':>8} {'+-':>5}{heads}  {_('algorithm')}"
     for t in run.timings:
         label = told(t.label) or t.shape
         label += f", {_(t.direction)}" if t.direction != "forward" else ""
         label += "" if t.layout == usual(t.type) else f", {t.layout}"
         if t.milliseconds is None:
-            yield f"  {label:<42.42} {t.type:>5}  {told(t.problem)}"
+            yield f"  {padded(label[:42], 42)} {t.type:>5}  {told(t.problem)}"
             continue
         beside = "".join(f"  {_beside(f, t):>{wide}}" for f in measured)
         yield (
-            f"  {label:<42.42} {t.type:>5} {plain_number(t.milliseconds, 4):>9} {plain_number(t.teraflops or 0, 1):>8}"
+            f"  {padded(label[:42], 42)} {t.type:>5} {plain_number(t.milliseconds, 4):>9} {plain_number(t.teraflops or 0, 1):>8}"
             f" {plain_number(100 * (t.spread or 0), 1) + '%':>5}{beside}  {told(t.algorithm)}"
         )
     for f in run.frameworks or ():

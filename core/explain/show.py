@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import msgspec
 
 from core.explain.model import Explanation, Ranked
 from core.i18n import N_, _, told
 from core.report import printable
+from core.wrapping import wrap
 
 WIDTH = 96
 SHOWN = 5
@@ -92,6 +91,4 @@ def _rest(causes: tuple[Ranked, ...], width: int) -> list[str]:
 
 def _wrapped(text: str, indent: str, width: int) -> list[str]:
     safe = printable(text)
-    return textwrap.wrap(
-        safe, width, initial_indent=indent, subsequent_indent=indent + ("  " if indent else ""), break_on_hyphens=False
-    ) or [""]
+    return wrap(safe, width, indent, indent + ("  " if indent else "")) or [""]
