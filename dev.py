@@ -64,9 +64,13 @@ def main(argv: list[str]) -> int:
         return test(arguments)
     if task == "lock":
         return lock()
+    if task == "language":
+        set_up("dev")
+        return call([PYTHON, "-m", "tools.language", *arguments])
     if task in ("", "-h", "--help"):
         print("usage: dev.py scan|explain|... [ARGUMENTS]   run Convalesce from this checkout")
         print("       dev.py test [PYTEST ARGUMENTS]        format, lint, types, tests")
+        print("       dev.py language [LANGUAGE]            make or update a catalogue")
         print("       dev.py lock                           lock the newest versions")
         return 0 if task else 2
     set_up("app")
