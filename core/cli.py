@@ -39,10 +39,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(_choose_language(arguments))
     except UsageError as e:
-        print(_("convalesce: {e}", e=e), file=sys.stderr)
+        print(f"convalesce: {e}", file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
-        print(_("convalesce: {it}", it=_(_("stopped. Nothing was changed."))), file=sys.stderr)
+        print(f"convalesce: {_('stopped. Nothing was changed.')}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # the reader went away: the interpreter's last flush must neither print nor change the status
@@ -50,10 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return OK
     except Exception as e:  # noqa: BLE001 - the edge of the program: exit status 3 and one sentence
         print(
-            _(
-                "convalesce: {it}",
-                it=_(_("it failed by a fault of its own: {error}. Please report it with this line."), error=_where(e)),
-            ),
+            "convalesce: "
+            + _("it failed by a fault of its own: {error}. Please report it with this line.", error=_where(e)),
             file=sys.stderr,
         )
         return FAILED
@@ -83,11 +81,7 @@ def _where(e: BaseException) -> str:
     tail = e.__traceback__
     while tail is not None and tail.tb_next is not None:
         tail = tail.tb_next
-    place = (
-        _(" ({get}, line {tb_lineno})", get=tail.tb_frame.f_globals.get("__name__"), tb_lineno=tail.tb_lineno)
-        if tail
-        else ""
-    )
+    place = f" ({tail.tb_frame.f_globals.get('__name__')}, line {tail.tb_lineno})" if tail else ""
     return f"{type(e).__name__}: {e}{place}"
 
 
@@ -107,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="convalesce", description=_("Finds out why a GPU deep-learning set-up does not work, and proves it.")
     )
-    parser.add_argument("--version", action="version", version=_("convalesce {__version__}", __version__=__version__))
+    parser.add_argument("--version", action="version", version=f"convalesce {__version__}")
     parser.add_argument(
         "--language",
         metavar="LANGUAGE",
@@ -181,7 +175,7 @@ def _wizard_or_scan() -> int:
         window: Callable[[], int] = importlib.import_module("gui.app").main
         return window()
     print(
-        _("convalesce: {sentences}", sentences=sentences(problem, _(_("Scanning in the terminal instead.")))),
+        f"convalesce: {sentences(problem, _('Scanning in the terminal instead.'))}",
         file=sys.stderr,
     )
     return _run(["scan"])

@@ -51,7 +51,12 @@ def rehearse(
             roll = _roll_call(overlay, host, watch) if _is_known(folder, report.snapshot) else None
             if roll is not None and not _answered(roll):
                 what = next(
-                    (f": {c.library or c.function} {c.meaning}" for c in roll.calls if failed(c.function, c.result)), ""
+                    (
+                        f": {c.library or c.function} {told(c.meaning)}"
+                        for c in roll.calls
+                        if failed(c.function, c.result)
+                    ),
+                    "",
                 )
                 return Rehearsal(
                     works=False,

@@ -43,7 +43,7 @@ def as_html(report: Report) -> str:
     return Template((template / "report.html").read_text(encoding="utf-8")).substitute(
         style=style,
         style_hash=f"sha256-{digest}",
-        title=_("Convalesce: {cell}", cell=cell(verdict(report))),
+        title=f"Convalesce: {cell(verdict(report))}",
         language=language().replace("_", "-"),
         skip=_("To the verdict"),
         brand=_("Convalesce report"),

@@ -68,7 +68,9 @@ def updated(name: str) -> Catalog:
     else:
         old = template()
         old.locale = locale
-    old.header_comment = f"# {locale.english_name} texts of Convalesce; `python3 dev.py language {name}` keeps them in step."
+    old.header_comment = (
+        f"# {locale.english_name} texts of Convalesce; `python3 dev.py language {name}` keeps them in step."
+    )
     return old
 
 
@@ -83,7 +85,14 @@ def as_po(catalog: Catalog) -> bytes:
     """Return a catalogue for editors: sorted, without dates and places, so that it changes only where a text does."""
     out = io.BytesIO()
     write_po(out, catalog, width=120, no_location=True, omit_header=False, sort_output=True, ignore_obsolete=True)
-    dated = (b'"POT-Creation-Date', b'"PO-Revision-Date', b'"Generated-By', b'"Report-Msgid', b'"Last-Translator', b'"Language-Team')
+    dated = (
+        b'"POT-Creation-Date',
+        b'"PO-Revision-Date',
+        b'"Generated-By',
+        b'"Report-Msgid',
+        b'"Last-Translator',
+        b'"Language-Team',
+    )
     return b"".join(line for line in out.getvalue().splitlines(keepends=True) if not line.startswith(dated))
 
 

@@ -75,7 +75,9 @@ def every_text() -> list[Text]:
     plain = {t.message for t in found if not t.context}
     plurals = {t.message for t in found if t.plural}
     kept = [t for t in found if (t.plural or t.context or t.message not in plurals)]
-    return sorted((t for t in kept if t.message and not (t.context and t.message in plain)), key=lambda t: (t.context, t))
+    return sorted(
+        (t for t in kept if t.message and not (t.context and t.message in plain)), key=lambda t: (t.context, t)
+    )
 
 
 def _marked(tree: ast.AST) -> Iterator[Text]:
@@ -124,10 +126,22 @@ def _not_texts(tree: ast.Module) -> set[int]:
             inner = [node.value]
         elif isinstance(node, ast.JoinedStr):
             inner = [n for v in node.values for n in ast.walk(v) if not isinstance(v, ast.FormattedValue)]
-            inner += [n for v in node.values if isinstance(v, ast.FormattedValue) and v.format_spec for n in ast.walk(v.format_spec)]
+            inner += [
+                n
+                for v in node.values
+                if isinstance(v, ast.FormattedValue) and v.format_spec
+                for n in ast.walk(v.format_spec)
+            ]
         elif isinstance(node, ast.Compare | ast.Subscript):
             inner = [n for n in ast.walk(node) if isinstance(n, ast.Constant | ast.JoinedStr)]
-        elif isinstance(node, ast.Call) and _name(node.func) in ("compile", "search", "match", "fullmatch", "sub", "findall"):
+        elif isinstance(node, ast.Call) and _name(node.func) in (
+            "compile",
+            "search",
+            "match",
+            "fullmatch",
+            "sub",
+            "findall",
+        ):
             inner = list(ast.walk(node))
         elif isinstance(node, ast.Dict):
             inner = [k for k in node.keys if k is not None]
@@ -166,7 +180,11 @@ def _words(tree: ast.AST) -> Iterator[Text]:
         elif isinstance(node, ast.ClassDef) and any(_name(b) == "StrEnum" for b in node.bases):
             values = [s.value for s in node.body if isinstance(s, ast.Assign)]
         for value in values:
-            if isinstance(value, ast.Constant) and isinstance(value.value, str) and not NEVER_SHOWN.fullmatch(value.value):
+            if (
+                isinstance(value, ast.Constant)
+                and isinstance(value.value, str)
+                and not NEVER_SHOWN.fullmatch(value.value)
+            ):
                 yield Text(value.value)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from core.facts import Check, GpuRun, Rung, Snapshot
 from core.findings import Evidence, Finding, Step
-from core.i18n import _
+from core.i18n import _, told
 from core.rules import benchmark_frameworks, benchmark_speed
 from core.rules.benchmark_words import cause_of, concerns, free_memory, hiding, holders, named, runs, stem, subject
 from core.rules.loads import role_of
@@ -77,7 +77,7 @@ def _call(rung: Rung) -> list[Evidence]:
     status = " ".join(filter(None, (str(rung.status) if rung.status else "", rung.status_name)))
     return [
         saw(_("Call"), f"{rung.call}: {status}" if status else rung.call),
-        *([saw(_("Meaning"), rung.meaning)] if rung.meaning else []),
+        *([saw(_("Meaning"), told(rung.meaning))] if rung.meaning else []),
     ]
 
 
@@ -85,7 +85,7 @@ def died(seen: Snapshot) -> Iterator[Finding]:
     """The process died or hung beyond the ladder."""
     for run in runs(seen):
         if run.ended and not any(r.state == "failed" for r in run.rungs):
-            what = re.sub(r"^(\w)", lambda m: m[1].lower(), run.during) or "working"
+            what = re.sub(r"^(\w)", lambda m: m[1].lower(), told(run.during)) or _("working")
             yield finding(
                 Step.BENCHMARK,
                 ERROR,

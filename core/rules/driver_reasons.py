@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from core.facts import Driver, DriverLibrary, Snapshot
 from core.findings import Evidence, Finding, Fix, Step
-from core.i18n import _
+from core.i18n import N_, _
 from core.rules.driver_facts import NVIDIA, WSL_FOLDER, answers, cuda_libraries, on_bus
 from core.rules.known import code, differs
 from core.rules.view import folder_of, inside, tidy
@@ -184,7 +184,7 @@ def module(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         yield _secure_boot(evidence + [saw(_("Kernel log"), line, "kernel") for line in refused])
         return
     if windows:
-        title, steps = _("The NVIDIA GPU has no NVIDIA driver."), _WINDOWS_DRIVER
+        title, steps = _("The NVIDIA GPU has no NVIDIA driver."), [_(_WINDOWS_DRIVER)]
     elif other:
         title, steps = (
             _("The driver {other} holds the GPU, so that NVIDIA's cannot.", other=other),
@@ -225,7 +225,7 @@ def _unloaded(driver: Driver) -> bool:
     return unheld or bool(driver.nvml and driver.nvml.status == 9)
 
 
-_WINDOWS_DRIVER = ["Install the driver for this GPU from www.nvidia.com/drivers, then restart the computer."]
+_WINDOWS_DRIVER = N_("Install the driver for this GPU from www.nvidia.com/drivers, then restart the computer.")
 
 
 def _is_nvidia(name: str) -> bool:

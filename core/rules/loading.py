@@ -27,10 +27,7 @@ def files(c: Case) -> Iterator[Finding]:
 
 
 def _leaks(c: Case) -> list[Evidence]:
-    return [
-        saw(_("Taken from elsewhere"), _("cudnn {role}: {folder}", role=role, folder=folder), "loader")
-        for role, folder in spread(c)
-    ]
+    return [saw(_("Taken from elsewhere"), f"cudnn {role}: {folder}", "loader") for role, folder in spread(c)]
 
 
 def unanswered(c: Case) -> Iterator[Finding]:

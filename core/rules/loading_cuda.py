@@ -173,7 +173,7 @@ def _other_build(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> Fi
         _("Take the same cuDNN version, built for that CUDA."),
     )
     if package and majors.isdigit() and c.load.consumer.prefix:
-        right = _("nvidia-cudnn-cu{majors}", majors=majors)
+        right = f"nvidia-cudnn-cu{majors}"
         wish = pinned(c.seen, c.load.consumer.prefix, right)
         exact = "==".join(wish) if wish else f'"{right}=={c.load.major}.*"'
         cure = advice(
@@ -212,7 +212,7 @@ def install(c: Case, gone: Absent) -> Fix:
             restart="program",
         )
     if prefix and gone.major in (11, 12):
-        package = _("nvidia-{middle}-cu{major}", middle=middle, major=gone.major)
+        package = f"nvidia-{middle}-cu{gone.major}"
         return advice(
             _("Install {package}", package=package), pip(c.seen, prefix, "install", package), restart="program"
         )

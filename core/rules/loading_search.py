@@ -256,11 +256,7 @@ def install(c: Case) -> Fix:
     what = f"cuDNN {c.load.wanted_version}" if c.load.wanted_version else f"cuDNN {c.load.major}"
     if prefix:
         cuda = next((x.cuda_major for x in c.seen.cudnn or () if x.environment == prefix and x.cuda_major), None)
-        name = (
-            _("nvidia-cudnn-cu{cuda}", cuda=cuda)
-            if cuda
-            else _("nvidia-cudnn-cu12 (or -cu11, -cu13: as the framework's CUDA)")
-        )
+        name = f"nvidia-cudnn-cu{cuda}" if cuda else _("nvidia-cudnn-cu12 (or -cu11, -cu13: as the framework's CUDA)")
         return advice(
             _("Install {what} into this environment", what=what),
             pip(c.seen, prefix, "install", f'"{name}=={c.load.major}.*"')

@@ -34,7 +34,7 @@ def errors(seen: Snapshot) -> Iterator[Finding]:
                 saw(_("What happened"), told(error.message) or error.kind, _("probe {probe}", probe=error.probe))
             ],
             subject=error.probe,
-            fix=advice(_("Scan again"), _("convalesce scan")),
+            fix=advice(_("Scan again"), "convalesce scan"),
         )
 
 

@@ -243,7 +243,7 @@ def _facts(toolkit: Toolkit, owner: str) -> list[Evidence]:
     if toolkit.named_by:
         rows.append(saw(_("Named by"), listed(toolkit.named_by)))
     if toolkit.nvcc_version and differs(toolkit.nvcc_version, toolkit.version):
-        rows.append(saw(_("Its compiler"), _("nvcc {nvcc_version}", nvcc_version=toolkit.nvcc_version), toolkit.nvcc))
+        rows.append(saw(_("Its compiler"), f"nvcc {toolkit.nvcc_version}", toolkit.nvcc))
     return rows
 
 
