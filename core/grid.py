@@ -139,21 +139,9 @@ def _by_files(
         return "not decided", against.title, against.id
     if side.there is None:
         return "not decided", _("Whether this machine has an NVIDIA GPU could not be seen."), ""
-    if what.name == "ctranslate2" and (lacking := _without_cublas(home, build.cuda)):
-        return lacking
     if build_fits(build, side) is None and not _loads_well(home, what):
         return "not decided", _("It was built for CUDA {cuda}; for which GPUs is not told.", cuda=build.cuda), ""
     return "should run", _("It was built for CUDA {cuda}, which driver and GPU run.", cuda=build.cuda), ""
-
-
-def _without_cublas(home: Home, cuda: str) -> Judged | None:
-    """CTranslate2 opens cuBLAS by its bare name and brings none: say where it is not."""
-    if home.seen.toolkits is None or any(d.name.startswith("nvidia-cublas") for d in home.python.distributions):
-        return None
-    name = f"cublas64_{cuda}.dll" if home.seen.machine.system == "windows" else f"libcublas.so.{cuda}"
-    if any(f.name.lower() == name for t in home.seen.toolkits for f in t.libraries):
-        return None
-    return "cannot run", _("It needs {name}, which is nowhere on this machine.", name=name), ""
 
 
 def _loads_well(home: Home, what: Distribution) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -78,17 +78,20 @@ BY_NAME = (
 )
 """Distributions whose name tells the CUDA version."""
 
-BINARIES = {
-    "torch": ("torch/lib/libtorch_cuda.so", "torch/lib/torch_cuda.dll"),
-    "tensorflow": ("tensorflow/libtensorflow_cc.so.2", "tensorflow/python/_pywrap_tensorflow_internal.pyd"),
-    "tensorflow-gpu": ("tensorflow/libtensorflow_cc.so.2", "tensorflow/python/_pywrap_tensorflow_internal.pyd"),
-    "onnxruntime-gpu": (
-        "onnxruntime/capi/libonnxruntime_providers_cuda.so",
-        "onnxruntime/capi/onnxruntime_providers_cuda.dll",
+_TENSORFLOW = ("tensorflow/libtensorflow_cc.so.2", "tensorflow/python/_pywrap_tensorflow_internal.pyd")
+BINARIES = (
+    ("torch", ("torch/lib/libtorch_cuda.so", "torch/lib/torch_cuda.dll")),
+    ("tensorflow(-gpu)?", _TENSORFLOW),
+    ("jax", ("jax_plugins/xla_cuda1*/xla_cuda_plugin.so", "")),
+    (
+        "onnxruntime-gpu",
+        ("onnxruntime/capi/libonnxruntime_providers_cuda.so", "onnxruntime/capi/onnxruntime_providers_cuda.dll"),
     ),
-    "ctranslate2": ("ctranslate2.libs/libctranslate2-*.so*", "ctranslate2/ctranslate2.dll"),
-}
-"""The library with the GPU code, on Linux and on Windows."""
+    ("ctranslate2", ("ctranslate2.libs/libctranslate2-*.so*", "ctranslate2/ctranslate2.dll")),
+    ("cupy-cuda.*", ("cupy/cuda/thrust.*.so", "cupy/cuda/thrust.*.pyd")),
+    ("paddlepaddle-gpu", ("paddle/libs/libphi_gpu.so", "paddle/libs/phi_gpu.dll")),
+)
+"""Distribution: the library with the GPU code, on Linux and on Windows."""
 
 OWN_FOLDERS = {
     "torch": ("torch/lib",),
@@ -251,13 +254,15 @@ def _opencv(what: Distribution, where: Places) -> Told:
 
 def _binary(what: Distribution, where: Places) -> str:
     """Return the path of the library with the GPU code; empty when it is not there."""
-    form = BINARIES.get(what.name)
-    if not form:
-        return ""
-    *folders, name = form[where.system == "windows"].split("/")
-    folder = where.join(what.location, *folders)
-    names = fnmatch.filter(where.names(folder) or (), name) if "*" in name else (name,)
-    return next((p for n in names if where.is_file(p := where.join(folder, n))), "")
+    form = next((paths[where.system == "windows"] for name, paths in BINARIES if re.fullmatch(name, what.name)), "")
+    found = [what.location] if form else []
+    for part in form.split("/"):
+        found = [where.join(f, n) for f in found for n in _named_like(part, f, where)]
+    return next((path for path in found if where.is_file(path)), "")
+
+
+def _named_like(pattern: str, folder: str, where: Places) -> Iterable[str]:
+    return fnmatch.filter(where.names(folder) or (), pattern) if "*" in pattern else (pattern,)
 
 
 def _code(binary: str, where: Places) -> tuple[tuple[int, ...], tuple[int, ...]] | None:

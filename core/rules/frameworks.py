@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from core.facts import Load, PythonEnvironment, Resolution, Snapshot
 from core.findings import Finding, Step
 from core.i18n import _, n_, told
-from core.rules import frameworks_builds, frameworks_packages, frameworks_records, frameworks_trials
+from core.rules import frameworks_builds, frameworks_cublas, frameworks_packages, frameworks_records, frameworks_trials
 from core.rules.frameworks_builds import on_gpu
 from core.rules.frameworks_known import gpu_side
 from core.rules.frameworks_view import Home, homes
@@ -301,6 +301,7 @@ RULES = (
     only_on_path,
     other_compiler,
     *frameworks_builds.RULES,
+    *frameworks_cublas.RULES,
     *frameworks_packages.RULES,
     *frameworks_records.RULES,
     *frameworks_trials.RULES,

@@ -77,11 +77,16 @@ WITHOUT_TRIALS = tuple(
 
 
 def examine(
-    prefixes: Sequence[Path], variables: Mapping[str, str], probes: tuple[Probe, ...] = WITHOUT_TRIALS
+    prefixes: Sequence[Path],
+    variables: Mapping[str, str],
+    probes: tuple[Probe, ...] = WITHOUT_TRIALS,
+    *,
+    thorough: bool = False,
 ) -> Report:
     """Scan these environments."""
     host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": "/nowhere", **variables})
-    return report_on(look(host, Watch(), pythons=tuple(str(p) for p in prefixes), probes=probes))
+    seen = look(host, Watch(), pythons=tuple(str(p) for p in prefixes), probes=probes, thorough=thorough)
+    return report_on(seen)
 
 
 def examined(row: Row, prefix: Path) -> Report:
