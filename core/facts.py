@@ -431,6 +431,8 @@ class DamagedFile(Fact, frozen=True, kw_only=True):
     """What its own header says where the size differs: "truncated", "empty"; "good" for a library that is whole in itself."""
     size: int | None = None
     recorded: int | None = None
+    needed_by: str = ""
+    """Of one that is missing: a library of the same environment that is linked against it, and does not load without."""
 
 
 class PackageRecords(Fact, frozen=True, kw_only=True):

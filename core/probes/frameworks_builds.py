@@ -89,7 +89,6 @@ BINARIES = (
     ),
     ("ctranslate2", ("ctranslate2.libs/libctranslate2-*.so*", "ctranslate2/ctranslate2.dll")),
     ("cupy-cuda.*", ("cupy/cuda/thrust.*.so", "cupy/cuda/thrust.*.pyd")),
-    ("paddlepaddle-gpu", ("paddle/libs/libphi_gpu.so", "paddle/libs/phi_gpu.dll")),
 )
 """Distribution: the library with the GPU code, on Linux and on Windows."""
 

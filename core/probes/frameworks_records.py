@@ -82,6 +82,9 @@ def _environment(
             damaged.append(replace(_damaged(one, "size differs"), size=seen.st_size, header=header))
         else:
             whole.append(one)
+    if any(d.state == "missing" for d in damaged):
+        needers = _needers([one.path for one in whole], where)
+        damaged = [replace(d, needed_by=needers.get(where.name(d.path), "")) for d in damaged]
     count = 0
     if hashed is not None and request.thorough:
         request.watch.say(_("Comparing the libraries in {prefix} with their hashes", prefix=python.prefix))
@@ -122,6 +125,15 @@ def _gone(path: str, names: dict[str, frozenset[str] | None], where: Places) -> 
         names[folder] = None if there is None and where.is_folder(folder) else frozenset(there or ())
     listing = names[folder]
     return listing is not None and where.name(path) not in listing
+
+
+def _needers(paths: Iterable[str], where: Places) -> dict[str, str]:
+    """Return file name -> the first library that is linked against it."""
+    found: dict[str, str] = {}
+    for path in paths:
+        for name in images.read(path, root=where.root).needed:
+            found.setdefault(name, path)
+    return found
 
 
 def _damaged(one: Listed, state: Literal["missing", "size differs", "hash differs"]) -> DamagedFile:

@@ -55,7 +55,7 @@ def _broken(file: DamagedFile) -> bool:
 
 def _severity(home: Home, files: list[DamagedFile]) -> Severity:
     """Return how much it matters: what is missing or was altered on purpose (by strip, say) may never be asked for."""
-    if any(_broken(f) for f in files):
+    if any(_broken(f) or f.needed_by for f in files):
         return home.severity
     worked = any(t.gpu and t.right and not t.problem and not t.ended for t in home.trials)
     return NOTE if worked else min(home.severity, WARNING)
@@ -99,7 +99,10 @@ def _name(home: Home, path: str) -> str:
 def _row(file: DamagedFile) -> Evidence:
     source = _("RECORD of {package}", package=f"{file.distribution} {file.version}")
     if file.state == "missing":
-        return saw(file.path, _("is not there"), source)
+        needed = (
+            _("is not there; {name} is linked against it", name=file.needed_by) if file.needed_by else _("is not there")
+        )
+        return saw(file.path, needed, source)
     if file.state == "hash differs":
         return saw(file.path, _("has another SHA-256 than was recorded"), source)
     size, recorded = number(file.size or 0), number(file.recorded or 0)

@@ -2,7 +2,8 @@
 
 Environments are made by uv (hard links, no byte code, every wheel fetched once) below the cache's folder ``envlab``, each
 marked with the row that made it, so that it is made once; all of them take about 22 GB. Planted faults are copies by hard
-links, made for one look. Each is scanned with the lab's made-up card and, with ``--try``, its frameworks are run on the
+links, made for one look. What an index of its own publishes (torch-cpu) is taken from ``envlab/wheels``: put it there with
+``pip download --no-deps --dest FOLDER torch==2.13.0+cpu``. Each is scanned with the lab's made-up card and, with ``--try``, its frameworks are run on the
 machine as it is. ``--list`` only says where they lie. Exit status 1 on any miss.
 """
 
@@ -101,7 +102,7 @@ def _flipped_bit(prefix: Path) -> None:
         stream.write(bytes([byte[0] ^ 1]))
 
 
-def _cut_cublas(prefix: Path) -> None:
+def _cut_cufft(prefix: Path) -> None:
     path = site(prefix) / "nvidia" / "cufft" / "lib" / "libcufft.so.11"
     _replace(path, path)
     os.truncate(path, path.stat().st_size // 2)
@@ -157,7 +158,7 @@ CONVOLVES = {"torch": PASSED}
 ROWS = (
     Real(TORCH, (("torch==2.8.0", "numpy"),), cells={"PyTorch": "should run"}, trials=CONVOLVES),
     Real("torch-cudnn-8", (("torch==2.2.2", "numpy<2"),), cells={"PyTorch": "should run"}, trials=CONVOLVES),
-    Real("torch-cpu", (("torch==2.8.0", "numpy", "--torch-backend=cpu"),), cells={"PyTorch": "cpu only"}, cause="framework_cpu_only_build", trials=CONVOLVES),
+    Real("torch-cpu", (("torch==2.13.0+cpu", "numpy"),), cells={"PyTorch": "cpu only"}, cause="framework_cpu_only_build", trials=CONVOLVES),
     Real("tensorflow-and-cuda", (("tensorflow[and-cuda]==2.20.0", *CUDA_12_8),), cells={"TensorFlow": "should run"}, trials={"tensorflow": PASSED}),
     Real("tensorflow-alone", (("tensorflow==2.20.0",),), cells={"TensorFlow": "cannot run"}, cause="cudnn_not_installed", trials={"tensorflow": PASSED}),
     Real("jax-cuda12", (("jax[cuda12]", *CUDA_12_8),), cells={"JAX": "should run"}, trials={"jax": PASSED}),
@@ -166,7 +167,7 @@ ROWS = (
     Real("onnxruntime-gpu", (("onnxruntime-gpu==1.20.0", *CUDA_12_8[:6]),), cells={"ONNX Runtime": "cannot run"}, cause="cudnn_not_on_search_path", trials={"onnxruntime-gpu": PASSED}),
     Real("ctranslate2-4.4", (("ctranslate2==4.4.0", "faster-whisper", "setuptools<81"),), cells={"CTranslate2": "cannot run", "ONNX Runtime": "cpu only"}, cause="cudnn_sublibrary_missing", trials={"ctranslate2": COUNTED, "onnxruntime": PASSED}),
     Real("ctranslate2-newest", (("ctranslate2", "faster-whisper", *CUDA_12_8[:2]),), cells={"CTranslate2": "cannot run", "ONNX Runtime": "cpu only"}, cause="cuda_not_on_search_path", trials={"ctranslate2": COUNTED, "onnxruntime": PASSED}),
-    Real("cupy", (("cupy-cuda12x", *CUDA_12_8[2:4]),), cells={"CuPy": "not decided"}, trials={"cupy-cuda12x": IMPORTED}),
+    Real("cupy", (("cupy-cuda12x", *CUDA_12_8[2:4]),), cells={"CuPy": "should run"}, trials={"cupy-cuda12x": IMPORTED}),
     Real("paddle", (("paddlepaddle", "setuptools"),), cells={"Paddle": "cpu only"}, cause="framework_cpu_only_build", trials={"paddlepaddle": PASSED}),
     Real("conda-like", of=TORCH, plant=_as_conda, cells={"PyTorch": "should run"}, trials=CONVOLVES),
     Real("deleted-base", of=TORCH, plant=_deleted_base, cells={"PyTorch": "not decided"}),
@@ -176,8 +177,8 @@ ROWS = (
     Real("mixed-folder", of=TORCH, plant=_mixed_folder, cells={"PyTorch": "cannot run"}, cause="ld_library_path_override", variables={"LD_LIBRARY_PATH": "{prefix}/mixed"}),
     Real("shim-alone", of=TORCH, plant=_shim_alone, cells={"PyTorch": "cannot run"}, cause="cudnn_sublibrary_missing", trials=CONVOLVES),
     Real("flipped-bit-in-torch", of=TORCH, plant=_flipped_bit, thorough=True, cells={"PyTorch": "cannot run"}, cause="corrupt_or_truncated_file"),
-    Real("cut-cufft", of=TORCH, plant=_cut_cublas, cells={"PyTorch": "cannot run"}, cause="corrupt_or_truncated_file", trials={"torch": "nothing"}),
-    Real("lost-library", of=TORCH, plant=_lost_library, cells={"PyTorch": "not decided"}, cause="corrupt_or_truncated_file", trials={"torch": "nothing"}),
+    Real("cut-cufft", of=TORCH, plant=_cut_cufft, cells={"PyTorch": "cannot run"}, cause="corrupt_or_truncated_file", trials={"torch": "nothing"}),
+    Real("lost-library", of=TORCH, plant=_lost_library, cells={"PyTorch": "cannot run"}, cause="corrupt_or_truncated_file", trials={"torch": "nothing"}),
 )  # fmt: skip
 
 
@@ -193,7 +194,12 @@ def uv(*arguments: str) -> None:
     """Run uv with the lab's own store of unpacked wheels, beside the environments so that hard links reach."""
     own = Path(sys.executable).with_name("uv")
     command = [str(own) if own.exists() else "uv", *arguments]
-    settings = {"UV_CACHE_DIR": str(home() / "store"), "UV_LINK_MODE": "hardlink", "UV_HTTP_TIMEOUT": "600"}
+    settings = {
+        "UV_CACHE_DIR": str(home() / "store"),
+        "UV_LINK_MODE": "hardlink",
+        "UV_HTTP_TIMEOUT": "600",
+        "UV_FIND_LINKS": str(home() / "wheels"),
+    }
     subprocess.run(command, check=True, env={**os.environ, **settings}, stdout=sys.stderr)
 
 

@@ -95,6 +95,16 @@ def test_one_harmed_library(
     assert [(d.path, d.distribution, d.state, d.header) for d in found.damaged] == [(str(path), "torch", state, header)]
 
 
+def test_what_is_linked_against_a_missing_library_does_not_load(site: Site) -> None:
+    gone = standin.build_library(site.folder / "nvidia/cublas/lib/liba_nvidi.so.12")
+    standin.record_wheel(site.folder, "nvidia-cublas-cu12", "12.8.4.1", [gone])
+    needer = standin.build_library(site.folder / "torch/lib/libtorch_cuda.so", needed=(gone,))
+    standin.record_wheel(site.folder, "torch", "2.8.0+cu128", [needer])
+    gone.unlink()
+    assert [d.needed_by for d in records(site)[0].damaged] == [str(needer)]
+    assert [f.severity.word for f in damaged_libraries(_seen(site, thorough=False))] == ["error"]
+
+
 def test_a_flipped_bit_is_seen_by_hashes_only(site: Site) -> None:
     flip(site.folder / "torch/lib/libb_torch.so.12")
     assert [(r.hashed, r.damaged) for r in records(site)] == [(0, ())]
