@@ -20,6 +20,9 @@ class Rates(Fact, frozen=True, kw_only=True):
     typical: Mapping[NumberType, float] = {}
     """Fraction that a large convolution reached on such a card, where it was measured."""
     source: str
+    """The published figures from which the rates follow, with the multiprocessors and the clock that they were given for."""
+    addresses: tuple[str, ...]
+    """Where they were read."""
 
 
 class Reason(Fact, frozen=True, kw_only=True):

@@ -298,16 +298,30 @@ def test_a_report_with_a_benchmark_survives_json_redaction_and_the_table() -> No
 @pytest.mark.parametrize(
     ("name", "cc", "processors", "clock", "published"),
     [
+        ("NVIDIA B200", "10.0", 148, 1860, {"fp16": 2250, "bf16": 2250, "tf32": 1130, "int8": 4500}),
+        ("NVIDIA GeForce RTX 5060 Ti", "12.0", 36, 2570, {"fp16": 47.0, "bf16": 47.0, "tf32": 23.8, "fp32": 23.7}),
+        (
+            "NVIDIA RTX PRO 6000 Blackwell Workstation Edition",
+            "12.0",
+            188,
+            2617,
+            {"fp16": 503.8, "tf32": 251.9, "int8": 1010},
+        ),
         ("NVIDIA H100 80GB HBM3", "9.0", 132, 1830, {"fp16": 989.4, "tf32": 494.7, "int8": 1978.9}),
         ("NVIDIA A100-SXM4-40GB", "8.0", 108, 1410, {"fp16": 312, "tf32": 156, "int8": 624, "fp32": 19.5}),
-        ("NVIDIA GeForce RTX 3090", "8.6", 82, 1695, {"fp16": 71, "tf32": 35.6, "int8": 284, "fp32": 35.6}),
-        ("NVIDIA A40", "8.6", 84, 1740, {"fp16": 149.7, "tf32": 74.8, "int8": 299.3}),
+        ("NVIDIA GeForce RTX 3080", "8.6", 70, 1710, {"fp32": 30.64, "int8": 980.58 / 4}),
+        ("NVIDIA A40", "8.6", 84, 1740, {"fp16": 149.67, "tf32": 74.83, "int8": 299.34, "fp32": 37.42}),
+        ("NVIDIA A16", "8.6", 10, 1695, {"fp16": 69.43 / 4, "int8": 138.86 / 4}),  # one of four GPUs of ten
         ("NVIDIA GeForce RTX 4090", "8.9", 128, 2520, {"fp16": 165.2, "tf32": 82.6, "int8": 660.6}),
-        ("NVIDIA RTX 6000 Ada Generation", "8.9", 142, 2505, {"fp16": 364.2, "tf32": 182.1, "int8": 728.5}),
-        ("Tesla V100-SXM2-16GB", "7.0", 80, 1530, {"fp16": 125, "fp32": 15.7}),
-        ("Quadro RTX 6000", "7.5", 72, 1770, {"fp16": 130.5, "int8": 261}),
-        ("NVIDIA GeForce RTX 2080 Ti", "7.5", 68, 1545, {"fp16": 53.8, "int8": 215.2}),
-        ("Tesla P100-SXM2-16GB", "6.0", 56, 1480, {"fp16": 21.2, "fp32": 10.6}),
+        ("NVIDIA L40S", "8.9", 142, 2520, {"fp16": 366, "tf32": 183, "int8": 733, "fp32": 91.6}),
+        ("NVIDIA L40", "8.9", 142, 2490, {"fp16": 181.05, "tf32": 90.5, "int8": 362, "fp32": 90.5}),
+        ("NVIDIA L4", "8.9", 58, 2040, {"fp16": 242 / 2, "int8": 485 / 2}),
+        ("Tesla V100-SXM2-16GB", "7.0", 80, 1530, {"fp16": 125.3, "fp32": 15.67, "int8": 62.67}),
+        ("Tesla T4", "7.5", 40, 1590, {"fp16": 65.13, "int8": 130.25, "fp32": 8.14}),
+        ("NVIDIA GeForce RTX 2080", "7.5", 46, 1710, {"int8": 322.19 / 2, "fp32": 10.07}),
+        ("NVIDIA GeForce GTX 1660", "7.5", 22, 1785, {"fp16": 10.05, "fp32": 5.03}),
+        ("Tesla P100-SXM2-16GB", "6.0", 56, 1480, {"fp16": 21.22, "fp32": 10.61}),
+        ("Tesla P4", "6.1", 20, 1063, {"fp32": 5.44, "int8": 21.77}),
     ],
 )
 def test_limits_are_the_published_ones(
@@ -326,7 +340,17 @@ def test_an_unknown_card_has_no_limit() -> None:
     assert limits(replace(CARD, multiprocessors=None), gpu_rates()) == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "cc"), [("NVIDIA A10G", "8.6"), ("NVIDIA RTX A6000", "8.6"), ("NVIDIA RTX PRO 5000 Blackwell", "12.0")]
+)
+def test_a_card_whose_tensor_cores_rate_was_not_found_has_a_limit_for_fp32_alone(name: str, cc: str) -> None:
+    card = GpuCard(name=name, compute_capability=cc, multiprocessors=80, max_clock=1700)
+    assert [limit.type for limit in limits(card, gpu_rates())] == ["fp32"]
+
+
 def test_every_row_of_the_rates_names_its_source() -> None:
     known = gpu_rates()
-    assert all(len(r.source) > 20 for r in known.cards)
+    assert all(len(r.source) > 20 and r.addresses for r in known.cards)
+    assert all(a.startswith("https://") for r in known.cards for a in r.addresses)
     assert all(r.meaning and r.source for r in known.reasons)
+    assert [r.architecture for r in known.cards if r.typical] == ["Hopper"]  # where it was measured, and nowhere else
