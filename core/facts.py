@@ -770,6 +770,8 @@ class GpuRun(Fact, frozen=True, kw_only=True):
     """What was being done when the process died; empty when it did not."""
     ended: str = ""
     """How it ended, in one sentence; empty when it ended well."""
+    xids: tuple[str, ...] = ()
+    """Lines about faults of the GPU that the kernel wrote during a run that went wrong."""
     output: str = ""
     seconds: float = 0.0
 

@@ -19,6 +19,7 @@ from core.benchmark.statuses import explained
 from core.benchmark.until import Until, until
 from core.child import Answer, ask
 from core.facts import Benchmark, Check, Driver, Gpu, GpuCard, GpuRun, GpuState, Mapped, Rung, Timing
+from core.probes.driver_log import kernel_log
 from core.probes.loading_roll import origin
 from core.probes.places import Places, places
 from core.probes.request import Request
@@ -164,7 +165,19 @@ class _One:
                         self._request, self._chosen, self._trials, which(gpu), self._until, prefix=self._name
                     )
         watch.check()
-        return replace(self._told(), frameworks=frameworks, seconds=round(time.monotonic() - start, 2))
+        told = replace(self._told(), frameworks=frameworks, xids=self._xids())
+        return replace(told, seconds=round(time.monotonic() - start, 2))
+
+    def _xids(self) -> tuple[str, ...]:
+        """Return what the kernel wrote about the GPU since the scan; looked for only where something went wrong."""
+        heard = self._heard
+        bad = any(r.state == "failed" for r in heard.rungs.values()) or any(c.right is False for c in heard.checks)
+        if self._where.system != "linux" or not (bad or heard.ended):
+            return ()
+        log = kernel_log(self._request, self._where)
+        driver = self._request.seen.driver
+        before = set(driver.kernel_log or () if driver else ())
+        return tuple(line for line in (log.lines if log else ()) if "Xid" in line and line not in before)
 
     @property
     def _name(self) -> str:

@@ -14,6 +14,9 @@ from core.rules.loads import role_of
 from core.rules.view import folder_of, name_of, tidy
 from core.rules.words import ERROR, GOOD, NOTE, WARNING, finding, listed, saw, sentence
 
+PROGRAMS_XID = re.compile(r"Xid \([^)]*\): (13|31|32|43|45|69)\b")
+"""Faults that a program usually causes by itself: exceptions, page faults, channels that end with it (NVIDIA, XID Errors)."""
+
 
 def nothing_run(seen: Snapshot) -> Iterator[Finding]:
     """There was nothing to measure."""
@@ -48,11 +51,17 @@ def ladder(seen: Snapshot) -> Iterator[Finding]:
                     *_call(rung),
                     *([saw(_("Variable"), hiding(seen))] if cause == "gpu_hidden_by_env" or hidden else []),
                     *(holders(run) if cause == "gpu_memory_exhausted" else []),
+                    *_xids(run),
                     *concerns(run),
                     *([saw(_("It printed"), run.output.strip()[:300])] if run.output.strip() and not toolkit else []),
                 ],
                 fix=free_memory(run) if cause == "gpu_memory_exhausted" else None,
             )
+
+
+def _xids(run: GpuRun) -> list[Evidence]:
+    """Return what the kernel wrote meanwhile: it often says more than the call."""
+    return [saw(_("Kernel log, during the run"), line.strip(), "kernel") for line in run.xids[-3:]]
 
 
 def _why(rung: Rung, cause: str, run: GpuRun, *, hidden: bool) -> str:
@@ -98,6 +107,7 @@ def died(seen: Snapshot) -> Iterator[Finding]:
                 subject=subject(run),
                 evidence=[
                     saw(_("How it ended"), run.ended),
+                    *_xids(run),
                     *concerns(run),
                     *([saw(_("It printed"), run.output.strip()[:300])] if run.output.strip() else []),
                 ],
@@ -167,7 +177,8 @@ def _blamed(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[str, str, li
     rungs = {r.name: r.state for r in run.rungs if r.layer in ("device", "toolkit")}
     plain = [name for name, state in rungs.items() if state == "failed"]
     errors = run.card.ecc_uncorrected if run.card else None
-    xids = [line for line in (seen.driver.kernel_log or () if seen.driver else ()) if "Xid" in line]
+    logged = (*(seen.driver.kernel_log or () if seen.driver else ()), *run.xids)
+    xids = [line for line in logged if "Xid" in line and not PROGRAMS_XID.search(line)]
     if plain or errors or xids:
         rows = [saw(_("Also wrong without cuDNN"), name) for name in plain]
         rows += [saw(_("Uncorrected memory errors"), errors, "NVML")] if errors else []

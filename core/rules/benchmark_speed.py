@@ -8,6 +8,7 @@ from core.benchmark.limits import gpu_rates
 from core.facts import GpuRun, Snapshot
 from core.findings import Evidence, Finding, Severity, Step
 from core.i18n import _, n_, plain_number
+from core.rules.benchmark_reasons import circumstances, explaining
 from core.rules.benchmark_words import (
     busy,
     fractions,
@@ -16,7 +17,6 @@ from core.rules.benchmark_words import (
     memory_short,
     named,
     runs,
-    slowing,
     subject,
     working,
 )
@@ -35,7 +35,7 @@ def slow(seen: Snapshot) -> Iterator[Finding]:
             continue
         judged = [(t, limit, f, f / limit.typical) for t, limit, f in reached if limit.typical]
         low = [j for j in judged if j[3] < SLOW]
-        reasons = list(slowing(run, known))
+        reasons, around = list(explaining(run, known)), list(circumstances(run, seen))
         rows = [
             saw(
                 f"{t.type}, {t.label}",
@@ -57,7 +57,7 @@ def slow(seen: Snapshot) -> Iterator[Finding]:
                     "{named} is slower than such a card should be; another program computes on it at the same time.",
                     named=named(run),
                 ),
-                [*rows, *reasons],
+                [*rows, *reasons, *around],
             )
         elif low and reasons:
             yield _slow(
@@ -68,7 +68,7 @@ def slow(seen: Snapshot) -> Iterator[Finding]:
                     "{named} is slower than such a card should be; what was seen during the run explains it.",
                     named=named(run),
                 ),
-                [*rows, *reasons],
+                [*rows, *reasons, *around],
             )
         elif low:
             yield _slow(
@@ -76,7 +76,7 @@ def slow(seen: Snapshot) -> Iterator[Finding]:
                 "slow",
                 UNKNOWN,
                 _("{named} is slower than such a card should be; nothing that was seen explains it.", named=named(run)),
-                rows,
+                [*rows, *around],
             )
         elif busy(run):
             yield finding(
@@ -96,8 +96,9 @@ def slow(seen: Snapshot) -> Iterator[Finding]:
             text = listed(f"{t.type} {f:.0%}" for t, _, f in reached)
             yield finding(
                 Step.BENCHMARK, NOTE, "speed-unjudged",
-                _("{named} reaches these parts of its limit: {text}. What such a card usually reaches is not known here.", named=named(run), text=text),
-                subject=subject(run), evidence=reasons,
+                _("{named} reaches these parts of its limit: {text}. Whether that is as fast as such a card should be is not decided.", named=named(run), text=text),
+                why=_("Nobody has measured here what such a card usually reaches. What would decide: the same benchmark on another card of its kind."),
+                subject=subject(run), evidence=[*reasons, *around],
             )  # fmt: skip
 
 
@@ -136,4 +137,24 @@ def memory(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-RULES = (slow, memory)
+def memory_errors(seen: Snapshot) -> Iterator[Finding]:
+    """The card's memory had errors that could not be corrected, though the results are right."""
+    for run in runs(seen):
+        errors = run.card.ecc_uncorrected if run.card else None
+        if errors and not any(c.right is False for c in run.checks):
+            yield finding(
+                Step.BENCHMARK,
+                WARNING,
+                "memory-errors",
+                _("{named}: its memory had errors that could not be corrected.", named=named(run)),
+                cause="hardware_fault",
+                why=_(
+                    "The results of this run are right. Data that such an error hits are lost, and the program that holds "
+                    "them ends; the driver takes the place out of use at its next start. Errors that come again mean a fault of the card."
+                ),
+                subject=subject(run),
+                evidence=[saw(_("Uncorrected memory errors"), _("{n} since the driver was loaded", n=errors), "NVML")],
+            )
+
+
+RULES = (slow, memory, memory_errors)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from core.benchmark.limits import GpuRates
 from core.facts import GpuProcess, GpuRun, GpuState, RateLimit, Rung, Snapshot, Timing
 from core.findings import Evidence, Fix
 from core.i18n import _, plain_number
@@ -107,57 +105,6 @@ def busy(run: GpuRun) -> bool:
 def working(run: GpuRun) -> tuple[GpuState, ...]:
     """Return the looks that were made while the card worked."""
     return tuple(s for s in run.states if s.load is not None and s.load >= WORKING)
-
-
-def slowing(run: GpuRun, known: GpuRates) -> Iterator[Evidence]:
-    """Yield what was seen during the run that makes a card slow."""
-    states = working(run)
-    card = run.card
-    if busy(run):
-        yield saw(_("Load before the benchmark"), f"{run.before.load if run.before else 0} %", "NVML")
-        yield from holders(run)[:3]
-    for reason in known.reasons:
-        count = sum(bool((s.reasons or 0) & reason.bit) for s in states)
-        if reason.slows and count * 4 >= len(states) > 0:
-            yield saw(
-                _("Clocks"),
-                _("{meaning} ({count} of {count2} looks)", meaning=reason.meaning, count=count, count2=len(states)),
-                _("NVML, clock event reasons"),
-            )
-    clocks = sorted(s.clock for s in states if s.clock)
-    if clocks and card and card.max_clock and clocks[len(clocks) // 2] < 0.9 * card.max_clock:
-        yield saw(
-            _("Clock during the work"),
-            _("{clocks} of {max_clock} MHz (median)", clocks=clocks[len(clocks) // 2], max_clock=card.max_clock),
-            "NVML",
-        )
-    if card and card.power_limit and card.power_limit_default and card.power_limit < 0.95 * card.power_limit_default:
-        yield saw(
-            _("Power limit"),
-            _(
-                "{power_limit} W; this card's own is {power_limit_default} W",
-                power_limit=plain_number(card.power_limit, 0),
-                power_limit_default=plain_number(card.power_limit_default, 0),
-            ),
-            "NVML",
-        )
-    widths = [s.pcie_width for s in states if s.pcie_width]
-    if widths and card and card.pcie_width_max and max(widths) < card.pcie_width_max:
-        yield saw(
-            _("PCIe link"),
-            _(
-                "{widths} of {pcie_width_max} lanes (it slows copies, not convolutions)",
-                widths=max(widths),
-                pcie_width_max=card.pcie_width_max,
-            ),
-            "NVML",
-        )
-    if card and card.on_battery:
-        yield saw(_("Power"), _("the computer runs on its battery"), _("operating system"))
-    if card and card.display:
-        yield saw(_("Display"), _("a screen is driven by this card, whose drawing takes its share"), "NVML")
-    if card and card.driver_model == "WDDM":
-        yield saw(_("Driver model"), _("WDDM: Windows shares the card with the desktop"), "NVML")
 
 
 def fractions(run: GpuRun) -> list[tuple[Timing, RateLimit, float]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from core.benchmark import ahead, plan
 from core.benchmark.events import Job
@@ -17,6 +18,7 @@ from core.benchmark.until import QUICK
 from core.facts import Benchmark, CudaInit, CudnnCopy, Driver, Gpu, Machine, PciDevice, Snapshot
 from core.host.linux import LinuxHost
 from core.probes import benchmark as probe
+from core.probes.driver_log import Log
 from core.probes.request import Request
 from core.watch import CancelledError, Watch
 from tests.benchmark.runs import ONE, env
@@ -132,6 +134,17 @@ def test_a_death_later_costs_only_the_step_that_died() -> None:
     problems = [t for t in run.timings if t.problem]
     assert len(problems) == 2  # each measurement killed its own child
     assert all("SIGABRT" in t.problem for t in problems)
+
+
+def test_what_the_kernel_writes_about_the_gpu_is_read_only_where_something_goes_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    old, new = "[1.0] NVRM: Xid (PCI:0000:01:00): 31, old", "[9.0] NVRM: Xid (PCI:0000:01:00): 79, new"
+    monkeypatch.setattr(probe, "kernel_log", lambda _request, _where: Log(lines=(old, "[2.0] NVRM: loading", new)))
+    driver = replace(GPUS, kernel_log=(old,))
+    (healthy,) = look(driver).gpus
+    (died,) = look(driver, STANDIN_DIE="cudnnCreate").gpus
+    assert (healthy.xids, died.xids) == ((), (new,))
 
 
 def test_a_status_of_a_rung_is_explained() -> None:

@@ -11,6 +11,7 @@ from core.diagnose import diagnose
 from core.facts import (
     Benchmark,
     Check,
+    Driver,
     Environment,
     FrameworkRun,
     GpuCard,
@@ -19,6 +20,7 @@ from core.facts import (
     GpuState,
     Machine,
     Mapped,
+    PciDevice,
     RateLimit,
     Rung,
     Snapshot,
@@ -176,6 +178,10 @@ def test_another_file_than_predicted_is_told_and_cublas_of_another_process_is_no
 
 
 SLOW = (timing(300.0),)
+TWO = (
+    RateLimit(type="fp16", teraflops=1070.0, typical=0.7, source="a table of rates"),
+    RateLimit(type="fp32", teraflops=67.0, source="a table of rates"),
+)
 BUSY = replace(IDLE, load=97, processes=(GpuProcess(pid=9, name="train", memory=GIB),))
 
 
@@ -189,9 +195,11 @@ BUSY = replace(IDLE, load=97, processes=(GpuProcess(pid=9, name="train", memory=
         (run(timings=SLOW, states=(replace(WORK, reasons=64),) * 4), "benchmark.slow", Severity.WARNING, "too hot"),
         (run(timings=SLOW, card=replace(CARD, power_limit=300.0, power_limit_default=700.0)), "benchmark.slow", Severity.WARNING, "300 W"),
         (run(timings=SLOW, card=replace(CARD, on_battery=True)), "benchmark.slow", Severity.WARNING, "battery"),
-        (run(timings=SLOW, card=replace(CARD, driver_model="WDDM")), "benchmark.slow", Severity.WARNING, "WDDM"),
-        (run(timings=SLOW, card=replace(CARD, display=True)), "benchmark.slow", Severity.WARNING, "screen"),
-        (run(timings=SLOW, card=replace(CARD, pcie_width_max=16), states=(replace(WORK, pcie_width=4),) * 4), "benchmark.slow", Severity.WARNING, "4 of 16 lanes"),
+        (run(timings=SLOW, card=replace(CARD, driver_model="WDDM")), "benchmark.slow", Severity.UNKNOWN, "WDDM"),
+        (run(timings=SLOW, card=replace(CARD, display=True)), "benchmark.slow", Severity.UNKNOWN, "screen"),
+        (run(timings=(replace(SLOW[0], tensor_cores=False, algorithm="GEMM"),), limits=TWO), "benchmark.slow", Severity.WARNING, "fp16 does without (GEMM)"),
+        (run(timings=SLOW, card=replace(CARD, pcie_generation_max=4), states=(replace(WORK, pcie_generation=1),) * 4), "benchmark.slow", Severity.UNKNOWN, "generation 1 of 4"),
+        (run(timings=SLOW, card=replace(CARD, pcie_width_max=16), states=(replace(WORK, pcie_width=4),) * 4), "benchmark.slow", Severity.UNKNOWN, "4 of 16 lanes"),
     ],
 )  # fmt: skip
 def test_a_slow_card_is_told_with_what_was_seen(its: GpuRun, id: str, severity: Severity, words: str) -> None:
@@ -204,6 +212,43 @@ def test_a_card_whose_usual_speed_is_unknown_is_not_judged() -> None:
     found = findings(run(timings=SLOW, limits=(RateLimit(type="fp16", teraflops=1070.0, source="a table of rates"),)))
     assert "benchmark.slow" not in found
     assert worst(found) is Severity.NOTE
+    assert "fp16 28%" in found["benchmark.speed-unjudged"].title
+    assert "not decided" in found["benchmark.speed-unjudged"].title
+
+
+def test_a_laptop_with_two_gpus_is_told_with_what_its_card_reaches() -> None:
+    pci = (
+        PciDevice(address="00:02.0", vendor_id="8086", name="Intel Iris Xe"),
+        PciDevice(address="01:00.0", vendor_id="10de", name="NVIDIA GeForce RTX 4070 Laptop GPU"),
+    )
+    its = run(
+        limits=(RateLimit(type="fp16", teraflops=1070.0, source="a table of rates"),),
+        card=replace(CARD, on_battery=True, display=False, power_limit=40.0, power_limit_default=80.0),
+    )
+    laptop = replace(seen(its), driver=Driver(pci=pci))
+    (found,) = [f for f in diagnose(laptop) if f.id == "benchmark.speed-unjudged"]
+    told = " ".join(e.value for e in found.evidence)
+    assert all(words in told for words in ("runs on its battery", "40 W", "Intel Iris Xe"))
+    desktop = replace(laptop, benchmark=Benchmark(gpus=(replace(its, card=CARD),)))
+    (found,) = [f for f in diagnose(desktop) if f.id == "benchmark.speed-unjudged"]
+    assert "Intel" not in " ".join(e.value for e in found.evidence)
+
+
+def test_memory_errors_are_told_though_the_results_are_right() -> None:
+    found = findings(run(card=replace(CARD, ecc_uncorrected=3)))["benchmark.memory-errors"]
+    assert (found.severity, found.cause) == (Severity.WARNING, "hardware_fault")
+    assert "benchmark.memory-errors" not in findings(run(card=replace(CARD, ecc_uncorrected=0)))
+
+
+FELL = "[ 812.1] NVRM: Xid (PCI:0000:01:00): 79, pid=812, name=python3, GPU has fallen off the bus."
+FAULT = "[ 812.1] NVRM: Xid (PCI:0000:01:00): 31, pid=812, name=python3, Ch 00000008, MMU Fault"
+
+
+@pytest.mark.parametrize(("line", "cause"), [(FELL, "hardware_fault"), (FAULT, "wrong_results")])
+def test_a_fault_in_the_kernels_log_counts_unless_programs_cause_it(line: str, cause: str) -> None:
+    assert findings(run(checks=(WRONG,), xids=(line,)))["benchmark.wrong-result"].cause == cause
+    died = findings(run(ended="The process was killed by SIGABRT.", during="Measuring bf16", xids=(line,)))
+    assert any(e.value == line for e in died["benchmark.died"].evidence)
 
 
 def test_nearly_full_memory_is_told_though_the_run_came_through() -> None:
