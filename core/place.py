@@ -158,7 +158,7 @@ def _sha256(digest: str) -> str:
         return ""
 
 
-class _Unpacked(Places):
+class _Unpacked(Places, frozen=True):
     """Files for the examined system, in folders of the running one."""
 
     @property

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 from elftools.common.exceptions import ELFError
 from elftools.common.utils import struct_parse
 from elftools.construct import ConstructError
@@ -67,8 +67,7 @@ class Raw(io.RawIOBase):
         return len(data)
 
 
-@dataclass(frozen=True)
-class Headers:
+class Headers(msgspec.Struct, frozen=True):
     """An ELF file's first header, and the forms of the others. Not pyelftools' ELFFile, which makes them for each file."""
 
     stream: Any

@@ -76,7 +76,7 @@ def _entries(source: Source, section: Section, deadline: float) -> Iterator[tupl
             if seen > MAX_ENTRIES or (seen % 256 == 0 and time.monotonic() > deadline):
                 raise UndecidedError
             if place != at + REGION.size:
-                raw = source.read(place, ENTRY.size)
+                raw = hop(ENTRY.size, place)
                 if len(raw) < ENTRY.size:
                     return
                 kind, _version, inner, length, architecture = ENTRY.unpack(raw)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import compress, product
+
+import msgspec
 
 from core.loader.files import under
 from core.loader.ldcache import CacheEntry, read_cache
 
 
-@dataclass(frozen=True)
-class LdSo:
+class LdSo(msgspec.Struct, frozen=True):
     """The policy of glibc's loader for one kind of program, as data. ``policy()`` makes the usual one."""
 
     library_path: str = ""

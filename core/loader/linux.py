@@ -8,14 +8,13 @@ ends the list of folders that it is in.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain as concatenate
 
+import msgspec
 from msgspec.structs import replace
 
 from core.facts import Attempt, How, Outcome, Resolution, text
@@ -31,8 +30,7 @@ MAX_LIBRARIES = 2000
 """Where closure() stops, against a hostile tangle of libraries."""
 
 
-@dataclass(frozen=True)
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True):
     """A file in the chain of loaders: where it is, and its headers. ``path`` is as the loader sees it."""
 
     path: str
@@ -65,8 +63,7 @@ def judge(image: Image, architecture: str) -> tuple[Outcome, str]:
 # --- the search ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """One folder, or one file of the cache, where the loader looks."""
 
     path: str
@@ -168,13 +165,13 @@ class Search:
         if places and judge(self.image(places[0].path), self.policy.architecture)[0] != "found":
             # ld.so takes the first entry alone; where that one is unfit, it goes on to the default folders
             refused = "ld.so.cache names another file first, and only that one is tried"
-            return [places[0], *(dataclasses.replace(place, refused=refused) for place in places[1:])]
+            return [places[0], *(replace(place, refused=refused) for place in places[1:])]
         return places
 
     def _unless_default(self, place: Place) -> Place:
         """Refuse a file of the default folders: who asks was linked with -z nodefaultlib."""
         if any(place.path.startswith(folder.rstrip("/") + "/") for folder in self.policy.folders):
-            return dataclasses.replace(place, refused="lies in a default folder, which is switched off (nodefaultlib)")
+            return replace(place, refused="lies in a default folder, which is switched off (nodefaultlib)")
         return place
 
     def _try(self, name: str, places: Iterable[Place]) -> Iterator[Attempt]:

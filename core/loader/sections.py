@@ -6,16 +6,16 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from core.loader.files import CHUNK, Source, UnfitError, opened
 
 MAX_SECTIONS = 2048
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(msgspec.Struct, frozen=True):
     """One section: its name (eight letters at most in a PE file), and where it lies in the file and in memory."""
 
     name: str
@@ -30,8 +30,7 @@ class Section:
     """sh_link (ELF): index of the section that belongs to it."""
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """An open file and its sections."""
 
     source: Source

@@ -6,7 +6,6 @@ damaged one ends the search with error 193 (ERROR_BAD_EXE_FORMAT), one that may 
 
 from __future__ import annotations
 
-import dataclasses
 import ntpath
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -136,7 +135,7 @@ def closure(
     """
     first = search.resolve(start)
     folder = ntpath.dirname(start) if ntpath.isabs(start) else ""
-    imports = Search(dataclasses.replace(search.policy, loading=folder), others=search)
+    imports = Search(replace(search.policy, loading=folder), others=search)
     bare = Search(search.policy.bare(), others=search)
     found = [first]
     loaded: dict[str, str] = {}

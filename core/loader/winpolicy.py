@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ntpath
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from core.facts import How
 
@@ -53,8 +55,7 @@ KNOWN = frozenset(
 """KnownDLLs of a usual Windows 10 or 11, for when the registry was not read. They always come from System32."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """One folder where the loader looks. ``remark``: what is odd about the entry that names it."""
 
     folder: str
@@ -63,8 +64,7 @@ class Place:
     remark: str = ""
 
 
-@dataclass(frozen=True)
-class Policy:
+class Policy(msgspec.Struct, frozen=True):
     r"""How one kind of program looks for DLLs. Folders are in Windows' form; an empty one is not searched."""
 
     application: str = ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from core.facts import CudnnCopy, Distribution, PythonEnvironment
@@ -25,8 +25,7 @@ PAGES_SECONDS = 0.25
 _WHEEL = re.compile(r"nvidia_cudnn(?:_cu(?P<cuda>\d+))?-(?P<version>[\w.]+)\.dist-info")
 
 
-@dataclass(frozen=True)
-class Survey:
+class Survey(msgspec.Struct, frozen=True):
     """What one look has at hand everywhere."""
 
     request: Request

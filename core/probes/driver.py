@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from core.child import Answer, ask
@@ -30,8 +30,7 @@ HIDING = ("CUDA_VISIBLE_DEVICES",)
 T = TypeVar("T", Nvml, CudaInit)
 
 
-@dataclass(frozen=True)
-class Heard:
+class Heard(msgspec.Struct, frozen=True):
     """What one child said."""
 
     nvml: Nvml | None = None

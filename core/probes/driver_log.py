@@ -7,7 +7,8 @@ import re
 import stat
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from core.facts import text
 from core.probes.places import Places
@@ -29,8 +30,7 @@ _RESUME = re.compile(r"^\[\s*(\d+\.\d+)\] PM: suspend exit")
 _START = re.compile(r"\bLinux version \d")
 
 
-@dataclass(frozen=True)
-class Log:
+class Log(msgspec.Struct, frozen=True):
     """The lines that matter, and the kernel's time of the last resume that they name (seconds since boot)."""
 
     lines: tuple[str, ...]

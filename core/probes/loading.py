@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+
+import msgspec
 
 from core.facts import Consumer, CudnnCopy, Load, PythonEnvironment
 from core.probes.cudnn_names import parse
@@ -18,8 +19,7 @@ THREADS = 2
 """Roll calls that run at the same time."""
 
 
-@dataclass(frozen=True)
-class Want:
+class Want(msgspec.Struct, frozen=True):
     """A consumer, what it wishes for, and the environment that it lives in."""
 
     consumer: Consumer

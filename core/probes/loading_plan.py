@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from core.facts import Consumer, How, PythonEnvironment, Resolution, System
 from core.loader.linux import Loaded, Search
@@ -20,8 +21,7 @@ from core.probes.wants import Check, Knowledge, Way, Wish
 SYSTEMS: tuple[System, ...] = ("linux", "windows")
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """What will be asked of a child for one consumer and one major."""
 
     consumer: Consumer
@@ -34,8 +34,7 @@ class Plan:
     """Functions and parts that need a file which is missing or broken; see ``fragile()``."""
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """What a plan is made from beside the wish: request, places, knowledge, and the environment of variables."""
 
     request: Request

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ntpath
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from core.facts import Attempt, How, Resolution
 from core.loader.contents import cuda_major, library_names

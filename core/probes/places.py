@@ -10,8 +10,9 @@ import ntpath
 import os
 import posixpath
 import stat
-from dataclasses import dataclass
 from types import ModuleType
+
+import msgspec
 
 from core.facts import System
 from core.host import Host
@@ -21,8 +22,7 @@ MAX_NAMES = 200_000
 """Names that are taken from one folder at most; a folder with more is no library folder."""
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(msgspec.Struct, frozen=True):
     """The examined system's path form and root."""
 
     system: System

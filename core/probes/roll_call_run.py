@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
+import msgspec
 from msgspec.structs import replace
 
 from core.child import Answer, ask
@@ -27,12 +27,11 @@ OUTPUT_LIMIT = 8 << 10
 SPARED = "Not tried: what it needs is missing or broken, and another such step had ended the process."
 
 
-@dataclass
-class _Tally:
+class _Tally(msgspec.Struct):
     """What the children of one roll call said so far."""
 
-    calls: list[Call] = field(default_factory=list)
-    mapped: dict[str, None] = field(default_factory=dict)
+    calls: list[Call] = []
+    mapped: dict[str, None] = {}
     loaded: str = ""
     version: str | None = None
     output: str = ""

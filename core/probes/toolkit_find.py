@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
+
+import msgspec
+from msgspec.structs import replace
 
 from core.facts import Distribution, Origin, PythonEnvironment
 from core.loader.ldcache import read_cache
@@ -19,8 +21,7 @@ VARIABLES = re.compile(r"CUDA_PATH|CUDA_HOME|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR|CUD
 _WRAPPED = re.compile(rb"(/[^\s\"'$;]+)/bin/nvcc\b")
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True):
     """A folder that is, or may be, a toolkit."""
 
     root: str
@@ -35,11 +36,10 @@ class Draft:
     """What the environment of a wheel or of a framework has installed."""
     kept: bool = False
     """Worth listing even without a library: somebody named it."""
-    real: str = field(default="", compare=False)
+    real: str = ""
 
 
-@dataclass(frozen=True)
-class Hunt:
+class Hunt(msgspec.Struct, frozen=True):
     """What every step needs."""
 
     request: Request

@@ -5,16 +5,16 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterator
-from typing import Literal
-
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.version import InvalidVersion, Version
+from typing import TYPE_CHECKING, Literal
 
 from core.facts import Distribution, Fact, PythonEnvironment, System
 from core.knowledge import read
 from core.loader import images
 from core.probes.cudnn_names import parse
 from core.probes.places import Places
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 Way = Literal["whole folder", "bare name", "altered search path", "added folders"]
 """How a framework comes to its libraries on Windows."""
@@ -140,6 +140,8 @@ def pin(distribution: Distribution, system: System) -> tuple[str | None, str, in
     for raw in distribution.requires:
         if not re.match(r"nvidia[-_.]cudnn", raw, re.IGNORECASE):
             continue  # most are of no concern here, and parsing takes its time
+        from packaging.requirements import InvalidRequirement, Requirement  # a tenth of the program's imports
+
         try:
             wish = Requirement(raw)
         except InvalidRequirement:
@@ -177,6 +179,8 @@ def _applies(wish: Requirement, system: System) -> bool:
 
 
 def _since(version: str, framework: Framework) -> int | None:
+    from packaging.version import InvalidVersion, Version
+
     try:
         its = Version(version)
     except InvalidVersion:

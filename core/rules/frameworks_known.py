@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from core.facts import Fact, FrameworkBuild, Gpu, PythonEnvironment, Snapshot, System
 from core.knowledge import read
@@ -92,8 +93,7 @@ def tables() -> Tables:
     return read("frameworks", Tables)
 
 
-@dataclass(frozen=True)
-class GpuSide:
+class GpuSide(msgspec.Struct, frozen=True):
     """What stands on the other side: GPUs and driver."""
 
     there: bool | None
@@ -171,8 +171,7 @@ def build_fits(build: FrameworkBuild, side: GpuSide) -> bool | None:
     return None
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """A build of PyTorch that suits."""
 
     build: TorchBuild

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from core.facts import FrameworkBuild, FrameworkTrial, Snapshot
 from core.findings import Evidence, Finding, Fix, Step
@@ -20,8 +21,7 @@ from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, findin
 STEP = Step.FRAMEWORKS
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(msgspec.Struct, frozen=True):
     """A framework's or the system's own words, the cause that they tell by themselves, and what it means."""
 
     pattern: str

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
@@ -18,8 +18,7 @@ from core.rules.view import tidy
 from core.rules.words import ERROR, NOTE, WARNING, saw
 
 
-@dataclass(frozen=True)
-class Home:
+class Home(msgspec.Struct, frozen=True):
     """One environment, how its frameworks were built, and what happened when they were tried."""
 
     seen: Snapshot
@@ -69,8 +68,7 @@ def homes(seen: Snapshot) -> Iterator[Home]:
         )
 
 
-@dataclass(frozen=True)
-class Broken:
+class Broken(msgspec.Struct, frozen=True):
     """A requirement that what is installed does not meet."""
 
     of: Distribution

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from core.facts import LibraryFile, Resolution, Toolkit
 from core.findings import Evidence, Finding, Fix, Step
@@ -41,8 +42,7 @@ def family(name: str) -> tuple[str, int] | None:
     return spelt, number if number < 90 else number // 10  # 11.2 is written 112
 
 
-@dataclass(frozen=True)
-class Absent:
+class Absent(msgspec.Struct, frozen=True):
     """A CUDA library that is wanted, and that the loader does not find."""
 
     search: Resolution

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from core.facts import Attempt, CudnnCopy, How, Load, Resolution, RollCall, Snapshot, System
 from core.findings import Evidence
@@ -26,8 +27,7 @@ def role_of(name: str) -> str | None:
     return (found[1] or found[2] or "").lower() if found else None
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(msgspec.Struct, frozen=True):
     """One Load with what was found out about it."""
 
     seen: Snapshot

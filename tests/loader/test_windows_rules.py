@@ -2,10 +2,10 @@ r"""Each rule of Windows' DLL search, named after it, on C:\ trees under a tempo
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.facts import How, Resolution
 from core.loader.files import LONG, reachable, under

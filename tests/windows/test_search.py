@@ -7,10 +7,11 @@ import ntpath
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.loader.windows import Policy, Search, plain
 from core.loader.winpolicy import APPLICATION_DIR, DEFAULT_DIRS, DLL_LOAD_DIR, SYSTEM32, USER_DIRS
