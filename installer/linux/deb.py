@@ -41,6 +41,7 @@ def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
     papers = stage / "usr/share/doc/convalesce"
     papers.mkdir(parents=True)
     shutil.copy2(ROOT / "LICENSE", papers / "copyright")
+    (papers / "THIRD-PARTY.txt").write_text(tarball.notices(), encoding="utf-8")
     size = sum(f.lstat().st_size for f in stage.rglob("*") if not f.is_dir()) // 1024
     control = stage / "DEBIAN"
     control.mkdir()

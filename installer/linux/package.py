@@ -1,7 +1,11 @@
-"""``python -m installer.linux.package FROZEN FOLDER``: finish what PyInstaller made, and pack it twice into FOLDER."""
+"""``python -m installer.linux.package FROZEN FOLDER``: finish what PyInstaller made, and pack it twice into FOLDER.
+
+The wheel lies in FOLDER already; a bill of materials is laid beside each of the three.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -9,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from core import __version__
+from installer import bill, parts
 from installer.linux import deb, desktop, tarball
 from installer.linux.elf import images, needed
 
@@ -17,11 +22,20 @@ def main(arguments: list[str]) -> int:
     """Pack; return 0."""
     frozen, out = Path(arguments[0]), Path(arguments[1])
     finish(frozen)
+    brought = (*parts.packages(), *parts.frozen_in())
+    libraries = parts.debian(frozen / "_internal")
+    if unknown := list(parts.unknown(frozen / "_internal", (*brought, *libraries))):
+        raise SystemExit(f"Nobody has looked up whose these are: {', '.join(unknown)}; see installer/parts.py.")
     with tempfile.TemporaryDirectory() as folder:
         stage = Path(folder)
         desktop.validate(stage / "check")
-        tarball.build(frozen, stage / "tarball", out, __version__)
-        deb.build(frozen, stage / "deb", out, __version__)
+        made = {
+            tarball.build(frozen, stage / "tarball", out, __version__, libraries): (*brought, *libraries),
+            deb.build(frozen, stage / "deb", out, __version__): brought,
+            next(out.glob(f"convalesce-{__version__}-*.whl")): parts.packages(),
+        }
+    for artefact, contents in made.items():
+        bill.write(artefact, contents, hashlib.sha256(artefact.read_bytes()).hexdigest())
     return 0
 
 

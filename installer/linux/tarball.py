@@ -9,6 +9,7 @@ import tarfile
 from pathlib import Path
 
 from installer.linux import desktop
+from installer.parts import Part
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -16,15 +17,27 @@ LEVEL = os.environ.get("CONVALESCE_XZ", "6")
 """How hard xz tries; a build that is only tried takes 1."""
 
 
-def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
-    """Pack the folder; return the tarball's path."""
+def build(frozen: Path, stage: Path, out: Path, version: str, libraries: tuple[Part, ...]) -> Path:
+    """Pack the folder, with the copyright files of Debian's ``libraries`` in it; return the tarball's path."""
     name = f"convalesce-{version}-linux-x86_64"
     folder = stage / name
     shutil.copytree(frozen, folder, symlinks=True)
     desktop.build(folder / "share", "@PROGRAM@")
     for file in (HERE / "desktop-entry.sh", HERE / "README", ROOT / "LICENSE"):
         shutil.copy2(file, folder / file.name)
+    (folder / "THIRD-PARTY.txt").write_text(notices(), encoding="utf-8")
+    (folder / "licences").mkdir()
+    for part in libraries:
+        shutil.copyfile(f"/usr/share/doc/{part.name}/copyright", folder / "licences" / part.name)
     return pack(folder, out / f"{name}.tar.xz")
+
+
+def notices() -> str:
+    """Return the notices and every licence text, one after the other."""
+    folder = ROOT / "resources" / "notices"
+    first = folder / "third-party.txt"
+    texts = [first, *(f for f in sorted(folder.glob("*.txt")) if f != first)]
+    return "\n\n".join(f"----- {f.stem} -----\n\n{f.read_text(encoding='utf-8').strip()}" for f in texts) + "\n"
 
 
 def pack(folder: Path, target: Path) -> Path:
