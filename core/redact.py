@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -100,9 +100,16 @@ class Cleaner:
         self._given["home", "own home"] = "<home>"
         self._home = _home_pattern(machine.home, windows=machine.system == "windows")
         known = {("user", user), ("host", host), ("domain", domain), *_names(snapshot)}
-        self._words = tuple(_word(k, n) for k, n in sorted(known, key=lambda x: -len(x[1])) if _is_sure(n))
+        words = tuple(_word(k, n) for k, n in sorted(known, key=lambda x: -len(x[1])) if _is_sure(n))
         # a short or everyday name is taken out where its place says what it is
-        self._places = tuple(p for k, n in sorted(known) if n.lower() not in ("", *COMMON) for p in _in_place(k, n))
+        places = tuple(p for k, n in sorted(known) if n.lower() not in ("", *COMMON) for p in _in_place(k, n))
+
+        self._forms = tuple((partial(self._replaced, kind=kind), pattern) for kind, pattern in FORMS)
+        self._rest = (
+            *((partial(self._replaced, kind="share"), pattern) for pattern in SHARES),
+            *((partial(self._replaced, kind=kind, name=name), pattern) for kind, name, pattern in places + words),
+            (partial(self._replaced, kind="domain"), DOMAIN_BEFORE_USER),
+        )
 
     def every(self, value: T) -> T:
         """Return a copy of a frozen struct with every text clean, at any depth."""
@@ -133,9 +140,8 @@ class Cleaner:
     def _closed(self, form: type) -> frozenset[str]:
         """Return the fields of a struct that hold one of a few words: a machine may be called "framework" or "login"."""
         if form not in self._words_of:
-            hints = get_type_hints(form) if issubclass(form, msgspec.Struct) else {}
             ours = {field for owner, field in TERMS_OF_OURS if owner == form.__name__}
-            self._words_of[form] = frozenset(n for n, hint in hints.items() if not _is_free(hint)) | ours
+            self._words_of[form] = closed_fields(form) | ours
         return self._words_of[form]
 
     def _value(self, name: str, value: str) -> str:
@@ -173,17 +179,15 @@ class Cleaner:
     def _clean(self, text: str) -> str:
         if len(text) < 3:
             return text
-        for kind, pattern in FORMS:
-            text = pattern.sub(partial(self._replaced, kind=kind), text)
+        for replaced, pattern in self._forms:
+            text = pattern.sub(replaced, text)
         text = ASSIGNED.sub(self._assigned, text)
         if self._home:
             text = self._home.sub(lambda _: self._placeholder("home", "own home"), text)
         text = HOME.sub(self._in_home, text)
-        for pattern in SHARES:
-            text = pattern.sub(partial(self._replaced, kind="share"), text)
-        for kind, name, pattern in self._places + self._words:
-            text = pattern.sub(partial(self._replaced, kind=kind, name=name), text)
-        return DOMAIN_BEFORE_USER.sub(partial(self._replaced, kind="domain"), text)
+        for replaced, pattern in self._rest:
+            text = pattern.sub(replaced, text)
+        return text
 
     def _replaced(self, match: re.Match[str], kind: str, name: str = "") -> str:
         group = "x" if "x" in match.re.groupindex else 0
@@ -201,9 +205,12 @@ class Cleaner:
         return match[0] if name.lower() in SHARED_HOMES else match["before"] + self._placeholder("user", name)
 
 
-def _is_free(hint: Any) -> bool:
-    """Whether a type allows any text, at any depth of tuples and unions."""
-    return hint is str or (get_origin(hint) is not Literal and any(_is_free(a) for a in get_args(hint)))
+def closed_fields(form: type) -> frozenset[str]:
+    """Return the fields of a struct whose types allow no free text, by the types' words: evaluating them takes long."""
+    words = {
+        name: str(hint) for c in reversed(form.__mro__) for name, hint in vars(c).get("__annotations__", {}).items()
+    }
+    return frozenset(name for name, hint in words.items() if not re.search(r"\bstr\b|\bAny\b|\bobject\b", hint))
 
 
 def _names(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

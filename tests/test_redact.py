@@ -16,7 +16,7 @@ from core.changes import EditPath, FileItem, FileSet, SetVariable, Value
 from core.doctor import report_on
 from core.facts import ComputeCache, DeviceNode, Driver, Gpu, Machine, PythonEnvironment, Snapshot, Variable
 from core.findings import Done, Evidence, Finding, Fix, Report, Severity, Step, from_json, to_json
-from core.redact import Cleaner, redact, told
+from core.redact import Cleaner, closed_fields, redact, told
 from core.report import as_markdown, as_text
 from core.report_html import as_html
 from tests import machines
@@ -342,3 +342,22 @@ def test_what_is_clean_stays_as_it_is(text: str) -> None:
 def test_redacting_twice_changes_nothing() -> None:
     once = redact(planted("\n".join(TEXTS)))
     assert redact(once) == once
+
+
+def free(hint: Any) -> bool:
+    """Whether a type allows any text, at any depth."""
+    literal = typing.get_origin(hint) is typing.Literal
+    return hint in (str, Any) or (not literal and any(free(a) for a in typing.get_args(hint)))
+
+
+def test_closed_fields_are_those_whose_types_allow_no_text() -> None:
+    todo, seen = [Report], set()
+    while todo:
+        form = todo.pop()
+        hints = typing.get_type_hints(form)
+        assert closed_fields(form) == {name for name, hint in hints.items() if not free(hint)}, form
+        seen.add(form)
+        inner = [h for hint in hints.values() for h in (hint, *typing.get_args(hint))]
+        inner += [i for h in inner for i in typing.get_args(h)]
+        todo += {i for i in inner if isinstance(i, type) and issubclass(i, msgspec.Struct)} - seen
+    assert len(seen) > 50
