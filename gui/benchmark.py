@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QGridLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from core.findings import Report, Step
 from core.i18n import _
@@ -17,7 +17,7 @@ from gui.text import heading, plain_label, push
 from gui.theme import Theme
 
 if TYPE_CHECKING:
-    from core.facts import GpuRun, RateLimit, Timing
+    from core.facts import FrameworkRun, GpuRun, RateLimit, Timing
 
 Run = Callable[[bool], None]
 
@@ -64,23 +64,66 @@ def charts(report: Report, theme: Theme) -> QWidget | None:
 
 
 def _chart(run: GpuRun, theme: Theme) -> QWidget:
-    card = QWidget()
+    card = QFrame()
+    card.setObjectName("chart")
+    card.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # one stop for the keyboard; a screen reader reads all of it there
     grid = QGridLayout(card)
-    grid.setContentsMargins(0, 0, 0, 0)
+    grid.setContentsMargins(4, 4, 4, 4)
     grid.setHorizontalSpacing(12)
     grid.setColumnStretch(1, 1)
-    name = run.card.name if run.card else ""
-    grid.addWidget(plain_label(f"GPU {run.index} {name}".strip(), strong=True), 0, 0, 1, 3)
-    says = _("TFLOP/s of the large convolution; the line marks what such cards usually reach.")
-    grid.addWidget(plain_label(says, muted=True), 1, 0, 1, 3)
+    title = f"GPU {run.index} {run.card.name if run.card else ''}".strip()
+    grid.addWidget(plain_label(title, strong=True), 0, 0, 1, 3)
     limits = {limit.type: limit for limit in run.limits}
-    for i, timing in enumerate(largest(run), start=2):
+    says = _("TFLOP/s of the large convolution, and the part of the card's limit that this is.")
+    if any(limit.typical for limit in run.limits):
+        says = _("TFLOP/s of the large convolution; the line marks what such cards usually reach.")
+    grid.addWidget(plain_label(says, muted=True), 1, 0, 1, 3)
+    spoken = []
+    row = 2
+    for timing in largest(run):
         words, part, usual = measured(timing, limits.get(timing.type))
-        grid.addWidget(plain_label(timing.type), i, 0)
+        beside = " · ".join(_beside(run, timing))
+        name = f"{timing.type}: {words}"
+        if usual is not None:
+            name = _("{measured}; such cards usually reach {usual}", measured=name, usual=format(usual, ".0%"))
+        grid.addWidget(plain_label(timing.type), row, 0)
         if part is not None:
-            grid.addWidget(Bar(part, usual, f"{timing.type}: {words}", theme), i, 1)
-        grid.addWidget(plain_label(words), i, 2)
+            grid.addWidget(Bar(part, usual, name, theme), row, 1)
+            grid.addWidget(plain_label(words), row, 2)
+        else:
+            grid.addWidget(plain_label(words), row, 1, 1, 2)
+        if beside:
+            grid.addWidget(plain_label(beside, muted=True), row + 1, 1, 1, 2)
+        spoken.append(f"{name}; {beside}" if beside else name)
+        row += 2
+    for its in run.frameworks or ():
+        if remark := _remark(its):
+            grid.addWidget(plain_label(remark, muted=True), row, 0, 1, 3)
+            spoken.append(remark)
+            row += 1
+    card.setAccessibleName(f"{title}. {says}")
+    card.setAccessibleDescription(". ".join(spoken))
     return card
+
+
+def _beside(run: GpuRun, ours: Timing) -> Iterator[str]:
+    """Yield what the frameworks reach in the same convolution."""
+    for its in run.frameworks or ():
+        same = [t for t in its.timings if (t.label, t.type, t.direction) == (ours.label, ours.type, ours.direction)]
+        found = next((t for t in same if t.layout == ours.layout), same[0] if same else None)
+        if found and found.teraflops:
+            name = its.framework.partition("+")[0]
+            yield f"{name}: {format(found.teraflops, '.1f')}" + (
+                f" {found.layout}" if found.layout != ours.layout else ""
+            )
+
+
+def _remark(its: FrameworkRun) -> str:
+    if its.problem:
+        return _("{framework}: {problem}", framework=its.framework, problem=its.problem)
+    if its.gpu is False:
+        return _("{framework} computes on the processor here.", framework=its.framework)
+    return ""
 
 
 def largest(run: GpuRun) -> tuple[Timing, ...]:

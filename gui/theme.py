@@ -160,6 +160,8 @@ def style_sheet(t: Theme) -> str:
     QFrame#bar {{ background: {t.window}; border-top: 1px solid {t.line}; }}
     QFrame#card {{ background: {t.base}; border: 1px solid {t.line}; border-radius: 10px; }}
     QFrame#hero {{ background: {t.base}; border: 2px solid {t.line}; border-radius: 12px; }}
+    QFrame#chart {{ border: 2px solid transparent; border-radius: 8px; }}
+    QFrame#chart:focus {{ {focus} }}
     QLabel {{ background: transparent; }}
     QLabel[muted="true"] {{ color: {t.muted}; }}
     QLabel[strong="true"] {{ font-weight: 600; }}

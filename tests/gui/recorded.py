@@ -12,6 +12,7 @@ from core.facts import (
     CudaInit,
     Distribution,
     Environment,
+    FrameworkRun,
     Gpu,
     GpuCard,
     GpuRun,
@@ -198,8 +199,19 @@ def measured() -> Snapshot:
         rungs=(Rung(name="cuDNN convolves rightly", layer="cudnn", state="passed"),),
         timings=timings,
         limits=tuple(RateLimit(type=k, teraflops=t, typical=u) for k, t, u in limits if k != "int8"),
+        frameworks=(
+            FrameworkRun(
+                framework="torch 2.11.0+cu130", gpu=True, timings=tuple(_of_torch(t) for t in timings if t.teraflops)
+            ),
+            FrameworkRun(framework="onnxruntime 1.30.0", gpu=False, right=True),
+        ),
     )
     return replace(ten_gpus(), benchmark=Benchmark(gpus=(run,), seconds=9.0))
+
+
+def _of_torch(ours: Timing) -> Timing:
+    """A little slower than cuDNN alone; fp32 with the channels last."""
+    return replace(ours, by="torch 2.11.0+cu130", layout="NHWC", teraflops=(ours.teraflops or 0) * 0.9)
 
 
 MACHINES: dict[str, Callable[[], Snapshot]] = {

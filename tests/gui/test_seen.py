@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QFrame
 
 from core.changes import EditPath, FileItem, FileSet, SetVariable, Value
 from core.doctor import report_on
@@ -128,5 +128,21 @@ def test_the_benchmark_runs_when_it_is_asked_and_shows_a_bar_against_the_limit(o
     assert page.title == "GPU benchmark"
     hand.wait(lambda: page.findChildren(Bar), "the chart")
     bars = [bar.accessibleName() for bar in page.findChildren(Bar)]
-    assert bars == ["fp32: 39.0 of 60, 65%", "tf32: 260.0 of 400, 65%", "fp16: 585.0 of 900, 65%"]
+    assert bars == [
+        "fp32: 39.0 of 60, 65%; such cards usually reach 80%",
+        "tf32: 260.0 of 400, 65%; such cards usually reach 70%",
+        "fp16: 585.0 of 900, 65%; such cards usually reach 70%",
+    ]
+    (chart,) = page.findChildren(QFrame, "chart")
+    assert chart.focusPolicy() == Qt.FocusPolicy.TabFocus
+    assert chart.accessibleName().startswith("GPU 0 NVIDIA H200")
+    spoken = chart.accessibleDescription()
+    assert "fp16: 585.0 of 900, 65%; such cards usually reach 70%; torch 2.11.0: 526.5" in spoken
+    for told in (
+        "torch 2.11.0: 526.5",
+        "torch 2.11.0: 35.1 NHWC",
+        "onnxruntime 1.30.0 computes on the processor here.",
+    ):
+        assert told in shown_text(page)
+        assert told in spoken
     assert "this cuDNN does not have this kind of number" in shown_text(page)
