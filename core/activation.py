@@ -137,8 +137,11 @@ def _blocks(script: str) -> list[tuple[int, int]]:
     return [m.span() for m in re.finditer(pattern, script, re.MULTILINE | re.DOTALL)]
 
 
-def applied(steps: str, value: str | None) -> str | None:
-    """Return what a variable holds after its steps, as the shell lines of ``on`` make it; None for not set."""
+def applied(steps: str, value: str | None, *, again: bool = False) -> str | None:
+    """Return what a variable holds after its steps, as the shell lines of ``on`` make it; None for not set.
+
+    ``again``: the environment may be active already, so a folder that stands first is not put there once more.
+    """
     for step in steps.split("\n"):
         verb, _, text = step.partition(" ")
         if verb == "unset":
@@ -146,7 +149,8 @@ def applied(steps: str, value: str | None) -> str | None:
         elif verb == "set":
             value = text
         elif verb == "prepend":
-            value = f"{text}:{value}" if value else text
+            first = (value or "").partition(":")[0]
+            value = value if again and first == text else f"{text}:{value}" if value else text
         else:
             bare = text.rstrip("/") or "/"
             left = [e for e in (value or "").split(":") if e not in (bare, f"{bare}/")]

@@ -186,18 +186,14 @@ def _scan(options: argparse.Namespace) -> int:
     from core.doctor import examine
     from core.host import this_host
     from core.redact import redact
+    from core.renewed import for_session
     from core.report_history import with_history
 
     steps = _steps(options.only)
+    pythons = tuple(options.python)
+    host = for_session(this_host(), pythons)
     with watching() as watch:
-        report = examine(
-            this_host(),
-            watch,
-            steps=steps,
-            thorough=options.thorough,
-            trials=options.trials,
-            pythons=tuple(options.python),
-        )
+        report = examine(host, watch, steps=steps, thorough=options.thorough, trials=options.trials, pythons=pythons)
     report = with_history(report)
     if not options.full_names:
         report = redact(report)
@@ -232,9 +228,11 @@ def _explain(options: argparse.Namespace) -> int:
     else:
         from core.doctor import look
         from core.host import this_host
+        from core.renewed import for_session
 
+        pythons = tuple(options.python)
         with watching() as watch:
-            snapshot = look(this_host(), watch, pythons=tuple(options.python))
+            snapshot = look(for_session(this_host(), pythons), watch, pythons=pythons)
     explanation = explain(text, snapshot)
     if not options.full_names:
         explanation = Cleaner(snapshot).every(explanation)

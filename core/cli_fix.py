@@ -45,16 +45,16 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def fix(options: argparse.Namespace) -> int:
     """Cure the findings named, or the primary one."""
-    shop = repair.workshop(this_host())
+    pythons = tuple(options.python)
+    shop = repair.workshop(this_host(), pythons)
     for outcome in repair.recover(shop):
         print(f"convalesce: {outcome.sentence}", file=sys.stderr)
-    pythons = tuple(options.python)
 
     def look(host: Host) -> Report:
         with watching() as watch:
             return examine(host, watch, pythons=pythons, thorough=options.thorough)
 
-    report = look(shop.host)
+    report = look(shop.seen())
     rows: list[Line] = []
     refused = False
     for finding in _chosen(report, options.findings):
@@ -129,7 +129,7 @@ def _cure(
         return _ended(line, "declined", _("Nothing was changed.")), report
     outcome: Outcome = repair.apply(proposal, report, shop, look)
     tell(f"{outcome.sentence}\n" + (_afterwards(finding, outcome) if outcome.kind == "done" else ""))
-    after = look(shop.host) if outcome.kind == "done" else report
+    after = look(shop.seen()) if outcome.kind == "done" else report
     return _ended(line, outcome.kind, outcome.sentence, outcome.entry), after
 
 

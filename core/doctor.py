@@ -190,6 +190,10 @@ def examine(
     """Look at the machine and diagnose it. ``steps`` limits both; the primary cause is kept wherever it lies."""
     snapshot = look(host, watch, steps=steps, thorough=thorough, trials=trials, pythons=pythons, meanwhile=_load_rules)
     watch.say(_("Finding the cause"))
+    from core.renewed import Renewed
+
+    if isinstance(host, Renewed) and snapshot.environment:
+        snapshot = replace(snapshot, environment=replace(snapshot.environment, renewed=host.renewals))
     return report_on(snapshot, steps)
 
 

@@ -166,6 +166,8 @@ class ComputeCache(Fact, frozen=True, kw_only=True):
     index_readable: bool | None = None
     """Whether the cache's index file could be opened and is not empty where it exists; None when there is none."""
     problem: str = ""
+    aside: str = ""
+    """The folder that this user can put aside for a new one: the cache, or a folder of NVIDIA's caches alone that holds it."""
     source: str = ""
 
 
@@ -343,6 +345,20 @@ class PathEntry(Fact, frozen=True, kw_only=True):
     duplicate_of: int | None = None
 
 
+class Renewal(Fact, frozen=True, kw_only=True):
+    """A variable that this session has from before a change of Convalesce's, and that new programs get otherwise."""
+
+    name: str
+    scope: Literal["user", "machine", "environment"] = "user"
+    """Who gets it: from the next log-in on, or while an environment is active."""
+    at: str = ""
+    """The file that keeps it, or the environment's prefix."""
+    old: str | None = None
+    """What this session has; None for nothing."""
+    new: str | None = None
+    """What new programs get, by which the machine was judged."""
+
+
 class Environment(Fact, frozen=True, kw_only=True):
     """Relevant variables of every scope, and the search-path entries of the consumer's environment."""
 
@@ -350,6 +366,8 @@ class Environment(Fact, frozen=True, kw_only=True):
     entries: tuple[PathEntry, ...] = ()
     problems: tuple[str, ...] = ()
     """Sentences about limits: a PATH longer than its limit, a registry value of a wrong kind."""
+    renewed: tuple[Renewal, ...] = ()
+    """Variables that this session has from before a change; all sections were looked at with the new values."""
 
 
 # --- frameworks ------------------------------------------------------------------------------------------
@@ -381,6 +399,8 @@ class PythonEnvironment(Fact, frozen=True, kw_only=True):
     """What installs packages here: pip if it lies there; else uv, which made it; none of the two; empty: not looked at."""
     managed: bool = False
     """Marked as the distribution's own (PEP 668): pip refuses to install into it."""
+    dll_folders: tuple[str, ...] = ()
+    """Windows: folders that its own .pth files give to os.add_dll_directory at every start."""
     found_by: str = ""
     problem: str = ""
 

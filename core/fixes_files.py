@@ -12,19 +12,25 @@ from core.changes import Change, FileItem, FileSet
 from core.facts import CudnnCopy, How, LibraryFile, Snapshot
 from core.findings import Finding
 from core.i18n import _
+from core.rules.cudnn_files import release_of
+from core.rules.frameworks import lost_to_python
+from core.rules.known import differs, numbers
 from core.rules.loads import cases
-from core.rules.view import folder_of, name_of, tidy
+from core.rules.view import folder_of, name_of, python_of, tidy
+from core.rules.words import listed
 
 SPOILT = ("missing", "dangling", "empty", "truncated", "damaged")
 
 
 def complete(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Take what a set lacks, and what is spoilt in it, from a sound set of exactly the same release and CUDA major."""
+    """Take what a set lacks, and what does not belong in it, from a sound set of exactly the same release and CUDA major.
+
+    What does not belong: files that are damaged, of another release, or for another kind of processor.
+    """
     copy = _copy(snapshot, finding.subject)
     if copy is None or copy.origin == "distribution":
         return ()
-    spoilt = [f.name for f in copy.files if f.state in SPOILT or f.record in ("size differs", "hash differs")]
-    wanted = list(dict.fromkeys([*copy.missing, *spoilt]))
+    wanted = list(dict.fromkeys([*copy.missing, *(f.name for f in copy.files if _is_spoilt(f, copy, snapshot))]))
     donor = next((d for d in snapshot.cudnn or () if wanted and _gives(d, copy, wanted)), None)
     if donor is None:
         return ()
@@ -57,9 +63,15 @@ def complete(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
     )
 
 
+def _is_spoilt(f: LibraryFile, copy: CudnnCopy, snapshot: Snapshot) -> bool:
+    foreign = f.architecture not in ("", snapshot.machine.architecture)
+    unlike = f.record in ("size differs", "hash differs")
+    return f.state in SPOILT or unlike or foreign or differs(f.version, release_of(copy)) is True
+
+
 def _gives(donor: CudnnCopy, copy: CudnnCopy, wanted: list[str]) -> bool:
     """Whether a set is sound, of the same release, and has every wanted file."""
-    version = copy.version or _agreed(copy)
+    version = release_of(copy)
     sound = {
         f.name.lower() for f in donor.files if f.state == "good" and f.record not in ("size differs", "hash differs")
     }
@@ -69,24 +81,18 @@ def _gives(donor: CudnnCopy, copy: CudnnCopy, wanted: list[str]) -> bool:
         and donor.version is not None
         and donor.version == version
         and copy.cuda_major in (donor.cuda_major, None)
-        and _is_same_build(donor, copy)
+        and _is_same_build(donor, copy, wanted)
         and not donor.missing
         and all(name.lower() in sound for name in wanted)
         and len({f.version for f in donor.files if f.version}) == 1
     )
 
 
-def _is_same_build(donor: CudnnCopy, copy: CudnnCopy) -> bool:
-    """Whether every file that is sound in both sets has the same size: a release has one build for each CUDA major."""
+def _is_same_build(donor: CudnnCopy, copy: CudnnCopy, wanted: list[str]) -> bool:
+    """Whether every file that stays has the donor's size: a release has one build for each CUDA major."""
     sizes = {f.name.lower(): f.size for f in donor.files}
-    sound = [f for f in copy.files if f.state == "good" and f.record not in ("size differs", "hash differs")]
-    return bool(sound) and all(sizes.get(f.name.lower()) == f.size for f in sound)
-
-
-def _agreed(copy: CudnnCopy) -> str | None:
-    """Return the version that all readable files of a set agree on."""
-    found = {f.version for f in copy.files if f.version}
-    return found.pop() if len(found) == 1 else None
+    staying = [f for f in copy.files if f.name not in wanted]
+    return bool(staying) and all(sizes.get(f.name.lower()) == f.size for f in staying)
 
 
 def quarantine(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
@@ -144,20 +150,36 @@ def _is_compiler(file: LibraryFile) -> bool:
 def cache_aside(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
     """Put the driver's cache of compiled kernels aside; the driver makes a new one."""
     cache = snapshot.driver.compute_cache if snapshot.driver else None
-    if cache is None or not cache.exists or cache.path != finding.subject:
+    if cache is None or not cache.exists or cache.path != finding.subject or not cache.aside:
         return ()
-    item = FileItem(path=cache.path, before="folder", after="")
-    return (FileSet(title=_("Put the cache of compiled kernels in {path} aside", path=cache.path), items=(item,)),)
+    item = FileItem(path=cache.aside, before="folder", after="")
+    return (FileSet(title=_("Put the cache of compiled kernels in {path} aside", path=cache.aside), items=(item,)),)
 
 
-def dll_hook(site_packages: str, folder: str) -> FileSet:
-    """Return the change that makes one environment's Python search a folder for DLLs (a ``.pth`` file, Windows).
+HOOK = "convalesce_cuda.pth"
+
+
+def add_dll_folders(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Let one environment's Python search for DLLs where PATH leads other programs (Windows, CPython 3.8 and later)."""
+    system = snapshot.machine.system
+    python = python_of(snapshot, finding.subject)
+    lost = [lost_to_python(snapshot, x) for x in snapshot.loads or () if x.consumer.prefix == finding.subject]
+    folders = tuple(dict.fromkeys(folder_of(system, path) for its in lost for path in its.values()))
+    if system != "windows" or python is None or python.kind == "store" or not python.site_packages or not folders:
+        return ()
+    if numbers(python.version)[:2] < (3, 8):
+        return ()
+    return (dll_hook(python.site_packages[0], *folders),)
+
+
+def dll_hook(site_packages: str, *folders: str) -> FileSet:
+    """Return the change that makes one environment's Python search folders for DLLs (a ``.pth`` file, Windows).
 
     It serves what Python itself loads; cuDNN's own lazy loads do not look there (rehearse decides).
     """
-    text = f"import os; os.path.isdir({folder!r}) and os.add_dll_directory({folder!r})\n"
-    item = FileItem(path=_join("windows", site_packages, "convalesce_cuda.pth"), after="?", size=len(text), text=text)
-    return FileSet(title=_("Let this Python find DLLs in {folder}", folder=folder), items=(item,))
+    text = "".join(f"import os; os.path.isdir({f!r}) and os.add_dll_directory({f!r})\n" for f in folders)
+    item = FileItem(path=_join("windows", site_packages, HOOK), after="?", size=len(text), text=text)
+    return FileSet(title=_("Let this Python find DLLs in {folder}", folder=listed(folders)), items=(item,))
 
 
 def _copy(snapshot: Snapshot, folder: str) -> CudnnCopy | None:

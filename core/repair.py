@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from core.i18n import _, n_, sentences
 from core.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
 from core.rehearse import Examine, Rehearsal, verify
 from core.rehearse import rehearse as try_out
+from core.renewed import both, renewed
 from core.watch import CancelledError, Watch
 from core.writing import Writer, sentence
 
@@ -33,9 +35,15 @@ class Workshop:
     journal: Journal
     machine_journal: Journal
     """What was done with an administrator's rights; only such a Convalesce writes it."""
+    pythons: tuple[str, ...] = ()
+    """Interpreters and environments that the person named."""
+
+    def seen(self) -> Host:
+        """Return the machine as newly started programs find it, also where this session is older than a change."""
+        return renewed(self.host, history(self), self.writer.read, self.pythons)
 
 
-def workshop(host: Host) -> Workshop:
+def workshop(host: Host, pythons: tuple[str, ...] = ()) -> Workshop:
     """Return the workshop of this user on this machine. Nothing is made on disk by it."""
     if sys.platform == "win32":
         from core.host.windows_writing import WindowsWriter
@@ -46,7 +54,11 @@ def workshop(host: Host) -> Workshop:
 
         writer = LinuxWriter(str(host.root))
     return Workshop(
-        host=host, writer=writer, journal=Journal(state_folder()), machine_journal=Journal(machine_state_folder())
+        host=host,
+        writer=writer,
+        journal=Journal(state_folder()),
+        machine_journal=Journal(machine_state_folder()),
+        pythons=pythons,
     )
 
 
@@ -70,13 +82,16 @@ def propose(finding: Finding, shop: Workshop) -> Proposal:
     except (ChangeError, OSError) as e:
         return Proposal(finding=finding, plan=plan, problems=(sentence(e),))
     elevated = elevate.needs_elevation(plan.changes, shop.writer)
-    problems = preconditions(plan.changes, writer=shop.writer, journal=shop.journal) if not elevated else ()
+    if elevated:  # what is never made with an administrator's rights is not even offered
+        problems = elevate.not_allowed(plan.changes, os.environ)
+    else:
+        problems = preconditions(plan.changes, writer=shop.writer, journal=shop.journal)
     return Proposal(finding=finding, plan=plan, problems=problems, elevated=elevated)
 
 
 def rehearse(proposal: Proposal, report: Report, shop: Workshop, watch: Watch, examine: Examine) -> Rehearsal:
     """Prove the cure in child processes, in the environment as it would be; nothing is changed for it."""
-    return try_out(proposal.finding, report, proposal.plan.changes, host=shop.host, watch=watch, examine=examine)
+    return try_out(proposal.finding, report, proposal.plan.changes, host=shop.seen(), watch=watch, examine=examine)
 
 
 def apply(proposal: Proposal, report: Report, shop: Workshop, examine: Examine) -> Outcome:
@@ -88,8 +103,10 @@ def apply(proposal: Proposal, report: Report, shop: Workshop, examine: Examine) 
         words = proposal.problems[0]
         return Outcome(kind="refused", sentence=sentences(_("Nothing was changed."), words), problems=proposal.problems)
 
+    before = shop.seen()
+
     def check() -> str:
-        return verify(proposal.finding, report, proposal.plan.changes, host=shop.host, examine=examine)
+        return verify(proposal.finding, report, proposal.plan.changes, host=before, examine=examine)
 
     if not proposal.elevated:
         outcome = engine.perform(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
@@ -133,7 +150,7 @@ def recover(shop: Workshop) -> tuple[Outcome, ...]:
 
 def history(shop: Workshop) -> tuple[Entry | BadEntry, ...]:
     """Return everything that was changed on this machine by this user or an administrator, oldest first."""
-    return tuple(sorted((*shop.journal.entries(), *shop.machine_journal.entries()), key=lambda e: e.id))
+    return both(shop.journal, shop.machine_journal)
 
 
 def undo(id: str, shop: Workshop) -> Outcome:

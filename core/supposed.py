@@ -79,6 +79,12 @@ class AsItWouldBe(WithEnvironment):
     moved: Mapping[str, str] = field(default_factory=dict)
     """Folders whose files are not there yet -> where they lie for the rehearsal."""
 
+    @property
+    def planned(self) -> dict[str, str]:
+        """The small texts that the changes would write."""
+        sets = (c for c in self.changes if isinstance(c, FileSet))
+        return {i.path: i.text for c in sets for i in c.items if i.text is not None}
+
     def variables(self) -> tuple[Variable, ...]:
         """The variables after the changes, and this process' own as a new program would get them."""
         kept = [v for v in map(self._after, self.host.variables()) if v is not None]

@@ -94,13 +94,13 @@ class ThisMachine:
             from core import repair
             from core.host import this_host
 
-            self._made = self._make() if self._make else repair.workshop(this_host())
+            self._made = self._make() if self._make else repair.workshop(this_host(), self._pythons)
             repair.recover(self._made)  # what a crash interrupted is taken back before anybody looks
         return self._made
 
     def examine(self, watch: Watch) -> Report:
         """See Engine."""
-        return self._look(self._shop().host, watch)
+        return self._look(self._shop().seen(), watch)
 
     def _look(self, host: Host, watch: Watch) -> Report:
         from core import doctor
@@ -161,7 +161,7 @@ class ThisMachine:
         if outcome.kind != "done":
             return Done(outcome)
         # what verified it has seen the machine as new programs will; a look from here would still see the old variables
-        report = seen[-1] if seen else self._look(shop.host, watch)
+        report = seen[-1] if seen else self._look(shop.seen(), watch)
         return Done(outcome, report, running.with_old_variables(preview.proposal.plan.changes))
 
     def undo(self, entries: tuple[str, ...], watch: Watch) -> Done:
@@ -175,7 +175,7 @@ class ThisMachine:
                 break
             watch.check()
             outcome = repair.undo(entry, shop)
-        return Done(outcome, self._look(shop.host, watch) if outcome.kind == "undone" else None)
+        return Done(outcome, self._look(shop.seen(), watch) if outcome.kind == "undone" else None)
 
     def history(self) -> tuple[Entry | BadEntry, ...]:
         """See Engine."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from core.facts import Fact, Machine, PciDevice, Signature, System, Variable
 from core.watch import Watch
@@ -83,6 +83,16 @@ class Host(Protocol):
         one. Never raises for a program that is not there or fails: ``Completed.ended`` says so. Output beyond 4 MiB
         a stream is dropped; invalid UTF-8 is replaced.
         """
+        ...
+
+
+@runtime_checkable
+class Planned(Protocol):
+    """What a Host has that shows a machine as it would be: texts of small files that are not there yet."""
+
+    @property
+    def planned(self) -> Mapping[str, str]:
+        """Full path -> text."""
         ...
 
 

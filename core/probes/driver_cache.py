@@ -42,8 +42,22 @@ def compute_cache(env: Mapping[str, str], machine: Machine, where: Places) -> Co
         owner=_owner(seen),
         writable=_writable(path, where),
         index_readable=bool(where.read(index, 16)) if there is not None else None,
+        aside=text(_aside(path, where)),
         source=source,
     )
+
+
+CACHES = frozenset({"ComputeCache", "GLCache"})
+"""What NVIDIA's driver keeps in ~/.nv, and makes anew where it is missing."""
+
+
+def _aside(path: str, where: Places) -> str:
+    """Return the cache, or the .nv that holds nothing but caches, whichever lies in a folder that this user may change."""
+    above = where.parent(path)
+    if _writable(above, where) is not False:
+        return path
+    only_caches = where.name(above) == ".nv" and set(where.names(above) or ("?",)) <= CACHES
+    return above if only_caches and _writable(where.parent(above), where) else ""
 
 
 def place(env: Mapping[str, str], machine: Machine, where: Places) -> tuple[str, str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Literal
 
 from core.facts import Distribution, PythonEnvironment, text
@@ -99,6 +101,7 @@ def describe(prefix: str, given: str, found_by: str, env: Mapping[str, str], whe
         distributions=tuple(found),
         installer=_installer(folders, settings, where),
         managed=kind != "venv" and _managed(prefix, where),
+        dll_folders=tuple(_dll_folders(folders, where)) if where.system == "windows" else (),
         found_by=found_by,
         problem=problem,
     )
@@ -118,6 +121,26 @@ def _managed(prefix: str, where: Places) -> bool:
         [where.join(prefix, "Lib")] if where.system == "windows" else [f for f, _ in _lib_folders(prefix, where)]
     )
     return any(where.is_file(where.join(folder, "EXTERNALLY-MANAGED")) for folder in libraries)
+
+
+_ADDS = re.compile(r"add_dll_directory\(\s*(r?(?:'[^'\n]*'|\"[^\"\n]*\"))\s*\)")
+
+
+def _dll_folders(folders: tuple[str, ...], where: Places) -> Iterator[str]:
+    """Yield the folders that lines of .pth files give to os.add_dll_directory, as far as they are there.
+
+    Python runs such a line at its start if it begins with "import" (documentation of the module site).
+    """
+    for folder in folders:
+        for name in where.names(folder) or ():
+            lines = (where.text(where.join(folder, name)) or "").splitlines() if name.endswith(".pth") else []
+            for line in lines:
+                if line.startswith(("import ", "import\t")):
+                    for literal in _ADDS.findall(line):
+                        with suppress(ValueError, SyntaxError):
+                            added = str(ast.literal_eval(literal))
+                            if where.is_folder(added):
+                                yield added
 
 
 def _settings(content: str | None) -> dict[str, str] | None:

@@ -48,7 +48,7 @@ def plan(consumer: Consumer, wish: Wish, python: PythonEnvironment | None, setti
     resolve = _on_windows if setting.where.system == "windows" else _on_linux
     resolutions = resolve(wish, python, setting)
     main = _main(wish, resolutions, setting)
-    roll = _roll(main, wish, resolutions, setting) if main else None
+    roll = _roll(main, wish, resolutions, setting, python.dll_folders if python else ()) if main else None
     checks = tuple(c for c in setting.known.checks if c.major == wish.major)
     needed = {f.path: f.needed for copy in setting.request.seen.cudnn or () for f in copy.files}
     return Plan(consumer, wish, resolutions, roll, fragile(resolutions, checks, needed))
@@ -68,7 +68,8 @@ def _on_windows(wish: Wish, python: PythonEnvironment | None, setting: Setting) 
     where = setting.where
     application = where.parent(python.executable) if python and python.executable else ""
     way: Way | None = wish.way if wish.askers else "whole folder" if wish.main else None
-    policy = windows_loader(setting.env, application, way, _folders(wish, where), where)
+    added = python.dll_folders if python else ()
+    policy = windows_loader(setting.env, application, way, (*_folders(wish, where), *added), where)
     main = wish.main or file_name("", wish.major, "windows")
     traced = windows_trace(main, wish.major, policy, setting.known.zlibwapi, where, preload=_preload(wish, where))
     return (*traced, *imported(wish.askers, wish.way, policy))
@@ -116,7 +117,7 @@ def _spelt(resolution: Resolution) -> str:
     return winner.path if winner and winner.how not in BY_NAME else resolution.name
 
 
-def _roll(main: str, wish: Wish, resolutions: tuple[Resolution, ...], setting: Setting) -> Roll:
+def _roll(main: str, wish: Wish, resolutions: tuple[Resolution, ...], setting: Setting, added: tuple[str, ...]) -> Roll:
     where = setting.where
     parts: dict[str, Part] = {}
     for resolution in resolutions[1:]:
@@ -128,7 +129,7 @@ def _roll(main: str, wish: Wish, resolutions: tuple[Resolution, ...], setting: S
         major=wish.major,
         main=main,
         preload=_preload(wish, where),
-        folders=_folders(wish, where) if where.system == "windows" else (),
+        folders=(*_folders(wish, where), *added) if where.system == "windows" else (),
         functions=tuple(c.function for c in setting.known.checks if c.major == wish.major),
         parts=tuple(parts.values()),
     )

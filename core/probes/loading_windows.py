@@ -36,12 +36,13 @@ def loader(
 ) -> Policy:
     """Return the policy under which a consumer's call to load cuDNN is searched.
 
-    ``way``: a framework's; None for a plain program. ``folders``: those of its DLLs, which it makes known.
+    ``way``: a framework's; None for a plain program. ``folders``: those of its DLLs, which it makes known, and those
+    that the environment adds for DLLs.
     """
     path = next((value for name, value in env.items() if name.upper() == "PATH"), "")
     if way in ("whole folder", "added folders"):
         return python(application, path, added=folders, root=where.root)
-    return plain(application, path, root=where.root)
+    return replace(plain(application, path, root=where.root), added=folders)  # for its extension modules
 
 
 def trace(

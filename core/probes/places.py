@@ -10,12 +10,13 @@ import ntpath
 import os
 import posixpath
 import stat
+from collections.abc import Mapping
 from types import ModuleType
 
 import msgspec
 
 from core.facts import System
-from core.host import Host
+from core.host import Host, Planned
 from core.loader.files import reachable
 
 MAX_NAMES = 200_000
@@ -27,6 +28,8 @@ class Places(msgspec.Struct, frozen=True):
 
     system: System
     root: str = "/"
+    planned: Mapping[str, str] = {}
+    """Texts of files that are not there yet, by their full paths; ``names`` and ``text`` tell of them."""
 
     @property
     def form(self) -> ModuleType:
@@ -106,7 +109,8 @@ class Places(msgspec.Struct, frozen=True):
         """Return the sorted names in ``folder``; None when it cannot be listed."""
         try:
             with os.scandir(self.under(folder)) as entries:
-                return tuple(sorted(e.name for _, e in zip(range(MAX_NAMES), entries, strict=False)))
+                there = [e.name for _, e in zip(range(MAX_NAMES), entries, strict=False)]
+                return tuple(sorted({*there, *self._planned_in(folder)} if self.planned else there))
         except (OSError, ValueError):
             return None
 
@@ -132,10 +136,17 @@ class Places(msgspec.Struct, frozen=True):
 
     def text(self, path: str, limit: int = 1 << 16) -> str | None:
         """Return ``read`` as text; what is not UTF-8 is replaced."""
+        if path in self.planned:
+            return self.planned[path]
         data = self.read(path, limit)
         return None if data is None else data.decode("utf-8", "replace")
+
+    def _planned_in(self, folder: str) -> list[str]:
+        place = self.form.normcase(folder).rstrip("/\\")
+        return [self.name(path) for path in self.planned if self.form.normcase(self.parent(path)) == place]
 
 
 def places(host: Host) -> Places:
     """Return the host's places."""
-    return Places(system=host.system, root=os.fspath(host.root))
+    planned = host.planned if isinstance(host, Planned) else {}
+    return Places(system=host.system, root=os.fspath(host.root), planned=planned)

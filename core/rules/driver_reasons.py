@@ -19,9 +19,11 @@ REFUSED = re.compile(
 """What Linux kernels log when Secure Boot refuses a module."""
 
 
-def error(name: str, cause: str, title: str, why: str, *, evidence: Iterable[Evidence], fix: Fix) -> Finding:
+def error(
+    name: str, cause: str, title: str, why: str, *, evidence: Iterable[Evidence], fix: Fix, subject: str = ""
+) -> Finding:
     """Return an error of this step."""
-    return finding(Step.DRIVER, ERROR, name, title, cause=cause, why=why, evidence=evidence, fix=fix)
+    return finding(Step.DRIVER, ERROR, name, title, cause=cause, why=why, evidence=evidence, fix=fix, subject=subject)
 
 
 def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
@@ -52,11 +54,7 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     steps = [
         _("Take {text} out of LD_LIBRARY_PATH where it is set, then open a new terminal.", text=e.text) for e in named
     ]
-    steps = (
-        steps or [_("Take the folder {folder} out of the search path, or move that file away.", folder=folder)]
-        if folder
-        else steps
-    )
+    steps = steps or _off_the_cache(folder)
     yield error(
         "wrong-libcuda",
         "libcuda_wrong_library",
@@ -67,7 +65,20 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         ),
         evidence=evidence + answers(driver),
         fix=advice(_("Take the wrong libcuda off the search path"), *steps, restart="terminal"),
+        subject=folder,
     )
+
+
+def _off_the_cache(folder: str) -> list[str]:
+    """Return how every program stops looking into a folder that LD_LIBRARY_PATH does not name."""
+    if not re.fullmatch(r"/[\w./+-]+", folder):
+        words = _("Take the folder {folder} out of the search path, or move that file away.", folder=folder)
+        return [words] if folder else []
+    return [
+        _("Find the file and the line that name its folder for every program:"),
+        f"grep -rnxF {folder} /etc/ld.so.conf /etc/ld.so.conf.d",
+        _('Put a "#" before that line, then: sudo ldconfig'),
+    ]
 
 
 def _bad(lib: DriverLibrary) -> bool:

@@ -8,6 +8,7 @@ from core.facts import How, Mark, PathEntry, Snapshot
 from core.findings import Finding, Step
 from core.i18n import _, n_
 from core.rules.loads import cases
+from core.rules.view import python_of
 from core.rules.words import ERROR, GOOD, NOTE, WARNING, advice, finding, saw
 
 SEARCHED = ("PATH", "LD_LIBRARY_PATH")
@@ -163,4 +164,35 @@ def good(seen: Snapshot) -> Iterator[Finding]:
     )
 
 
-RULES = (tidy_paths, broken_entries, limits, writable, good)
+def renewed(seen: Snapshot) -> Iterator[Finding]:
+    """What was changed since this session began: the machine was judged as new programs find it."""
+    for r in seen.environment.renewed if seen.environment else ():
+        at_once = r.scope == "environment"
+        yield finding(
+            Step.ENVIRONMENT,
+            NOTE,
+            "older-session",
+            _("This session still has {name} from before a change; new programs get the new one.", name=r.name),
+            why=_(
+                "Everything here was looked at with the values that newly started programs get. What runs already keeps "
+                "the old ones."
+            ),
+            evidence=[
+                saw(_("This session has"), _("nothing") if r.old is None else repr(r.old), r.name),
+                saw(_("New programs get"), _("nothing") if r.new is None else repr(r.new), r.at),
+            ],
+            subject=r.name,
+            fix=advice(
+                _("Activate the environment in a new terminal") if at_once else _("Log out and in again"),
+                _activate(seen, r.at) if at_once else "",
+                restart="terminal" if at_once else "session",
+            ),
+        )
+
+
+def _activate(seen: Snapshot, prefix: str) -> str:
+    python = python_of(seen, prefix)
+    return f"conda activate {prefix}" if python and python.kind == "conda" else f"source {prefix}/bin/activate"
+
+
+RULES = (tidy_paths, broken_entries, limits, writable, renewed, good)

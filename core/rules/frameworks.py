@@ -181,26 +181,32 @@ def only_on_path(seen: Snapshot) -> Iterator[Finding]:
     """On Windows PATH leads any program to a library that Python 3.8 and later does not look for there."""
     if seen.machine.system != "windows":
         return
+    for load in seen.loads or ():
+        lost = lost_to_python(seen, load)
+        if lost:
+            yield _only_on_path(seen, load, *next(iter(lost.items())))
+
+
+def lost_to_python(seen: Snapshot, load: Load) -> dict[str, str]:
+    """Return the libraries that a Python environment's framework does not find, and the files that PATH leads others to."""
+    if load.consumer.kind not in ("python", "store") or not load.consumer.framework:
+        return {}
     plain = {
-        r.name.lower(): r.winner
-        for load in seen.loads or ()
-        if load.consumer.kind == "plain"
-        for r in load.resolutions
+        r.name.lower(): r.winner.path
+        for other in seen.loads or ()
+        if other.consumer.kind == "plain"
+        for r in other.resolutions
         if r.winner
     }
-    for load in seen.loads or ():
-        if load.consumer.kind not in ("python", "store") or not load.consumer.framework:
-            continue
-        lost = [r for r in load.resolutions if r.winner is None and _main(r) and r.name.lower() in plain]
-        if lost:
-            yield _only_on_path(seen, load, lost[0], plain[lost[0].name.lower()].path)
+    lost = [r.name for r in load.resolutions if r.winner is None and _main(r)]
+    return {name: plain[name.lower()] for name in lost if name.lower() in plain}
 
 
 def _main(r: Resolution) -> bool:
     return r.name.lower().startswith(("cudnn", "cublas", "cudart"))
 
 
-def _only_on_path(seen: Snapshot, load: Load, lost: Resolution, path: str) -> Finding:
+def _only_on_path(seen: Snapshot, load: Load, lost: str, path: str) -> Finding:
     folder = path.rpartition("\\")[0]
     home = next(
         (h for h in homes(seen) if tidy("windows", h.python.prefix) == tidy("windows", load.consumer.prefix)), None
@@ -213,7 +219,7 @@ def _only_on_path(seen: Snapshot, load: Load, lost: Resolution, path: str) -> Fi
         _(
             "{framework} does not find {name}, although PATH names its folder.",
             framework=load.consumer.framework,
-            name=lost.name,
+            name=lost,
         ),
         cause="python_dll_search_change",
         why=_(

@@ -23,7 +23,10 @@ def files(c: Case) -> Iterator[Finding]:
     for copy in (c.own, c.copy):
         for fault in faults(c.seen, copy) if copy else ():
             rows = (*fault.evidence, *_leaks(c), *trouble(c))
-            yield replace(fault, evidence=shown(list(rows)))
+            other = (
+                loading_order.past_foreign(c) if fault.cause == "dll_wrong_architecture" and copy is c.copy else None
+            )
+            yield replace(fault, evidence=shown(list(rows)), fix=other or fault.fix)
 
 
 def _leaks(c: Case) -> list[Evidence]:

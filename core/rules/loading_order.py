@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from core.facts import Attempt, CudnnCopy, How
@@ -18,34 +19,68 @@ from core.rules.words import ERROR, WARNING, advice, finding, listed, saw, sente
 
 def shadowed(c: Case) -> Iterator[Finding]:
     """Two copies, and the wrong one is found first."""
+    right, certain = _right(c)
+    if right is not None:
+        yield _shadowed(c, right, certain=certain)
+
+
+def better(c: Case) -> CudnnCopy | None:
+    """Return the copy that a consumer should find before the one that it does find; None when there is no such copy."""
+    return _right(c)[0]
+
+
+def _right(c: Case) -> tuple[CudnnCopy | None, bool]:
+    """Return the copy that should win, and whether that is certain."""
     if c.winner is None or c.main is None:
-        return
-    if c.own and not lies_in(c, c.winner.path, c.own) and not inside(c.system, c.winner.path, c.own.folder):
-        verdict = older(c.copy.version if c.copy else None, c.own.version)
-        if differs(c.copy.version if c.copy else None, c.own.version) or (c.copy is None and trouble(c)):
-            yield _shadowed(c, c.own, certain=bool(verdict) or bool(trouble(c)))
-            return
+        return None, False
+    version = c.copy.version if c.copy else None
+    elsewhere = c.own and not lies_in(c, c.winner.path, c.own) and not inside(c.system, c.winner.path, c.own.folder)
+    if c.own and elsewhere and (differs(version, c.own.version) or (c.copy is None and trouble(c))):
+        return c.own, bool(older(version, c.own.version)) or bool(trouble(c))
+    later = [x for a in c.main.found[1:] if (x := copy_at(c.seen, a.path))]
     wanted = c.load.wanted_version
-    if wanted and older(c.copy.version if c.copy else None, wanted):
-        later = [x for a in c.main.found[1:] if (x := copy_at(c.seen, a.path))]
-        later += [x for x in at_hand(c) if is_whole(x)]
-        later = [x for x in later if older(x.version, wanted) is False]
-        if later:
-            yield _shadowed(c, later[0], certain=True)
-            return
+    if wanted and older(version, wanted):
+        newer = [x for x in (*later, *(y for y in at_hand(c) if is_whole(y))) if older(x.version, wanted) is False]
+        if newer:
+            return newer[0], True
+    whole = [x for x in later if is_whole(x)]
     if c.winner.how in (How.SYSTEM, How.SYSTEM16, How.WINDOWS):  # no program's own place, and before all of PATH
-        later = [x for a in c.main.found[1:] if (x := copy_at(c.seen, a.path)) and is_whole(x)]
-        later = [x for x in later if older(c.copy.version if c.copy else None, x.version)]
-        if later:
-            yield _shadowed(c, later[0], certain=bool(trouble(c)))
-            return
+        newer = [x for x in whole if older(version, x.version)]
+        if newer:
+            return newer[0], bool(trouble(c))
     if trouble(c) and c.copy is not None:
-        later = [x for a in c.main.found[1:] if (x := copy_at(c.seen, a.path)) and x is not c.copy and is_whole(x)]
-        if later and not any(True for _ in faults(c.seen, c.copy)) and not spread(c):
-            yield _shadowed(c, later[0], certain=True)
+        others = [x for x in whole if x is not c.copy]
+        if others and not any(True for _ in faults(c.seen, c.copy)) and not spread(c):
+            return others[0], True
+    return None, False
 
 
-def _shadowed(c: Case, better: CudnnCopy, *, certain: bool) -> Finding:
+def behind_foreign(c: Case) -> CudnnCopy | None:
+    """Return the sound copy behind a folder of PATH whose files are all for another processor, at which Windows stops."""
+    if c.system != "windows" or c.winner is None or c.main is None or c.winner.how is not How.PATH:
+        return None
+    mine = c.seen.machine.architecture
+    if c.copy is None or not c.copy.files or any(f.architecture in ("", mine) for f in c.copy.files):
+        return None
+    later = (copy_at(c.seen, a.path) for a in c.main.found)
+    return next((x for x in later if x is not None and is_whole(x)), None)
+
+
+def past_foreign(c: Case) -> Fix | None:
+    """Return how the sound copy is found first; the other one stays for programs of its own kind."""
+    right = behind_foreign(c)
+    if right is None or c.winner is None:
+        return None
+    wrong = folder_of(c.system, c.winner.path)
+    return advice(
+        _("Let {folder} be found before {other}", folder=right.folder, other=wrong),
+        _("Move {folder} before {other} in PATH.", folder=right.folder, other=wrong),
+        _("Programs of the other kind still find their own there."),
+        restart="program",
+    )
+
+
+def _shadowed(c: Case, right: CudnnCopy, *, certain: bool) -> Finding:
     winner = c.winner
     assert winner is not None  # shadowed() saw it
     folder = folder_of(c.system, winner.path)
@@ -57,7 +92,7 @@ def _shadowed(c: Case, better: CudnnCopy, *, certain: bool) -> Finding:
         Step.CUDNN,
         ERROR if certain else WARNING,
         "shadowed",
-        _("{copy} is found first and hides {better}, the right one.", copy=called(c.copy), better=called(better)),
+        _("{copy} is found first and hides {better}, the right one.", copy=called(c.copy), better=called(right)),
         cause="cudnn_shadowed",
         why=_(
             "The first cuDNN on the search path wins, and for {label} that is not the one it needs.",
@@ -66,13 +101,11 @@ def _shadowed(c: Case, better: CudnnCopy, *, certain: bool) -> Finding:
         evidence=[*wanted, *candidates(c.main), *trouble(c)],
         subject=folder,
         fix=advice(
-            _("Let {folder} be found before {other}", folder=better.folder, other=folder),
-            _("Move {folder} before {other} in PATH, or take the latter out.", folder=better.folder, other=folder)
-            if windows
-            else _(
-                "Remove {folder} from where it is named ({named_in}), then: sudo ldconfig",
-                folder=folder,
-                named_in=_named_in(c, winner),
+            _("Let {folder} be found before {other}", folder=right.folder, other=folder),
+            *(
+                [_("Move {folder} before {other} in PATH, or take the latter out.", folder=right.folder, other=folder)]
+                if windows
+                else _unnamed(c, winner)
             ),
             _("If nothing else needs the other copy, uninstall it."),
             restart="program",
@@ -80,10 +113,24 @@ def _shadowed(c: Case, better: CudnnCopy, *, certain: bool) -> Finding:
     )
 
 
-def _named_in(c: Case, winner: Attempt) -> str:
-    if winner.how is How.LD_CACHE and c.copy and c.copy.source:
-        return c.copy.source
-    return winner.via or winner.how.value
+def _unnamed(c: Case, winner: Attempt) -> list[str]:
+    """Return how the loader no longer comes to a file first (Linux): the exact line that names its folder, where known."""
+    folder = folder_of(c.system, winner.path)
+    named = re.fullmatch(r"(/[\w./+-]+):(\d+)", c.copy.source) if c.copy else None
+    if winner.how is How.LD_CACHE and named:
+        return [
+            _(
+                "Line {number} of {file} names {folder} for every program. Take it out, and let the loader read anew:",
+                number=named[2],
+                file=named[1],
+                folder=folder,
+            ),
+            f"sudo sed -i '{named[2]}s/^/# /' {named[1]} && sudo ldconfig",
+        ]
+    place = c.copy.source if winner.how is How.LD_CACHE and c.copy and c.copy.source else winner.via or winner.how.value
+    return [
+        _("Remove {folder} from where it is named ({named_in}), then: sudo ldconfig", folder=folder, named_in=place)
+    ]
 
 
 def too_old(c: Case) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
@@ -31,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USAGE
     if options.list:
         for row in rows:
-            print(f"{row.name:32} {row.cause or '(healthy)':30} {row.why}")
+            print(f"{row.name:34} {row.cause or '(healthy)':30} {row.offered:8} {row.why}")
         return 0
     return _run(rows, options)
 
@@ -57,17 +58,19 @@ def _run(rows: Sequence[Fault], options: argparse.Namespace) -> int:
         return NO_MACHINE
     wrong = [o for o in outcomes if not o.right]
     if options.json:
-        fields = ("name", "expected", "found", "right", "seconds", "detail", "report")
+        fields = ("name", "expected", "found", "right", "offer", "seconds", "detail", "report")
         print(json.dumps([{f: getattr(o, f) for f in fields} for o in outcomes], indent=1))
     else:
-        print(f"\n{len(outcomes) - len(wrong)} of {len(outcomes)} right")
+        counts = Counter(o.offer for o in outcomes)
+        offers = ", ".join(f"{kind} {counts[kind]}" for kind in ("variable", "files", "advice", "nothing"))
+        print(f"\n{len(outcomes) - len(wrong)} of {len(outcomes)} right; offered: {offers}")
     return 1 if wrong else 0
 
 
 def line(outcome: Outcome) -> str:
     """Return one row of the table; a miss says what the scan saw instead."""
     verdict = "right" if outcome.right else "WRONG"
-    row = f"{verdict}  {outcome.name:34} {outcome.expected:30} {outcome.found:30} {outcome.seconds:6.2f} s"
+    row = f"{verdict}  {outcome.name:34} {outcome.expected:30} {outcome.found:30} {outcome.offer:8} {outcome.seconds:6.2f} s"
     return row if outcome.right else f"{row}\n       {outcome.detail}"
 
 

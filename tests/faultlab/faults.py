@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from tests.faultlab import plants, setups
 from tests.faultlab.setups import Lab, Site
 from tests.faultlab.standins import HEALTHY_DRIVER, Driver
+
+Offer = Literal["", "variable", "files", "advice", "nothing"]
+"""A fix that changes variables, or files; exact steps for the person; or nothing at all."""
 
 
 @dataclass(frozen=True)
@@ -27,20 +31,29 @@ class Fault:
     """None: the row's base brings its own driver, or there is none."""
     notes: tuple[str, ...] = ()
     """Ids of findings that must be there, too."""
+    offer: Offer = ""
+    """What Convalesce offers for the cause; empty for "advice" (a healthy machine: "nothing")."""
 
     def build(self, tree: Path) -> Lab:
         """Build the machine with its fault under ``tree``."""
         lab = setups.machine(tree, self.driver)
         lab.environment.update(self.environment)
         self.plant(lab, self.base(lab))
+        setups.give_home(lab)
         return lab
+
+    @property
+    def offered(self) -> Offer:
+        """What Convalesce must offer."""
+        return self.offer or ("advice" if self.cause else "nothing")
 
 
 def table() -> tuple[Fault, ...]:
-    """Return every row: faults of files, of the search, of the driver, and the healthy machines."""
+    """Return every row: faults of files, of the search, of the driver, those with a fix at hand, and the healthy machines."""
+    from tests.faultlab.rows_curable import CURABLE
     from tests.faultlab.rows_driver import DRIVER
     from tests.faultlab.rows_files import FILES
     from tests.faultlab.rows_healthy import HEALTHY
     from tests.faultlab.rows_search import SEARCH
 
-    return (*FILES, *SEARCH, *DRIVER, *HEALTHY)
+    return (*FILES, *SEARCH, *DRIVER, *CURABLE, *HEALTHY)

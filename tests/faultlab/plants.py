@@ -226,13 +226,18 @@ def from_environment(name: str, folder: str) -> Plant:
     return lambda lab, site: lab.environment.update({name: f"{site.shown}/{folder}"})
 
 
-def compute_cache_closed(lab: Lab, _site: Site) -> None:
-    """Leave a cache of compiled kernels that belongs to somebody else, as a first start under sudo does."""
-    place = lab.at(f"{HOME}/.nv/ComputeCache")
-    place.mkdir(parents=True)
-    (place / "index").write_bytes(b"\x01" * 64)
-    (place / "index").chmod(0)
-    place.chmod(0o555)
+def compute_cache_closed(others: str = f"{HOME}/.nv") -> Plant:
+    """Leave a cache of compiled kernels that belongs to somebody else (from ``others`` on), as a first start under sudo does."""
+
+    def plant(lab: Lab, _site: Site) -> None:
+        place = lab.at(f"{HOME}/.nv/ComputeCache")
+        place.mkdir(parents=True)
+        (place / "index").write_bytes(b"\x01" * 64)
+        (place / "index").chmod(0)
+        place.chmod(0o555)
+        lab.others.append(others)
+
+    return plant
 
 
 def site_file_removed(path: str) -> Plant:

@@ -49,6 +49,7 @@ DRIVER = (
         bases.torch_9_beside_toolkit,
         p.stub_libcuda(f"{CUDA}/stubs"),
         environment={"LD_LIBRARY_PATH": f"{CUDA}/stubs"},
+        offer="variable",
     ),
     Fault(
         "empty-libcuda-first",
@@ -57,6 +58,7 @@ DRIVER = (
         bases.torch_9,
         p.written(in_home("lib/libcuda.so.1")),
         environment={"LD_LIBRARY_PATH": in_home("lib")},
+        offer="variable",
     ),
     Fault("hidden-minus-1", HIDDEN, "-1 hides every GPU.", bases.torch_9, environment={"CUDA_VISIBLE_DEVICES": "-1"}),
     Fault("hidden-empty", HIDDEN, "So does an empty value.", bases.torch_9, environment={"CUDA_VISIBLE_DEVICES": ""}),
@@ -135,6 +137,7 @@ DRIVER = (
         "nv_compute_cache_bad",
         "The cache of compiled kernels may not be written.",
         bases.torch_9,
-        p.compute_cache_closed,
+        p.compute_cache_closed(),
+        offer="files",
     ),
 )

@@ -36,6 +36,7 @@ SEARCH = (
         "cudnn_not_on_search_path",
         "A whole cuDNN 9.10 in /usr/local that ld.so was never told of.",
         bases.system(NEW, searched=False),
+        offer="variable",
     ),
     Fault(
         "stale-loader-cache",
@@ -48,12 +49,14 @@ SEARCH = (
             p.vanished_after_ldconfig("/usr/local/cudnn-9.0"),
         ),
         notes=("cudnn.stale-loader-cache",),
+        offer="variable",
     ),
     Fault(
         "older-copy-first",
         "cudnn_shadowed",
         "ld.so lists cuDNN 9.1 before the 9.10 that torch 2.8.0 was built with.",
         bases.system(OLD, NEW),
+        offer="variable",
     ),
     Fault(
         "only-older-copy",
@@ -67,6 +70,7 @@ SEARCH = (
         "torch's RPATH finds its own shim, whose RUNPATH comes after LD_LIBRARY_PATH: sub-libraries of 9.10.",
         bases.torch_9_beside_system(searched=False),
         environment={"LD_LIBRARY_PATH": CUDA},
+        offer="variable",
     ),
     Fault(
         "variable-names-mixed-folder",
@@ -75,6 +79,7 @@ SEARCH = (
         bases.torch_9,
         p.copied_folder(MIX, (wheels.CUDNN_9_1, "*.so.9"), (wheels.CUDNN_9_10, "libcudnn_cnn.so.9")),
         environment={"LD_LIBRARY_PATH": MIX},
+        offer="variable",
     ),
     Fault(
         "variable-names-one-file",
@@ -83,6 +88,7 @@ SEARCH = (
         bases.torch_9,
         p.copied_folder(MIX, (wheels.CUDNN_9_10, "libcudnn_graph.so.9")),
         environment={"LD_LIBRARY_PATH": MIX},
+        offer="variable",
     ),
     Fault(
         "brackets-in-path",
@@ -96,6 +102,7 @@ SEARCH = (
         "CUDA_PATH names a toolkit that was removed.",
         bases.torch_9_beside_toolkit,
         environment={"CUDA_PATH": "/usr/local/cuda-11.8"},
+        offer="variable",
     ),
     Fault(
         "cuda-home-dot",
@@ -103,6 +110,7 @@ SEARCH = (
         "CUDA_HOME is a dot.",
         bases.torch_9_beside_toolkit,
         environment={"CUDA_HOME": "."},
+        offer="variable",
     ),
     Fault(
         "nvrtc-gone",
@@ -132,6 +140,7 @@ SEARCH = (
         bases.tensorflow_8,
         p.stand_in(in_home("old"), "libcublasLt.so.12.1.3.1", "libcublasLt.so.12"),
         environment={"LD_LIBRARY_PATH": in_home("old")},
+        offer="variable",
     ),
     Fault(
         "cuda-runtime-gone",
@@ -145,5 +154,6 @@ SEARCH = (
         "cuda_not_on_search_path",
         "cuDNN is found, the toolkit's libraries beside it are not.",
         bases.system(NEW, cuda_searched=False),
+        offer="variable",
     ),
 )

@@ -41,6 +41,8 @@ class Outcome:
     seconds: float
     worst: str = ""
     """For a healthy machine: findings above a note."""
+    offer: str = ""
+    """What was offered for the primary cause: see Fault.offer."""
     detail: str = ""
     report: Mapping[str, Any] | None = None
 
@@ -79,7 +81,20 @@ def judge(fault: Fault, status: int, out: bytes, err: bytes, seconds: float) -> 
     else:
         found = primary["cause"] if primary else "(healthy)" if not loud else "none, but " + loud[0]["id"]
         right = not loud and status == 0
-    return Outcome(fault.name, expected, found, right and noted and not errors, seconds, detail=said, report=report)
+    offer = offered(primary)
+    if offer != fault.offered:
+        said += f"; OFFERED {offer}, not {fault.offered}"
+    right = right and noted and not errors and offer == fault.offered
+    return Outcome(fault.name, expected, found, right, seconds, offer=offer, detail=said, report=report)
+
+
+def offered(primary: Mapping[str, Any] | None) -> str:
+    """Return what a report offers for its primary finding."""
+    fix = (primary or {}).get("fix") or {}
+    kinds = {change["change"] for change in fix.get("changes", ())}
+    if kinds:
+        return "files" if "files" in kinds else "variable"
+    return "advice" if fix.get("advice") else "nothing"
 
 
 @contextmanager

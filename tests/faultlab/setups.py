@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import os
 import sys
+import tempfile
+import venv
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +33,8 @@ class Lab:
     gone_after_cache: list[str] = field(default_factory=list)
     """Files that vanish after ldconfig ran."""
     pythons: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    """Files and folders in the home that belong to somebody else; everything else there is the user's own."""
 
     def at(self, path: str) -> Path:
         """Return where the machine's ``path`` lies while the machine is being built."""
@@ -69,8 +74,6 @@ def machine(tree: Path, how: Driver | None) -> Lab:
     """Build a machine with one GPU and its driver, or with neither."""
     lab = Lab(tree)
     lab.at(HOME).mkdir(parents=True)
-    if os.getuid() == 0:
-        os.chown(lab.at(HOME), NOBODY, NOBODY)
     lab.write("/etc/ld.so.conf", "include /etc/ld.so.conf.d/*.conf\n")
     lab.write("/etc/ld.so.conf.d/libc.conf", "/usr/local/lib\n")
     lab.write("/etc/ld.so.conf.d/x86_64-linux-gnu.conf", "/lib/x86_64-linux-gnu\n/usr/lib/x86_64-linux-gnu\n")
@@ -80,6 +83,17 @@ def machine(tree: Path, how: Driver | None) -> Lab:
         gpu(lab)
         driver(lab, how)
     return lab
+
+
+def give_home(lab: Lab) -> None:
+    """Give the user what lies in the home, but for files that are shared with the cache and what belongs to others."""
+    if os.getuid() != 0:
+        return  # it is the user's already
+    foreign = [lab.at(path) for path in lab.others]
+    for path in (lab.at(HOME), *lab.at(HOME).rglob("*")):
+        shared = not path.is_dir() and path.lstat().st_nlink > 1
+        if not shared and not any(f == path or f in path.parents for f in foreign):
+            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
 
 
 def gpu(lab: Lab, bound: str = "nvidia") -> None:
@@ -144,10 +158,27 @@ def environment(lab: Lab, name: str = "ml") -> Site:
         f"{prefix}/pyvenv.cfg",
         f"home = {base.parent}\ninclude-system-site-packages = false\nversion = {version}\nexecutable = {base}\n",
     )
+    lab.write(f"{prefix}/bin/activate", _activate().replace(_PLACE, prefix))
     shown = f"{prefix}/lib/{_PYTHON}/site-packages"
     lab.at(shown).mkdir(parents=True)
     lab.pythons.append(prefix)
     return Site(lab.at(shown), shown)
+
+
+_PLACE = "/convalesce/environment"
+
+
+@functools.cache
+def _activate() -> str:
+    """Return the activate script that Python itself writes, for an environment at ``_PLACE``."""
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=False, symlinks=True)
+        return (
+            (Path(folder) / "bin/activate")
+            .read_text()
+            .replace(os.path.realpath(folder), _PLACE)
+            .replace(folder, _PLACE)
+        )
 
 
 def install(site: Site, *which: Wheel) -> Site:

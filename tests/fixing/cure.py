@@ -1,88 +1,110 @@
-"""On one machine of the fault lab: scan, rehearse every fix with changes, apply it, scan again, undo it, compare.
+"""On one machine of the fault lab: scan, rehearse the primary finding's fix, apply it, scan again, undo it, compare.
 
-Prints one JSON document: for each primary finding what was planned and what became of it.
+Prints one JSON document: what was planned, and what became of it.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 import sys
 from pathlib import Path
 
-from core import doctor
-from core.apply import Plan, perform, prepared, undo
-from core.fixes import with_changes
+from core import doctor, repair
+from core.findings import Report, Severity
 from core.host import Host, this_host
-from core.journal import Journal
-from core.rehearse import rehearse, verify
 from core.watch import Watch
-from core.writing import LinuxWriter
 
 WATCHED = ("/home", "/opt", "/usr/local", "/etc", "/tmp")
+LARGE = 32 << 20
+"""Bytes from which on a file is known by its inode, size and time instead of its hash: no fix of the lab writes such a one."""
+
+
+@functools.cache
+def content(path: str, _inode: int, _size: int, _times: tuple[int, int]) -> str:
+    """The file's hash, worked out once for as long as the file system says that nobody wrote to it."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+OURS = {str(Path(__file__).resolve().parents[2]), sys.prefix, sys.base_prefix}
 
 
 def picture(state: str) -> dict[str, str]:
-    """Every folder, file and link that a fix could touch; files by hash."""
+    """Every folder, file and link that a fix could touch, but for ourselves and our history; files by hash."""
     found = {}
     for base in WATCHED:
         for here, inner, names in os.walk(base):
+            inner[:] = [name for name in inner if str(Path(here, name)) not in {*OURS, state}]
             for name in (*inner, *names):
                 path = Path(here) / name
-                if str(path).startswith(state):
-                    continue
                 if path.is_symlink():
                     found[str(path)] = f"-> {path.readlink()}"
                 elif path.is_dir():
                     found[str(path)] = "folder"
                 elif path.is_file() and os.access(path, os.R_OK):
-                    with path.open("rb") as file:
-                        found[str(path)] = hashlib.file_digest(file, "sha256").hexdigest()
+                    seen = path.stat()
+                    if seen.st_size >= LARGE:
+                        found[str(path)] = f"{seen.st_ino} {seen.st_size} {seen.st_mtime_ns}"
+                    else:
+                        times = (seen.st_mtime_ns, seen.st_ctime_ns)
+                        found[str(path)] = content(str(path), seen.st_ino, seen.st_size, times)
     return found
+
+
+def difference(one: dict[str, str], two: dict[str, str]) -> list[str]:
+    """What became another."""
+    return [f"{k}: {one.get(k)} -> {two.get(k)}" for k in sorted({*one, *two}) if one.get(k) != two.get(k)]
+
+
+def faults(report: Report) -> list[str]:
+    """What is not as on a healthy machine."""
+    return [f"{f.severity.word} {f.id} {f.subject}" for f in report.findings if f.severity > Severity.NOTE]
 
 
 def main(pythons: tuple[str, ...], *, thorough: bool) -> dict[str, object]:
     """Cure what is primary."""
-    host = this_host()
+    os.environ["CONVALESCE_STATE"] = str(Path.home() / "state")
+    shop = repair.workshop(this_host(), pythons)
+    seen: list[Report] = []
 
-    def examine(seen: Host) -> object:
-        return doctor.examine(seen, Watch(), pythons=pythons, thorough=thorough)
+    def examine(host: Host) -> Report:
+        seen.append(doctor.examine(host, Watch(), pythons=pythons, thorough=thorough))
+        return seen[-1]
 
-    report = examine(host)
+    report = examine(shop.seen())
     primary = report.primary
-    if primary is None:
-        return {"cause": None}
-    finding = with_changes(primary, report.snapshot)
-    changes = finding.fix.changes if finding.fix else ()
-    if not changes:
-        return {"cause": finding.cause, "changes": 0}
-    home = Path.home()
-    journal, writer = Journal(home / "state"), LinuxWriter(home=str(home))
-    before = picture(journal.folder)
-    plan = Plan(title=finding.fix.title, changes=prepared(changes, writer), finding=finding.id)
-    rehearsal = rehearse(finding, report, plan.changes, host=host, watch=Watch(), examine=examine)
-    untouched = picture(journal.folder) == before
-    done = perform(
-        plan,
-        writer=writer,
-        journal=journal,
-        verify=lambda: verify(finding, report, plan.changes, host=host, examine=examine),
-    )
-    changed = picture(journal.folder) != before
-    undone = undo(done.entry, writer=writer, journal=journal) if done.kind == "done" else None
+    if primary is None or primary.fix is None or not primary.fix.changes:
+        return {"cause": primary.cause if primary else None, "changes": 0}
+    before = picture(shop.journal.folder)
+    proposal = repair.propose(primary, shop)
+    rehearsal = repair.rehearse(proposal, report, shop, Watch(), examine)
+    touched = difference(before, picture(shop.journal.folder))
+    outcome = repair.apply(proposal, report, shop, examine)
+    verified = faults(seen[-1])
+    changed = picture(shop.journal.folder) != before
+    again = examine(shop.seen()) if outcome.kind == "done" else report
+    undone = repair.undo(outcome.entry, shop) if outcome.kind == "done" else None
     return {
-        "cause": finding.cause,
-        "changes": len(changes),
-        "preview": plan.lines(),
+        "cause": primary.cause,
+        "changes": len(proposal.plan.changes),
+        "problems": proposal.problems,
+        "elevated": proposal.elevated,
+        "preview": proposal.plan.lines(),
         "rehearsed": rehearsal.works,
         "rehearsal": rehearsal.sentence,
-        "untouched": untouched,
-        "kind": done.kind,
-        "sentence": done.sentence,
+        "touched": touched,
+        "kind": outcome.kind,
+        "sentence": outcome.sentence,
         "changed": changed,
+        "verified": verified,
+        "again": faults(again),
         "undone": undone.kind if undone else None,
-        "restored": picture(journal.folder) == before,
+        "left": difference(before, picture(shop.journal.folder)),
+        "back": faults(examine(shop.seen())) if undone else None,
+        "before": faults(report),
     }
 
 

@@ -138,7 +138,7 @@ def shadow(how: How, *copies: CudnnCopy, system: str = "windows") -> dict[str, o
     name = "cudnn64_9.dll" if system == "windows" else "libcudnn.so.9"
     separator = "\\" if system == "windows" else "/"
     attempts = tuple(Attempt(path=f"{c.folder}{separator}{name}", how=how, outcome="found") for c in copies)
-    load = Load(consumer=Consumer(id="plain", kind="plain", label="any program"), major=9, resolutions=(Resolution(name=name, attempts=attempts),))  # fmt: skip
+    load = Load(consumer=Consumer(id="plain", kind="plain", label="any program"), major=9, wanted_version="9.1.0", resolutions=(Resolution(name=name, attempts=attempts),))  # fmt: skip
     return {"cudnn": copies, "loads": (load,)}
 
 
