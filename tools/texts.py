@@ -21,7 +21,7 @@ WRITERS = ("core/probes", "core/loader", "core/host", "core/benchmark", "core/ch
 NO_WRITERS = ("core/benchmark/show.py", "core/host/fake.py")
 SCRIPTS = ("torch_script.py", "framework_script.py")
 """Modules that hold a script for another interpreter: its texts are found in the script itself."""
-VOCABULARIES = ("core/facts.py", "core/grid.py", "core/journal.py", "core/loader/files.py", "core/watch.py")
+VOCABULARIES = ("core/facts/", "core/grid.py", "core/journal.py", "core/loader/files.py", "core/watch.py")
 """Where Literal types and enumerations list words that are shown."""
 NEVER_SHOWN = re.compile(r"[A-Z0-9_./\\-]*|[a-z0-9]+[_-][a-z0-9_-]+|utf-8|ascii|.{0,1}")
 TABLES: dict[str, tuple[str, ...]] = {
@@ -67,7 +67,7 @@ def every_text() -> list[Text]:
             found.update(_marked(tree))
             if name.startswith(WRITERS) and name not in NO_WRITERS:
                 found.update(_facts(tree, scripts=path.name in SCRIPTS))
-            if name in VOCABULARIES:
+            if name.startswith(VOCABULARIES):
                 found.update(_words(tree))
     for name, fields in TABLES.items():
         data = json.loads((ROOT / "resources" / "knowledge" / f"{name}.json").read_text(encoding="utf-8"))

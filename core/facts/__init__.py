@@ -1,0 +1,105 @@
+"""Everything that was seen on a machine: the Snapshot and its sections, frozen and serialisable.
+
+This package imports nothing of ours. Each section has a module; all names are here. Three rules hold for every field:
+
+* ``None`` means "not looked at, or could not be decided"; an empty tuple or text means "looked, nothing there".
+* a fact that came from somewhere carries ``source``: a registry key, a file, "NVML", a variable.
+* paths are plain text in the machine's own form (``text()`` makes them printable); versions are dotted text.
+"""
+
+from __future__ import annotations
+
+from core.facts.base import SCHEMA, Fact, System, text
+from core.facts.benchmark import (
+    Benchmark,
+    Check,
+    Direction,
+    FrameworkRun,
+    GpuCard,
+    GpuProcess,
+    GpuRun,
+    GpuState,
+    Layer,
+    Layout,
+    NumberType,
+    RateLimit,
+    Rung,
+    Timing,
+)
+from core.facts.driver import ComputeCache, CudaInit, DeviceNode, Driver, DriverLibrary, Gpu, Nvml, PciDevice
+from core.facts.environment import Environment, Mark, PathEntry, Renewal, Scope, Variable
+from core.facts.frameworks import (
+    DamagedFile,
+    Distribution,
+    FrameworkBuild,
+    Frameworks,
+    FrameworkTrial,
+    PackageRecords,
+    PythonEnvironment,
+)
+from core.facts.libraries import CudnnCopy, FileState, LibraryFile, Origin, RecordState, Signature, Toolkit
+from core.facts.loading import Attempt, Call, Consumer, How, Load, Mapped, Outcome, Resolution, RollCall
+from core.facts.machine import Machine, ProbeError, Program
+from core.facts.snapshot import Snapshot
+
+__all__ = [
+    "SCHEMA",
+    "Attempt",
+    "Benchmark",
+    "Call",
+    "Check",
+    "ComputeCache",
+    "Consumer",
+    "CudaInit",
+    "CudnnCopy",
+    "DamagedFile",
+    "DeviceNode",
+    "Direction",
+    "Distribution",
+    "Driver",
+    "DriverLibrary",
+    "Environment",
+    "Fact",
+    "FileState",
+    "FrameworkBuild",
+    "FrameworkRun",
+    "FrameworkTrial",
+    "Frameworks",
+    "Gpu",
+    "GpuCard",
+    "GpuProcess",
+    "GpuRun",
+    "GpuState",
+    "How",
+    "Layer",
+    "Layout",
+    "LibraryFile",
+    "Load",
+    "Machine",
+    "Mapped",
+    "Mark",
+    "NumberType",
+    "Nvml",
+    "Origin",
+    "Outcome",
+    "PackageRecords",
+    "PathEntry",
+    "PciDevice",
+    "ProbeError",
+    "Program",
+    "PythonEnvironment",
+    "RateLimit",
+    "RecordState",
+    "Renewal",
+    "Resolution",
+    "RollCall",
+    "Rung",
+    "Scope",
+    "Signature",
+    "Snapshot",
+    "System",
+    "Timing",
+    "Toolkit",
+    "Variable",
+    "text",
+]

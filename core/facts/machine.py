@@ -1,0 +1,47 @@
+"""The computer, the operating system, the program itself, and what went wrong while looking."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from core.facts.base import Fact, System
+
+
+class Program(Fact, frozen=True, kw_only=True):
+    """An installed program as Windows' list of apps shows it. The list is what installers wrote, not what is there."""
+
+    name: str
+    version: str = ""
+    publisher: str = ""
+
+
+class Machine(Fact, frozen=True, kw_only=True):
+    """The computer and the operating system that the scan ran on."""
+
+    system: System
+    release: str = ""
+    """The system's own words: "Debian GNU/Linux 12 (bookworm)", "Windows 11 Pro 23H2 (22631)"."""
+    architecture: str = "x86_64"
+    """Processor family as a loader names it: x86_64, aarch64, x86."""
+    kernel: str = ""
+    libc: str = ""
+    """glibc's version on Linux, empty elsewhere."""
+    wsl: bool = False
+    container: str | None = None
+    """"docker", "podman", "kubernetes", "lxc", ...; None when none was recognised."""
+    elevated: bool | None = None
+    user: str = ""
+    host_name: str = ""
+    home: str = ""
+    programs: tuple[Program, ...] = ()
+    """On Windows: NVIDIA's installed programs and Microsoft's C++ runtimes, as its list of apps shows them."""
+    long_paths: bool | None = None
+    """On Windows: whether paths of more than 260 characters may be used without a prefix."""
+
+
+class ProbeError(Fact, frozen=True, kw_only=True):
+    """A probe that crashed, was refused or ran out of time. This is data, too."""
+
+    probe: str
+    kind: Literal["crash", "time-out", "cancelled", "refused"]
+    message: str

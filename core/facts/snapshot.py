@@ -1,0 +1,36 @@
+"""The whole: everything that was seen."""
+
+from __future__ import annotations
+
+from core.facts.base import Fact
+from core.facts.benchmark import Benchmark
+from core.facts.driver import Driver
+from core.facts.environment import Environment
+from core.facts.frameworks import Frameworks, FrameworkTrial, PackageRecords, PythonEnvironment
+from core.facts.libraries import CudnnCopy, Toolkit
+from core.facts.loading import Load
+from core.facts.machine import Machine, ProbeError
+
+
+class Snapshot(Fact, frozen=True, kw_only=True):
+    """Everything that one scan saw. A section is None when its probe was not run or failed (see ``errors``)."""
+
+    machine: Machine
+    taken: str = ""
+    """ISO 8601 time, UTC."""
+    thorough: bool = False
+    driver: Driver | None = None
+    toolkits: tuple[Toolkit, ...] | None = None
+    cudnn: tuple[CudnnCopy, ...] | None = None
+    environment: Environment | None = None
+    pythons: tuple[PythonEnvironment, ...] | None = None
+    frameworks: Frameworks | None = None
+    trials: tuple[FrameworkTrial, ...] | None = None
+    """None: none was asked for."""
+    records: tuple[PackageRecords, ...] | None = None
+    loads: tuple[Load, ...] | None = None
+    benchmark: Benchmark | None = None
+    """None: it was not asked for."""
+    errors: tuple[ProbeError, ...] = ()
+    seconds: tuple[tuple[str, float], ...] = ()
+    """How long each probe took."""
