@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import sys
 import threading
 import time
 from pathlib import Path
@@ -15,7 +17,18 @@ from core.benchmark.events import Job
 from core.benchmark.plan import full_run, quick_run
 from core.benchmark.shapes import DIRECTIONS, TIMED, Problem
 from core.benchmark.until import QUICK
-from core.facts import Benchmark, CudaInit, CudnnCopy, Driver, Gpu, Machine, PciDevice, Snapshot
+from core.facts import (
+    Benchmark,
+    CudaInit,
+    CudnnCopy,
+    Distribution,
+    Driver,
+    Gpu,
+    Machine,
+    PciDevice,
+    PythonEnvironment,
+    Snapshot,
+)
 from core.host.linux import LinuxHost
 from core.probes import benchmark as probe
 from core.probes.driver_log import Log
@@ -38,6 +51,7 @@ def look(
     gpu: int | None = None,
     watch: Watch | None = None,
     began: float | None = None,
+    quick: bool = True,
     **switches: str,
 ) -> Benchmark:
     folder = built(9)
@@ -45,7 +59,7 @@ def look(
     seen = Snapshot(machine=Machine(system="linux"), driver=driver, cudnn=(copy,), pythons=(), toolkits=())
     variables = env(folder, **switches)
     request = Request(host=LinuxHost(), seen=seen, env=variables, watch=watch or Watch())
-    return probe.look(request, quick=True, gpu=gpu, began=began)
+    return probe.look(request, quick=quick, gpu=gpu, began=began)
 
 
 def test_a_healthy_card_is_measured_from_the_predicted_files() -> None:
@@ -108,6 +122,38 @@ def test_what_will_be_loaded_is_read_ahead_and_a_file_that_is_gone_is_passed_ove
     assert thread
     thread.join(10)
     assert not thread.is_alive()
+
+
+def test_a_whole_run_asks_the_frameworks_of_the_environment_and_one_that_fails_costs_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The packages stand in: one cannot be imported, the other ends the process."""
+    for name, file, code in (
+        ("torch", "_C.so", "raise OSError('libcudnn.so.9: cannot open shared object file')"),
+        ("jax", "_src/core.py", "import os; os.abort()"),
+    ):
+        (tmp_path / name / file).parent.mkdir(parents=True)
+        (tmp_path / name / file).touch()
+        (tmp_path / name / "__init__.py").write_text(code)
+    found = tuple(Distribution(name=n, version="1.0", location=str(tmp_path)) for n in ("jax", "torch"))
+    python = PythonEnvironment(prefix=str(tmp_path), executable=sys.executable, distributions=found)
+    real = probe.choose
+
+    def choose(request: Request, where: Any) -> Any:
+        chosen = real(request, where)
+        assert chosen
+        return dataclasses.replace(chosen, want=replace(chosen.want, python=python))
+
+    monkeypatch.setattr(probe, "choose", choose)
+    monkeypatch.setattr(plan, "full_run", lambda: ((ONE,), (), (ONE,)))
+    (run,) = look(quick=False, PYTHONPATH=str(tmp_path)).gpus
+    assert [c.right for c in run.checks] == [True] * len(run.checks)
+    assert [t.teraflops for t in run.timings] != [None]
+    assert run.frameworks
+    torch, jax = run.frameworks
+    assert "libcudnn.so.9: cannot open" in torch.problem
+    assert "SIGABRT" in jax.problem
+    assert "while it did this: import jax" in jax.problem
 
 
 def test_a_death_in_the_ladder_breaks_its_rung_and_keeps_those_below() -> None:
