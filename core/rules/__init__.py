@@ -3,7 +3,7 @@
 A rule is ``rule(snapshot) -> Iterator[Finding]``; each topic's module lists its own in ``RULES``, under the same name
 that its probe and its tests have. Beside them lie what rules share: ``view`` and ``loads`` (questions to a Snapshot),
 ``known`` (the tables), ``words`` and ``cures`` (how it is said, what to do), and the reasons that a topic chooses from
-(``driver_reasons``, ``cudnn_files``, ``loading_search``, ``loading_cuda``).
+(``driver_reasons``, ``driver_module``, ``cudnn_files``, ``loading_search``, ``loading_cuda``).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from core.facts import Driver, Snapshot
 from core.findings import Finding, Step
 from core.i18n import _, n_
-from core.rules import devices
+from core.rules import devices, driver_module
 from core.rules import driver_reasons as reasons
 from core.rules.driver_facts import answers, cuda_libraries, on_bus, said, works
 from core.rules.words import GOOD, NOTE, UNKNOWN, advice, finding, saw
@@ -109,12 +109,12 @@ EXPLANATIONS = (
     reasons.container,
     reasons.wsl,
     reasons.lost,
-    reasons.module,
-    reasons.mismatch,
+    driver_module.module,
+    driver_module.mismatch,
     reasons.no_library,
     devices.permission,
     devices.mig,
-    reasons.stale_uvm,
+    driver_module.stale_uvm,
     reasons.unexplained,
 )
 """Reasons for a driver that does not start, the surest first. Only the first that holds is reported."""

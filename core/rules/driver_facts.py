@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from core.facts import CudaInit, Driver, DriverLibrary, Snapshot
-from core.findings import Evidence
+from core.findings import Evidence, Finding, Fix, Step
 from core.i18n import _
 from core.rules.known import code
 from core.rules.view import inside
-from core.rules.words import saw
+from core.rules.words import ERROR, finding, saw
 
 NVIDIA = "10de"
 """PCI vendor id of NVIDIA."""
@@ -78,3 +79,10 @@ def said(cuda: CudaInit) -> str:
     known = code("cuInit", cuda.status)
     name = cuda.status_name or (known.name if known else "")
     return f"{cuda.status} {name}{': ' + known.meaning if known else ''}".strip()
+
+
+def error(
+    name: str, cause: str, title: str, why: str, *, evidence: Iterable[Evidence], fix: Fix, subject: str = ""
+) -> Finding:
+    """Return an error of this step."""
+    return finding(Step.DRIVER, ERROR, name, title, cause=cause, why=why, evidence=evidence, fix=fix, subject=subject)
