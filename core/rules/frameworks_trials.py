@@ -19,6 +19,8 @@ from core.rules.view import folder_of
 from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
 
 STEP = Step.FRAMEWORKS
+DRIVERS_OWN = re.compile(r"libcuda\.so|libcudadebugger\.so|libnvidia-")
+"""The driver's libraries, which no framework brings; cluster software names their folder in LD_LIBRARY_PATH."""
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -142,9 +144,13 @@ def _name(trial: FrameworkTrial) -> str:
 
 
 def _foreign(trial: FrameworkTrial) -> list[str]:
-    """Return the files that came from LD_LIBRARY_PATH and come from elsewhere without it."""
-    clean = {m.name for m in trial.clean.mapped if m.origin != "LD_LIBRARY_PATH"} if trial.clean else set()
-    return [m.path for m in trial.mapped if m.origin == "LD_LIBRARY_PATH" and m.name in clean]
+    """Return the files that came from LD_LIBRARY_PATH and come from elsewhere without it; the driver's are no framework's."""
+    clean = {m.name: m.path for m in trial.clean.mapped} if trial.clean else {}
+    return [
+        m.path
+        for m in trial.mapped
+        if m.origin == "LD_LIBRARY_PATH" and not DRIVERS_OWN.match(m.name) and m.path != clean.get(m.name, m.path)
+    ]
 
 
 def _rows(home: Home, trial: FrameworkTrial) -> list[Evidence]:

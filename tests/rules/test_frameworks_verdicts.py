@@ -87,6 +87,9 @@ NO_DEVICE = bad(
 CPU = build(version="2.6.0+cpu", cuda="")
 ORT_BOTH = (dist("onnxruntime", "1.20.0"), dist("onnxruntime-gpu", "1.20.0"))
 
+DRIVERS = Mapped(
+    path="/usr/local/nvidia/lib64/libcuda.so.580.159.04", name="libcuda.so.580.159.04", origin="LD_LIBRARY_PATH"
+)
 TABLE: list[tuple[str, Snapshot, list[tuple[str, str]]]] = [
     ("healthy", machine(build()), []),
     ("CPU build, named", machine(CPU), [("error", "framework_cpu_only_build")]),
@@ -139,6 +142,9 @@ TABLE: list[tuple[str, Snapshot, list[tuple[str, str]]]] = [
     ("variable, proved", machine(build(), trials=(bad(problem="RuntimeError: x", clean=trial()),)), [("error", "ld_library_path_override")]),
     ("variable, both fail", machine(build(), trials=(bad(problem="ImportError: x", clean=bad(problem="ImportError: x")),)), [("error", "")]),
     ("variable, works with foreign files", machine(build(), trials=(trial(mapped=(Mapped(path="/o/libcudnn.so.9", name="libcudnn.so.9", origin="LD_LIBRARY_PATH"),), clean=trial(mapped=(Mapped(path="/w/libcudnn.so.9", name="libcudnn.so.9", origin="this environment's wheel"),))),)), [("warning", "ld_library_path_override")]),
+    ("variable, the driver's own folder", machine(build(), trials=(trial(mapped=(DRIVERS,), clean=trial(mapped=(replace(DRIVERS, origin="system"),))),)), []),
+    ("variable, the driver of elsewhere", machine(build(), trials=(trial(mapped=(DRIVERS,), clean=trial(mapped=(replace(DRIVERS, path="/lib/libcuda.so.580.159.04", origin="system"),))),)), []),
+    ("variable, the same file without it", machine(build(), trials=(trial(mapped=(Mapped(path="/o/libcudnn.so.9", name="libcudnn.so.9", origin="LD_LIBRARY_PATH"),), clean=trial(mapped=(Mapped(path="/o/libcudnn.so.9", name="libcudnn.so.9", origin="system"),))),)), []),
     ("variable, only copy there", machine(build(), trials=(trial(mapped=(Mapped(path="/o/libcudnn.so.9", name="libcudnn.so.9", origin="LD_LIBRARY_PATH"),), clean=bad(problem="x")),)), []),
     ("wrong results", machine(build(), trials=(trial(right=False),)), [("error", "")]),
     ("no answer in time", machine(build(), trials=(bad(ended="did not end within 60 seconds and was stopped"),)), [("unknown", "")]),
