@@ -19,6 +19,9 @@ from core.rules.words import listed
 MARKS: dict[Verdict, str] = {"runs": "✓", "should run": "+", "cpu only": "·", "cannot run": "✗", "not decided": "?"}
 """One sign for each verdict, beside its word: never a colour alone."""
 
+ONLY_PROCESSOR = ("framework_cpu_only_build", "tf_native_windows_unsupported")
+"""Causes that leave a framework to the processor: it runs, and the cell says so in a word of its own."""
+
 COLUMNS = (
     ("PyTorch", ("torch", "torch-nightly")),
     ("TensorFlow", ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nightly")),
@@ -27,6 +30,7 @@ COLUMNS = (
     ("CTranslate2", ("ctranslate2",)),
     ("CuPy", ("cupy-cuda",)),
     ("Paddle", ("paddlepaddle-gpu", "paddlepaddle")),
+    ("TensorRT", ("tensorrt-cu", "tensorrt")),
     ("MXNet", ("mxnet",)),
     ("OpenCV", ("opencv-python", "opencv-contrib-python", "opencv-python-headless", "opencv-contrib-python-headless")),
 )
@@ -61,7 +65,7 @@ def _cells(home: Home, side: GpuSide, findings: tuple[Finding, ...]) -> Iterator
 
 
 def _stands_for(name: str, wanted: str) -> bool:
-    return name == wanted or (wanted in ("cupy-cuda", "mxnet") and name.startswith(wanted))
+    return name == wanted or (wanted in ("cupy-cuda", "tensorrt-cu", "mxnet") and name.startswith(wanted))
 
 
 def _cell(home: Home, column: str, what: Distribution, side: GpuSide, findings: tuple[Finding, ...]) -> GridCell:
@@ -93,9 +97,6 @@ def _verdict(
         )
     if against and against.severity is Severity.ERROR:
         return "cannot run", against.title, against.id
-    if build and (is_cpu(build) or build.other):
-        built = _("It was built for {other}.", other=build.other) if build.other else _("It is the build without CUDA.")
-        return "cpu only", built, against.id if against else ""
     if (
         home.seen.machine.system == "windows"
         and what.name.startswith("tensorflow")
@@ -106,8 +107,13 @@ def _verdict(
             _("No TensorFlow after 2.10 can see a GPU on native Windows: use WSL2."),
             "frameworks.tensorflow-windows",
         )
+    if build and (is_cpu(build) or build.other):
+        built = _("It was built for {other}.", other=build.other) if build.other else _("It is the build without CUDA.")
+        return "cpu only", built, against.id if against else ""
     if side.there is False:
         return "cpu only", _("This machine has no NVIDIA GPU."), ""
+    if trial and trial.gpu is False and trial.devices == 0 and not failed(trial):
+        return "cpu only", _("It was run, works, and saw no GPU."), f"frameworks.trial-{what.name}"
     return _by_files(home, what, build, side, against)
 
 
@@ -161,7 +167,7 @@ def _against(home: Home, what: Distribution, findings: tuple[Finding, ...]) -> F
     words = f"the Python environment {home.python.prefix}"
     mine = []
     for finding in findings:
-        if finding.severity < Severity.WARNING or finding.cause == "framework_cpu_only_build":
+        if finding.severity < Severity.WARNING or finding.cause in ONLY_PROCESSOR:
             continue
         for e in finding.evidence:
             if e.label == CONCERNS and e.value.startswith(words) and _names(e.value[len(words) :], what):

@@ -29,6 +29,12 @@ class Machine(Fact, frozen=True, kw_only=True):
     wsl: bool = False
     container: str | None = None
     """"docker", "podman", "kubernetes", "lxc", ...; None when none was recognised."""
+    instructions: tuple[str, ...] | None = None
+    """Of the processor's instruction sets those that builds ask for ("avx", "avx2", "fma", "sse4_1"); None: not told."""
+    commit_limit: int | None = None
+    """Bytes that Windows can promise to all programs together: memory and page file."""
+    commit_left: int | None = None
+    """Of these, what it could still promise at that moment."""
     elevated: bool | None = None
     user: str = ""
     host_name: str = ""

@@ -80,6 +80,24 @@ def os_release(root: Path) -> str:
     return ""
 
 
+ASKED_FOR = ("sse4_1", "sse4_2", "avx", "avx2", "fma")
+"""Instruction sets of x86-64 that builds of frameworks ask for, in the kernel's names."""
+
+
+def instructions(root: Path) -> tuple[str, ...] | None:
+    """Return those of ``ASKED_FOR`` that the processor has, by the kernel's list; None on other processors."""
+    try:
+        with (root / "proc/cpuinfo").open("rb") as file:
+            start = file.read(1 << 14).decode("ascii", "replace")
+    except OSError:
+        return None
+    found = re.search(r"(?m)^flags\s*:(.*)\n", start)
+    if found is None:
+        return None
+    there = set(found[1].split())
+    return tuple(name for name in ASKED_FOR if name in there)
+
+
 def wsl(root: Path) -> bool:
     """Return whether this is the Windows Subsystem for Linux: its kernel names Microsoft in /proc/version."""
     return "microsoft" in (read_small(root / "proc/version") or "").lower()

@@ -33,7 +33,7 @@ _KINDS = {
     for name in ("REG_SZ", "REG_EXPAND_SZ", "REG_MULTI_SZ", "REG_BINARY", "REG_DWORD", "REG_QWORD", "REG_NONE")
 }
 
-from core.host.windows_system import long_paths, programs, registered_pythons, signature  # noqa: E402 - known on Windows alone
+from core.host.windows_system import commit, instructions, long_paths, programs, registered_pythons, signature  # noqa: E402 - known on Windows alone
 
 Value = tuple[str, object, int]
 
@@ -60,11 +60,15 @@ class WindowsHost:
         native = {n.upper(): str(v) for n, v, _ in _values(winreg.HKEY_LOCAL_MACHINE, MACHINE_KEY) or ()}
         build = ".".join(n for n in (version.get("CurrentBuild", ""), version.get("UBR", "")) if n)
         major = version.get("CurrentMajorVersionNumber", "10"), version.get("CurrentMinorVersionNumber", "0")
+        limit, left = commit()
         return Machine(
             system="windows",
             release=text(release_name(version)),
             architecture=architecture(native.get("PROCESSOR_ARCHITECTURE") or platform.machine()),
             kernel=".".join((*major, build)),
+            instructions=instructions(),
+            commit_limit=limit,
+            commit_left=left,
             elevated=elevated(),
             user=text(os.environ.get("USERNAME", "")),
             host_name=text(os.environ.get("COMPUTERNAME", "")),

@@ -70,6 +70,36 @@ def long_paths() -> bool | None:
         return None
 
 
+PROCESSOR_FEATURES = {"sse4_1": 37, "sse4_2": 38, "avx": 39, "avx2": 40}
+"""PF_*_INSTRUCTIONS_AVAILABLE of winnt.h. Windows before 10 2004 does not know these numbers, and says no to all."""
+SSSE3 = 36
+"""PF_SSSE3_INSTRUCTIONS_AVAILABLE: every x86-64 processor since 2011 has it, so a no means that Windows cannot tell."""
+
+
+def instructions() -> tuple[str, ...] | None:
+    """Return which instruction sets the processor has and Windows lets programs use; None where Windows cannot tell."""
+    present = ctypes.WinDLL("kernel32").IsProcessorFeaturePresent
+    if not present(SSSE3):
+        return None
+    return tuple(name for name, number in PROCESSOR_FEATURES.items() if present(number))
+
+
+class _Memory(ctypes.Structure):
+    _fields_ = (
+        ("length", wintypes.DWORD),
+        ("load", wintypes.DWORD),
+        *((name, ctypes.c_uint64) for name in ("total", "free", "limit", "left", "space", "unused", "extended")),
+    )
+
+
+def commit() -> tuple[int, int] | tuple[None, None]:
+    """Return the bytes that Windows can promise at all (memory and page file), and what of it is left."""
+    memory = _Memory(length=ctypes.sizeof(_Memory))
+    if not ctypes.WinDLL("kernel32").GlobalMemoryStatusEx(ctypes.byref(memory)):
+        return None, None
+    return memory.limit, memory.left
+
+
 def _keys(root: int, path: str, view: int) -> Iterator[str]:
     try:
         with winreg.OpenKey(root, path, 0, winreg.KEY_READ | view) as key:

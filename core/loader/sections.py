@@ -28,6 +28,8 @@ class Section(msgspec.Struct, frozen=True):
     """sh_type (ELF)."""
     link: int = 0
     """sh_link (ELF): index of the section that belongs to it."""
+    private: int = 0
+    """Bytes in memory of a section that each process gets its own copy of, because it may be written (PE)."""
 
 
 class Layout(msgspec.Struct, frozen=True):
@@ -56,6 +58,9 @@ class Layout(msgspec.Struct, frozen=True):
                 return self.source.read(section.offset + start, stop - start)
         return b""
 
+
+MEM_WRITE = 0x80000000
+"""IMAGE_SCN_MEM_WRITE."""
 
 NOBITS = 8
 """SHT_NOBITS: a section without bytes in the file."""
@@ -148,8 +153,9 @@ def _pe(source: Source, start: bytes) -> Layout:
     raw = source.read(header + 24 + optional, 40 * min(count, MAX_SECTIONS))
     sections = []
     for at in range(0, len(raw) - 39, 40):
-        name, _virtual, address, size, offset = struct.unpack_from("<8sIIII", raw, at)
+        name, virtual, address, size, offset, flags = struct.unpack_from("<8sIIII12xI", raw, at)
         inside = max(0, min(size, source.size - offset))
-        sections.append(Section(name.rstrip(b"\0").decode("latin-1"), offset, inside, address))
+        private = virtual if flags & MEM_WRITE else 0
+        sections.append(Section(name.rstrip(b"\0").decode("latin-1"), offset, inside, address, private=private))
     bits = 64 if magic == 0x20B else 32
     return Layout(source, "PE", PE_MACHINES.get(machine, ""), bits, tuple(sections))

@@ -13,6 +13,8 @@ from core.facts import Distribution, FrameworkBuild, PythonEnvironment
 from core.loader import images
 from core.loader.contents import cuda_major
 from core.loader.fatbin import machine_code
+from core.loader.files import UnfitError
+from core.loader.sections import layout
 from core.probes.frameworks_dists import normal
 from core.probes.places import Places
 
@@ -74,7 +76,7 @@ BY_NAME = (
     (r"cupy-cuda(\d\d)(\d)", "{0}.{1}"),
     (r"mxnet-cu(\d\d)(\d)(?:mkl)?", "{0}.{1}"),
     (r"jax-cuda(\d\d)-plugin", "{0}"),
-    (r"tensorrt-cu(\d\d)", "{0}"),
+    (r"tensorrt-cu(\d\d)(?:-libs|-bindings)?", "{0}"),
 )
 """Distributions whose name tells the CUDA version."""
 
@@ -88,6 +90,7 @@ BINARIES = (
         ("onnxruntime/capi/libonnxruntime_providers_cuda.so", "onnxruntime/capi/onnxruntime_providers_cuda.dll"),
     ),
     ("ctranslate2", ("ctranslate2.libs/libctranslate2-*.so*", "ctranslate2/ctranslate2.dll")),
+    (r"tensorrt-cu\d\d(-libs)?", ("tensorrt_libs/libnvinfer.so.*", "tensorrt_libs/nvinfer_*.dll")),
     ("cupy-cuda.*", ("cupy/cuda/thrust.*.so", "cupy/cuda/thrust.*.pyd")),
 )
 """Distribution: the library with the GPU code, on Linux and on Windows."""
@@ -131,6 +134,7 @@ def _build(python: PythonEnvironment, what: Distribution, where: Places, *, code
             binary=binary,
             sass=found[0] if found else None,
             ptx=found[1] if found else None,
+            commit=_commit(what, where) if code else None,
             **fields,  # type: ignore[arg-type]  # cuda, cuda_source, cudnn, other, really: all texts
         ),
     )
@@ -202,7 +206,7 @@ def _other(what: Distribution, where: Places) -> Told | None:
         return {"cuda": cuda if _binary(what, where) else None, "cuda_source": "CTranslate2's changelog"}
     if what.name.startswith("opencv-"):
         return _opencv(what, where)
-    if what.name in ("mxnet", "cupy"):
+    if what.name in ("mxnet", "cupy", "tensorrt"):
         return {"cuda": None}
     return None
 
@@ -266,6 +270,22 @@ def _named_like(pattern: str, folder: str, where: Places) -> Iterable[str]:
 
 def _code(binary: str, where: Places) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     return machine_code(binary, root=where.root, seconds=CODE_SECONDS)
+
+
+def _commit(what: Distribution, where: Places) -> int | None:
+    """Return what Windows must promise for PyTorch's libraries: its __init__.py loads every DLL of that folder."""
+    if where.system != "windows" or what.name != "torch":
+        return None
+    folder = where.join(what.location, "torch", "lib")
+    total = 0
+    for name in where.names(folder) or ():
+        if name.lower().endswith(".dll"):
+            try:
+                with layout(where.under(where.join(folder, name))) as file:
+                    total += sum(section.private for section in file.sections)
+            except UnfitError:
+                continue  # damaged ones are told elsewhere
+    return total or None
 
 
 def _bundled(what: Distribution, where: Places) -> tuple[str, ...]:

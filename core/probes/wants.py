@@ -35,6 +35,9 @@ class Framework(Fact, frozen=True, kw_only=True):
     windows: tuple[str, ...] = ()
     windows_way: Way = "bare name"
     majors: tuple[Since, ...] = ()
+    """A major of 0: from there on it wants none."""
+    windows_majors: tuple[Since, ...] = ()
+    """The same where Windows differs."""
     source: str = ""
 
 
@@ -105,7 +108,8 @@ def wishes(python: PythonEnvironment, where: Places, known: Knowledge) -> tuple[
 def _wish(distribution: Distribution, framework: Framework, where: Places) -> Iterator[Wish]:
     askers, major = _binaries(distribution, framework, where)
     pinned, source, pinned_major = pin(distribution, where.system)
-    major = major or pinned_major or _since(distribution.version, framework)
+    since = _since(distribution.version, (where.system == "windows" and framework.windows_majors) or framework.majors)
+    major = major or (0 if since == 0 else pinned_major or since)
     if askers and major:
         yield Wish(
             framework=f"{distribution.name} {distribution.version}",
@@ -178,12 +182,12 @@ def _applies(wish: Requirement, system: System) -> bool:
     return wish.marker is None or any(wish.marker.evaluate({**facts, "extra": extra}) for extra in extras)
 
 
-def _since(version: str, framework: Framework) -> int | None:
+def _since(version: str, majors: tuple[Since, ...]) -> int | None:
     from packaging.version import InvalidVersion, Version
 
     try:
         its = Version(version)
     except InvalidVersion:
         return None
-    rows = [row for row in framework.majors if Version(row.first) <= its]
+    rows = [row for row in majors if Version(row.first) <= its]
     return max(rows, key=lambda row: Version(row.first)).major if rows else None

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from core.facts import Load, PythonEnvironment, Resolution, Snapshot
 from core.findings import Finding, Step
 from core.i18n import _, n_, told
-from core.rules import frameworks_builds, frameworks_cublas, frameworks_packages, frameworks_records, frameworks_trials
+from core.rules import (
+    frameworks_builds,
+    frameworks_cublas,
+    frameworks_host,
+    frameworks_packages,
+    frameworks_records,
+    frameworks_trials,
+)
 from core.rules.frameworks_builds import on_gpu
 from core.rules.frameworks_known import gpu_side
 from core.rules.frameworks_view import Home, homes
@@ -308,6 +315,7 @@ RULES = (
     other_compiler,
     *frameworks_builds.RULES,
     *frameworks_cublas.RULES,
+    *frameworks_host.RULES,
     *frameworks_packages.RULES,
     *frameworks_records.RULES,
     *frameworks_trials.RULES,

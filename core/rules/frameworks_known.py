@@ -65,6 +65,14 @@ class Plugin(Row, frozen=True, kw_only=True):
     capability: str
 
 
+class Instructions(Row, frozen=True, kw_only=True):
+    """Instruction sets of x86-64 that the published builds of a distribution (a pattern) ask for from a release on."""
+
+    distribution: str
+    first: str
+    needs: tuple[str, ...]
+
+
 class Index(Row, frozen=True, kw_only=True):
     """PyTorch's own index of packages."""
 
@@ -81,6 +89,7 @@ class Tables(Fact, frozen=True, kw_only=True):
     onnxruntime: tuple[Span, ...]
     ctranslate2: tuple[Span, ...]
     jax: tuple[Plugin, ...]
+    instructions: tuple[Instructions, ...]
     facts: tuple[Saying, ...]
 
     def fact(self, id: str) -> Saying:

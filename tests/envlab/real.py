@@ -23,11 +23,10 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from core.doctor import PROBES, look
-from core.facts import FrameworkTrial
 from core.host import this_host
 from core.watch import Watch
 from tests.envlab.layouts import VERSION
-from tests.envlab.run import LabHost, cause, cells, examine
+from tests.envlab.run import LabHost, cause, cells, examine, told
 from tests.faultlab.wheels import CUDNN_9_1, cache, link_tree, unpacked
 
 CUDA_12_8 = (
@@ -293,15 +292,6 @@ def tried(row: Real, prefix: Path) -> list[str]:
     ]
     written = sorted(_files(prefix) ^ before)
     return faults + [f"written or removed: {written[:3]}"] * bool(written)
-
-
-def told(trial: FrameworkTrial) -> str:
-    """Return a trial in one line."""
-    words = (trial.problem or trial.ended).splitlines()
-    return (
-        f"tried {trial.framework} {trial.version}: reached {trial.reached}, devices {trial.devices}, right {trial.right}, "
-        f"{len(trial.mapped)} files of CUDA mapped, {trial.seconds} s{': ' + words[0][:110] if words else ''}"
-    )
 
 
 def _files(prefix: Path) -> set[str]:

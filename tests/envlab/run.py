@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.doctor import PROBES, look, report_on
-from core.facts import Driver, Machine, PciDevice, Signature, System, Variable
+from core.facts import Driver, FrameworkTrial, Machine, PciDevice, Signature, System, Variable
 from core.findings import Report, Severity
 from core.host import Completed, Host, this_host
 from core.probes.request import Probe
@@ -120,3 +120,12 @@ def wrong(row: Row, report: Report, prefix: Path) -> list[str]:
     if cause(report, prefix) != row.cause:
         out.append(f"cause {cause(report, prefix) or 'none'}, expected {row.cause or 'none'}")
     return out
+
+
+def told(trial: FrameworkTrial) -> str:
+    """Return a trial in one line."""
+    words = (trial.problem or trial.ended).splitlines()
+    return (
+        f"tried {trial.framework} {trial.version}: reached {trial.reached}, devices {trial.devices}, right {trial.right}, "
+        f"{len(trial.mapped)} files of CUDA mapped, {trial.seconds} s{': ' + words[0][:110] if words else ''}"
+    )

@@ -174,3 +174,20 @@ def test_a_frozen_applications_changes_are_taken_back(
 )
 def test_architectures(machine: str, name: str) -> None:
     assert files.architecture(machine) == name
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ("processor\t: 0\nflags\t\t: fpu sse4_1 sse4_2 avx f16c avx2 fma\nbugs\t\t:\n", ("sse4_1", "sse4_2", "avx", "avx2", "fma")),
+        ("flags\t\t: fpu sse4_1\n", ("sse4_1",)),
+        ("flags\t\t:\n", ()),
+        ("processor\t: 0\nFeatures\t: fp asimd\n", None),
+        ("flags\t\t: fpu avx", None),  # cut short: what follows is not known
+        (None, None),
+    ],
+)  # fmt: skip
+def test_instruction_sets(tmp_path: Path, content: str | None, found: tuple[str, ...] | None) -> None:
+    if content is not None:
+        put(tmp_path, "proc/cpuinfo", content)
+    assert files.instructions(tmp_path) == found

@@ -128,3 +128,28 @@ def test_requirements_on_packages_that_matter_are_kept_apart(tmp_path: Path):
     )
     (found,) = distributions("/s", Places(system="linux", root=str(tmp_path))) or ()
     assert (found.pins, found.requires) == (("torch==2.8.0",), ("Nvidia_cudnn_cu12 ==9.1",))
+
+
+def sectioned(*sections: tuple[int, int]) -> bytes:
+    """Return the headers of a DLL with these sections: bytes in memory, and whether they may be written."""
+    head = b"MZ".ljust(60, b"\0") + struct.pack("<I", 64) + b"PE\0\0"
+    head += struct.pack("<HHIIIHH", 0x8664, len(sections), 0, 0, 0, 112, 0x2022) + struct.pack("<H", 0x20B).ljust(
+        112, b"\0"
+    )
+    for n, (size, writable) in enumerate(sections):
+        flags = 0x40000000 | (0x80000000 if writable else 0)
+        head += struct.pack("<8sIIII12xI", b".s%d" % n, size, 4096 * (n + 1), 0, 0, flags)
+    return head
+
+
+def test_what_windows_must_promise_for_torch(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "torch/version.py": TORCH.format("2.8.0+cu128", "'12.8'", "None"),
+        "torch/lib/torch_cuda.dll": sectioned((900, False), (2000, True)),
+        "torch/lib/cudnn64_9.dll": sectioned((30, True)),
+        "torch/lib/damaged.dll": b"MZ",
+        "torch/lib/torch_cuda.lib": sectioned((5000, True)),
+    }
+    (found,) = read(tmp_path, {"torch": "2.8.0"}, files, "windows")
+    assert found.commit == 2030
+    assert [b.commit for b in read(tmp_path, {"torch": "2.8.0"}, {})] == [None]

@@ -20,10 +20,10 @@ TORCH = 'nvidia-cudnn-cu12==9.1.0.70; platform_system == "Linux" and platform_ma
 TENSORFLOW = 'nvidia-cudnn-cu12<10.0,>=9.3.0.75; extra == "and-cuda"'
 
 
-def asked(root: Path, name: str, version: str, *requires: str) -> tuple[Wish, ...]:
+def asked(root: Path, name: str, version: str, *requires: str, system: System = "linux") -> tuple[Wish, ...]:
     distribution = Distribution(name=name, version=version, location=SITE, requires=requires)
     python = PythonEnvironment(prefix="/venv", site_packages=(SITE,), distributions=(distribution,))
-    return wishes(python, Places("linux", str(root)), KNOWN)
+    return wishes(python, Places(system, str(root)), KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,14 @@ def test_a_build_without_cuda_wants_nothing(tmp_path: Path) -> None:
     assert asked(tmp_path, "torch", "2.4.1+cpu") == ()
     assert asked(tmp_path, "torchvision", "0.19.1") == ()
     assert asked(tmp_path, "tensorflow", "no version") == ()
+
+
+@pytest.mark.parametrize(("version", "majors"), [("2.3.0", [7]), ("2.10.1", [8]), ("2.11.0", []), ("2.20.0", [])])
+def test_tensorflow_for_windows_wants_none_after_2_10(tmp_path: Path, version: str, majors: list[int]) -> None:
+    write(tmp_path, f"{SITE}/tensorflow/python/_pywrap_tensorflow_internal.pyd", b"")
+    pins = (TENSORFLOW,) if version == "2.20.0" else ()
+    found = asked(tmp_path, "tensorflow", version, *pins, system="windows")
+    assert [w.major for w in found] == majors
 
 
 def test_every_framework_has_a_source() -> None:

@@ -179,6 +179,7 @@ def cell(seen: Snapshot, framework: str = "PyTorch") -> GridCell:
         (replace(machine(build()), loads=()), "not decided"),
         (machine(build(cuda=None)), "not decided"),
         (machine(CPU), "cpu only"),
+        (machine(build(sass=(80,)), trials=(trial(gpu=False, devices=0, device=""),)), "cpu only"),
         (machine(build(), base=m.no_gpu_machine()), "cpu only"),
         (m.with_driver(machine(build(sass=(50, 90))), gpus=(RTX5090,)), "cannot run"),
         (m.with_driver(machine(build(sass=(80,))), cuda=m.CudaInit(status=999)), "cannot run"),
@@ -189,6 +190,21 @@ def cell(seen: Snapshot, framework: str = "PyTorch") -> GridCell:
 )  # fmt: skip
 def test_cells(seen: Snapshot, verdict: str) -> None:
     assert cell(seen).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("seen", "framework", "verdict", "words"),
+    [
+        (machine(build("tensorflow", "2.20.0", ""), base=ON_WINDOWS), "TensorFlow", "cpu only", "use WSL2"),
+        (machine(build("tensorrt-cu12-libs", "10.13.0", "12", sass=(80, 86))), "TensorRT", "should run", "CUDA 12"),
+        (machine(build("tensorrt-cu12", "10.13.0", "12")), "TensorRT", "not decided", "for which GPUs is not told"),
+        (machine(build("tensorrt", "8.6.1", None)), "TensorRT", "not decided", "do not tell"),
+        (machine(build("cupy-cuda12x", "14.2.0", "12", sass=(50, 80, 90))), "CuPy", "should run", "CUDA 12"),
+    ],
+)  # fmt: skip
+def test_cells_of_others(seen: Snapshot, framework: str, verdict: str, words: str) -> None:
+    assert cell(seen, framework).verdict == verdict
+    assert words in cell(seen, framework).reason
 
 
 def test_the_grid_says_which_one_to_use_for_what() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from core.facts import Program
 from core.host.windows import WindowsHost
-from core.host.windows_system import long_paths, programs, registered_pythons, signature
+from core.host.windows_system import commit, instructions, long_paths, programs, registered_pythons, signature
 from core.loader import images
 from core.probes.places import Places
 
@@ -55,6 +55,20 @@ def test_installed_programs_are_found_by_name_or_publisher() -> None:
     runtime = "Microsoft Visual C++ 2015-2022 Redistributable (x64) - 14.38.33135"
     put(PROGRAM, DisplayName=runtime, Publisher="Microsoft Corporation")
     assert runtime in [p.name for p in programs()]
+
+
+def test_the_processors_instruction_sets_are_told_or_not_at_all() -> None:
+    found = instructions()
+    assert found is None or set(found) <= {"sse4_1", "sse4_2", "avx", "avx2"}
+    assert found is None or "sse4_1" in found  # every processor that this runs on
+    assert WindowsHost().machine().instructions == found
+
+
+def test_what_windows_can_promise() -> None:
+    limit, left = commit()
+    assert limit is not None
+    assert left is not None
+    assert 0 < left <= limit
 
 
 def test_an_unsigned_file_is_called_so(tmp_path: Path) -> None:
