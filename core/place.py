@@ -276,6 +276,41 @@ def file_set(cudnn: CudnnSet, folder: str) -> FileSet:
     )
 
 
+def renewal(cudnn: CudnnSet, copy: CudnnCopy) -> FileSet | None:
+    """Return the change that makes a faulty copy this very set, in the copy's own folder; None where it is so already.
+
+    Files that are right stay; files of the same major that the set does not have are put aside.
+    """
+    folder = os.path.realpath(copy.folder)
+    there = {name.lower(): name for name in os.listdir(folder)} if os.path.isdir(folder) else {}  # noqa: PTH208, PTH112
+    items, names = [], set()
+    for member in cudnn.members:
+        name = member.name.rpartition("/")[2]
+        if (what := parse(name, cudnn.system)) is None or what.major != cudnn.major:
+            continue  # a licence
+        names.add(name.lower())
+        path = str(Path(folder) / there.get(name.lower(), name))
+        if member.link or _digest(path) != member.sha256:
+            after = f"-> {member.link}" if member.link else member.sha256
+            before = "?" if os.path.lexists(path) else ""
+            source = "" if member.link else member.path
+            items.append(FileItem(path=path, before=before, after=after, size=member.size, source=source))
+    extra = [
+        n for low, n in there.items() if (w := parse(n, cudnn.system)) and w.major == cudnn.major and low not in names
+    ]
+    items += [FileItem(path=str(Path(folder) / name), before="?", after="") for name in sorted(extra)]
+    return FileSet(title=f"Put the whole {cudnn.title} into {folder}", items=tuple(items)) if items else None
+
+
+def _digest(path: str) -> str:
+    """Return a regular file's SHA-256; empty for anything else."""
+    try:
+        with open(path, "rb") as stream:  # noqa: PTH123 - the hot path of a folder of large files
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
 def forget_staging(journal: Journal) -> None:
     """Remove everything that was unpacked. Call it when no plan that uses it is waiting any more."""
     if journal.staging.is_dir() and not journal.staging.is_symlink():

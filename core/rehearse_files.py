@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from core import pathlist
 from core.changes import Change, FileSet
 from core.facts import Fact, Mapped, Resolution, RollCall, Snapshot, System
 from core.host import Host
@@ -83,7 +84,7 @@ def completed(
 ) -> Rehearsal | None:
     """Call the set in the first overlay of a folder that holds a known copy; None where there is none to call."""
     for folder, overlay in moved.items():
-        roll = _roll_call(overlay, host, watch) if _is_known(folder, snapshot) else None
+        roll = _roll_call(overlay, host, watch, stands_for=folder) if _is_known(folder, snapshot) else None
         if roll is not None:
             return works(roll.mapped, real_names(changes, moved)) if _answered(roll) else _failed(roll)
     return None
@@ -93,10 +94,12 @@ def _is_known(folder: str, snapshot: Snapshot) -> bool:
     return any(os.path.normcase(c.folder) == os.path.normcase(folder) for c in snapshot.cudnn or ())
 
 
-def _roll_call(overlay: str, host: Host, watch: Watch, *, by_path: bool = False) -> RollCall | None:
+def _roll_call(
+    overlay: str, host: Host, watch: Watch, *, by_path: bool = False, stands_for: str = ""
+) -> RollCall | None:
     """Call every part of the set in a folder; None when there is no main library in it.
 
-    ``by_path``: every part is loaded by its full path first, so that cuDNN's own look by bare name finds it loaded.
+    ``stands_for``: the folder in whose place this one is searched. ``by_path``: every part is loaded by its full path first, so that cuDNN's own look by bare name finds it loaded.
     """
     names = sorted(p.name for p in Path(overlay).iterdir())
     known = knowledge()
@@ -114,7 +117,27 @@ def _roll_call(overlay: str, host: Host, watch: Watch, *, by_path: bool = False)
         folders=(overlay,) if host.system == "windows" else (),
         preload=tuple(part.tries[0] for part in parts) if by_path else (),
     )  # fmt: skip
-    return run(roll, {}, known, by_child(host, host.fresh_environment(), watch))
+    env = host.fresh_environment()
+    if stands_for:
+        env = standing_in(env, stands_for, overlay, host.system)
+    return run(roll, {}, known, by_child(host, env, watch))
+
+
+def standing_in(env: Mapping[str, str], folder: str, overlay: str, system: System) -> dict[str, str]:
+    """Return the environment with the overlay wherever a search path names the folder that it stands for.
+
+    cuDNN opens its parts by bare names, so that else the old ones would be found. On Windows, where a program may search
+    a folder by other means, the overlay comes first if PATH does not name the folder.
+    """
+    out = dict(env)
+    own = pathlist.key(folder, system)
+    for name, value in env.items():
+        if (name.upper() if system == "windows" else name) not in ("PATH", "LD_LIBRARY_PATH"):
+            continue
+        entries = [overlay if pathlist.key(e, system) == own else e for e in pathlist.split(value, system)]
+        first = [overlay] if system == "windows" and name.upper() == "PATH" and overlay not in entries else []
+        out[name] = pathlist.join([*first, *entries], system)
+    return out
 
 
 # --- a stray copy put aside -----------------------------------------------------------------------------------------

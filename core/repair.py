@@ -13,15 +13,17 @@ from core import elevate, place
 from core.apply import Outcome, Plan
 from core.changes import ChangeError, EditPath
 from core.checks import preconditions, prepared
-from core.facts import Fact, Snapshot
+from core.facts import CudnnCopy, Fact, Snapshot
 from core.findings import Finding, Fix, Report
 from core.fixes import add_folder
 from core.host import Host
 from core.i18n import _, n_, sentences
 from core.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
+from core.place import CudnnSet
 from core.rehearse import Examine, Rehearsal, verify
 from core.rehearse import rehearse as try_out
 from core.renewed import both, renewed
+from core.rules.cudnn_files import release_of
 from core.watch import CancelledError, Watch
 from core.writing import Writer, sentence
 
@@ -163,12 +165,19 @@ def undo(id: str, shop: Workshop) -> Outcome:
 def with_cudnn_from(source: str, finding: Finding, snapshot: Snapshot, shop: Workshop, watch: Watch) -> Finding:
     """Return the finding with a fix that places the complete cuDNN set found in an archive, a wheel or a folder.
 
+    A faulty copy of the same release that no package owns is made whole in its own folder; else the set gets a folder of
+    its own, which is put on the search path.
+
     Raises:
         ChangeError: it is not one complete, sound set for this machine; the sentence says what is wrong.
         CancelledError: the person asked to stop.
     """
     wanted = place.Wanted(system=snapshot.machine.system, architecture=snapshot.machine.architecture)
     cudnn = place.recognise(source, wanted, journal=shop.journal, watch=watch)
+    faulty = _renewable(finding, snapshot, cudnn)
+    again = place.renewal(cudnn, faulty) if faulty else None
+    if again is not None:
+        return replace(finding, fix=Fix(title=again.title, changes=(again,), restart="program"))
     folder = place.own_folder(cudnn)
     changes = (place.file_set(cudnn, folder), *add_folder(replace(finding, subject=folder), snapshot))
     files = len(cudnn.members)
@@ -178,3 +187,22 @@ def with_cudnn_from(source: str, finding: Finding, snapshot: Snapshot, shop: Wor
         restart="terminal",
     )
     return replace(finding, fix=fix)
+
+
+RENEWED = (
+    *("cudnn_sublibrary_missing", "corrupt_or_truncated_file"),
+    *("mixed_cudnn_sublibraries", "dll_wrong_architecture"),
+)
+"""Causes that lie in a copy's own files."""
+
+
+def _renewable(finding: Finding, snapshot: Snapshot, cudnn: CudnnSet) -> CudnnCopy | None:
+    """Return the copy that the finding is about, if it is nobody's package and is meant to be this very release."""
+    if finding.cause not in RENEWED:
+        return None
+    copy = next((c for c in snapshot.cudnn or () if c.folder == finding.subject), None)
+    if copy is None or copy.owner or copy.origin not in ("installer", "folder") or copy.major != cudnn.major:
+        return None
+    sound = [f for f in copy.files if f.state == "good" and f.architecture == cudnn.architecture]
+    same = release_of(copy) == cudnn.version and copy.cuda_major in (None, cudnn.cuda_major)
+    return copy if same and sound else None

@@ -131,7 +131,8 @@ def closure(
     """Return what loading ``start`` (a full path, or a bare name) brings with it, breadth first.
 
     Imports are searched under the policy of the call, with the folder of ``start`` as the folder of the loading DLL;
-    delay imports, and the names that ``opens(path)`` says a file may open by itself later, after them as bare names.
+    delay imports, and the names that ``opens(path)`` says a file may open by itself later, after them as bare names. Those
+    are calls of their own: what such a library imports is searched as it was itself.
     """
     first = search.resolve(start)
     folder = ntpath.dirname(start) if ntpath.isabs(start) else ""
@@ -139,29 +140,29 @@ def closure(
     bare = Search(search.policy.bare(), others=search)
     found = [first]
     loaded: dict[str, str] = {}
-    queue: list[str] = []
+    queue: list[tuple[str, Search]] = []
     later: list[tuple[str, str]] = []
 
-    def take(resolution: Resolution) -> None:
+    def take(resolution: Resolution, by: Search) -> None:
         winner = resolution.winner
         if winner and winner.outcome == "found" and winner.path:
             name = ntpath.basename(winner.path).lower()
             if name not in loaded:
                 loaded[name] = winner.path
-                queue.append(winner.path)
+                queue.append((winner.path, by))
 
-    take(first)
+    take(first, imports)
     while (queue or later) and len(found) < MAX_LIBRARIES:
         if queue:
-            path = queue.pop(0)
+            path, by = queue.pop(0)
             image = search.image(path)
             for name in image.needed:
                 if name not in image.delayed:
-                    found.append(imports.resolve(name, wanted_by=path, loaded=loaded))
-                    take(found[-1])
+                    found.append(by.resolve(name, wanted_by=path, loaded=loaded))
+                    take(found[-1], by)
             later += [(name, path) for name in (*image.delayed, *opens(path))]
         else:
             name, path = later.pop(0)
             found.append(bare.resolve(name, wanted_by=path, loaded=loaded))
-            take(found[-1])
+            take(found[-1], bare)
     return tuple(found)

@@ -20,6 +20,7 @@ from core.facts import CudnnCopy, Load, Machine, Mapped, ProbeError, RollCall, S
 from core.findings import Finding, Report, Severity, Step
 from core.host import Host, this_host
 from core.host.fake import FakeHost
+from core.rehearse_files import standing_in
 from core.supposed import AsItWouldBe
 from core.watch import Watch
 from core.writing import LinuxWriter, MemoryWriter
@@ -233,3 +234,12 @@ def test_steps_do_in_python_what_a_shell_makes_of_them(tmp_path: Path, steps: st
         [shown] = run("sh", f". '{prefix}/bin/activate'; echo \"${{LD_LIBRARY_PATH-none}}\"", **env)
         expected = applied(steps, value)
         assert shown == ("none" if expected is None else expected), (steps, value)
+
+
+def test_an_overlay_stands_where_a_search_path_names_its_folder() -> None:
+    env = {"Path": r"C:\a;c:\CUDNN\bin\;C:\b", "LD_LIBRARY_PATH": "kept", "X": r"C:\cudnn\bin"}
+    assert standing_in(env, r"C:\cudnn\bin", r"C:\tmp\0", "windows") == {**env, "Path": r"C:\a;C:\tmp\0;C:\b"}
+    assert standing_in({"PATH": r"C:\a"}, r"C:\cudnn\bin", r"C:\tmp\0", "windows") == {"PATH": r"C:\tmp\0;C:\a"}
+    env = {"PATH": "/bin", "LD_LIBRARY_PATH": "/opt/cudnn/lib:/x", "Path": "as it is"}
+    assert standing_in(env, "/opt/cudnn/lib", "/tmp/0", "linux")["LD_LIBRARY_PATH"] == "/tmp/0:/x"
+    assert standing_in({"PATH": "/bin"}, "/opt/cudnn/lib", "/tmp/0", "linux") == {"PATH": "/bin"}

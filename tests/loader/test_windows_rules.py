@@ -235,6 +235,16 @@ def test_closure_follows_imports_then_what_is_opened_later(drive: Drive) -> None
     ]
 
 
+def test_what_is_opened_later_by_its_bare_name_brings_its_imports_from_path_too(drive: Drive) -> None:
+    """As CTranslate2's lone cudnn64_8.dll does it, whose parts lie on PATH; seen with the real loader and cuDNN 8.9.7."""
+    drive.put(r"C:\dl\main.dll")
+    drive.put(rf"{ONE}\sub.dll", build.pe(("its.dll",)))
+    drive.put(rf"{ONE}\its.dll")
+    found = closure(r"C:\dl\main.dll", Search(drive.python()), opens=lambda p: ["sub.dll"] if "main" in p else [])
+    hows_ = {r.name: r.winner.how if r.winner else None for r in found}
+    assert (hows_["sub.dll"], hows_["its.dll"]) == (How.PATH, How.PATH)
+
+
 def test_a_long_path_is_given_in_the_form_that_has_no_limit() -> None:
     long = "C:\\" + "a" * LONG
     assert reachable(long, "nt") == "\\\\?\\" + long

@@ -20,7 +20,7 @@ from core.findings import Finding, Report
 from core.host import Host
 from core.host.windows import WindowsHost
 from core.watch import Watch
-from tests.windows.faultlab.machine import HOME, Machine, fingerprint, load_error
+from tests.windows.faultlab.machine import HOME, Machine, fingerprint, load_error, version_checks
 from tests.windows.faultlab.rows import ROWS, Row
 
 WINES_FAULT = b"could not be started: Internal error"
@@ -61,7 +61,7 @@ def examined(row: Row, machine: Machine, reports: str) -> dict[str, Any]:
             Path(reports, f"{row.name}.json").write_bytes(msgspec.json.encode(report))
         result = judged(row, report)
         primary = next((f for f in report.findings if f.primary), None)
-        if primary and primary.fix and primary.fix.changes:
+        if primary and ((primary.fix and primary.fix.changes) or row.source):
             result |= cured(row, primary, report, machine)
         elif row.cured:
             result |= {"right": False, "cure": "no fix was offered"}
@@ -138,11 +138,15 @@ def cured(row: Row, primary: Finding, report: Report, machine: Machine) -> dict[
     def again(seen: Host) -> Report:
         return look(seen, machine)
 
+    if row.source and not (primary.fix and primary.fix.changes):
+        source = str(machine.cudnn(row.source))
+        primary = repair.with_cudnn_from(source, primary, report.snapshot, shop, watch)
     proposal = repair.propose(primary, shop)
     rehearsal = repair.rehearse(proposal, report, shop, watch, again)
     words.append(f"rehearsed {rehearsal.works}")
-    if fingerprint() != before:
-        words.append(f"THE REHEARSAL CHANGED {_difference(before, fingerprint())}")
+    rehearsed = _without_state(fingerprint())
+    if rehearsed != before:
+        words.append(f"THE REHEARSAL CHANGED {_difference(before, rehearsed)}")
     outcome = repair.apply(proposal, report, shop, again)
     words.append(outcome.kind)
     right = rehearsal.works is not False and outcome.kind == "done" and len(words) == 2
@@ -150,9 +154,13 @@ def cured(row: Row, primary: Finding, report: Report, machine: Machine) -> dict[
         loaded = load_error(row.loads, host.fresh_environment(), host.run)
         right = right and bool(unloaded) and not loaded
         words.append(f"LoadLibrary {unloaded or 'loaded'} -> {loaded or 'loaded'}")
+    if row.checks:
+        said = version_checks(row.checks, host.fresh_environment(), host.run)
+        right = right and said.endswith("all 0") and said[:2] not in ("0 ", "1 ")
+        words.append(f"VersionCheck: {said}")
     back = repair.undo(outcome.entry, shop) if outcome.entry else outcome
     words.append(back.kind)
-    after = {name: v for name, v in fingerprint().items() if str(STATE) not in name}
+    after = _without_state(fingerprint())
     if after != before:
         words.append(f"NOT AS BEFORE {_difference(before, after)}")
     right = right and back.kind == "undone" and after == before
@@ -164,6 +172,11 @@ def cured(row: Row, primary: Finding, report: Report, machine: Machine) -> dict[
             "detail": f"{rehearsal.sentence} {outcome.sentence} {back.sentence} {proposal.problems}",
         }
     return result
+
+
+def _without_state(seen: dict[str, object]) -> dict[str, object]:
+    """Leave Convalesce's own journal out."""
+    return {name: v for name, v in seen.items() if str(STATE) not in name}
 
 
 def _difference(one: dict[str, object], two: dict[str, object]) -> str:

@@ -154,6 +154,22 @@ def with_older_8(m: Machine) -> Path:
     return folder
 
 
+def with_8_9_3(m: Machine) -> Path:
+    """A stand-in cuDNN 8.9.3 without the zlibwapi.dll that it opens."""
+    m.driver()
+    cuda_12(m)
+    ort_8(m)
+    return archive_8(m, "cudnn-8.9.3", HOME / "cudnn893\\bin")
+
+
+def with_8_0(m: Machine) -> Path:
+    """CUDA 11.8 and cuDNN 8.0.5, as stand-ins."""
+    m.driver()
+    folder = cuda_11(m)
+    onnxruntime(m, "1.5.3", "ort-8-cuda11.dll")
+    return m.place_all(m.cudnn("cudnn-8.0.5"), folder)
+
+
 def with_torch(m: Machine) -> Path:
     r"""Nothing but a driver, and torch with its own torch\lib."""
     m.driver()

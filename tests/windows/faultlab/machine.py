@@ -13,14 +13,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
 
+from tests.standin import CHECKS as BY_ROLE
+
 assert sys.platform == "win32"
+
+CHECKS = tuple(BY_ROLE.values())
 
 PROGRAMS = Path("C:\\Program Files")
 TOOLKITS = PROGRAMS / "NVIDIA GPU Computing Toolkit\\CUDA"
 CUDNN = PROGRAMS / "NVIDIA\\CUDNN"
 HOME = Path("C:\\lab")
 SYSTEM32 = Path("C:\\windows\\system32")
-ROOTS = (PROGRAMS / "NVIDIA GPU Computing Toolkit", PROGRAMS / "NVIDIA", HOME)
+OWN = Path(os.environ["LOCALAPPDATA"]) / "convalesce\\cudnn"
+"""Where Convalesce places a set that gets a folder of its own."""
+ROOTS = (PROGRAMS / "NVIDIA GPU Computing Toolkit", PROGRAMS / "NVIDIA", HOME, OWN)
 """Folders below which everything is planted, but for single files in System32."""
 
 MACHINE = (winreg.HKEY_LOCAL_MACHINE, r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment")
@@ -230,6 +236,27 @@ def load_error(name: str, env: Mapping[str, str], run: object) -> str:
     done = run([sys.executable, "-I", "-S", "-c", code, name], timeout=60, env=env)  # type: ignore[operator]
     said = done.out.strip()
     return "" if said == "loaded" else said or done.ended
+
+
+CHECK = r"""
+import ctypes, sys
+k = ctypes.WinDLL("kernel32", use_last_error=True)
+k.LoadLibraryExW.restype = k.GetProcAddress.restype = ctypes.c_void_p
+k.GetProcAddress.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+main = k.LoadLibraryExW(sys.argv[1], None, 0)
+said = {} if main else {"LoadLibrary": ctypes.get_last_error()}
+for name in sys.argv[2:] if main else ():
+    at = k.GetProcAddress(main, name.encode())
+    if at:
+        said[name] = ctypes.CFUNCTYPE(ctypes.c_int)(at)()
+print({n: v for n, v in said.items() if v} or f"{len(said)} answers, all 0")
+"""
+
+
+def version_checks(major: int, env: Mapping[str, str], run: object) -> str:
+    """Call every VersionCheck of cuDNN by its main library's bare name in a fresh process; say what they answered."""
+    done = run([sys.executable, "-I", "-S", "-c", CHECK, f"cudnn64_{major}.dll", *CHECKS], timeout=120, env=env)  # type: ignore[operator]
+    return done.out.strip() or done.ended
 
 
 assert ctypes.sizeof(ctypes.c_void_p) == 8

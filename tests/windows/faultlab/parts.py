@@ -60,8 +60,20 @@ CUDNN_SETS = {
     "cudnn-9.1.0": ("9.1.0", 12),
     "cudnn-9.20.0": ("9.20.0", 13),
     "cudnn-7.6.5": ("7.6.5", 10),
+    "cudnn-8.0.5": ("8.0.5", 11),
+    "cudnn-8.9.3": ("8.9.3", 12),
 }
 """Stand-in sets: version and CUDA's major."""
+
+FOR_WHEELS = {"cudnn-8.9.7": ("8.9.7", 12), "cudnn-9.28": ("9.28.0", 12)}
+"""Stand-ins for the sets that NVIDIA's wheels hold, for a run that fetches nothing."""
+
+IN_WHEELS = {
+    "cublas-12": ("cublas", ("cublas64_12.dll", "cublasLt64_12.dll")),
+    "cudart-12": ("cuda_runtime", ("cudart64_12.dll",)),
+    "nvrtc-12": ("cuda_nvrtc", ("nvrtc64_120_0.dll", "nvrtc-builtins64_124.dll")),
+}
+"""The same for CUDA 12: wheel -> its folder and its DLLs."""
 
 FUNCTIONS = {
     "cudnn": "cudnnGetVersion",
@@ -112,7 +124,7 @@ def standins() -> Path:
 
 def _build(out: Path) -> None:
     out.mkdir()
-    for name, (version, cuda) in CUDNN_SETS.items():
+    for name, (version, cuda) in (CUDNN_SETS | FOR_WHEELS).items():
         standin.build_cudnn(out / name, version, cuda, system="windows")
         standin.write_header(out / name, version)
     for name, how in DRIVERS.items():
@@ -121,6 +133,12 @@ def _build(out: Path) -> None:
         library(out / name, imports)
     for name in LIBRARIES:
         library(out / name, exports=(_function(name),))
+    for wheel, (folder, names) in IN_WHEELS.items():
+        place = out / wheel / "nvidia" / folder / "bin"
+        place.mkdir(parents=True)
+        for name in names:
+            library(place / name, exports=(_function(name),))
+    start_fails(out / "start-fails.dll")
     for file in ("zlibwapi.dll", "cudnn-8.8.0/cudnn_cnn_infer64_8.dll"):
         as_32_bit(out / file, out / "x86" / Path(file).name)
 
@@ -164,6 +182,14 @@ def library(path: Path, imports: Sequence[str] = (), exports: Sequence[str] = ("
         _mingw("-shared", "-O1", "-w", "-s", code, *links, "-o", path)
 
 
+def start_fails(path: Path) -> None:
+    """Build a DLL whose DllMain says no: loading it gives error 1114 (ERROR_DLL_INIT_FAILED)."""
+    with tempfile.TemporaryDirectory() as scratch:
+        code = Path(scratch) / "library.c"
+        code.write_text("int __stdcall DllMain(void *h, unsigned long r, void *p) { return r != 1; }\n")
+        _mingw("-shared", "-nostdlib", "-Wl,-e,DllMain", "-s", code, "-o", path)
+
+
 def as_32_bit(source: Path, target: Path) -> None:
     """Copy a DLL with a header that says 32-bit (IMAGE_FILE_MACHINE_I386, PE32)."""
     data = bytearray(source.read_bytes())
@@ -178,9 +204,11 @@ def _mingw(*arguments: str | Path) -> None:
     subprocess.run(["x86_64-w64-mingw32-gcc", *arguments], check=True)
 
 
-def places() -> Mapping[str, str]:
-    """Return where everything lies, by name, for the Windows side."""
+def places(*, light: bool = False) -> Mapping[str, str]:
+    """Return where everything lies, by name, for the Windows side. ``light``: stand-ins alone, nothing is fetched."""
     if not shutil.which("x86_64-w64-mingw32-gcc"):
         raise SystemExit("The Windows fault lab needs mingw's compiler (gcc-mingw-w64-x86-64).")
     made = standins()
+    if light:
+        return {**{name: str(made / name) for name in IN_WHEELS}, "standins": str(made)}
     return {**{name: str(path) for name, path in wheels().items()}, "standins": str(made)}

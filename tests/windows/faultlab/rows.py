@@ -6,6 +6,7 @@ import winreg
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.windows.faultlab import layouts as at
 from tests.windows.faultlab.machine import CUDNN, HOME, SYSTEM32, Machine, distribution, environment
@@ -30,6 +31,10 @@ class Row:
     """A DLL that a fresh process can load by its bare name only once the fault is cured."""
     cured: bool = False
     """Convalesce must have a fix, and it must cure."""
+    source: str = ""
+    """A set of cuDNN that a person has downloaded and names, where the fix needs one."""
+    checks: int = 0
+    """The major of cuDNN whose VersionChecks must all answer 0 in a fresh process after the cure."""
     thorough: bool = False
 
 
@@ -147,6 +152,13 @@ def only(major: int) -> Callable[[Machine], object]:
     return build
 
 
+def only_7(m: Machine) -> None:
+    m.driver()
+    at.cuda_12(m)
+    at.ort_8(m)
+    at.archive_8(m, "cudnn-7.6.5", HOME / "cudnn7\\bin")
+
+
 def nowhere(m: Machine) -> None:
     m.driver()
     at.cuda_12(m)
@@ -160,7 +172,12 @@ def ctranslate2(m: Machine) -> None:
     folder = site / "ctranslate2"
     m.place(m.part("ctranslate2.dll"), folder / "ctranslate2.dll")
     m.place(m.cudnn(at.OLD) / "cudnn64_8.dll", folder / "cudnn64_8.dll")
-    distribution(m, site, "ctranslate2", "3.24.0")
+    distribution(m, site, "ctranslate2", "4.4.0")
+
+
+def shim_and_parts(m: Machine) -> None:
+    ctranslate2(m)
+    at.archive_8(m)
 
 
 def x86_first(m: Machine) -> None:
@@ -229,16 +246,44 @@ CNN, OPS = "cudnn_cnn_infer64_8.dll", "cudnn_ops_infer64_8.dll"
 X86 = "x86/cudnn_cnn_infer64_8.dll"
 HTML = "<!DOCTYPE html><html><head><title>Log in</title></head><body>Please log in to download.</body></html>\n" * 40
 
+OF_8_8: dict[str, Any] = {"source": "cudnn-8.8.0", "checks": 8, "cured": True}
+OF_8: dict[str, Any] = {"source": at.OLD, "checks": 8, "cured": True}
+OF_9: dict[str, Any] = {"source": at.NEW, "checks": 9, "cured": True}
+"""A person names the set of this release that was downloaded, and it cures."""
+
 FAULTS = (
-    Row("older-8-cnn-missing", MISSING, "Error code 126 about cnn_infer: it is missing.", spoilt(OLDER, without(CNN))),
-    Row("older-8-ops-missing", MISSING, "The same text, but its dependency is missing.", spoilt(OLDER, without(OPS))),
+    Row(
+        "older-8-cnn-missing",
+        MISSING,
+        "Error code 126 about cnn_infer: it is missing.",
+        spoilt(OLDER, without(CNN)),
+        loads=CNN,
+        **OF_8_8,
+    ),
+    Row(
+        "older-8-ops-missing",
+        MISSING,
+        "The same text, but its dependency is missing.",
+        spoilt(OLDER, without(OPS)),
+        loads=CNN,
+        **OF_8_8,
+    ),
     Row(
         "older-8-cnn-cut",
         BROKEN,
         "Error code 193: the file is truncated.",
         spoilt(OLDER, content(CNN, b"MZ" + bytes(400))),
+        loads=CNN,
+        **OF_8_8,
     ),
-    Row("older-8-cnn-32-bit", ARCHITECTURE, "Error code 193: the file is 32-bit.", spoilt(OLDER, part(CNN, X86))),
+    Row(
+        "older-8-cnn-32-bit",
+        ARCHITECTURE,
+        "Error code 193: the file is 32-bit.",
+        spoilt(OLDER, part(CNN, X86)),
+        loads=CNN,
+        **OF_8_8,
+    ),
     Row(
         "older-8-zlib-missing",
         "zlibwapi_missing",
@@ -257,6 +302,7 @@ FAULTS = (
         "Could not locate cudnn_cnn_infer64_8.dll.",
         spoilt(at.with_8, without(CNN)),
         loads=CNN,
+        **OF_8,
     ),
     Row(
         "8-ops-missing",
@@ -266,6 +312,7 @@ FAULTS = (
         misleading=True,
         message="Could not locate zlibwapi.dll. Please make sure it is in your library path!",
         loads=CNN,
+        **OF_8,
     ),
     Row(
         "8-cnn-cut",
@@ -274,6 +321,7 @@ FAULTS = (
         spoilt(at.with_8, cut(CNN)),
         misleading=True,
         loads=CNN,
+        **OF_8,
     ),
     Row(
         "8-cnn-32-bit",
@@ -282,18 +330,44 @@ FAULTS = (
         spoilt(at.with_8, part(CNN, X86)),
         misleading=True,
         loads=CNN,
+        **OF_8,
     ),
     Row(
         "8-cnn-cut-with-zlib",
         BROKEN,
         "The same with a zlibwapi.dll there: error 193 about cnn_infer.",
         spoilt(at.with_8, cut(CNN), part("zlibwapi.dll", "zlibwapi.dll")),
+        loads=CNN,
+        **OF_8,
     ),
     Row(
         "8-cnn-of-8.9.5",
         MIXED,
         "One file of another release: no text, the VersionCheck says 14.",
         spoilt(at.with_8, part(CNN, f"cudnn-8.9.5/{CNN}")),
+        **OF_8,
+    ),
+    Row(
+        "8-ops-missing-with-zlib",
+        MISSING,
+        "The same with a zlibwapi.dll there: cuDNN speaks of an unknown DLL.",
+        spoilt(at.with_8, without(OPS), part("zlibwapi.dll", "zlibwapi.dll")),
+        loads=CNN,
+        **OF_8,
+    ),
+    Row(
+        "8-cnn-32-bit-with-zlib",
+        ARCHITECTURE,
+        "A zlibwapi.dll is there and cnn_infer is 32-bit: error 193 about cnn_infer.",
+        spoilt(at.with_8, part(CNN, X86), part("zlibwapi.dll", "zlibwapi.dll")),
+        loads=CNN,
+        **OF_8,
+    ),
+    Row(
+        "8.9.3-zlib-missing",
+        "zlibwapi_missing",
+        "8.9.3 is the last release that opens zlibwapi.dll.",
+        at.with_8_9_3,
     ),
     Row(
         "9-ops-missing",
@@ -301,31 +375,47 @@ FAULTS = (
         "Invalid handle. Cannot load symbol cudnnOpsVersionCheck.",
         spoilt(at.with_9, without("cudnn_ops64_9.dll")),
         loads="cudnn_ops64_9.dll",
+        **OF_9,
     ),
     Row(
         "9-cnn-missing",
         MISSING,
         "Invalid handle. Cannot load symbol cudnnCnnVersionCheck.",
         spoilt(at.with_9, without("cudnn_cnn64_9.dll")),
+        loads="cudnn_cnn64_9.dll",
+        **OF_9,
     ),
     Row(
         "9-graph-missing",
         MISSING,
         "Invalid handle. Cannot load symbol cudnnGetVersion; the process dies.",
         spoilt(at.with_9, without("cudnn_graph64_9.dll")),
+        loads="cudnn_graph64_9.dll",
+        **OF_9,
     ),
     Row(
         "9-engines-missing",
         MISSING,
         "No message at all until a GPU convolves.",
         spoilt(at.with_9, without("cudnn_engines_precompiled64_9.dll")),
+        loads="cudnn_engines_precompiled64_9.dll",
+        **OF_9,
     ),
-    Row("9-main-empty", BROKEN, "cudnn64_9.dll has no bytes.", spoilt(at.with_9, content("cudnn64_9.dll", b""))),
+    Row(
+        "9-main-empty",
+        BROKEN,
+        "cudnn64_9.dll has no bytes.",
+        spoilt(at.with_9, content("cudnn64_9.dll", b"")),
+        loads="cudnn64_9.dll",
+        **OF_9,
+    ),
     Row(
         "9-html-saved-as-dll",
         BROKEN,
         "A log-in page was saved as cudnn_ops64_9.dll.",
         spoilt(at.with_9, content("cudnn_ops64_9.dll", HTML)),
+        loads="cudnn_ops64_9.dll",
+        **OF_9,
     ),
     Row(
         "9-one-bit-flipped",
@@ -333,6 +423,13 @@ FAULTS = (
         "One bit of cudnn_ops64_9.dll is another; only its signature tells (--thorough).",
         spoilt(at.with_9, flipped("cudnn_ops64_9.dll")),
         thorough=True,
+        **OF_9,
+    ),
+    Row(
+        "9-start-fails",
+        "none, but cudnn.roll-call-failed",
+        "The DllMain of a part says no (error 1114): an error whose cause is not decided.",
+        spoilt(at.with_9, part("cudnn_ops64_9.dll", "start-fails.dll")),
     ),
     Row(
         "torch-cudnn-cut",
@@ -403,10 +500,17 @@ FAULTS = (
         loads="cublas64_13.dll",
         cured=True,
     ),
-    Row("only-9", OTHER_MAJOR, "cudnn64_8.dll is wanted, cuDNN 9 is there.", only(9)),
-    Row("only-8", OTHER_MAJOR, "cudnn64_9.dll is wanted, cuDNN 8 is there.", only(8)),
-    Row("nowhere", "cudnn_not_installed", "cuDNN is nowhere.", nowhere),
-    Row("lone-shim-in-wheel", MISSING, "CTranslate2 ships cudnn64_8.dll alone; its parts are nowhere.", ctranslate2),
+    Row("only-9", OTHER_MAJOR, "cudnn64_8.dll is wanted, cuDNN 9 is there.", only(9), loads="cudnn64_8.dll", **OF_8),
+    Row("only-8", OTHER_MAJOR, "cudnn64_9.dll is wanted, cuDNN 8 is there.", only(8), loads="cudnn64_9.dll", **OF_9),
+    Row("only-7", OTHER_MAJOR, "cudnn64_8.dll is wanted, cuDNN 7 is there.", only_7, loads="cudnn64_8.dll", **OF_8),
+    Row("nowhere", "cudnn_not_installed", "cuDNN is nowhere.", nowhere, loads="cudnn64_9.dll", **OF_9),
+    Row(
+        "lone-shim-in-wheel",
+        MISSING,
+        "CTranslate2 ships cudnn64_8.dll alone; its parts are nowhere.",
+        ctranslate2,
+        **OF_8,
+    ),
     Row(
         "system32-older-set",
         "cudnn_shadowed",
@@ -460,6 +564,12 @@ FAULTS = (
         spoilt(at.with_9, variable("CUDA_VISIBLE_DEVICES", "-1")),
         cured=True,
     ),
+    Row(
+        "driver-sees-no-gpu",
+        "none, but driver.cuda-init",
+        "cuInit says that there is no device (100): an error whose cause is not decided.",
+        lambda m: (m.driver("driver-no-device"), at.torch(m)),
+    ),
     Row("driver-too-old", "driver_too_old", "The driver runs CUDA 11.4; torch was built for 12.6.", two_rows),
     Row(
         "driver-without-libraries",
@@ -476,7 +586,10 @@ HEALTHY = (
     Row("healthy-archive-8", "", "cuDNN 8.9.7 in a folder of its own, on PATH.", at.with_8),
     Row("healthy-8-in-toolkit", "", "cuDNN 8.9.7 copied into the toolkit's bin.", at.with_8_in_toolkit),
     Row("healthy-older-8", "", "cuDNN 8.8 with zlibwapi.dll.", at.with_older_8),
+    Row("healthy-8.0", "", "cuDNN 8.0.5 with CUDA 11.8, before zlibwapi.dll was needed.", at.with_8_0),
     Row("healthy-installer-9", "", "cuDNN 9.28 by NVIDIA's installer.", at.with_9),
+    Row("healthy-older-first", "", "Another program's older cuDNN 9 comes first on PATH, and serves.", older_shadow),
+    Row("healthy-shim-in-wheel", "", "CTranslate2's cudnn64_8.dll finds its parts on PATH.", shim_and_parts),
     Row("healthy-torch", "", "torch with its own torch\\lib.", at.with_torch),
     Row("healthy-pip", "", "NVIDIA's wheels alone.", at.with_pip),
     Row("healthy-conda", "", "conda's Library\\bin.", at.with_conda),
