@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSettings, QSize, Qt
@@ -19,12 +18,13 @@ from PySide6.QtWidgets import (
     QMainWindow,
 )
 
-from core.findings import Finding, Report, Severity, Step
+from core.findings import Report, Severity, Step
 from core.i18n import _
-from gui import saving, words
 from gui import theme as looks
+from gui import words
 from gui.bottom import Bottom, framed
 from gui.controller import Controller
+from gui.errands import Errands
 from gui.notice import Notice
 from gui.pages import Pages, Verbs
 from gui.rail import SIZES, Rail
@@ -36,7 +36,6 @@ from gui.theme import Theme
 if TYPE_CHECKING:
     from core.explain import Explanation
     from core.facts import Snapshot
-    from gui.changing import ChangeDialog
     from gui.engine import Done
 
 SMALLEST = QSize(320, 240)
@@ -50,12 +49,11 @@ class Window(QMainWindow):
         self._controller = controller
         self._settings = settings
         self._theme: Theme = looks.LIGHT
-        self._report: Report | None = None
-        self._history: History = ()
         self._explanation: Explanation | None = None
         self._moved = False  # whether the person chose a page during the scan
         self._scanning = False
         self._ended: set[str] = set()  # sections that were looked at
+        self.errands = Errands(self, controller, self._tell, self._changed)
         self.setWindowTitle("Convalesce")
         self.setMinimumSize(SMALLEST)
         self._dress_application()
@@ -67,18 +65,23 @@ class Window(QMainWindow):
         size = settings.value("size")
         self.resize(size if isinstance(size, QSize) else QSize(1000, 700))
 
+    @property
+    def report(self) -> Report | None:
+        """What is shown; None before the first scan has ended."""
+        return self.errands.report
+
     # --- building ----------------------------------------------------------------------------------------
 
     def _build(self) -> None:
         steps = words.shown_steps()
         self.stack = Pages(
             Verbs(
-                fix=self._fix,
-                place=self._place,
+                fix=self.errands.fix,
+                place=self.errands.place,
                 help=self._help,
-                undo=self._undo,
-                copy=self._copy,
-                save=self._save,
+                undo=self.errands.undo,
+                copy=self.errands.copy,
+                save=self.errands.save,
                 measure=self._measure,
                 explain=self._explain,
                 go_to=lambda step: self._jump(steps.index(step)),
@@ -102,7 +105,7 @@ class Window(QMainWindow):
             QShortcut(QKeySequence(f"Ctrl+{i + 1}"), self, partial(self._jump, i))
         QShortcut(QKeySequence("Ctrl+E"), self, self.open_message)
         QShortcut(QKeySequence.StandardKey.Refresh, self, self.start)
-        QShortcut(QKeySequence.StandardKey.Save, self, self._save)
+        QShortcut(QKeySequence.StandardKey.Save, self, self.errands.save)
         QShortcut(QKeySequence.StandardKey.HelpContents, self, lambda: self._help(self.stack.subject()))
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._dress)
         says = self._controller
@@ -119,7 +122,7 @@ class Window(QMainWindow):
     # --- look --------------------------------------------------------------------------------------------
 
     def _dress_application(self) -> None:
-        self._theme = looks.choose(str(self._settings.value("theme", "system")))
+        self._theme = self.errands.theme = looks.choose(str(self._settings.value("theme", "system")))
         size = str(self._settings.value("text size", SIZES[0]))
         app = QApplication.instance()
         if isinstance(app, QApplication):
@@ -135,8 +138,8 @@ class Window(QMainWindow):
         self.explain_page.dress()
         self.sheet.dress()
         self.rail.fit(self.width())
-        if self._report is not None:
-            self._fill(self._report)
+        if self.report is not None:
+            self._fill(self.report)
             self.stack.refresh()
         elif not self._controller.busy:
             self._show_waiting(_("Not looked at yet."))
@@ -236,12 +239,12 @@ class Window(QMainWindow):
         self.rail.show_section(section, state, self._ended, self._theme)
 
     def _know_history(self, history: History) -> None:
-        self._history = history
+        self.errands.history = history
         self.summary.know_history(history)
 
     def show_report(self, report: Report) -> None:
         """Fill every page, and land on the one with the cause, or on the summary."""
-        self._report, self._scanning = report, False
+        self.errands.report, self._scanning = report, False
         self._fill(report)
         primary = report.primary
         if not self._moved:
@@ -262,8 +265,8 @@ class Window(QMainWindow):
         if not self._scanning:  # a dialog says it itself
             return
         self._scanning = False
-        if self._report is not None:
-            self._fill(self._report)
+        if self.report is not None:
+            self._fill(self.report)
             self.stack.refresh()
         else:
             self._show_waiting(_("Cancelled before it was looked at."))
@@ -273,10 +276,10 @@ class Window(QMainWindow):
         if QApplication.activeModalWidget() is not None:  # a dialog says it itself
             return
         self._scanning = False
-        if self._report is None:
+        if self.report is None:
             self._show_waiting(_("Not decided: Convalesce itself failed."))
         else:
-            self._fill(self._report)
+            self._fill(self.report)
             self.stack.refresh()
         self._tell(Severity.ERROR, _("Convalesce itself failed: {reason}").format(reason=sentence))
 
@@ -286,60 +289,26 @@ class Window(QMainWindow):
 
     # --- verbs -------------------------------------------------------------------------------------------
 
-    def _fix(self, finding: Finding, source: str = "") -> None:
-        if self._report is None or self._controller.busy:
-            return
-        from gui.changing import FixDialog
-
-        self._ask(FixDialog(finding, self._report, self._controller, self._theme, self, source=source))
-
-    def _place(self, finding: Finding, folder: bool) -> None:
-        from PySide6.QtWidgets import QFileDialog
-
-        if folder:
-            source = QFileDialog.getExistingDirectory(self, _("A folder with a complete cuDNN"))
-        else:
-            kinds = _("cuDNN as NVIDIA offers it") + " (*.zip *.tar.xz *.tgz *.tar.gz *.whl)"
-            source, _filter = QFileDialog.getOpenFileName(self, _("An archive or a wheel of cuDNN"), "", kinds)
-        if source:
-            self._fix(finding, source)
-
     def _help(self, word: str) -> None:
         if not self.sheet.explain(word):
             self._tell(Severity.NOTE, _("There is no page about this yet."))
 
     def _measure(self, quick: bool) -> None:
-        if self._report is not None and not self._controller.busy:
+        if self.report is not None and not self._controller.busy:
             self.rail.mark(words.shown_steps().index(Step.BENCHMARK), "looking", self._theme.muted, _("running"))
             self._scanning = True
-            self._controller.benchmark(self._report, quick=quick)
+            self._controller.benchmark(self.report, quick=quick)
 
     def _show_measured(self, report: Report) -> None:
         self._moved = True
         self.show_report(report)
 
-    def _undo(self, ids: tuple[str, ...]) -> None:
-        if self._controller.busy:
-            return
-        from core.journal import Entry
-        from gui.changing import UndoDialog
-
-        known = {e.id: e for e in self._history}
-        entries = tuple(e for i in ids if isinstance(e := known.get(i), Entry))
-        self._ask(UndoDialog(entries, self._controller, self._theme, self))
-
-    def _ask(self, dialog: ChangeDialog) -> None:
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.finished.connect(lambda: self._changed(dialog.done_with))
-        dialog.open()
-        dialog.start()
-
-    def _changed(self, done: Done | None) -> None:
+    def _changed(self, done: Done) -> None:
         """Show what the machine looks like after a dialog."""
-        if done is None or self._report is None:
-            return
-        self._moved = False
-        self.show_report(done.report or self._report)
+        report = done.report or self.report
+        if report is not None:
+            self._moved = False
+            self.show_report(report)
 
     def _explain(self, text: str) -> None:
         self._explanation = None
@@ -348,30 +317,12 @@ class Window(QMainWindow):
         self._controller.explain(text, self._snapshot)
 
     def _snapshot(self) -> Snapshot | None:
-        return self._report.snapshot if self._report else None
+        return self.report.snapshot if self.report else None
 
     def _show_explanation(self, explanation: Explanation) -> None:
         self._explanation = explanation
         self.explain_page.show_explanation(explanation, self._theme)
         self._announce(explanation.sentence)
-
-    def _copy(self) -> None:
-        if self._report is not None:
-            self._tell(*saving.copy(self._report))
-
-    def _save(self) -> None:
-        if self._report is None:
-            return
-        from PySide6.QtWidgets import QFileDialog
-
-        name, _filter = QFileDialog.getSaveFileName(self, _("Save report"), "convalesce-report.json", "JSON (*.json)")
-        if name:
-            self.save_to(Path(name))
-
-    def save_to(self, path: Path) -> None:
-        """Write the report and say so."""
-        if self._report is not None:
-            self._tell(*saving.save(self._report, path))
 
     def come_to_front(self) -> None:
         """Show the window above others: somebody started Convalesce a second time."""

@@ -155,7 +155,7 @@ def fixing(album: Album, only: str = "") -> None:
         album.only = only
         window = album.window(engine)
         album.take(window, "cause")
-        window._fix(window.stack.currentWidget().cards[0].finding)  # type: ignore[attr-defined]  # a StepPage
+        window.errands.fix(window.stack.currentWidget().cards[0].finding)  # type: ignore[attr-defined]  # a StepPage
         dialog = window.findChild(FixDialog)
         album.take(dialog, "fix-preview")
         dialog._commit()
@@ -163,7 +163,7 @@ def fixing(album: Album, only: str = "") -> None:
         dialog.reject()
         window.steps.setCurrentRow(len(window.pages) - 1)
         album.take(window, "summary-changed")
-        window._undo(tuple(e.id for e in engine.journal.entries()))
+        window.errands.undo(tuple(e.id for e in engine.journal.entries()))
         undo = window.findChild(UndoDialog)
         album.take(undo, "undo-preview")
         undo.reject()

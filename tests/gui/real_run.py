@@ -45,7 +45,7 @@ def run(prefixes: tuple[str, ...], file: Path, scratch: str, *, keyboard: bool) 
     hand.press("Close")
     hand.press("Check again")
     hand.wait(window.again.isEnabled, "the second scan's end")
-    report = window._report
+    report = window.report
     said["left"] = [f.cause for f in report.findings if f.cause == cause.cause] if report else None
     hand.go_to("Summary")
     hand.press("Undo...")

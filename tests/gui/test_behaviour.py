@@ -129,7 +129,7 @@ def test_cancel_is_real_at_every_moment(moment: str, settings: QSettings, tmp_pa
     window.show()
     hand = Hand(window, keyboard=False)
     window.start()
-    hand.wait(lambda: window._report, "the scan's end")
+    hand.wait(lambda: window.report, "the scan's end")
     before = engine.path
     engine.slow = moment == "rehearsal"
     hand.press(window.stack.currentWidget().cards[0].fix_button.text())
@@ -154,7 +154,7 @@ def test_closing_in_the_middle_of_a_fix_takes_it_back(settings: QSettings, tmp_p
     window.show()
     hand = Hand(window, keyboard=False)
     window.start()
-    hand.wait(lambda: window._report, "the scan's end")
+    hand.wait(lambda: window.report, "the scan's end")
     before = engine.path
     hand.press(window.stack.currentWidget().cards[0].fix_button.text())
     hand.wait(lambda: hand.button("Make these changes"), "the preview")
@@ -216,9 +216,9 @@ def test_a_message_pasted_during_the_scan_is_explained_after_it(qtbot: QtBot, se
 
 def test_an_unwritable_report_is_said(opened: Opened, tmp_path: Path) -> None:
     window = opened(Showing(reports.BROKEN))
-    window.save_to(tmp_path / "no" / "such" / "folder.json")
+    window.errands.save_to(tmp_path / "no" / "such" / "folder.json")
     assert "could not be written" in window.notice.saying.text()
-    window.save_to(tmp_path / "report.json")
+    window.errands.save_to(tmp_path / "report.json")
     assert "was saved to" in window.notice.saying.text()
     assert b'"schema": 1' in (tmp_path / "report.json").read_bytes()
 
