@@ -6,7 +6,7 @@ import re
 
 from core.explain.names import TOOLKIT
 from core.explain.reading import Reading
-from core.explain.refutations import version, wanted_majors
+from core.explain.refutations import wanted_majors
 from core.facts import PythonEnvironment, Snapshot
 from core.findings import Evidence
 from core.i18n import _
@@ -28,39 +28,8 @@ def _packages(python: PythonEnvironment) -> dict[str, str]:
     return {d.name.lower().replace("_", "-"): d.version for d in python.distributions}
 
 
-def two_packages(reading: Reading, seen: Snapshot) -> For:
-    """The CPU and the GPU package of a framework that the text names lie in one environment."""
-    found: list[Evidence] = []
-    for python in seen.pythons or ():
-        packages = _packages(python)
-        for name in ("onnxruntime", "paddlepaddle"):
-            if name in packages and f"{name}-gpu" in packages and (name[:6] in reading.low or "cuda" in reading.low):
-                value = _(
-                    "{name} {version} and {name}-gpu {other}",
-                    name=name,
-                    version=packages[name],
-                    other=packages[f"{name}-gpu"],
-                )
-                found.append(Evidence(label=_("Both packages"), value=value, source=python.prefix))
-    return tuple(found)
-
-
-def tensorflow_without_cuda(_r: Reading, seen: Snapshot) -> For:
-    """TensorFlow after 2.10 on Windows."""
-    if seen.machine.system != "windows":
-        return ()
-    flows = [
-        (p.prefix, _packages(p).get("tensorflow") or _packages(p).get("tensorflow-gpu")) for p in seen.pythons or ()
-    ]
-    return tuple(
-        Evidence(label=_("TensorFlow without CUDA"), value=v, source=prefix)
-        for prefix, v in flows
-        if v and version(v)[:2] > (2, 10)
-    )
-
-
 def cpu_build(reading: Reading, seen: Snapshot) -> For:
-    """A framework that the text names is installed as its CPU build, by its version or by its package."""
+    """A framework that the text names is the CPU build; the rule only notes it where another one is built for CUDA."""
     found: list[Evidence] = []
     for python in seen.pythons or ():
         packages = _packages(python)

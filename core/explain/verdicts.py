@@ -18,8 +18,6 @@ from core.findings import Evidence, Finding, Severity
 Judge = Callable[[Reading, Snapshot], tuple[Evidence, ...]]
 
 PROOFS: dict[str, Judge] = {
-    "duplicate_framework_packages": proofs.two_packages,
-    "tf_native_windows_unsupported": proofs.tensorflow_without_cuda,
     "framework_cpu_only_build": proofs.cpu_build,
     "python_dll_search_change": proofs.only_in_path,
     "wrong_environment_active": proofs.in_another_environment,

@@ -16,6 +16,8 @@ from core.facts import (
     Distribution,
     DriverLibrary,
     Environment,
+    FrameworkBuild,
+    Frameworks,
     Gpu,
     How,
     Load,
@@ -134,7 +136,12 @@ def windows_python(*distributions: tuple[str, str]) -> Snapshot:
     """Windows with one Python environment."""
     packages = tuple(Distribution(name=n, version=v) for n, v in distributions)
     env = PythonEnvironment(prefix=r"C:\ml\venv", version="3.10.11", kind="venv", distributions=packages)
-    return replace(m.windows_machine(), pythons=(env,))
+    builds = tuple(
+        FrameworkBuild(prefix=env.prefix, distribution=n, version=v, cuda="")
+        for n, v in distributions
+        if "-gpu" not in n
+    )
+    return replace(m.windows_machine(), pythons=(env,), frameworks=Frameworks(builds=builds))
 
 
 def windows_bad_cuda_path() -> Snapshot:
