@@ -48,6 +48,10 @@ TEST_PACKAGES = {
     "openssh-server": "/usr/sbin/sshd",
     "libwayland-cursor0": "/usr/lib/*/libwayland-cursor.so.0",
     "libwayland-egl1": "/usr/lib/*/libwayland-egl.so.1",
+    # a password's stand-in on a machine of one's own: tests/fixing/test_pkexec.py
+    "dbus": "dbus-daemon",
+    "polkitd": "/usr/lib/polkit-1/polkitd",
+    "pkexec": "pkexec",
     # what the installers are built and tried with
     "appstream": "appstreamcli",
     "debootstrap": "debootstrap",

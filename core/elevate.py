@@ -244,7 +244,8 @@ def main(argv: list[str]) -> NoReturn:
     """Be the elevated side: PATH SHA256. The Outcome goes to stdout as one line of JSON, on Windows to ANSWERS."""
     if len(argv) != 2:
         sys.exit("usage: core.elevate PLAN SHA256")
-    journal = Journal(machine_state_folder())
+    os.umask(0o022)
+    journal = Journal(machine_state_folder(), shared=True)
     outcome = carry_out(argv[0], argv[1], writer=_writer(), journal=journal, env=os.environ)
     answer = msgspec.json.encode(outcome)
     if sys.platform == "win32":

@@ -5,6 +5,8 @@ Each function returns the changes, or none where only the person should act; the
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable
 
 from msgspec.structs import replace
@@ -38,6 +40,7 @@ def with_changes(finding: Finding, snapshot: Snapshot) -> Finding:
     """Return the finding with the changes that Convalesce can make for it; as it was where there are none, or where it has some."""
     if finding.fix is not None and finding.fix.changes:
         return finding
+    finding = _with_lines(finding, snapshot)
     named = MAKERS.get(finding.cause, ()) if finding.severity > Severity.NOTE else ()
     for maker in (*named, *BY_ID.get(finding.id, ())):
         try:
@@ -48,6 +51,31 @@ def with_changes(finding: Finding, snapshot: Snapshot) -> Finding:
             fix = finding.fix or Fix(title=_("Take out the entries that do nothing"), restart="terminal")
             return replace(finding, fix=replace(fix, title=_title(fix, changes), changes=changes))
     return finding
+
+
+ABOUT_LIBRARIES = ("ld_library_path_override", "libcuda_wrong_library", "cuda_lib_shadowed")
+"""Causes that LD_LIBRARY_PATH brings about; those of other variables have the variable as their subject."""
+
+
+def _with_lines(finding: Finding, snapshot: Snapshot) -> Finding:
+    """Return the finding with how to take its variable out of ~/.pam_environment, which Convalesce does not edit.
+
+    pam_env(8) calls that file deprecated, and reads it only where an administrator still allows it (user_readenv).
+    """
+    name = "LD_LIBRARY_PATH" if finding.cause in ABOUT_LIBRARIES else finding.subject
+    if finding.fix is None or finding.cause not in MAKERS or not re.fullmatch(r"[A-Z_]+", name):
+        return finding
+    found = snapshot.environment.variables if snapshot.environment else ()
+    files = {v.source: None for v in found if v.name == name and v.source.endswith("/.pam_environment")}
+    lines = [line for file in files for line in _out_of_pam(name, file)]
+    if not lines or lines[-1] in finding.fix.advice:
+        return finding
+    return replace(finding, fix=replace(finding.fix, advice="\n".join([finding.fix.advice, *lines]).strip()))
+
+
+def _out_of_pam(name: str, file: str) -> tuple[str, str]:
+    words = _("{file} sets {name}. Newer systems no longer read that file. Take the line out:", file=file, name=name)
+    return words, f"sed -i '/^[[:space:]]*{name}[[:space:]=]/d' {shlex.quote(file)}"
 
 
 def _title(fix: Fix, changes: tuple[Change, ...]) -> str:

@@ -90,8 +90,10 @@ def machine_state_folder() -> Path:
 class Journal:
     """The journal in one folder. Reading it makes nothing; the folder is made by the first ``begin``."""
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], *, shared: bool = False) -> None:
+        """``shared``: every user may read the entries (the machine's own journal); the backups stay closed."""
         self.folder = os.path.realpath(folder)
+        self._mode = 0o755 if shared else 0o700
 
     # --- reading ---------------------------------------------------------------------------------------------
 
@@ -173,8 +175,8 @@ class Journal:
         return str(Path(self.folder) / name)
 
     def _prepare(self) -> None:
-        for part in ("entries", "kept"):
-            folders.make_way(self._part(part), 0o700)
+        folders.make_way(self._part("entries"), self._mode)
+        folders.make_way(self._part("kept"), 0o700)
 
     # --- backups ---------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from core.changes import Change, FileSet
 from core.facts import Fact, Mapped, Resolution, RollCall, Snapshot, System
 from core.host import Host
 from core.i18n import _, sentences, told
+from core.loader import images
 from core.probes.cudnn_names import parse
 from core.probes.roll_call_form import Part, Roll
 from core.probes.roll_call_run import by_child, run
@@ -115,7 +116,7 @@ def _roll_call(
     roll = Roll(
         system=host.system, major=major, main=str(Path(overlay) / main[0]), functions=functions, parts=parts,
         folders=(overlay,) if host.system == "windows" else (),
-        preload=tuple(part.tries[0] for part in parts) if by_path else (),
+        preload=_by_need(parts) if by_path else (),
     )  # fmt: skip
     env = host.fresh_environment()
     if stands_for:
@@ -138,6 +139,16 @@ def standing_in(env: Mapping[str, str], folder: str, overlay: str, system: Syste
         first = [overlay] if system == "windows" and name.upper() == "PATH" and overlay not in entries else []
         out[name] = pathlist.join([*first, *entries], system)
     return out
+
+
+def _by_need(parts: tuple[Part, ...]) -> tuple[str, ...]:
+    """Return the parts' paths, each after those that it is linked against, so that no other folder is asked for them."""
+    waiting = {p.name.lower(): (p.tries[0], {n.lower() for n in images.read(p.tries[0]).needed}) for p in parts}
+    order: list[str] = []
+    while waiting:
+        ready = [name for name, (_path, needed) in waiting.items() if not (needed & waiting.keys()) - {name}]
+        order += [waiting.pop(name)[0] for name in ready or list(waiting)]
+    return tuple(order)
 
 
 # --- a stray copy put aside -----------------------------------------------------------------------------------------

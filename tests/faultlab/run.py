@@ -120,9 +120,9 @@ def _remove(folder: Path) -> None:
 
 
 def on_machine(
-    lab: Lab, command: list[str], cwd: Path = CHECKOUT, keep: Sequence[Path] = ()
+    lab: Lab, command: list[str], cwd: Path = CHECKOUT, keep: Sequence[Path] = (), *, polkit: bool = False
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a command on the built machine, as its user, with its variables.
+    """Run a command on the built machine, as its user, with its variables; ``polkit``: he may use pkexec (root only).
 
     Raises:
         NoMachineError: this system allows no private mount namespace.
@@ -141,6 +141,7 @@ def on_machine(
         },
         "command": command,
         "cwd": str(cwd),
+        "polkit": polkit,
     }
     paper = lab.tree.parent / "machine.json"
     paper.write_text(json.dumps(spec))

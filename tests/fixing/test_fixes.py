@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from core.changes import EditPath, FileSet, SetVariable, Value
+from core.diagnose import diagnose
 from core.facts import (
     Attempt,
+    ComputeCache,
     Consumer,
     CudnnCopy,
+    Driver,
     Environment,
     How,
     LibraryFile,
@@ -49,7 +55,7 @@ def changes(finding: Finding, seen: Snapshot) -> tuple[object, ...]:
     got = with_changes(finding, seen)
     assert with_changes(got, seen) == got
     assert got.fix is not None
-    assert got.fix.advice == "By hand."
+    assert got.fix.advice.startswith("By hand.")
     assert (got.id, got.subject, got.severity) == (finding.id, finding.subject, finding.severity)
     return got.fix.changes
 
@@ -271,3 +277,169 @@ def test_the_hook_for_dlls_is_one_line_that_python_runs() -> None:
 def test_a_cause_without_a_fix_of_ours_keeps_its_advice() -> None:
     finding = found("driver_too_old", "CUDA 12")
     assert with_changes(finding, machine("linux")) == finding
+
+
+# --- what only a person changes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line", ["CUDA_VISIBLE_DEVICES=-1", "CUDA_VISIBLE_DEVICES DEFAULT=-1", "  CUDA_VISIBLE_DEVICES\t=-1"]
+)
+def test_the_line_of_pam_environment_is_named_and_the_command_takes_it_out(tmp_path: Path, line: str) -> None:
+    place = tmp_path / "it's" / ".pam_environment"
+    place.parent.mkdir()
+    place.write_text(f"LANG=C\n{line}\nCUDA_VISIBLE_DEVICES_2=0\n")
+    variable = Variable(name="CUDA_VISIBLE_DEVICES", value="-1", scope="user", source=str(place))
+    seen = machine("linux", variable)
+    cured = with_changes(found("gpu_hidden_by_env", "CUDA_VISIBLE_DEVICES"), seen)
+    assert cured.fix is not None
+    assert cured.fix.changes == ()
+    first, words, command = cured.fix.advice.splitlines()
+    assert (first, words.startswith(f"{place} sets CUDA_VISIBLE_DEVICES.")) == ("By hand.", True)
+    assert with_changes(cured, seen) == cured
+    subprocess.run(command, shell=True, check=True)
+    assert place.read_text() == "LANG=C\nCUDA_VISIBLE_DEVICES_2=0\n"
+
+
+# --- environments of their own -------------------------------------------------------------------------------------
+
+
+def named(*prefixes: str, kind: str = "venv") -> tuple[PythonEnvironment, ...]:
+    return tuple(PythonEnvironment(prefix=p, kind=kind, found_by="--python") for p in prefixes)
+
+
+def test_a_wrong_cuda_path_that_is_kept_nowhere_is_set_right_in_the_environments_that_were_named() -> None:
+    kit = Toolkit(root="/usr/local/cuda-12.4", origin="installer", version="12.4")
+    seen = machine("linux", Variable(name="CUDA_HOME", value="."), toolkits=(kit,), pythons=named("/a", "/b"))
+    made = changes(found("cuda_path_env_wrong", "CUDA_HOME"), seen)
+    assert [(c.name, c.at, c.after.text) for c in made] == [
+        ("CUDA_HOME", "/a", "set /usr/local/cuda-12.4"),
+        ("CUDA_HOME", "/b", "set /usr/local/cuda-12.4"),
+    ]
+    other = (PythonEnvironment(prefix="/c", kind="venv", found_by="python3 further on"),)
+    assert changes(found("cuda_path_env_wrong", "CUDA_HOME"), machine("linux", pythons=other)) == ()
+    assert changes(found("cuda_path_env_wrong", "CUDA_HOME"), machine("windows", pythons=named("C:\\a"))) == ()
+
+
+def test_a_wrong_libcuda_goes_off_the_kept_variable_or_off_the_environments() -> None:
+    entry = PathEntry(variable="LD_LIBRARY_PATH", index=1, text="/cuda/stubs/", expanded="/cuda/stubs/")
+    other = PathEntry(variable="LD_LIBRARY_PATH", index=0, text="/srv")
+    finding = found("libcuda_wrong_library", "/cuda/stubs")
+    seen = machine("linux", entries=(other, entry), pythons=named("/v"))
+    [change] = changes(finding, seen)
+    assert (change.at, change.after.text) == ("/v", "drop /cuda/stubs/")
+    lasting = kept("LD_LIBRARY_PATH", "/srv:/cuda/stubs/", "user", "", "/home/me/.config/environment.d/a.conf")
+    [change] = changes(finding, machine("linux", lasting, entries=(other, entry), pythons=named("/v")))
+    assert (change.at, change.after.text) == (lasting.source, "/srv")
+    assert changes(found("libcuda_wrong_library", ""), seen) == ()
+    assert changes(found("libcuda_wrong_library", "/usr/lib"), seen) == ()
+
+
+def test_the_loader_s_cache_is_passed_by_in_the_environment_that_suffers() -> None:
+    old, new = copy("/usr/local/cudnn-9.0/lib64", "9.0.0"), copy("/usr/local/cudnn-9.1/lib64")
+    sections = shadow(How.LD_CACHE, old, new, system="linux")
+    [load] = sections["loads"]
+    mine = msgspec.structs.replace(load, consumer=Consumer(id="python:/v", kind="python", label="v", prefix="/v"))
+    seen = machine("linux", pythons=named("/v"), **{**sections, "loads": (load, mine)})
+    [change] = changes(found("cudnn_shadowed", old.folder), seen)
+    assert (change.at, change.after.text) == ("/v", f"prepend {new.folder}")
+
+
+def test_half_of_cublas_goes_off_where_the_environment_has_both() -> None:
+    def search(name: str, *attempts: Attempt) -> Resolution:
+        return Resolution(name=name, attempts=attempts)
+
+    own = Attempt(path="/v/lib/libcublas.so.12", how=How.RUNPATH, outcome="found")
+    away = Attempt(path="/old/libcublasLt.so.12", how=How.LD_LIBRARY_PATH, outcome="found")
+    consumer = Consumer(id="python:/v", kind="python", label="v", prefix="/v")
+    load = Load(
+        consumer=consumer, major=9, resolutions=(search("libcublas.so.12", own), search("libcublasLt.so.12", away))
+    )
+    seen = machine("linux", loads=(load,), pythons=named("/v"))
+    [change] = changes(found("cuda_lib_shadowed", "python:/v"), seen)
+    assert (change.at, change.after.text) == ("/v", "drop /old")
+    assert changes(found("cuda_lib_shadowed", "python:/w"), seen) == ()
+
+
+# --- Windows' Python, and files for another processor ----------------------------------------------------------------
+
+
+def python_that_lacks(version: str = "3.11.4", kind: str = "venv") -> Snapshot:
+    there = Attempt(path="C:\\cudnn\\bin\\cudnn64_8.dll", how=How.PATH, outcome="found")
+    lost = Attempt(path="C:\\v\\cudnn64_8.dll", how=How.APPLICATION, outcome="not there")
+    plain = Load(consumer=Consumer(id="plain", kind="plain", label="any"), major=8, resolutions=(Resolution(name="cudnn64_8.dll", attempts=(there,)),))  # fmt: skip
+    consumer = Consumer(id="python:C:\\v", kind="python", label="v", prefix="C:\\v", framework="cupy-cuda111 10.6.0")
+    mine = Load(consumer=consumer, major=8, resolutions=(Resolution(name="cudnn64_8.dll", attempts=(lost,)),))
+    site = "C:\\v\\Lib\\site-packages"
+    python = PythonEnvironment(prefix="C:\\v", kind=kind, version=version, site_packages=(site,))
+    return machine("windows", loads=(plain, mine), pythons=(python,))
+
+
+def test_a_python_that_does_not_search_path_gets_a_hook_of_its_own() -> None:
+    [change] = changes(found("python_dll_search_change", "C:\\v"), python_that_lacks())
+    [item] = change.items
+    assert item.path == "C:\\v\\Lib\\site-packages\\convalesce_cuda.pth"
+    assert (
+        item.text == "import os; os.path.isdir('C:\\\\cudnn\\\\bin') and os.add_dll_directory('C:\\\\cudnn\\\\bin')\n"
+    )
+
+
+@pytest.mark.parametrize(("version", "kind"), [("3.7.9", "venv"), ("3.11.4", "store")])
+def test_a_python_that_searches_path_or_cannot_be_hooked_gets_none(version: str, kind: str) -> None:
+    assert changes(found("python_dll_search_change", "C:\\v"), python_that_lacks(version, kind)) == ()
+
+
+def test_a_copy_for_this_processor_is_moved_before_one_for_another() -> None:
+    foreign = copy(
+        "C:\\x86", files=(LibraryFile(path="C:\\x86\\cudnn64_9.dll", name="cudnn64_9.dll", architecture="x86"),)
+    )
+    mine = copy(
+        "C:\\new", files=(LibraryFile(path="C:\\new\\cudnn64_9.dll", name="cudnn64_9.dll", architecture="x86_64"),)
+    )
+    sections = shadow(How.PATH, foreign, mine)
+    [load] = sections["loads"]
+    [search] = load.resolutions
+    first = Attempt(path="C:\\x86\\cudnn64_9.dll", how=How.PATH, outcome="wrong architecture", stops=True)
+    load = msgspec.structs.replace(
+        load, resolutions=(msgspec.structs.replace(search, attempts=(first, search.attempts[1])),)
+    )
+    path = kept("Path", "C:\\x86;C:\\a;C:\\new", "machine", "REG_EXPAND_SZ")
+    seen = machine("windows", path, cudnn=(foreign, mine), loads=(load,))
+    [change] = changes(found("dll_wrong_architecture", "C:\\x86"), seen)
+    assert (change.scope, change.after.text) == ("machine", "C:\\new;C:\\x86;C:\\a")
+    [told] = [f for f in diagnose(seen) if f.cause == "dll_wrong_architecture"]
+    assert told.fix.title == "Let C:\\new be found before C:\\x86"
+
+
+# --- what belongs to a set -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cause", "spoilt"),
+    [
+        ("mixed_cudnn_sublibraries", {"version": "9.10.2"}),
+        ("dll_wrong_architecture", {"architecture": "aarch64"}),
+        ("corrupt_or_truncated_file", {"record": "hash differs"}),
+    ],
+)
+def test_what_does_not_belong_to_a_set_is_taken_from_an_identical_one(cause: str, spoilt: dict[str, str]) -> None:
+    names = ("libcudnn.so.9", "libcudnn_ops.so.9", "libcudnn_cnn.so.9")
+    odd = msgspec.structs.replace(library("/mine", names[1], size=99), **spoilt)
+    mine = copy("/mine", files=(library("/mine", names[0]), odd, library("/mine", names[2])))
+    donor = copy("/donor", files=tuple(library("/donor", n) for n in names))
+    [change] = changes(found(cause, "/mine"), machine("linux", cudnn=(mine, donor)))
+    [item] = change.items
+    assert (item.path, item.source, item.before) == (f"/mine/{names[1]}", f"/donor/{names[1]}", "?")
+
+
+# --- the cache -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("aside", "expected"), [("/h/.nv/ComputeCache", 1), ("/h/.nv", 1), ("", 0)])
+def test_a_cache_is_put_aside_only_where_this_user_may(aside: str, expected: int) -> None:
+    cache = ComputeCache(path="/h/.nv/ComputeCache", exists=True, writable=False, aside=aside)
+    made = changes(
+        found("nv_compute_cache_bad", "/h/.nv/ComputeCache"), machine("linux", driver=Driver(compute_cache=cache))
+    )
+    assert len(made) == expected
+    assert [i.path for c in made for i in c.items] == [aside] * expected

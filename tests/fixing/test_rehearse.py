@@ -15,11 +15,24 @@ from core import rehearse
 from core.activation import KIND, applied
 from core.apply import prepared
 from core.changes import Change, FileItem, FileSet, SetVariable, Value, insert_entry
+from core.facts import (
+    Attempt,
+    CudnnCopy,
+    How,
+    Load,
+    Machine,
+    Mapped,
+    ProbeError,
+    Resolution,
+    RollCall,
+    Snapshot,
+    Variable,
+)
 from core.facts import Consumer as Program
-from core.facts import CudnnCopy, Load, Machine, Mapped, ProbeError, RollCall, Snapshot, Variable
 from core.findings import Finding, Report, Severity, Step
 from core.host import Host, this_host
 from core.host.fake import FakeHost
+from core.probes.places import places
 from core.rehearse_files import standing_in
 from core.supposed import AsItWouldBe
 from core.watch import Watch
@@ -243,3 +256,101 @@ def test_an_overlay_stands_where_a_search_path_names_its_folder() -> None:
     env = {"PATH": "/bin", "LD_LIBRARY_PATH": "/opt/cudnn/lib:/x", "Path": "as it is"}
     assert standing_in(env, "/opt/cudnn/lib", "/tmp/0", "linux")["LD_LIBRARY_PATH"] == "/tmp/0:/x"
     assert standing_in({"PATH": "/bin"}, "/opt/cudnn/lib", "/tmp/0", "linux") == {"PATH": "/bin"}
+
+
+# --- what is put aside ---------------------------------------------------------------------------------------------
+
+
+def found_in(root: Path, *names: str) -> Report:
+    """A report of a program that finds libcudnn.so.9 in these folders, in this order."""
+    attempts = tuple(Attempt(path=str(root / n / "libcudnn.so.9"), how=How.LD_CACHE, outcome="found") for n in names)
+    search = Resolution(name="libcudnn.so.9", attempts=attempts)
+    load = Load(consumer=Program(id="plain", kind="plain", label="any"), major=9, resolutions=(search,))
+    return report(CURED, loads=(load,))
+
+
+@pytest.mark.parametrize(
+    ("order", "works", "words"),
+    [
+        (("other", "good"), True, "by full paths"),
+        (("other", "mine", "good"), False, "does not work"),
+        (("other",), False, "no cuDNN is found"),
+        (("good", "other"), None, "without doing it"),
+    ],
+    ids=["a sound one follows", "a broken one follows", "none follows", "it is not what is loaded"],
+)
+def test_a_stray_copy_is_rehearsed_by_who_comes_next(
+    broken: Path, order: tuple[str, ...], works: bool | None, words: str
+) -> None:
+    before = tree(broken)
+    stray = tuple(item(broken, f"other/{p.name}") for p in sorted((broken / "other").iterdir()))
+    change = FileSet(title="t", items=stray)
+    said = rehearse.rehearse(CURED, found_in(broken, *order), (change,), host=this_host(), watch=Watch(), examine=never)
+    assert (said.works, words in said.sentence) == (works, True), said
+    assert tree(broken) == before
+    if works:
+        assert {Path(m.path).parent for m in said.loaded if "cudnn" in m.name} == {broken / "good"}
+
+
+def test_the_parts_of_a_stray_copy_that_is_found_first_do_not_answer_for_the_next(
+    broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every part is loaded by its full path before the main library asks for it by name."""
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(broken / "other"))
+    stray = tuple(item(broken, f"other/{p.name}") for p in sorted((broken / "other").iterdir()))
+    change = FileSet(title="t", items=stray)
+    said = rehearse.rehearse(
+        CURED, found_in(broken, "other", "good"), (change,), host=this_host(), watch=Watch(), examine=never
+    )
+    assert said.works is True, said
+    assert not [m for m in said.loaded if str(broken / "other") in m.path]
+
+
+def test_a_cache_is_rehearsed_with_an_empty_folder_in_its_place(tmp_path: Path) -> None:
+    cache = tmp_path / "ComputeCache"
+    cache.mkdir()
+    change = FileSet(title="t", items=(FileItem(path=str(cache), before="folder", after=""),))
+    folders: list[Path] = []
+
+    def examine(host: Host) -> Report:
+        folders.append(Path(host.fresh_environment()["CUDA_CACHE_PATH"]))
+        assert list(folders[-1].iterdir()) == []
+        (folders[-1] / "index").write_bytes(b"the driver's own")
+        return report()
+
+    said = rehearse.rehearse(CURED, report(CURED), (change,), host=this_host(), watch=Watch(), examine=examine)
+    assert (said.works, "CUDA_CACHE_PATH" in said.sentence) == (True, True)
+    assert not folders[0].exists()
+    said = rehearse.rehearse(
+        CURED, report(CURED), (change,), host=this_host(), watch=Watch(), examine=lambda _h: report(CURED)
+    )
+    assert said.works is False
+
+
+def test_a_hook_is_seen_by_who_lists_and_reads_its_folder(tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    site.mkdir()
+    (site / "other.pth").write_text("import sys\n")
+    path = str(site / "convalesce_cuda.pth")
+    change = FileSet(title="t", items=(FileItem(path=path, after="?", text="import os\n"),))
+    seen: list[tuple[object, object]] = []
+
+    def examine(host: Host) -> Report:
+        where = places(host)
+        seen.append((where.names(str(site)), where.text(path)))
+        return report()
+
+    said = rehearse.rehearse(CURED, report(CURED), (change,), host=this_host(), watch=Watch(), examine=examine)
+    assert said.works is True
+    assert seen == [(("convalesce_cuda.pth", "other.pth"), "import os\n")]
+    assert not Path(path).exists()
+
+
+def test_windows_folders_are_told_in_their_own_form() -> None:
+    loaded = tuple(
+        Mapped(path=f"C:\\Program Files\\NVIDIA\\{n}", name=n) for n in ("cudnn64_9.dll", "cudnn_ops64_9.dll")
+    )
+    roll = RollCall(library="cudnn64_9.dll", mapped=loaded)
+    load = Load(consumer=Program(id="plain", kind="plain", label="any"), major=9, roll_call=roll)
+    said = rehearse.judge(CURED, report(CURED), report(loads=(load,)))
+    assert said.sentence == "Rehearsed on this machine: works. cuDNN was loaded from C:\\Program Files\\NVIDIA."

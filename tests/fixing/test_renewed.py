@@ -1,0 +1,154 @@
+"""A session that is older than a change is looked at as new programs will find the machine, and says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from core.activation import KIND
+from core.apply import Plan, perform, undo
+from core.changes import Change, SetVariable, Value, insert_entry
+from core.diagnose import diagnose
+from core.facts import Environment, Machine, PythonEnvironment, Renewal, Snapshot, Variable
+from core.host.fake import FakeHost
+from core.journal import Journal
+from core.renewed import Renewed, both, renewed
+from core.writing import LinuxWriter, MemoryWriter
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "home/.config/environment.d").mkdir(parents=True)
+    (tmp_path / "home/.config/environment.d/10.conf").write_text("CUDA_VISIBLE_DEVICES=-1\nLD_LIBRARY_PATH=/bad:/a\n")
+    return tmp_path / "home"
+
+
+def writer(home: Path) -> LinuxWriter:
+    return LinuxWriter(str(home.parent), str(home))
+
+
+def host(home: Path, **env: str) -> FakeHost:
+    return FakeHost(root=home.parent, facts=Machine(system="linux"), environment=env)
+
+
+def done(home: Path, *changes: Change) -> tuple[Journal, str]:
+    journal = Journal(home / "state")
+    outcome = perform(Plan(title="t", changes=changes), writer=writer(home), journal=journal)
+    assert outcome.kind == "done", outcome
+    return journal, outcome.entry
+
+
+def conf(home: Path) -> str:
+    return str(home / ".config/environment.d/10.conf")
+
+
+def unhide(home: Path) -> SetVariable:
+    return SetVariable(name="CUDA_VISIBLE_DEVICES", scope="user", at=conf(home), before=Value(text="-1"), after=None)
+
+
+def test_what_was_taken_away_is_gone_for_an_older_session_and_for_no_other(home: Path) -> None:
+    journal, entry = done(home, unhide(home))
+    old = host(home, CUDA_VISIBLE_DEVICES="-1", X="1")
+    seen = renewed(old, journal.entries(), writer(home).read)
+    assert isinstance(seen, Renewed)
+    assert seen.fresh_environment() == {"X": "1"}
+    assert seen.renewals == (Renewal(name="CUDA_VISIBLE_DEVICES", scope="user", at=conf(home), old="-1", new=None),)
+    assert [v.name for v in seen.variables() if v.scope == "process"] == ["X"]
+    new = host(home, X="1")
+    assert renewed(new, journal.entries(), writer(home).read) is new
+    other = host(home, CUDA_VISIBLE_DEVICES="0")
+    assert renewed(other, journal.entries(), writer(home).read) is other
+    assert undo(entry, writer=writer(home), journal=journal).kind == "undone"
+    assert renewed(old, journal.entries(), writer(home).read) is old
+    again = renewed(new, journal.entries(), writer(home).read)
+    assert again.fresh_environment() == {"X": "1", "CUDA_VISIBLE_DEVICES": "-1"}
+
+
+def test_what_somebody_changed_since_counts_no_more(home: Path) -> None:
+    journal, _entry = done(home, unhide(home))
+    Path(conf(home)).write_text("CUDA_VISIBLE_DEVICES=-1\n")
+    old = host(home, CUDA_VISIBLE_DEVICES="-1")
+    assert renewed(old, journal.entries(), writer(home).read) is old
+
+
+def test_two_changes_of_one_value_follow_each_other(home: Path) -> None:
+    first = SetVariable(
+        name="CUDA_VISIBLE_DEVICES", scope="user", at=conf(home), before=Value(text="-1"), after=Value(text="1")
+    )
+    second = SetVariable(
+        name="CUDA_VISIBLE_DEVICES", scope="user", at=conf(home), before=Value(text="1"), after=Value(text="0")
+    )
+    done(home, first)
+    journal, _entry = done(home, second)
+    for value in ("-1", "1", "0"):
+        seen = renewed(host(home, CUDA_VISIBLE_DEVICES=value), journal.entries(), writer(home).read)
+        assert seen.fresh_environment() == {"CUDA_VISIBLE_DEVICES": "0"}
+
+
+def environment(home: Path, name: str) -> str:
+    prefix = home / name
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "pyvenv.cfg").write_text("home = /usr\n")
+    (prefix / "bin/activate").write_text("deactivate () {\n    true\n}\n")
+    return str(prefix)
+
+
+def steps(prefix: str, text: str) -> SetVariable:
+    return SetVariable(name="LD_LIBRARY_PATH", scope="environment", at=prefix, after=Value(text=text, kind=KIND))
+
+
+def test_an_activation_counts_for_the_environment_that_is_named_or_active(home: Path) -> None:
+    one, two = environment(home, "one"), environment(home, "two")
+    done(home, steps(one, "drop /bad\nprepend /new"))
+    journal, entry = done(home, steps(two, "prepend /two"))
+    entries, read = journal.entries(), writer(home).read
+    plain = host(home, LD_LIBRARY_PATH="/bad:/a")
+    assert renewed(plain, entries, read) is plain
+    for named in (one, f"{one}/bin/python"):
+        seen = renewed(plain, entries, read, (named,))
+        assert seen.fresh_environment() == {"LD_LIBRARY_PATH": "/new:/a"}
+    active = host(home, LD_LIBRARY_PATH="/bad", VIRTUAL_ENV=two)
+    assert renewed(active, entries, read).fresh_environment()["LD_LIBRARY_PATH"] == "/two:/bad"
+    assert renewed(active, entries, read, (one,)).fresh_environment()["LD_LIBRARY_PATH"] == "/new"
+    activated = host(home, LD_LIBRARY_PATH="/two:/bad", VIRTUAL_ENV=two)
+    assert renewed(activated, entries, read) is activated
+    assert undo(entry, writer=writer(home), journal=journal).kind == "undone"
+    assert renewed(active, journal.entries(), read) is active
+
+
+def test_windows_reads_its_registry_anew_and_needs_none_of_it(tmp_path: Path) -> None:
+    memory = MemoryWriter("windows")
+    change = insert_entry(None, "C:\\a", 0, "windows", name="Path", scope="user")
+    journal = Journal(tmp_path / "state")
+    assert perform(Plan(title="t", changes=(change,)), writer=memory, journal=journal).kind == "done"
+    there = FakeHost(root=tmp_path, facts=Machine(system="windows"))
+    assert renewed(there, journal.entries(), memory.read) is there
+
+
+def test_a_history_that_is_closed_or_damaged_hides_nothing_else(home: Path, tmp_path: Path) -> None:
+    journal, entry = done(home, unhide(home))
+    (tmp_path / "file").write_text("")
+    assert [e.id for e in both(Journal(tmp_path / "file"), journal, Journal(tmp_path / "nowhere"))] == [entry]
+
+
+@pytest.mark.parametrize(
+    ("renewal", "kind", "words", "restart"),
+    [
+        (Renewal(name="A", old="-1"), "venv", "", "session"),
+        (Renewal(name="A", scope="environment", at="/v", new="x"), "venv", "source /v/bin/activate", "terminal"),
+        (Renewal(name="A", scope="environment", at="/v", new="x"), "conda", "conda activate /v", "terminal"),
+    ],
+)
+def test_the_person_is_told_what_to_start_anew(renewal: Renewal, kind: str, words: str, restart: str) -> None:
+    seen = Snapshot(
+        machine=Machine(system="linux"),
+        environment=Environment(variables=(Variable(name="X", value="1"),), renewed=(renewal,)),
+        pythons=(PythonEnvironment(prefix="/v", kind=kind),),
+    )
+    [note] = [f for f in diagnose(seen) if f.id == "environment.older-session"]
+    assert (note.severity.word, note.primary, note.subject) == ("note", False, "A")
+    assert (note.fix.advice, note.fix.restart) == (words, restart)
+    without = replace(seen, environment=replace(seen.environment, renewed=()))
+    assert not [f for f in diagnose(without) if f.id == "environment.older-session"]
