@@ -1,4 +1,4 @@
-"""On a real display and the real Linux host: find a planted fault, cure it, verify it and undo it, by mouse and keyboard.
+"""On a real display and the real host: find a planted fault, cure it, verify it and undo it, by mouse and keyboard.
 
 ``python -m tests.gui.real_run PREFIX... -- FILE``: FILE is missing in the first environment. Prints what was seen.
 """
@@ -9,6 +9,7 @@ import json
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSettings
@@ -23,8 +24,8 @@ from tests.gui.hand import Hand
 from tests.gui.screen import shown_text
 
 
-def run(prefixes: tuple[str, ...], file: Path, scratch: str, *, keyboard: bool) -> dict[str, object]:
-    """Do all of it once."""
+def run(prefixes: tuple[str, ...], look: Callable[[], object], scratch: str, *, keyboard: bool) -> dict[str, object]:
+    """Do all of it once. ``look``: what the fix changes, as it is now."""
     window = Window(Controller(ThisMachine(prefixes)), QSettings(f"{scratch}/s.ini", QSettings.Format.IniFormat))
     hand = Hand(window, keyboard=keyboard)
     window.show()
@@ -32,16 +33,16 @@ def run(prefixes: tuple[str, ...], file: Path, scratch: str, *, keyboard: bool) 
     hand.wait(window.again.isEnabled, "the scan's end")
     page = window.stack.currentWidget()
     cause = page.cards[0].finding  # type: ignore[attr-defined]  # a StepPage
-    said: dict[str, object] = {"page": page.title, "cause": cause.cause, "before": file.exists()}  # type: ignore[attr-defined]  # the same
+    said: dict[str, object] = {"page": page.title, "cause": cause.cause, "before": look()}  # type: ignore[attr-defined]  # the same
     assert page.cards[0].fix_button is not None  # type: ignore[attr-defined]  # the same
     hand.press(page.cards[0].fix_button.text())  # type: ignore[attr-defined]  # the same
     hand.wait(lambda: hand.button("Make these changes"), "the rehearsal's end")
     said["rehearsed"] = "Rehearsed on this machine: works." in shown_text(hand.dialog or window)
-    said["touched by the rehearsal"] = file.exists()
+    said["touched by the rehearsal"] = look()
     hand.press("Make these changes")
     hand.wait(lambda: hand.button("Close"), "the verification's end")
     said["verified"] = "Verified: the fault is gone" in shown_text(hand.dialog or window)
-    said["after"] = file.exists()
+    said["after"] = look()
     hand.press("Close")
     hand.press("Check again")
     hand.wait(window.again.isEnabled, "the second scan's end")
@@ -53,7 +54,7 @@ def run(prefixes: tuple[str, ...], file: Path, scratch: str, *, keyboard: bool) 
     hand.wait(lambda: hand.button("Close"), "the undoing's end")
     said["undone"] = "Undone:" in shown_text(hand.dialog or window)
     hand.press("Close")
-    said["in the end"] = file.exists()
+    said["in the end"] = look()
     window.close()
     window.deleteLater()
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
@@ -67,7 +68,7 @@ def main(arguments: list[str]) -> int:
     app = application()
     *prefixes, _dashes, file = arguments
     with tempfile.TemporaryDirectory() as scratch:
-        rounds = [run(tuple(prefixes), Path(file), scratch, keyboard=k) for k in (False, True)]
+        rounds = [run(tuple(prefixes), Path(file).exists, scratch, keyboard=k) for k in (False, True)]
     states = [getattr(e, "state", "bad") for e in Journal(state_folder()).entries()]
     print(json.dumps({"platform": app.platformName(), "rounds": rounds, "journal": states}))
     return 0

@@ -48,7 +48,7 @@ def environments(tmp_path: Path) -> tuple[Path, Path]:
     return made[0], made[1]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Xvfb is Linux'; Windows' walk is in test_walk.py")
+@pytest.mark.skipif(sys.platform == "win32", reason="Xvfb is Linux'; Windows' own is in tests/windows/test_window.py")
 def test_found_cured_verified_and_undone_on_a_real_display(
     display: str, environments: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -6,9 +6,12 @@ Without arguments these are the suites that Windows decides: the host, the child
 
 from __future__ import annotations
 
+import json
 import sys
 
+from tests.windows.faultlab import parts
 from tests.windows.lab import ROOT, session
+from tests.windows.planted import PLACES
 
 SUITES = (
     *("tests/windows", "tests/gui", "tests/host", "tests/test_child.py", "tests/loader", "tests/test_knowledge.py"),
@@ -27,11 +30,13 @@ def main(arguments: list[str]) -> int:
         named = any((ROOT / argument.partition("::")[0]).exists() for argument in arguments)
         suites = () if named else (suite for suite in SUITES if (ROOT / suite).exists())
         command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--color=no", *suites, *arguments]
-    with session() as (lab, display), lab.start([lab.python, *command], display) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            sys.stdout.write(line.decode("utf-8", "replace"))
-            sys.stdout.flush()
+    with session() as (lab, display):
+        places = {name: f"Z:{path}".replace("/", "\\") for name, path in parts.places(light=True).items()}
+        with lab.start([lab.python, *command], {**display, PLACES: json.dumps(places)}) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                sys.stdout.write(line.decode("utf-8", "replace"))
+                sys.stdout.flush()
     return process.returncode
 
 

@@ -1,0 +1,70 @@
+"""The window on Qt's own platform for Windows: a planted fault found, cured in the real registry, verified and undone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from core.host.windows import WindowsHost
+from core.journal import Journal, state_folder
+from tests.gui.conftest import qapp_args  # noqa: F401 - the style that the window is made for
+from tests.gui.real_run import run
+from tests.windows.planted import in_the_lab, places
+
+assert sys.platform == "win32"
+
+from tests.windows.faultlab import layouts  # noqa: E402 - known on Windows alone
+from tests.windows.faultlab.machine import Machine, fingerprint, values  # noqa: E402
+
+FOLDER = str(layouts.NEW_FOLDER)
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
+    """A Windows with a driver, CUDA, cuDNN that is not on PATH, and a program that wants it."""
+    ours, clean = dict(os.environ), fingerprint()
+    made = Machine(places())
+    layouts.with_9(made, on_path=False)
+    os.environ.clear()
+    os.environ.update({**ours, **WindowsHost().fresh_environment(), "CONVALESCE_STATE": str(tmp_path / "state")})
+    yield made
+    os.environ.clear()
+    os.environ.update(ours)
+    made.clean()
+    assert fingerprint() == clean
+
+
+def entries() -> list[str]:
+    """The user's PATH in the registry."""
+    kept = {name.upper(): data for name, (data, _kind) in values("user").items()}
+    return str(kept.get("PATH", "")).split(";")
+
+
+@in_the_lab
+@pytest.mark.parametrize("keyboard", [False, True], ids=["mouse", "keyboard"])
+def test_found_cured_verified_and_undone(keyboard: bool, machine: Machine, tmp_path: Path, qtbot: QtBot) -> None:
+    assert QApplication.platformName() == "windows"
+    before = fingerprint()
+    told = run(tuple(machine.pythons), lambda: FOLDER in entries(), str(tmp_path), keyboard=keyboard)
+    assert told == {
+        "page": "cuDNN",
+        "cause": "cudnn_not_on_search_path",
+        "before": False,
+        "rehearsed": True,
+        "touched by the rehearsal": False,
+        "verified": True,
+        "after": True,
+        "left": [],
+        "undone": True,
+        "in the end": False,
+        "threads left": [],
+        "widgets left": 0,
+    }
+    assert [getattr(e, "state", "bad") for e in Journal(state_folder()).entries()] == ["undone"]
+    assert fingerprint() == before
