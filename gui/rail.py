@@ -98,8 +98,17 @@ class Rail(QFrame):
         }
         self._choices(menu.addMenu(_("&Colours")), "theme", names, "system")
         self._choices(menu.addMenu(_("&Text size")), "text size", {n: f"{n} %" for n in SIZES}, "100")
+        menu.addSeparator()
+        menu.addAction(_("&About Convalesce")).triggered.connect(self._about)
         button.setMenu(menu)
         return button
+
+    def _about(self) -> None:
+        from gui.about import AboutDialog  # a hundred pages of licences that few ask for
+
+        dialog = AboutDialog(self.window())
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
 
     def _choices(self, menu: QMenu, key: str, names: dict[str, str], usual: str) -> None:
         group = QActionGroup(menu)

@@ -13,22 +13,28 @@ from pathlib import Path
 from installer.parts import BOOTLOADER, DEBIAN, QT, Part, packages
 
 FOLDER = Path(__file__).parents[1] / "resources" / "notices"
-HEAD = """Convalesce is free software under the Apache License 2.0. It contains or uses the works of others that are named here,
-each under its own licence. The texts of these licences follow.
+HEAD = """Convalesce is free software under the Apache License 2.0. It contains or uses
+the works of others that are named here, each under its own licence. The texts
+of these licences follow.
 
 """
-QT_WORDS = """Qt and Qt for Python (PySide6, Shiboken) are used under the GNU Lesser General Public License 3.0. They lie in the
-application's folder as files of their own: you may replace them by a build of your own, and take the application apart
-to find faults in such a change. Their source is at https://download.qt.io, and what they contain in turn is listed at
-https://doc.qt.io/qt-6/licenses-used-in-qt.html. Qt contains ICU, under the Unicode licence.
+QT_WORDS = """Qt and Qt for Python (PySide6, Shiboken) are used under the GNU Lesser General
+Public License 3.0. They lie in the application's folder as files of their own:
+you may replace them by a build of your own, and take the application apart to
+find faults in such a change. Their source is at https://download.qt.io, and
+what they contain in turn is listed at
+https://doc.qt.io/qt-6/licenses-used-in-qt.html.
+Qt contains ICU, under the Unicode licence.
 
 """
 FROZEN_WORDS = f"""The installed application, which needs no Python of yours, contains further:
-    CPython                                   Python-2.0
-    PyInstaller's bootloader                  {BOOTLOADER}
-        The exception lets it stand in front of any program without a condition for that program.
-and on Linux, in the tarball, these libraries of Debian. Their copyright files lie in its folder "licences".
-The Debian package uses those that your system has.
+    CPython                           Python-2.0
+    PyInstaller's bootloader          {BOOTLOADER}
+        The exception lets it stand in front of any program, without a condition
+        for that program.
+
+and on Linux, in the tarball, these libraries of Debian, whose copyright files
+lie in its folder "licences" (the Debian package uses those of your system):
 """
 WITHOUT_TEXT = ("pyside6-essentials", "shiboken6", "nvidia-ml-py")
 """Packages that bring no text: Qt's is the LGPL, and NVIDIA's stands in its module."""
@@ -36,8 +42,8 @@ WITHOUT_TEXT = ("pyside6-essentials", "shiboken6", "nvidia-ml-py")
 
 def summary(parts: tuple[Part, ...]) -> str:
     """Return the first file of the notices."""
-    rows = [f"    {part.name + ' ' + part.version:42}{part.licence}" for part in parts]
-    libraries = [f"    {name:42}{licence}" for name, licence in sorted(DEBIAN.items())]
+    rows = [f"    {part.name + ' ' + part.version:34}{part.licence}" for part in parts]
+    libraries = [f"    {name:34}{licence}" for name, licence in sorted(DEBIAN.items())]
     return "\n".join((HEAD + "\n".join(rows), "", QT_WORDS + FROZEN_WORDS + "\n".join(libraries), ""))
 
 

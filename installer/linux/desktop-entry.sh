@@ -19,6 +19,7 @@ install)
 remove)
     for file in $files; do
         rm -f "$share/$file"
+        (cd "$share" 2>/dev/null && rmdir -p --ignore-fail-on-non-empty "$(dirname "$file")" 2>/dev/null) || true
     done
     ;;
 *)

@@ -36,7 +36,8 @@ def notices() -> str:
     """Return the notices and every licence text, one after the other."""
     folder = ROOT / "resources" / "notices"
     first = folder / "third-party.txt"
-    texts = [first, *(f for f in sorted(folder.glob("*.txt")) if f != first)]
+    ours = folder / "convalesce.txt"  # lies beside them as LICENSE
+    texts = [first, *(f for f in sorted(folder.glob("*.txt")) if f not in (first, ours))]
     return "\n\n".join(f"----- {f.stem} -----\n\n{f.read_text(encoding='utf-8').strip()}" for f in texts) + "\n"
 
 

@@ -41,5 +41,6 @@ def test_each_licence_has_its_text() -> None:
     texts = {f.stem: f.read_text(encoding="utf-8") for f in notices.FOLDER.glob("*.txt")}
     for name in (set(LOCKED) - {"pyside6-essentials", "shiboken6"}) | {"lgpl-3.0", "gpl-3.0", "cpython", "icu"}:
         assert len(texts[name]) > 500, name
+    assert texts["convalesce"] == (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in texts["lgpl-3.0"]
     assert "Redistribution and use" in texts["nvidia-ml-py"]
