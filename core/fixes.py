@@ -15,7 +15,7 @@ from core import pathlist
 from core.changes import Change, FileSet
 from core.facts import Snapshot
 from core.findings import Finding, Fix, Severity
-from core.fixes_files import add_dll_folders, cache_aside, complete, quarantine, under_plain_name
+from core.fixes_files import add_dll_folders, cache_aside, complete, quarantine, quarantine_parts, under_plain_name
 from core.fixes_kept import activation, chosen, given, kept, of_one_scope
 from core.fixes_search import (
     add_folder,
@@ -126,7 +126,7 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "cudnn_sublibrary_missing": (complete,),
     "corrupt_or_truncated_file": (complete,),
     "dll_wrong_architecture": (past_foreign, complete),
-    "mixed_cudnn_sublibraries": (complete,),
+    "mixed_cudnn_sublibraries": (quarantine_parts, complete),
     "python_dll_search_change": (add_dll_folders,),
     "nvrtc_missing_or_mismatch": (under_plain_name,),
     "nv_compute_cache_bad": (cache_aside,),

@@ -95,25 +95,36 @@ def _is_same_build(donor: CudnnCopy, copy: CudnnCopy, wanted: list[str]) -> bool
     return bool(staying) and all(sizes.get(f.name.lower()) == f.size for f in staying)
 
 
+FIRST = (How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.APPLICATION)
+"""Where Windows' loader looks before any search path."""
+
+
 def quarantine(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
     """Put a stray copy aside that nothing owns and that lies where the loader looks before any search path (Windows)."""
     copy = _copy(snapshot, finding.subject)
-    ways = (How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.APPLICATION)
-    stray = [c for c in cases(snapshot) if c.winner and c.winner.how in ways and c.copy is not None and c.copy is copy]
-    if copy is None or not stray or copy.owner or copy.origin not in ("system", "folder"):
+    stray = [c for c in cases(snapshot) if c.winner and c.winner.how in FIRST and c.copy is not None and c.copy is copy]
+    return _aside(copy, snapshot) if copy is not None and stray else ()
+
+
+def quarantine_parts(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
+    """The same for single files that are taken in the place of parts of the set that is found (Windows)."""
+    system = snapshot.machine.system
+    changes: dict[str, tuple[Change, ...]] = {}
+    for c in cases(snapshot):
+        for search in [s for _role, s in c.parts] if c.load.consumer.id == finding.subject and c.winner else ():
+            copy = _copy(snapshot, folder_of(system, search.winner.path)) if search.winner else None
+            if search.winner and search.winner.how in FIRST and copy is not None and copy is not c.copy:
+                changes[copy.folder] = _aside(copy, snapshot)
+    return tuple(change for its in changes.values() for change in its) if all(changes.values()) else ()
+
+
+def _aside(copy: CudnnCopy, snapshot: Snapshot) -> tuple[Change, ...]:
+    if copy.owner or copy.origin not in ("system", "folder"):
         return ()
     system = snapshot.machine.system
     items = tuple(FileItem(path=_join(system, copy.folder, f.name), before="?", after="") for f in copy.files)
-    return (
-        FileSet(
-            title=_(
-                "Put the stray cuDNN {version} in {folder} aside",
-                version=copy.version or copy.major,
-                folder=copy.folder,
-            ),
-            items=items,
-        ),
-    )
+    title = _("Put the stray cuDNN {version} in {folder} aside", version=copy.version or copy.major, folder=copy.folder)
+    return (FileSet(title=title, items=items),)
 
 
 _HASHED = re.compile(r"(libnvrtc-builtins)-[0-9a-f]{8}(\.so\.[\d.]+)|(nvrtc-builtins64_\d+)-[0-9a-f]{8}(\.dll)", re.I)
@@ -177,7 +188,7 @@ def dll_hook(site_packages: str, *folders: str) -> FileSet:
 
     It serves what Python itself loads; cuDNN's own lazy loads do not look there (rehearse decides).
     """
-    text = "".join(f"import os; os.path.isdir({f!r}) and os.add_dll_directory({f!r})\n" for f in folders)
+    text = "".join(f"import os; os.path.isdir({f!a}) and os.add_dll_directory({f!a})\n" for f in folders)
     item = FileItem(path=_join("windows", site_packages, HOOK), after="?", size=len(text), text=text)
     return FileSet(title=_("Let this Python find DLLs in {folder}", folder=listed(folders)), items=(item,))
 

@@ -22,7 +22,7 @@ from core.probes.cudnn_names import parse
 from core.probes.roll_call_form import Part, Roll
 from core.probes.roll_call_run import by_child, run
 from core.probes.wants import knowledge
-from core.rules.loads import cases, failed
+from core.rules.loads import Case, cases, failed
 from core.rules.view import folder_of, tidy
 from core.rules.words import listed
 from core.watch import Watch
@@ -162,7 +162,7 @@ def aside(changes: tuple[Change, ...], snapshot: Snapshot, host: Host, watch: Wa
     """
     system = snapshot.machine.system
     gone = {tidy(system, i.path) for c in changes if isinstance(c, FileSet) for i in c.items}
-    concerned = [c for c in cases(snapshot) if c.main and c.winner and tidy(system, c.winner.path) in gone]
+    concerned = [c for c in cases(snapshot) if c.winner and any(tidy(system, path) in gone for path in _taken(c))]
     if not concerned:
         return Rehearsal(
             works=None, sentence=_("This cannot be tried out without doing it; it is verified afterwards.")
@@ -191,6 +191,11 @@ def aside(changes: tuple[Change, ...], snapshot: Snapshot, host: Host, watch: Wa
         "loader's order."
     )
     return works(tuple(dict.fromkeys(loaded)), {}, how)
+
+
+def _taken(c: Case) -> list[str]:
+    """Return the files that a consumer takes as cuDNN's main library and its parts."""
+    return [s.winner.path for s in (c.main, *(s for _role, s in c.parts)) if s and s.winner]
 
 
 def _next_folder(search: Resolution, gone: set[str], system: System) -> str:

@@ -16,6 +16,8 @@ from core.rules.loads import Case, at_hand, called, faulty_release, is_whole, ma
 from core.rules.view import candidates, copy_at, folder_of, inside, main_name, tidy
 from core.rules.words import ERROR, WARNING, advice, finding, listed, saw, sentence
 
+SYSTEM_FOLDERS = (How.SYSTEM, How.SYSTEM16, How.WINDOWS)
+
 
 def shadowed(c: Case) -> Iterator[Finding]:
     """Two copies, and the wrong one is found first."""
@@ -44,7 +46,7 @@ def _right(c: Case) -> tuple[CudnnCopy | None, bool]:
         if newer:
             return newer[0], True
     whole = [x for x in later if is_whole(x)]
-    if c.winner.how in (How.SYSTEM, How.SYSTEM16, How.WINDOWS):  # no program's own place, and before all of PATH
+    if c.winner.how in SYSTEM_FOLDERS:  # no program's own place, and before all of PATH
         newer = [x for x in whole if older(version, x.version)]
         if newer:
             return newer[0], bool(trouble(c))
@@ -238,6 +240,13 @@ def _one_release(c: Case) -> Fix | None:
     row = faulty_release(c.seen, c.copy) if c.copy else None
     if c.copy is None:
         return None
+    strays = [s.winner.path for _role, s in c.parts if s.winner and s.winner.how in SYSTEM_FOLDERS]
+    if strays and c.winner and c.winner.how not in SYSTEM_FOLDERS:
+        return advice(
+            _("Take the stray files out of {folder}", folder=folder_of(c.system, strays[0])),
+            _("Nothing installs cuDNN there; move these files to another place: {files}", files=listed(strays)),
+            restart="program",
+        )
     return another_release(c.seen, c.copy, row) if row else anew(c.seen, c.copy)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -266,12 +267,18 @@ def test_renamed_builtins_get_their_plain_name_only_for_the_same_version(version
         assert (item.path, item.after) == ("/t/libnvrtc-builtins.so.11.4", "-> libnvrtc-builtins-6c5639ce.so.11.4")
 
 
-def test_the_hook_for_dlls_is_one_line_that_python_runs() -> None:
-    [item] = dll_hook("C:\\venv\\Lib\\site-packages", "C:\\it's\\bin").items
+@pytest.mark.parametrize("folder", ["C:\\it's\\bin", "C:\\Zo\u00eb \u732b\\bin", "C:\\a\nimport evil", 'C:\\"'])
+def test_the_hook_for_dlls_is_one_line_that_python_runs(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    [item] = dll_hook("C:\\venv\\Lib\\site-packages", folder).items
     assert item.text is not None
-    compile(item.text, "hook.pth", "exec")
     assert item.text.startswith("import ")
     assert item.text.count("\n") == 1
+    assert item.text.isascii(), "Python reads such a file in the alphabet of the system"
+    added: list[str] = []
+    monkeypatch.setattr(os, "add_dll_directory", added.append, raising=False)
+    monkeypatch.setattr(os.path, "isdir", lambda _path: True)
+    exec(compile(item.text, "hook.pth", "exec"), {})
+    assert added == [folder]
 
 
 def test_a_cause_without_a_fix_of_ours_keeps_its_advice() -> None:
@@ -443,3 +450,21 @@ def test_a_cache_is_put_aside_only_where_this_user_may(aside: str, expected: int
     )
     assert len(made) == expected
     assert [i.path for c in made for i in c.items] == [aside] * expected
+
+
+def test_single_files_in_a_system_folder_are_put_aside_where_they_stand_for_parts() -> None:
+    names = ("cudnn64_9.dll", "cudnn_graph64_9.dll")
+    whole = copy("C:\\new", files=tuple(LibraryFile(path=f"C:\\new\\{n}", name=n) for n in names))
+    graph = LibraryFile(path="C:\\Windows\\System32\\cudnn_graph64_9.dll", name="cudnn_graph64_9.dll")
+    stray = copy("C:\\Windows\\System32", "9.0.0", "system", files=(graph,))
+    searches = (
+        Resolution(name=names[0], attempts=(Attempt(path=f"C:\\new\\{names[0]}", how=How.PATH, outcome="found"),)),
+        Resolution(name=names[1], attempts=(Attempt(path=graph.path, how=How.SYSTEM, outcome="found"),)),
+    )
+    consumer = Consumer(id="plain", kind="plain", label="any program")
+    load = Load(consumer=consumer, major=9, resolutions=searches)
+    finding = found("mixed_cudnn_sublibraries", "plain")
+    [change] = changes(finding, machine("windows", cudnn=(whole, stray), loads=(load,)))
+    assert [(i.path, i.after) for i in change.items] == [(graph.path, "")]
+    owned = msgspec.structs.replace(stray, owner="Program 1.0")
+    assert changes(finding, machine("windows", cudnn=(whole, owned), loads=(load,))) == ()

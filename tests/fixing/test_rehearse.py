@@ -306,6 +306,21 @@ def test_the_parts_of_a_stray_copy_that_is_found_first_do_not_answer_for_the_nex
     assert not [m for m in said.loaded if str(broken / "other") in m.path]
 
 
+def test_a_stray_part_is_rehearsed_by_the_set_that_is_found_without_it(broken: Path) -> None:
+    def search(name: str, folder: str) -> Resolution:
+        attempt = Attempt(path=str(broken / folder / name), how=How.LD_CACHE, outcome="found")
+        return Resolution(name=name, attempts=(attempt,))
+
+    searches = (search("libcudnn.so.9", "good"), search("libcudnn_ops.so.9", "other"))
+    load = Load(consumer=Program(id="plain", kind="plain", label="any"), major=9, resolutions=searches)
+    change = FileSet(title="t", items=(item(broken, "other/libcudnn_ops.so.9"),))
+    said = rehearse.rehearse(
+        CURED, report(CURED, loads=(load,)), (change,), host=this_host(), watch=Watch(), examine=never
+    )
+    assert said.works is True, said
+    assert {Path(m.path).parent for m in said.loaded if "cudnn" in m.name} == {broken / "good"}
+
+
 def test_a_cache_is_rehearsed_with_an_empty_folder_in_its_place(tmp_path: Path) -> None:
     cache = tmp_path / "ComputeCache"
     cache.mkdir()

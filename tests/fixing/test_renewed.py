@@ -12,10 +12,15 @@ from core.apply import Plan, perform, undo
 from core.changes import Change, SetVariable, Value, insert_entry
 from core.diagnose import diagnose
 from core.facts import Environment, Machine, PythonEnvironment, Renewal, Snapshot, Variable
+from core.findings import Finding, Fix, Report, Severity, Step
+from core.host import Host
 from core.host.fake import FakeHost
 from core.journal import Journal
 from core.renewed import Renewed, both, renewed
+from core.repair import Workshop
+from core.watch import Watch
 from core.writing import LinuxWriter, MemoryWriter
+from gui.engine import ThisMachine
 
 
 @pytest.fixture
@@ -152,3 +157,25 @@ def test_the_person_is_told_what_to_start_anew(renewal: Renewal, kind: str, word
     assert (note.fix.advice, note.fix.restart) == (words, restart)
     without = replace(seen, environment=replace(seen.environment, renewed=()))
     assert not [f for f in diagnose(without) if f.id == "environment.older-session"]
+
+
+def test_check_again_in_the_same_window_sees_what_new_programs_get(home: Path) -> None:
+    there = host(home, CUDA_VISIBLE_DEVICES="-1", HOME=str(home))
+    journal = Journal(home / "state")
+    shop = Workshop(host=there, writer=writer(home), journal=journal, machine_journal=Journal(home / "all"))
+    hidden = Finding(
+        id="driver.hidden", cause="gpu_hidden_by_env", step=Step.DRIVER, severity=Severity.ERROR, title="Hidden.",
+        fix=Fix(title="Unhide", changes=(unhide(home),)),
+    )  # fmt: skip
+
+    def look(seen: Host, _watch: Watch) -> Report:
+        findings = (hidden,) if "CUDA_VISIBLE_DEVICES" in seen.fresh_environment() else ()
+        return Report(snapshot=Snapshot(machine=Machine(system="linux")), findings=findings)
+
+    engine = ThisMachine(make=lambda: shop, look=look)
+    report = engine.examine(Watch())
+    done = engine.apply(engine.propose(report.findings[0], report, "", Watch()), Watch())
+    assert done.outcome.kind == "done", done.outcome
+    assert engine.examine(Watch()).findings == ()
+    assert engine.undo((done.outcome.entry,), Watch()).outcome.kind == "undone"
+    assert engine.examine(Watch()).findings == (hidden,)

@@ -20,7 +20,7 @@ from core.findings import Finding, Report
 from core.host import Host
 from core.host.windows import WindowsHost
 from core.watch import Watch
-from tests.windows.faultlab.machine import HOME, Machine, fingerprint, load_error, version_checks
+from tests.windows.faultlab.machine import HOME, Machine, fingerprint, import_error, load_error, version_checks
 from tests.windows.faultlab.rows import ROWS, Row
 
 WINES_FAULT = b"could not be started: Internal error"
@@ -134,6 +134,7 @@ def cured(row: Row, primary: Finding, report: Report, machine: Machine) -> dict[
     before = fingerprint()
     words: list[str] = []
     unloaded = load_error(row.loads, host.fresh_environment(), host.run) if row.loads else "?"
+    lost = import_error(row.site, row.site / row.imports, host.fresh_environment(), host.run) if row.imports else ""
 
     def again(seen: Host) -> Report:
         return look(seen, machine)
@@ -154,6 +155,10 @@ def cured(row: Row, primary: Finding, report: Report, machine: Machine) -> dict[
         loaded = load_error(row.loads, host.fresh_environment(), host.run)
         right = right and bool(unloaded) and not loaded
         words.append(f"LoadLibrary {unloaded or 'loaded'} -> {loaded or 'loaded'}")
+    if row.imports:
+        found = import_error(row.site, row.site / row.imports, host.fresh_environment(), host.run)
+        right = right and bool(lost) and not found
+        words.append(f"import {lost or 'loaded'} -> {found or 'loaded'}")
     if row.checks:
         said = version_checks(row.checks, host.fresh_environment(), host.run)
         right = right and said.endswith("all 0") and said[:2] not in ("0 ", "1 ")

@@ -238,6 +238,21 @@ def load_error(name: str, env: Mapping[str, str], run: object) -> str:
     return "" if said == "loaded" else said or done.ended
 
 
+def import_error(site: Path, file: Path, env: Mapping[str, str], run: object) -> str:
+    """Load an extension module as CPython does (0x1100), in a fresh process that has run the environment's .pth files.
+
+    Empty when it loads, else the number.
+    """
+    code = (
+        "import ctypes, site, sys; site.addsitedir(sys.argv[1]); k = ctypes.WinDLL('kernel32', use_last_error=True); "
+        "k.LoadLibraryExW.restype = ctypes.c_void_p; "
+        "h = k.LoadLibraryExW(sys.argv[2], None, 0x1100); print('loaded' if h else ctypes.get_last_error())"
+    )
+    done = run([sys.executable, "-I", "-S", "-c", code, str(site), str(file)], timeout=60, env=env)  # type: ignore[operator]
+    said = done.out.strip()
+    return "" if said == "loaded" else said or done.ended
+
+
 CHECK = r"""
 import ctypes, sys
 k = ctypes.WinDLL("kernel32", use_last_error=True)

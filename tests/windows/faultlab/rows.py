@@ -31,6 +31,9 @@ class Row:
     """A DLL that a fresh process can load by its bare name only once the fault is cured."""
     cured: bool = False
     """Convalesce must have a fix, and it must cure."""
+    imports: str = ""
+    """A file of the environment's packages that its Python can load only once the fault is cured."""
+    site: Path = HOME / "ml\\Lib\\site-packages"
     source: str = ""
     """A set of cuDNN that a person has downloaded and names, where the fix needs one."""
     checks: int = 0
@@ -186,6 +189,19 @@ def x86_first(m: Machine) -> None:
     m.place(m.part("x86/cudnn_cnn_infer64_8.dll"), other / "cudnn64_8.dll")
     m.path(other, first=True)
     assert folder
+
+
+CUPY = "cupy_backends\\cuda\\libs\\cudnn.cp311-win_amd64.pyd"
+
+
+def cupy(m: Machine) -> None:
+    """An extension module imports cuDNN and CUDA, which PATH names and Python 3.8 and later does not look for there."""
+    m.driver()
+    at.cuda_12(m)
+    site = environment(m)
+    m.place(m.part("ort-8.dll"), site / CUPY)
+    distribution(m, site, "cupy-cuda111", "10.6.0")
+    at.archive_8(m)
 
 
 def cublas_11(m: Machine) -> None:
@@ -516,12 +532,15 @@ FAULTS = (
         "cudnn_shadowed",
         "An older cuDNN 9 was copied into System32 and hides the installed one.",
         spoilt(at.with_9, set_in_system32("cudnn-9.1.0")),
+        cured=True,
     ),
     Row(
         "system32-one-file",
         MIXED,
         "One file of an older release in System32.",
         spoilt(at.with_9, in_system32("cudnn-9.1.0", "cudnn_graph64_9.dll")),
+        checks=9,
+        cured=True,
     ),
     Row(
         "32-bit-first-on-path",
@@ -529,6 +548,15 @@ FAULTS = (
         "A 32-bit cudnn64_8.dll lies in a folder before.",
         x86_first,
         loads="cudnn64_8.dll",
+        cured=True,
+    ),
+    Row(
+        "extension-module-and-path",
+        "python_dll_search_change",
+        "An extension module wants the cuDNN that only PATH names; Python does not search PATH for it.",
+        cupy,
+        imports=CUPY,
+        cured=True,
     ),
     Row("cublas-of-cuda-11", "cuda_toolkit_version_mismatch", "cuBLAS 11 is there, 12 is wanted.", cublas_11),
     Row(
