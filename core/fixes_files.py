@@ -6,8 +6,6 @@ prepared (core/filesets.py).
 
 from __future__ import annotations
 
-import re
-
 from core.changes import Change, FileItem, FileSet
 from core.facts import CudnnCopy, How, LibraryFile, Snapshot
 from core.findings import Finding
@@ -15,6 +13,7 @@ from core.i18n import _
 from core.rules.cudnn_files import release_of
 from core.rules.frameworks import lost_to_python
 from core.rules.known import differs, numbers
+from core.rules.loading_extra import RENAMED_BUILTINS
 from core.rules.loads import cases
 from core.rules.view import folder_of, name_of, python_of, tidy
 from core.rules.words import listed
@@ -127,16 +126,13 @@ def _aside(copy: CudnnCopy, snapshot: Snapshot) -> tuple[Change, ...]:
     return (FileSet(title=title, items=items),)
 
 
-_HASHED = re.compile(r"(libnvrtc-builtins)-[0-9a-f]{8}(\.so\.[\d.]+)|(nvrtc-builtins64_\d+)-[0-9a-f]{8}(\.dll)", re.I)
-
-
 def under_plain_name(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
     """Give the compiler's built-ins of the same version, which a packager renamed, their plain name beside them."""
     system = snapshot.machine.system
     for toolkit in snapshot.toolkits or ():
         for file in toolkit.libraries:
             name = name_of(system, file.path)
-            found = _HASHED.fullmatch(name)
+            found = RENAMED_BUILTINS.fullmatch(name)
             if not found or tidy(system, folder_of(system, file.path)) != tidy(system, finding.subject):
                 continue
             compilers = [f for f in toolkit.libraries if _is_compiler(f) and f.version and f.version == file.version]

@@ -6,6 +6,7 @@ Nothing is changed for it: overlays are temporary folders of links, and every li
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -14,10 +15,12 @@ from pathlib import Path
 
 from core import pathlist
 from core.changes import Change, FileSet
+from core.child import ask
 from core.facts import Fact, Mapped, Resolution, RollCall, Snapshot, System
 from core.host import Host
 from core.i18n import _, sentences, told
 from core.loader import images
+from core.probes.compile_call import Compiled, Question, compile_empty
 from core.probes.cudnn_names import parse
 from core.probes.roll_call_form import Part, Roll
 from core.probes.roll_call_run import by_child, run
@@ -84,6 +87,9 @@ def completed(
     changes: tuple[Change, ...], moved: Mapping[str, str], snapshot: Snapshot, host: Host, watch: Watch
 ) -> Rehearsal | None:
     """Call the set in the first overlay of a folder that holds a known copy; None where there is none to call."""
+    for overlay in moved.values():
+        if compiler := _compiler_in(overlay):
+            return _compiled(compiler, host, watch)
     for folder, overlay in moved.items():
         roll = _roll_call(overlay, host, watch, stands_for=folder) if _is_known(folder, snapshot) else None
         if roll is not None:
@@ -139,6 +145,27 @@ def standing_in(env: Mapping[str, str], folder: str, overlay: str, system: Syste
         first = [overlay] if system == "windows" and name.upper() == "PATH" and overlay not in entries else []
         out[name] = pathlist.join([*first, *entries], system)
     return out
+
+
+_COMPILER = re.compile(r"libnvrtc(-[0-9a-f]{8})?\.so\.[\d.]+|nvrtc64_\d+(_\d+)?\.dll", re.IGNORECASE)
+
+
+def _compiler_in(overlay: str) -> str:
+    """Return CUDA's run-time compiler among the files of an overlay; empty when it is not there."""
+    found = sorted(p.name for p in Path(overlay).iterdir() if _COMPILER.fullmatch(p.name))
+    return str(Path(overlay) / found[0]) if found else ""
+
+
+def _compiled(compiler: str, host: Host, watch: Watch) -> Rehearsal:
+    """Compile an empty kernel with the compiler in an overlay, which opens its built-ins by their plain name."""
+    question = Question(library=compiler)
+    answer = ask(compile_empty, question, Compiled, host=host, env=host.fresh_environment(), timeout=60, watch=watch)
+    said = next(iter(answer.events), Compiled(problem=answer.ended))
+    if said.status == 0:
+        how = _("CUDA's run-time compiler compiled a kernel with its built-ins in place.")
+        return Rehearsal(works=True, sentence=sentences(_("Rehearsed on this machine: works."), how))
+    what = f": nvrtcCompileProgram {said.status} {said.problem}".rstrip()
+    return Rehearsal(works=False, sentence=_("Rehearsed on this machine: does not work{what}.", what=what))
 
 
 def _by_need(parts: tuple[Part, ...]) -> tuple[str, ...]:

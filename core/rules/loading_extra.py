@@ -13,7 +13,7 @@ from core.rules.driver_facts import WSL_FOLDER
 from core.rules.known import compatibility, numbers, older
 from core.rules.loading_cuda import absent, family, install, is_own, on_disk, wanted_by
 from core.rules.loads import Case, idle, trouble
-from core.rules.view import candidates, folder_of, package_of, resolution, said_installed
+from core.rules.view import candidates, folder_of, name_of, package_of, resolution, said_installed
 from core.rules.words import ERROR, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
 
 
@@ -54,6 +54,12 @@ def _builtins(c: Case, search: Resolution) -> Iterator[Finding]:
                 return
 
 
+RENAMED_BUILTINS = re.compile(
+    r"(libnvrtc-builtins)-[0-9a-f]{8}(\.so\.[\d.]+)|(nvrtc-builtins64_\d+)-[0-9a-f]{8}(\.dll)", re.IGNORECASE
+)
+"""Built-ins with a part of their hash in the name, as a packager's tools write it. The compiler asks for the plain name."""
+
+
 def _builtins_beside(c: Case, toolkit: Toolkit, compiler_file: LibraryFile) -> Iterator[Finding]:
     """Compare a compiler with the built-ins in its folder; those that the loader finds elsewhere count, too."""
     folder = folder_of(c.system, compiler_file.path)
@@ -65,12 +71,19 @@ def _builtins_beside(c: Case, toolkit: Toolkit, compiler_file: LibraryFile) -> I
     if any("nvrtc-builtins" in s.name and s.winner for s in c.load.resolutions):
         return
     version = compiler_file.version or toolkit.version
-    fits = [f for f in beside if not _other_release(f.version, version)]
+    same = [f for f in beside if not _other_release(f.version, version)]
+    fits = [f for f in same if not RENAMED_BUILTINS.fullmatch(name_of(c.system, f.path))]
     if fits or (numbers(version)[:1] < (11,) and not beside):
         return
     version_ = version or ""
     title = (
         _(
+            "The built-ins of CUDA's run-time compiler {version} have a name that it does not know: {names}.",
+            version=version_,
+            names=listed(name_of(c.system, f.path) for f in same),
+        )
+        if same
+        else _(
             "The built-ins of CUDA's run-time compiler {version} are of {others}.",
             version=version_,
             others=listed(f.version or "?" for f in beside),

@@ -245,6 +245,11 @@ def site_file_removed(path: str) -> Plant:
     return lambda _lab, site: (site.folder / path).unlink()
 
 
+def site_file_renamed(path: str, name: str) -> Plant:
+    """Rename one file of the environment's packages, as a packager's tools do."""
+    return lambda _lab, site: (site.folder / path).rename((site.folder / path).with_name(name))
+
+
 def header(path: str, wheel: Wheel) -> Plant:
     """Put another release's cudnn_version.h in place."""
 

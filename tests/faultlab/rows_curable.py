@@ -108,6 +108,14 @@ CURABLE = (
         offer="variable",
     ),
     Fault(
+        "nvrtc-builtins-renamed",
+        "nvrtc_missing_or_mismatch",
+        "A packager's tool gave the compiler's built-ins a name that the compiler does not know.",
+        bases.torch_9,
+        p.site_file_renamed("nvidia/cuda_nvrtc/lib/libnvrtc-builtins.so.12.4", "libnvrtc-builtins-2dc4bf68.so.12.4"),
+        offer="files",
+    ),
+    Fault(
         "kernel-cache-of-another",
         "nv_compute_cache_bad",
         "The cache is another user's; the folder that holds it is one's own.",
