@@ -194,6 +194,23 @@ def _best(columns: tuple[str, ...], rows: tuple[GridRow, ...]) -> Iterator[tuple
             yield column, max(good, key=lambda cell: cell[:2])[2]
 
 
+def verdict_word(verdict: Verdict) -> str:
+    """Return a cell's verdict in words that stand alone."""
+    return {
+        "runs": _("runs on the GPU"),
+        "should run": _("should run on the GPU"),
+        "cpu only": _("processor only"),
+        "cannot run": _("cannot run on the GPU"),
+        "not decided": _("not decided"),
+    }[verdict]
+
+
+def choices(made: Grid) -> tuple[tuple[str, str], ...]:
+    """Return for each framework that is anywhere the environment to use, in words: which one to use for what."""
+    best = dict(made.best)
+    return tuple((column, best.get(column) or _("none is known to use the GPU")) for column in made.columns)
+
+
 def as_lines(made: Grid, width: int = 96) -> list[str]:
     """Return the grid for a terminal: one line for each framework of each environment; those without any are counted."""
     lines: list[str] = []
@@ -201,26 +218,21 @@ def as_lines(made: Grid, width: int = 96) -> list[str]:
         if row.cells:
             lines.append(f"  {row.prefix}  (Python {row.python or _('unknown')}, {_(row.kind)}; {told(row.found_by)})")
             for c in row.cells:
-                words = f"    {MARKS[c.verdict]} {c.distribution} {c.version}: {c.verdict}. {c.reason}"
+                reason = _without_place(c.reason, row.prefix)
+                words = f"    {MARKS[c.verdict]} {c.distribution} {c.version}: {verdict_word(c.verdict)}. {reason}"
                 lines.append(words if len(words) <= 2 * width else words[: 2 * width - 3] + "...")
     empty = [r for r in made.rows if not r.cells]
     if empty:
-        lines.append(
-            "  "
-            + _(
-                "{count} more without a framework: {names}",
-                count=len(empty),
-                names=listed((r.prefix for r in empty), 6),
-            )
-        )
-    if made.best:
-        lines.append(
-            "  "
-            + _(
-                "To use: {best}",
-                best="; ".join(
-                    _("{framework} in {prefix}", framework=framework, prefix=prefix) for framework, prefix in made.best
-                ),
-            )
-        )
+        names = listed((r.prefix for r in empty), 6)
+        lines.append("  " + _("{count} more without a framework: {names}", count=len(empty), names=names))
+    if made.columns:
+        lines.append("  " + _("Which one to use:"))
+        lines += [f"    {framework}: {where}" for framework, where in choices(made)]
+    if any(c.verdict == "should run" for r in made.rows for c in r.cells):
+        lines.append("  " + _('(Nothing was run where it says "should": --try, with --python PATH, runs it.)'))
     return lines
+
+
+def _without_place(reason: str, prefix: str) -> str:
+    """Return a reason without the environment's name, which stands above it already."""
+    return reason.replace(f" in {prefix}", "")

@@ -115,6 +115,9 @@ def _frameworks(grid: Grid | None, theme: Theme) -> QWidget | None:
     body = QWidget()
     box = QVBoxLayout(body)
     box.setContentsMargins(0, 0, 0, 0)
+    if chosen := seen.choices(grid):
+        headers = (_("For this framework"), _("use this environment"))
+        box.addWidget(Table(_("Which one to use"), headers, chosen, theme, paths=(1,)))
     columns = (_("Environment"), _("Python"), *grid.columns)
     box.addWidget(Table(_("Python environments"), columns, seen.environments(grid), theme, paths=(0,)))
     if meaning := seen.legend(grid):

@@ -217,7 +217,7 @@ def _told(
 
 def environments(grid: Grid) -> tuple[Row, ...]:
     """Return each environment with the verdict and version of each framework, and the reasons inside; frameworks first."""
-    from core.grid import MARKS
+    from core.grid import MARKS, verdict_word
 
     rows = []
     for r in sorted(grid.rows, key=lambda r: not r.cells):
@@ -243,20 +243,18 @@ STANDS = {
 }
 
 
-def verdict_word(verdict: str) -> str:
-    """Return a cell's verdict in words."""
-    return {
-        "runs": _("runs on the GPU"),
-        "should run": _("should run on the GPU"),
-        "cpu only": _("processor only"),
-        "not decided": _("not decided"),
-        "cannot run": _("cannot run on the GPU"),
-    }[verdict]
+def choices(grid: Grid) -> tuple[Row, ...]:
+    """Return for each framework which environment to use; nothing where there is no choice."""
+    from core.grid import choices
+
+    if sum(bool(r.cells) for r in grid.rows) < 2:
+        return ()
+    return tuple(Row((framework, where)) for framework, where in choices(grid))
 
 
 def legend(grid: Grid) -> str:
     """Return what the signs in the grid mean."""
-    from core.grid import MARKS
+    from core.grid import MARKS, verdict_word
 
     used = {c.verdict for r in grid.rows for c in r.cells}
     return "   ".join(f"{MARKS[v]} {verdict_word(v)}" for v in MARKS if v in used)

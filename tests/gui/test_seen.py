@@ -64,6 +64,10 @@ def test_the_grid_says_for_each_environment_what_will_use_the_gpu() -> None:
     assert len(rows) == 50
     assert all(len(row.cells) == 2 + len(report.grid.columns) for row in rows)
     assert rows[0].inner[0].cells[0].startswith("PyTorch 2.6.0: ")
+    chosen = {row.cells[0]: row.cells[1] for row in seen.choices(report.grid)}
+    assert set(chosen) == set(report.grid.columns)
+    assert chosen["PyTorch"] == "none is known to use the GPU"
+    assert seen.choices(replace(report.grid, rows=report.grid.rows[:1])) == ()
 
 
 @pytest.mark.parametrize(

@@ -192,6 +192,13 @@ def test_cells(seen: Snapshot, verdict: str) -> None:
     assert cell(seen).verdict == verdict
 
 
+def test_a_framework_that_nothing_here_runs_is_told_of_in_the_choice() -> None:
+    lines = as_lines(report_on(machine(build(version="2.6.0+cpu", cuda=""))).grid)  # type: ignore[arg-type]  # it has one
+    assert "    PyTorch: none is known to use the GPU" in lines
+    assert not any("--try" in line for line in lines)
+    assert any("--try" in line for line in as_lines(report_on(machine(build(sass=(80,)))).grid))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("seen", "framework", "verdict", "words"),
     [
@@ -220,7 +227,7 @@ def test_the_grid_says_which_one_to_use_for_what() -> None:
     assert made.best == (("PyTorch", "/far"),)
     text = "\n".join(as_lines(made))
     assert "1 more without a framework: /empty" in text
-    assert "To use: PyTorch in /far" in text
+    assert "Which one to use:\n    PyTorch: /far" in text
 
 
 # --- the cures ---------------------------------------------------------------------------------------------
