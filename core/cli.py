@@ -98,6 +98,11 @@ def _parser() -> argparse.ArgumentParser:
 
     from core import cli_benchmark, cli_report
 
+    if (
+        i18n.language() != i18n.ENGLISH
+    ):  # its own words come from gettext's default domain, which knows no language of ours
+        vars(argparse).update(_=_, ngettext=lambda one, many, n: _(one if n == 1 else many))
+
     parser = argparse.ArgumentParser(
         prog="convalesce", description=_("Finds out why a GPU deep-learning set-up does not work, and proves it.")
     )

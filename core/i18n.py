@@ -209,6 +209,19 @@ def _forms(catalogue: Catalogue) -> tuple[tuple[re.Pattern[str], str, str], ...]
     return tuple((_pattern(form), form, text) for form, text in forms)
 
 
+SHAPES = (
+    said("the Python environment {prefix} ({framework})"),
+    said("the Python environment {prefix}"),
+    said("the conda environment {prefix} ({framework})"),
+    said("the conda environment {prefix}"),
+    said("the Microsoft Store's Python {prefix} ({framework})"),
+    said("the Microsoft Store's Python {prefix}"),
+    said("any program ({framework})"),
+    said("roll call in a child process"),
+)
+"""Texts that the Snapshot holds and that are put together where no reader of texts finds them whole."""
+
+
 def _pattern(form: str) -> re.Pattern[str]:
     parts = re.split(r"\{(\w+)\}", form)
     seen: set[str] = set()

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSettings, Qt, QTimer
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication
 
-from core import i18n
+from gui import language
 from gui.controller import Controller
 from gui.engine import ThisMachine
 from gui.window import Window
@@ -20,8 +20,8 @@ SERVER = "convalesce-window"
 def main() -> int:
     """Show the wizard and return the exit status."""
     settings = QSettings("convalesce", "convalesce")
-    i18n.use_wanted(str(settings.value("language", "")))
     app = application()
+    language.speak(settings)
     if raise_first_window():
         return 0
     window = Window(Controller(ThisMachine()), settings)

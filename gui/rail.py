@@ -23,8 +23,8 @@ from PySide6.QtWidgets import (
 
 from core.findings import SECTIONS, Report, Severity, Step
 from core.i18n import _
+from gui import language, words
 from gui import theme as looks
-from gui import words
 from gui.text import enlarge, push
 from gui.theme import Theme
 
@@ -98,6 +98,7 @@ class Rail(QFrame):
         }
         self._choices(menu.addMenu(_("&Colours")), "theme", names, "system")
         self._choices(menu.addMenu(_("&Text size")), "text size", {n: f"{n} %" for n in SIZES}, "100")
+        self._choices(menu.addMenu(_("Lan&guage")), language.KEY, language.choices(), "")
         menu.addSeparator()
         menu.addAction(_("&About Convalesce")).triggered.connect(self._about)
         button.setMenu(menu)

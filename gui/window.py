@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 
 from core.findings import Report, Severity, Step
 from core.i18n import _
+from gui import language, words
 from gui import theme as looks
-from gui import words
 from gui.bottom import Bottom, framed
 from gui.controller import Controller
 from gui.errands import Errands
@@ -57,6 +57,7 @@ class Window(QMainWindow):
         self.setWindowTitle("Convalesce")
         self.setMinimumSize(SMALLEST)
         self._dress_application()
+        language.speak(settings)
         self._build()
         self._connect()
         self._dress_window()
@@ -97,10 +98,13 @@ class Window(QMainWindow):
         self._beside = Beside(self.stack, self.sheet)
         self.setCentralWidget(framed(self.rail, self.notice, self._beside, self.bottom))
 
-    def _connect(self) -> None:
+    def _connect_rail(self) -> None:
         self.steps.currentRowChanged.connect(self._show_page)
         self.steps.itemClicked.connect(self._person_chose)
         self.rail.setting_changed.connect(self._dress)
+
+    def _connect(self) -> None:
+        self._connect_rail()
         for i in range(len(self.pages)):
             QShortcut(QKeySequence(f"Ctrl+{i + 1}"), self, partial(self._jump, i))
         QShortcut(QKeySequence("Ctrl+E"), self, self.open_message)
@@ -130,7 +134,25 @@ class Window(QMainWindow):
 
     def _dress(self) -> None:
         self._dress_application()
+        if language.speak(self._settings):
+            self._say_anew()
         self._dress_window()
+
+    def _say_anew(self) -> None:
+        """Build everything again in another language, and stay at the same place."""
+        row, at_message, text = self.steps.currentRow(), self.stack.at_message, self.explain_page.text.toPlainText()
+        if self.report is not None:
+            self.errands.report = language.said_anew(self.report)
+        self._build()
+        self._connect_rail()
+        self._busy(self._controller.busy)
+        self.summary.know_history(self.errands.history)
+        self.steps.setCurrentRow(row)
+        self.explain_page.text.setPlainText(text)
+        if at_message:
+            self.open_message()
+        if self._explanation is not None:
+            self._explain(text)
 
     def _dress_window(self) -> None:
         self.setWindowIcon(looks.icon("convalesce", self._theme.text, 64))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from babel.core import Locale, UnknownLocaleError
@@ -98,6 +99,7 @@ def as_po(catalog: Catalog) -> bytes:
 
 def as_mo(catalog: Catalog) -> bytes:
     """Return a catalogue for the program."""
+    catalog.creation_date = catalog.revision_date = datetime(2000, 1, 1, tzinfo=UTC)  # the same texts, the same bytes
     out = io.BytesIO()
     write_mo(out, catalog)
     return out.getvalue()

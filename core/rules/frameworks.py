@@ -235,7 +235,7 @@ def _only_on_path(seen: Snapshot, load: Load, lost: str, path: str) -> Finding:
         ),
         evidence=[
             saw(_("Any program finds it"), path, "PATH"),
-            saw(_("This Python"), _("does not find it"), load.consumer.label),
+            saw(_("This Python"), _("does not find it"), told(load.consumer.label)),
             *([home.concerns(load.consumer.framework.partition(" ")[0])] if home else []),
         ],
         subject=load.consumer.prefix,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from core.facts import CudnnCopy, Gpu, Snapshot
 from core.findings import Evidence, Finding, Fix, Severity, Step
-from core.i18n import _, sentences
+from core.i18n import _, sentences, told
 from core.knowledge import read
 from core.rules.driver_facts import works
 from core.rules.known import Compatibility, Gpus, compatibility, driver_floor, numbers, older
@@ -87,7 +87,7 @@ def _needs(seen: Snapshot) -> Iterator[tuple[str, str, str, Severity]]:
         copy = c.own or c.copy
         if copy and copy.cuda_major and (c.load.consumer.kind != "plain" or c.wanted or c.copy):
             severity = WARNING if c.load.consumer.kind == "plain" else ERROR
-            yield str(copy.cuda_major), c.load.consumer.label, copy.folder, severity
+            yield str(copy.cuda_major), told(c.load.consumer.label), copy.folder, severity
     prefixes = [p.prefix for p in seen.pythons or ()]
     for toolkit in seen.toolkits or ():
         if not toolkit.version or not numbers(toolkit.version):

@@ -42,7 +42,7 @@ def unanswered(c: Case) -> Iterator[Finding]:
         Step.CUDNN,
         ERROR,
         "roll-call-failed",
-        _("cuDNN does not load completely for {label}.", label=c.load.consumer.label),
+        _("cuDNN does not load completely for {label}.", label=told(c.load.consumer.label)),
         why=_(
             "A child process loaded cuDNN as this program would and called every part. The files look sound, "
             "so the reason is not decided; what the loader said is shown."
@@ -60,7 +60,11 @@ def undecided(c: Case) -> Iterator[Finding]:
             Step.CUDNN,
             UNKNOWN,
             "not-called",
-            _("Whether {copy} loads for {label} was not tried.", copy=called(c.copy), label=c.load.consumer.label),
+            _(
+                "Whether {copy} loads for {label} was not tried.",
+                copy=called(c.copy),
+                label=told(c.load.consumer.label),
+            ),
             why=_("Its files were found and look sound. Only loading them in a child process decides it."),
             evidence=candidates(c.main),
             subject=c.load.consumer.id,

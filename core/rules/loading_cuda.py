@@ -9,7 +9,7 @@ import msgspec
 
 from core.facts import LibraryFile, Resolution, Toolkit
 from core.findings import Evidence, Finding, Fix, Step
-from core.i18n import _, sentences
+from core.i18n import _, sentences, told
 from core.rules.cudnn_files import BROKEN
 from core.rules.cures import name_folder, pinned, pip
 from core.rules.known import compatibility, differs
@@ -149,7 +149,7 @@ def _other_toolkit(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> 
         "other-cuda",
         _(
             "{framework} was built for CUDA {major}; only CUDA {majors} is there.",
-            framework=sentence(c.load.consumer.framework or c.load.consumer.label),
+            framework=sentence(c.load.consumer.framework or told(c.load.consumer.label)),
             major=gone.major,
             majors=majors,
         ),
@@ -294,7 +294,7 @@ def runtime(c: Case) -> Iterator[Finding]:
             cause="cuda_not_on_search_path",
             why=_(
                 "{label} asks for {names}. The files are on this machine, but the loader does not look in their folder.",
-                label=sentence(c.load.consumer.label),
+                label=sentence(told(c.load.consumer.label)),
                 names=listed(g.search.name for g in gone),
             ),
             evidence=[
@@ -318,7 +318,7 @@ def _nowhere(c: Case, gone: list[Absent], *, calm: bool) -> Finding:
         "runtime-missing",
         _(
             "CUDA's libraries that {framework} needs are not on this machine: {names}.",
-            framework=c.load.consumer.framework or c.load.consumer.label,
+            framework=c.load.consumer.framework or told(c.load.consumer.label),
             names=names,
         ),
         cause="cuda_runtime_missing",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from core.facts import LibraryFile, Resolution, Toolkit
 from core.findings import Finding, Fix, Step
-from core.i18n import _, sentences
+from core.i18n import _, sentences, told
 from core.rules.cures import pip
 from core.rules.driver_facts import WSL_FOLDER
 from core.rules.known import compatibility, numbers, older
@@ -197,7 +197,7 @@ def cpp_runtime(c: Case) -> Iterator[Finding]:
         _(
             "Microsoft's C++ runtime ({names}) cannot be found for {framework}.",
             names=names,
-            framework=c.load.consumer.framework or c.load.consumer.label,
+            framework=c.load.consumer.framework or told(c.load.consumer.label),
         ),
         cause="vc_runtime_missing",
         why=_(

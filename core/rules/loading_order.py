@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from core.facts import Attempt, CudnnCopy, How
 from core.findings import Evidence, Finding, Fix, Step
-from core.i18n import _, n_, sentences
+from core.i18n import _, n_, sentences, told
 from core.rules.cudnn_files import faults
 from core.rules.cures import anew, another_release, name_folder
 from core.rules.known import differs, older
@@ -98,7 +98,7 @@ def _shadowed(c: Case, right: CudnnCopy, *, certain: bool) -> Finding:
         cause="cudnn_shadowed",
         why=_(
             "The first cuDNN on the search path wins, and for {label} that is not the one it needs.",
-            label=c.load.consumer.label,
+            label=told(c.load.consumer.label),
         ),
         evidence=[*wanted, *candidates(c.main), *trouble(c)],
         subject=folder,
@@ -147,7 +147,7 @@ def too_old(c: Case) -> Iterator[Finding]:
         "too-old",
         _(
             "{framework} was built with cuDNN {wanted}, but {version} is loaded.",
-            framework=sentence(c.load.consumer.framework or c.load.consumer.label),
+            framework=sentence(c.load.consumer.framework or told(c.load.consumer.label)),
             wanted=wanted,
             version=version,
         ),
@@ -222,7 +222,7 @@ def mixed(c: Case) -> Iterator[Finding]:
         Step.CUDNN,
         ERROR,
         "mixed",
-        _("Parts of two cuDNN releases are loaded together for {label}.", label=c.load.consumer.label),
+        _("Parts of two cuDNN releases are loaded together for {label}.", label=told(c.load.consumer.label)),
         cause="mixed_cudnn_sublibraries",
         why=_("The main library comes from one folder, other parts from another. All must be of one release."),
         evidence=[

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from core.facts import Attempt, CudnnCopy
 from core.findings import Finding, Fix, Step
-from core.i18n import N_, _
+from core.i18n import N_, _, told
 from core.rules.cudnn_files import faults
 from core.rules.cures import name_folder, pinned, pip, without_variable
 from core.rules.known import differs
@@ -59,7 +59,10 @@ def overridden(c: Case) -> Iterator[Finding]:
         Step.CUDNN,
         ERROR,
         "overridden-by-variable",
-        _("LD_LIBRARY_PATH makes {label} load another cuDNN than the one that it brings.", label=c.load.consumer.label),
+        _(
+            "LD_LIBRARY_PATH makes {label} load another cuDNN than the one that it brings.",
+            label=told(c.load.consumer.label),
+        ),
         cause="ld_library_path_override",
         why=_(
             "Folders in LD_LIBRARY_PATH are searched before the folder that a wheel's libraries name "
@@ -184,7 +187,9 @@ def _off_path(c: Case, here: list[CudnnCopy]) -> Iterator[Finding]:
         why=(
             _("The Python environments bring their own cuDNN, so only other programs would miss it.")
             if calm
-            else _("The files are complete; the loader does not look there for {label}.", label=c.load.consumer.label)
+            else _(
+                "The files are complete; the loader does not look there for {label}.", label=told(c.load.consumer.label)
+            )
         ),
         evidence=[saw(_("Folder"), best.folder, best.source), *near_misses(c.seen, best.folder), *candidates(c.main)],
         subject=best.folder,
@@ -200,7 +205,7 @@ def _other_major(c: Case, others: list[CudnnCopy]) -> Finding:
         "other-major",
         _(
             "{framework} needs cuDNN {wanted}; only {versions} is there.",
-            framework=sentence(c.load.consumer.framework or c.load.consumer.label),
+            framework=sentence(c.load.consumer.framework or told(c.load.consumer.label)),
             wanted=wanted,
             versions=versions(others),
         ),
@@ -227,7 +232,7 @@ def _nowhere(c: Case) -> Finding:
         "not-installed",
         _(
             "{framework} needs cuDNN {major}, and there is none.",
-            framework=sentence(c.load.consumer.framework or c.load.consumer.label),
+            framework=sentence(c.load.consumer.framework or told(c.load.consumer.label)),
             major=c.load.major,
         ),
         cause="cudnn_not_installed",

@@ -72,7 +72,7 @@ def test_size_theme_and_text_size_are_kept_for_the_next_start(qtbot: QtBot, sett
     assert (second.width(), second.height()) == (1200, 800)
     assert second._theme.name == "dark"
     chosen = {a.text() for m in second.rail.findChildren(QMenu) for a in m.actions() if a.isChecked()}
-    assert chosen == {"D&ark", "150 %"}
+    assert chosen == {"D&ark", "150 %", "&System language"}
     put_away([second])
 
 

@@ -1,0 +1,50 @@
+"""The window's language: chosen in the settings, else the system's. Qt's own texts and numbers follow it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+from PySide6.QtCore import QLibraryInfo, QLocale, QSettings, QTranslator
+from PySide6.QtWidgets import QApplication
+
+from core import i18n
+from core.findings import Report
+from core.i18n import _
+
+KEY = "language"
+
+
+def choices() -> dict[str, str]:
+    """Return what can be chosen: the value that is kept, and its name, each language in its own words."""
+    return {"": _("&System language")} | {name: own_name(name) for name in i18n.languages()}
+
+
+def own_name(language: str) -> str:
+    """Return what a language calls itself."""
+    if language == i18n.ENGLISH:
+        return "English"  # Qt would say which kind of English
+    name = QLocale(language).nativeLanguageName()
+    return name[:1].upper() + name[1:]
+
+
+def speak(settings: QSettings) -> bool:
+    """Use the language that is chosen; return whether it is another one than before."""
+    before = i18n.language()
+    i18n.use_wanted(str(settings.value(KEY, "") or ""))
+    QLocale.setDefault(QLocale(i18n.language()))
+    app = QApplication.instance()
+    if isinstance(app, QApplication):
+        for old in app.findChildren(QTranslator, KEY):
+            app.removeTranslator(old)
+            old.deleteLater()
+        translator = QTranslator(app)
+        translator.setObjectName(KEY)
+        if translator.load(f"qtbase_{i18n.language()}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)):
+            app.installTranslator(translator)
+    return i18n.language() != before
+
+
+def said_anew(report: Report) -> Report:
+    """Return the same report in the language in use: what was seen is diagnosed again."""
+    from core.doctor import report_on  # the engine is not loaded for the window to show
+
+    return replace(report_on(report.snapshot), taken_out=report.taken_out, history=report.history)

@@ -1,0 +1,119 @@
+"""The catalogues: made from today's texts, complete, filled in with the same values, with keys where English has keys."""
+
+from __future__ import annotations
+
+import gettext
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO
+
+import pytest
+from babel.messages.catalog import Catalog, Message
+from babel.messages.pofile import read_po
+
+from core import help as pages_of_help
+from core import i18n
+from tools.language import LOCALE, as_mo, texts
+from tools.texts import every_text
+
+LANGUAGES = sorted(p.name for p in LOCALE.iterdir() if p.is_dir())
+PLACE = re.compile(r"\{[^{}]*\}|%\(\w+\)[a-z]|%[a-z]\b")
+
+
+def catalogue(name: str) -> Catalog:
+    with (LOCALE / name / "LC_MESSAGES" / "convalesce.po").open("rb") as file:
+        return read_po(file, locale=name)
+
+
+def messages(name: str) -> list[Message]:
+    return [m for m in catalogue(name) if m.id]
+
+
+def spoken(file: IO[bytes]) -> dict[object, str]:
+    """Return a compiled catalogue's texts without its header, which names the program that wrote it."""
+    return {key: text for key, text in gettext.GNUTranslations(file)._catalog.items() if key}
+
+
+def test_german_and_chinese_are_there() -> None:
+    assert {"de", "zh_CN"} <= set(LANGUAGES)
+    assert set(LANGUAGES) <= set(i18n.languages())
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_the_compiled_catalogue_is_made_from_the_written_one(name: str) -> None:
+    folder = LOCALE / name / "LC_MESSAGES"
+    with (folder / "convalesce.mo").open("rb") as file:
+        assert spoken(io.BytesIO(as_mo(catalogue(name)))) == spoken(file)
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_every_translation_takes_the_same_values(name: str) -> None:
+    wrong = []
+    for m in messages(name):
+        english, spoken = texts(m.id), texts(m.string)
+        wanted = set(PLACE.findall(" ".join(english)))
+        for form in spoken:
+            got = set(PLACE.findall(form))
+            if got != wanted and not (len(english) > 1 and got == wanted - {"{n}"}):
+                wrong.append((english[0], form, wanted ^ got))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_edges_and_keys_are_those_of_the_english_text(name: str) -> None:
+    wrong = []
+    for m in messages(name):
+        english = texts(m.id)[0]
+        for form in texts(m.string):
+            edges = [(t[: len(t) - len(t.lstrip())], t[len(t.rstrip()) :]) for t in (english, form)]
+            keys = [len(re.findall(r"&\w", t)) for t in (english, form) if "&&" not in english]
+            if edges[0] != edges[1] or len(set(keys)) > 1 or english.count("\n") != form.count("\n"):
+                wrong.append((english, form))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_every_plural_form_of_the_language_is_there(name: str) -> None:
+    forms = catalogue(name).num_plurals
+    assert [m.id for m in messages(name) if len(texts(m.id)) > 1 and len(texts(m.string)) != forms] == []
+
+
+def test_making_a_language_is_one_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tools import language
+
+    monkeypatch.setattr(language, "LOCALE", tmp_path)
+    assert language.main(["fr"]) == 1  # nothing is translated yet
+    made = tmp_path / "fr" / "LC_MESSAGES" / "convalesce.po"
+    assert len(read_po(io.BytesIO(made.read_bytes()), locale="fr")) == len(every_text())
+    assert language.main(["xx_nowhere"]) == 2
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_pages_of_help_are_the_same_in_every_language_that_has_them(name: str) -> None:
+    folder = Path(pages_of_help.__file__).parents[1] / "resources" / "help" / name
+    if not folder.exists():
+        return
+    for page in pages_of_help.names():
+        english, spoken = pages_of_help.page(page, "en"), pages_of_help.page(page, name)
+        assert english is not None
+        assert spoken is not None
+        assert (folder / f"{page}.md").exists(), page
+        shapes = [
+            [line.split(" ")[0] for line in p.markdown.splitlines() if line.startswith("#")] for p in (english, spoken)
+        ]
+        assert shapes[0] == shapes[1], page
+
+
+@pytest.mark.parametrize(("name", "says"), [("de", "Aufruf:"), ("zh_CN", "用法：")])
+def test_the_command_line_speaks_the_language(name: str, says: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "core", "scan", "--language", name, "--help"],
+        capture_output=True, check=False, cwd=Path(__file__).parents[1], encoding="utf-8",
+        env={"PATH": "", "PYTHONIOENCODING": "utf-8"},
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert done.stdout.startswith(says)
+    assert "show this help" not in done.stdout
