@@ -67,7 +67,7 @@ def a_report(*findings: dict[str, object], errors: tuple[object, ...] = ()) -> b
     return json.dumps({"findings": findings, "snapshot": {"errors": errors}}).encode()
 
 
-RIGHT = a_finding("cudnn_sublibrary_missing", "error", primary=True)
+RIGHT = a_finding("cudnn_sublibrary_missing", "error", primary=True) | {"fix": {"advice": "install it again"}}
 NOTE = a_finding("no_nvidia_gpu", "note")
 WARNING = a_finding("driver_too_old", "warning")
 
@@ -79,6 +79,7 @@ WARNING = a_finding("driver_too_old", "warning")
         (DELETED, 1, a_report(a_finding("corrupt_or_truncated_file", "error", primary=True)), False),
         (DELETED, 1, a_report({**RIGHT, "primary": False}), False),
         (DELETED, 1, a_report(RIGHT, errors=({"probe": "driver"},)), False),
+        (DELETED, 1, a_report({**RIGHT, "fix": None}), False),
         (DELETED, 3, a_report(RIGHT), False),
         (DELETED, 3, b"", False),
         (replace(DELETED, notes=("x.no_nvidia_gpu",)), 1, a_report(RIGHT), False),
