@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from core.i18n import _
 
 if TYPE_CHECKING:
-    from core.facts import Snapshot
     from core.findings import Report
     from core.watch import Watch
 
 
-SLOW = ("frameworks", "trials")
-"""Sections that the benchmark does without: it asks the framework itself."""
+WITHOUT = ("trials",)
+"""Sections that the benchmark does without: it asks the frameworks itself."""
+QUICK_WITHOUT = (*WITHOUT, "frameworks")
+"""A quick run does not ask how they were built, either: on a cold disk reading that may take longer than all else."""
 
 
 def add(commands: Any) -> None:
@@ -61,25 +62,19 @@ def measured(options: argparse.Namespace, watch: Watch) -> Report:
     began = time.monotonic()
     from msgspec.structs import replace
 
-    from core.benchmark.ahead import read_ahead
-    from core.benchmark.plan import choose
-    from core.doctor import PROBES, look, report_on
+    from core.doctor import PROBES, load_rules, look, report_on
     from core.findings import Step
     from core.host import this_host
     from core.probes import benchmark as probe
-    from core.probes.places import places
     from core.probes.request import Request
 
     host = this_host()
     pythons = tuple(options.python)
-    probes = tuple(p for p in PROBES if p.section not in SLOW)
-
-    def ahead(known: Snapshot) -> None:
-        request = Request(host=host, seen=known, env=host.fresh_environment(), watch=watch, pythons=pythons)
-        if chosen := choose(request, places(host)):
-            read_ahead(chosen)
-
-    seen = look(host, watch, pythons=pythons, probes=probes, meanwhile=ahead)
+    without = QUICK_WITHOUT if options.quick else WITHOUT
+    probes = tuple(p for p in PROBES if p.section not in without)
+    seen = look(host, watch, pythons=pythons, probes=probes, meanwhile=load_rules)
     request = Request(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=pythons)
     result = probe.look(request, quick=options.quick, gpu=options.gpu, began=began)
-    return report_on(replace(seen, benchmark=result), steps=(Step.BENCHMARK,))
+    report = report_on(replace(seen, benchmark=result), steps=(Step.BENCHMARK,))
+    # every cell would say only that it was not looked at
+    return report if seen.frameworks else replace(report, grid=None)

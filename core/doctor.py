@@ -188,7 +188,7 @@ def examine(
     pythons: tuple[str, ...] = (),
 ) -> Report:
     """Look at the machine and diagnose it. ``steps`` limits both; the primary cause is kept wherever it lies."""
-    snapshot = look(host, watch, steps=steps, thorough=thorough, trials=trials, pythons=pythons, meanwhile=_load_rules)
+    snapshot = look(host, watch, steps=steps, thorough=thorough, trials=trials, pythons=pythons, meanwhile=load_rules)
     watch.say(_("Finding the cause"))
     from core.renewed import Renewed
 
@@ -197,7 +197,8 @@ def examine(
     return report_on(snapshot, steps)
 
 
-def _load_rules(_seen: Snapshot) -> None:
+def load_rules(_seen: Snapshot) -> None:
+    """Import what ``report_on`` needs, for ``meanwhile``."""
     import core.diagnose
     import core.fixes
     import core.grid  # noqa: F401 - loaded while the last children work, used by report_on

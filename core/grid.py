@@ -121,6 +121,8 @@ def _by_files(
     home: Home, what: Distribution, build: FrameworkBuild | None, side: GpuSide, against: Finding | None
 ) -> Judged:
     """Judge by what was read, where nothing was run and no error stands against it."""
+    if build is None and home.seen.frameworks is None:
+        return "not decided", _("How it was built was not looked at."), ""
     if build is None or build.cuda is None:
         return "not decided", _("Its files do not tell whether it was built for CUDA."), ""
     if side.there and not side.works:

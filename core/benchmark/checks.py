@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 
 from msgspec.structs import replace
 
 from core.benchmark.bench import Bench
 from core.benchmark.calls import CallError, words
 from core.benchmark.cudnn import Buffers, Plan
-from core.benchmark.numbers import bound, decode, encode, noise, whole
-from core.benchmark.shapes import Problem, arranged, reference
-from core.facts import Check, NumberType
+from core.benchmark.numbers import bound, decode, encode, random_data, whole
+from core.benchmark.shapes import Problem, Shape, arranged, reference
+from core.facts import Check, Direction, NumberType
 
 ALGORITHMS = 3
 """Algorithms of each way of asking that are compared with each other at most."""
@@ -50,15 +51,13 @@ def exact(bench: Bench, problem: Problem) -> tuple[Check, ...]:
         CallError: no way could do it at all, or the GPU failed.
     """
     shape, about = problem.shape, _about(problem, "exact")
-    values = [whole(count, seed) for seed, count in enumerate(shape.counts)]
+    values = _values(shape)
     inputs = [which for which in range(3) if which != problem.result]
     buffers = bench.buffers(problem)
     for which in inputs:
         data = encode(arranged(values[which], shape.dims[which], problem.layout), problem.type)
         bench.device.upload(buffers[which], data)
-    first, second = (2, 1) if problem.direction == "data gradient" else (inputs[0], inputs[1])
-    true = reference(shape, problem.direction, values[first], values[second])
-    expected = arranged(true, shape.dims[problem.result], problem.layout)
+    expected = arranged(_true(shape, problem.direction), shape.dims[problem.result], problem.layout)
     found: list[Check] = []
     ways: set[str] = set()
     for way, plan in bench.plans(problem, buffers, ways.__contains__):
@@ -79,6 +78,18 @@ def exact(bench: Bench, problem: Problem) -> tuple[Check, ...]:
         *found,
         *(replace(about, algorithm=way, detail=words(e)) for way, e in bench.refused.items() if way not in ways),
     )
+
+
+@cache
+def _values(shape: Shape) -> tuple[list[int], ...]:
+    return tuple(whole(count, seed) for seed, count in enumerate(shape.counts))
+
+
+@cache
+def _true(shape: Shape, direction: Direction) -> list[int]:
+    """Return the right result, which every type and layout has in common."""
+    first, second = {"forward": (0, 1), "data gradient": (2, 1), "weight gradient": (0, 2)}[direction]
+    return reference(shape, direction, _values(shape)[first], _values(shape)[second])
 
 
 def _refused(e: CallError) -> bool:
@@ -103,7 +114,7 @@ def compared(bench: Bench, problem: Problem) -> tuple[Check, ...]:
     buffers = bench.buffers(problem)
     for which in range(3):
         if which != problem.result:
-            bench.device.repeat(buffers[which], noise(problem.type, which), problem.size(which))
+            bench.device.repeat(buffers[which], random_data(problem.type, which), problem.size(which))
     runs: list[tuple[str, Plan, bytes]] = []
     count: Counter[str] = Counter()
     checks: list[Check] = []

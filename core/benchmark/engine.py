@@ -25,6 +25,8 @@ from core.probes.roll_call import Loader
 
 FIRST = Problem(shape=SMALL[0], type="fp32", layout="NCHW")
 """The convolution that every GPU and every cuDNN can do."""
+ENOUGH = 0.15
+"""Seconds without which a measurement is not worth beginning, where many others wait."""
 NO_TIME = "not measured: the time was used up"
 
 
@@ -56,9 +58,11 @@ def _steps(job: Job, bench: Bench, end: float) -> Iterator[Said]:
     for problem in job.compared:
         yield Said(begin=f"Comparing algorithms: {problem.words}", id=identity("compared", problem))
         yield from (Said(check=c) for c in _checked(compared, bench, problem, end))
-    for problem in job.timed:
+    for n, problem in enumerate(job.timed):
         yield Said(begin=f"Measuring {problem.words}", id=identity("timed", problem))
-        yield from _timed(bench, problem, end, job.each)
+        # what one does not need, because few algorithms are offered for it, is for those after it
+        share = max(0.0, end - time.monotonic()) / (len(job.timed) - n)
+        yield from _timed(bench, problem, end, min(job.each, max(share, ENOUGH)))
 
 
 def _checked(
@@ -101,7 +105,10 @@ def _timed(bench: Bench, problem: Problem, end: float, each: float) -> tuple[Sai
     if left < 0.1:
         return (Said(timing=replace(about, problem=NO_TIME)),)
     try:
-        return tuple(timed(bench, problem, about, min(each, left)))
+        start = time.monotonic()
+        said = tuple(timed(bench, problem, about, min(each, left)))
+        seconds = round(time.monotonic() - start, 3)
+        return tuple(replace(s, timing=replace(s.timing, seconds=seconds)) if s.timing else s for s in said)
     except CallError as e:
         if spoilt(e):
             raise

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -17,7 +19,7 @@ from core.benchmark.plan import Chosen
 from core.benchmark.shapes import LARGE, SMALL, TIMED, Problem, reference
 from core.benchmark.until import Until
 from core.child import Answer, read
-from core.facts import FrameworkRun, Layout, Mapped, NumberType, Timing
+from core.facts import FrameworkBuild, FrameworkRun, Layout, Mapped, NumberType, Timing
 from core.i18n import _
 from core.probes.framework_run import Trial, dotted, installed
 from core.probes.loading_roll import origin
@@ -25,12 +27,16 @@ from core.probes.places import Places, places
 from core.probes.request import Request
 from core.probes.roll_call import is_cuda_file
 
-SECONDS = 10.0
-"""For a framework's import and its timings, where time is left."""
+SECONDS = 14.0
+"""For the first framework: its import, and every shape in every type. What it does not need is for the next."""
+FURTHER = 8.0
+"""For each further one: its import, and the large shape in every type."""
 LEAST = 4.0
-"""For each further one; whatever time is left, the small convolution and one timing are made."""
+"""Whatever time is left, the small convolution and one timing are made."""
 WITHOUT = 2.0
-"""For a build that is known to have no part for the GPU."""
+"""For a build that is known to have no part for the GPU: only whether it is right is asked."""
+END = 0.8
+"""Of these, for the process's start and end."""
 PATIENCE = 60.0
 
 
@@ -66,39 +72,50 @@ class Said(msgspec.Struct, frozen=True):
     number: int | None = None
     milliseconds: tuple[float, ...] = ()
     problem: str = ""
+    at: float | None = None
+    """Seconds since the script began."""
     mapped: tuple[str, ...] = ()
     unmapped: str = ""
 
 
-def wanted(chosen: Chosen, where: Places) -> tuple[Trial, ...]:
+def wanted(chosen: Chosen, where: Places, builds: tuple[FrameworkBuild, ...] = ()) -> tuple[Trial, ...]:
     """Return the frameworks of the consumer's environment that can be asked, builds without a GPU last."""
     python = chosen.want.python
     if python is None or not python.executable:
         return ()
     trials = [t for t in installed(python, where) if t.module in ABILITIES]
     order = list(ABILITIES)
-    return tuple(sorted(trials, key=lambda t: (_without_gpu(t), order.index(t.module))))
+    return tuple(sorted(trials, key=lambda t: (without_gpu(t, builds), order.index(t.module))))
 
 
-def reserved(trials: tuple[Trial, ...]) -> float:
-    """Return the seconds to keep for these frameworks."""
-    idle = sum(map(_without_gpu, trials))
-    rest = len(trials) - idle
-    return WITHOUT * idle + (SECONDS + LEAST * (rest - 1) if rest else 0.0)
+def without_gpu(trial: Trial, builds: tuple[FrameworkBuild, ...]) -> bool:
+    """Whether a framework is known to be a build that only computes on the processor."""
+    its = (b for b in builds if b.prefix == trial.python.prefix and b.distribution == trial.distribution)
+    return trial.distribution == "onnxruntime" or any(b.cuda == "" for b in its)
 
 
-def _without_gpu(trial: Trial) -> bool:
-    return trial.distribution == "onnxruntime"
+def needs(trials: tuple[Trial, ...], builds: tuple[FrameworkBuild, ...] = ()) -> tuple[float, ...]:
+    """Return the seconds to keep for each of these frameworks."""
+    return tuple(
+        WITHOUT
+        if without_gpu(t, builds)
+        else FURTHER
+        if any(not without_gpu(e, builds) for e in trials[:n])
+        else SECONDS
+        for n, t in enumerate(trials)
+    )
 
 
 def run_frameworks(
     request: Request, chosen: Chosen, trials: tuple[Trial, ...], gpu: Which, until: Until, *, prefix: str
 ) -> tuple[FrameworkRun, ...]:
-    """Run each framework in a process of its own, with what time is left shared among them."""
+    """Run each framework in a process of its own, one after another; what one does not need is for those after it."""
     runs = []
+    builds = request.seen.frameworks.builds if request.seen.frameworks else ()
+    kept = needs(trials, builds)
     for n, trial in enumerate(trials):
         request.watch.check()
-        seconds = min(SECONDS, max(LEAST, until.left() - reserved(trials[n + 1 :])))
+        seconds = max(LEAST, until.left() - sum(kept[n + 1 :]) - END)
         predicted = chosen.want.wish.framework.partition(" ")[0] == trial.distribution
         runs.append(_run(request, trial, gpu, seconds, predicted=predicted, prefix=prefix))
     return tuple(runs)
@@ -112,6 +129,7 @@ def _run(request: Request, trial: Trial, gpu: Which, seconds: float, *, predicte
     problems = tuple(_problems(ABILITIES[trial.module]))
     # whoever reaches the GPU by its UUID here is not hindered by a variable that names it alone
     only = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu.uuid else {}
+    start = time.monotonic()
     completed = request.host.run(
         [trial.python.executable, "-B", "-c", SCRIPT, trial.module],
         timeout=PATIENCE,
@@ -119,15 +137,18 @@ def _run(request: Request, trial: Trial, gpu: Which, seconds: float, *, predicte
         input=json.dumps(order(problems, 0 if only else gpu.ordinal, seconds)).encode(),
         watch=request.watch,
     )
-    return heard(read(completed, Said), problems, request, trial, predicted=predicted)
+    run = heard(read(completed, Said), problems, request, trial, predicted=predicted)
+    return replace(run, seconds=round(time.monotonic() - start, 2))
 
 
 def _problems(able: Ability) -> Iterator[Problem]:
-    for shape in TIMED:
-        for kind in able.types:
+    """Yield what is timed, in the order of its weight: the large shape in every type, the other shapes type by type."""
+    for kind in able.types:
+        yield Problem(shape=LARGE, type=kind, layout=able.layout)
+    for kind in able.types:
+        for shape in TIMED[1:]:
             yield Problem(shape=shape, type=kind, layout=able.layout)
-            if shape is LARGE and kind == able.types[-1]:
-                yield Problem(shape=LARGE, type="fp32", layout=able.exact)
+    yield Problem(shape=LARGE, type="fp32", layout=able.exact)
 
 
 def order(problems: tuple[Problem, ...], ordinal: int, seconds: float, *, anywhere: bool = False) -> dict[str, Any]:
@@ -189,8 +210,16 @@ def heard(
         ),
         cudnn=dotted(last("cudnn")),
         problem=problem,
+        steps=tuple(_steps(said)),
         output=answer.output[-2000:] if gpu is False and last("cuda") else "",
     )
+
+
+def _steps(said: tuple[Said, ...]) -> Iterator[tuple[str, float]]:
+    """Yield each step with the seconds until the next one began."""
+    marked = [(s.begin, s.at) for s in said if s.at is not None]
+    for (begin, start), (_then, end) in pairwise(marked):
+        yield begin, round(end - start, 3)
 
 
 def _timing(problem: Problem, said: Said, name: str) -> Timing:

@@ -113,7 +113,7 @@ def job(chosen: Chosen, gpu: Gpu, *, quick: bool) -> Job:
         compared=compared,
         timed=timed,
         seconds=4.0 if quick else 40.0,
-        each=0.28 if quick else 0.7,
+        each=0.28 if quick else 0.9,
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,7 +18,7 @@ from core.benchmark.checks import written
 from core.benchmark.cuda import CLOCK_RATE, MULTIPROCESSORS, Recording
 from core.benchmark.cudnn import Buffers, Plan
 from core.benchmark.events import Said
-from core.benchmark.numbers import bound, decode, noise
+from core.benchmark.numbers import bound, decode, random_data
 from core.benchmark.samples import places, true
 from core.benchmark.shapes import BYTES, Problem, Shape, position
 from core.facts import Check, NumberType, Timing
@@ -164,15 +165,9 @@ def _replayed(bench: Bench, plan: Plan, count: int) -> Recording | None:
         return None
 
 
-@lru_cache(maxsize=8)
-def random_data(type: NumberType, which: int) -> bytes:
-    """Return one period of random data for one of the tensors."""
-    return noise(type, which)
-
-
-@lru_cache(maxsize=4)
-def _decoded(type: NumberType, which: int) -> tuple[float, ...]:
-    return tuple(decode(random_data(type, which), type))
+@lru_cache(maxsize=15)
+def _decoded(type: NumberType, which: int) -> Sequence[float]:
+    return array("b" if type == "int8" else "f", decode(random_data(type, which), type))
 
 
 def _sampled(bench: Bench, problem: Problem, buffers: Buffers, best: _Try) -> Check:

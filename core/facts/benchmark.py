@@ -73,6 +73,8 @@ class Timing(Fact, frozen=True, kw_only=True):
     tensor_cores: bool | None = None
     algorithms: int = 0
     """How many were tried."""
+    seconds: float | None = None
+    """What choosing and measuring took."""
     problem: str = ""
 
 
@@ -189,6 +191,10 @@ class FrameworkRun(Fact, frozen=True, kw_only=True):
     cudnn: str = ""
     """The version that the framework says it uses."""
     problem: str = ""
+    seconds: float = 0.0
+    """What its process took, from start to end."""
+    steps: tuple[tuple[str, float], ...] = ()
+    """What it did in turn, and the seconds of each: the import, the small convolution, every timing."""
     output: str = ""
     """The end of what it printed, where it does not use the GPU that it was built for."""
 

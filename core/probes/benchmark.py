@@ -143,7 +143,9 @@ class _One:
     ) -> None:
         self._request, self._where, self._chosen, self._gpu, self._quick = request, where, chosen, gpu, quick
         self._until = until
-        self._trials = framework.wanted(chosen, where) if chosen and not quick else ()
+        builds = request.seen.frameworks.builds if request.seen.frameworks else ()
+        self._trials = framework.wanted(chosen, where, builds) if chosen and not quick else ()
+        self._kept = sum(framework.needs(self._trials, builds))
         self._heard = _Heard()
         self._states: list[GpuState] = []
         self._card: GpuCard | None = None
@@ -226,7 +228,7 @@ class _One:
         )
 
     def _engine(self, todo: Job) -> None:
-        most, later = todo.seconds, framework.reserved(self._trials) + END
+        most, later = todo.seconds, self._kept + END
         for _n in range(CHILDREN):
             todo = replace(todo, seconds=round(min(most, max(LEAST, self._until.left() - later)), 2))
             answer = self._ask(engine.work, todo, todo.seconds + MARGIN)

@@ -23,6 +23,8 @@ from core.benchmark.shapes import DIRECTIONS, SMALL, Problem, Shape, reference
 
 TINY = Shape(name="tiny", label="tiny", n=1, c=4, size=4, k=4, r=3)
 WHOLE = tuple(Problem(shape=TINY, type="fp16", direction=d) for d in DIRECTIONS)
+WIDE = Shape(name="wide", label="wide", n=1, c=48, size=12, k=2, r=1)
+"""More data than any before it, so that memory is given back and asked for anew."""
 GPU = Which(uuid="gpu-10101010-1010-1010-1010-101010101010")
 CHILDREN: dict[str, Callable[[int, Callable[[Said], None]], None]] = {
     "ladder": lambda _major, emit: ladder.climb(
@@ -32,7 +34,7 @@ CHILDREN: dict[str, Callable[[int, Callable[[Said], None]], None]] = {
         Job(
             gpu=GPU,
             cudnn=(f"libcudnn.so.{major}",),
-            exact=WHOLE,
+            exact=(*WHOLE, Problem(shape=WIDE, type="fp16")),
             compared=WHOLE[:1],
             timed=WHOLE[:1],
             seconds=50,

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 
 import pytest
+from msgspec.structs import replace
 
-from core import doctor
+from core import cli_benchmark, doctor
 from core.cli import main
-from core.facts import Driver
+from core.facts import (
+    Distribution,
+    Driver,
+    FrameworkBuild,
+    Frameworks,
+    Gpu,
+    Machine,
+    PythonEnvironment,
+    Snapshot,
+)
+from core.findings import Report
+from core.grid import grid
 from core.probes.request import Probe
+from core.report import as_text
+from core.watch import Watch
 
 
 @pytest.fixture(autouse=True)
@@ -38,3 +53,55 @@ def test_a_number_that_is_none_is_a_usage_error(capsys: pytest.CaptureFixture[st
         main(["benchmark", "--gpu", "first"])
     assert ended.value.code == 2
     assert "--gpu" in capsys.readouterr().err
+
+
+def probed(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str], Report]:
+    """Run the command over stand-ins of the probes that look at once; return which were asked, and the report."""
+    asked: list[str] = []
+
+    def stand_in(section: str, result: object) -> Probe:
+        def look(_request: object) -> object:
+            asked.append(section)
+            return result
+
+        return Probe(section, look)
+
+    torch = PythonEnvironment(prefix="/e", distributions=(Distribution(name="torch", version="2.11.0", location="/e"),))
+    build = FrameworkBuild(prefix="/e", distribution="torch", version="2.11.0", cuda="13.0")
+    sections = {
+        "driver": Driver(pci=(), gpus=()),
+        "pythons": (torch,),
+        "frameworks": Frameworks(builds=(build,)),
+        "trials": (),
+    }
+    monkeypatch.setattr(doctor, "PROBES", tuple(stand_in(n, v) for n, v in sections.items()))
+    options = argparse.Namespace(python=[], gpu=None, quick="--quick" in arguments)
+    return asked, cli_benchmark.measured(options, Watch())
+
+
+def test_a_whole_run_says_of_the_frameworks_what_a_scan_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, report = probed(monkeypatch)
+    assert set(asked) == {"driver", "pythons", "frameworks"}
+    assert report.grid
+    ((cell,),) = (row.cells for row in report.grid.rows)
+    assert (cell.verdict, cell.reason) == ("cpu only", "This machine has no NVIDIA GPU.")
+    assert report.grid == doctor.report_on(report.snapshot).grid
+
+
+def test_a_quick_run_that_did_not_look_how_they_were_built_says_nothing_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked, report = probed(monkeypatch, "--quick")
+    assert set(asked) == {"driver", "pythons"}
+    assert report.grid is None
+    assert "Environments and frameworks" not in as_text(report)
+
+
+def test_what_was_not_looked_at_is_not_blamed_on_the_files() -> None:
+    torch = PythonEnvironment(prefix="/e", distributions=(Distribution(name="torch", version="2.11.0", location="/e"),))
+    gpus = Driver(gpus=(Gpu(index=0, name="NVIDIA H200", compute_capability="9.0"),))
+    seen = Snapshot(machine=Machine(system="linux"), driver=gpus, pythons=(torch,))
+    ((cell,),) = (row.cells for row in grid(seen).rows)
+    assert (cell.verdict, cell.reason) == ("not decided", "How it was built was not looked at.")
+    ((cell,),) = (row.cells for row in grid(replace(seen, frameworks=Frameworks())).rows)
+    assert cell.reason == "Its files do not tell whether it was built for CUDA."

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from types import SimpleNamespace
 
+import pytest
+from msgspec.structs import replace
+
+from core.benchmark import engine
+from core.benchmark.events import Job, Said, Which
 from core.benchmark.shapes import DIRECTIONS, SMALL, Problem, Shape
 from core.facts import NumberType
 from tests.benchmark.runs import ONE, TINY, checks, climb, convolve, rungs, timings
@@ -173,6 +178,44 @@ def test_without_graphs_of_launches_it_measures_launch_by_launch() -> None:
 def test_a_measurement_that_fails_names_the_call_that_did() -> None:
     (timing,) = timings(convolve(timed=(ONE,), STANDIN_FAIL="cuEventElapsedTime:999"))
     assert "cuEventElapsedTime CUDA_ERROR_UNKNOWN" in timing.problem
+
+
+def test_the_time_that_is_left_is_shared_and_what_one_does_not_need_is_for_those_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, given = [0.0], []
+
+    def timed(_bench: object, problem: Problem, _end: float, each: float) -> tuple[Said, ...]:
+        given.append(round(each, 3))
+        now[0] += 0.1 if problem.type == "fp16" else each
+        return ()
+
+    monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(engine, "_timed", timed)
+    todo = tuple(Problem(shape=TINY, type=t) for t in ("fp16", "fp16", "fp32", "tf32"))
+    job = Job(gpu=Which(), cudnn=(), timed=todo, seconds=2.0, each=0.7)
+    list(engine._steps(job, None, 2.0))  # type: ignore[arg-type]
+    assert given == [0.5, 0.633, 0.7, 0.7]
+    given.clear()
+    now[0] = 1.96
+    list(engine._steps(job, None, 2.0))  # type: ignore[arg-type]
+    assert given[0] == engine.ENOUGH
+
+
+def test_what_a_measurement_took_is_told() -> None:
+    (timing,) = timings(convolve(timed=(ONE,)))
+    assert timing.seconds is not None
+    assert timing.seconds > 0
+
+
+def test_fp32_is_asked_of_the_older_functions_first() -> None:
+    both = convolve(exact=(replace(ONE, type="fp32"), ONE))
+    assert [(c.type, c.algorithm.split(":")[0]) for c in checks(both)] == [
+        ("fp32", "convolution functions"),
+        ("fp32", "graph"),
+        ("fp16", "graph"),
+        ("fp16", "convolution functions"),
+    ]
 
 
 def test_when_the_time_is_used_up_everything_left_is_named_and_nothing_else_is_done() -> None:

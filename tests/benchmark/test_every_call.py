@@ -51,7 +51,7 @@ def every(major: int) -> All:
 @pytest.mark.parametrize("major", [7, 8, 9])
 def test_no_call_is_forgotten(major: int) -> None:
     died = {t.call for t in every(major).tried if t.mode == "dies"}
-    assert died == every(major).exported - SCAN - ({"cuMemFree_v2"} if major == 7 else set())
+    assert died == every(major).exported - SCAN
 
 
 def test_the_stand_ins_know_every_call_that_is_prepared() -> None:

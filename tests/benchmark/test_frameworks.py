@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from core.benchmark import framework
-from core.benchmark.framework import ABILITIES, LEAST, SECONDS, WITHOUT, Said, heard, reserved
+from core.benchmark.framework import ABILITIES, FURTHER, LEAST, SECONDS, WITHOUT, Said, heard, needs
 from core.benchmark.framework_script import SCRIPT
 from core.benchmark.numbers import whole
 from core.benchmark.shapes import LARGE, SMALL, TIMED, reference
-from core.benchmark.until import Until
 from core.child import read
-from core.facts import FrameworkRun, Machine, PythonEnvironment, Snapshot
+from core.facts import FrameworkBuild, FrameworkRun, Frameworks, Machine, PythonEnvironment, Snapshot
 from core.host import Completed
 from core.host.linux import LinuxHost
 from core.probes.framework_run import Trial
@@ -105,30 +104,70 @@ def test_what_a_framework_printed_is_kept_where_it_leaves_its_gpu_alone() -> Non
     assert its(out.replace("12.8", ""), err="a warning").output == ""
 
 
-def test_every_framework_is_asked_for_the_large_shape_in_each_of_its_types_first() -> None:
+def test_every_framework_is_asked_for_the_large_shape_in_each_type_first_then_type_by_type() -> None:
     for able in ABILITIES.values():
         todo = tuple(framework._problems(able))
-        assert [p.type for p in todo if p.shape is LARGE] == [*able.types, "fp32"]
-        assert [p.shape for p in todo][: len(able.types) + 1] == [LARGE] * (len(able.types) + 1)
+        few = len(able.types)
+        assert [(p.shape, p.type) for p in todo[:few]] == [(LARGE, t) for t in able.types]
+        rest = [t for t in able.types for _ in TIMED[1:]]
+        assert [p.type for p in todo[few:-1]] == rest
+        assert (todo[-1].shape, todo[-1].type, todo[-1].layout) == (LARGE, "fp32", able.exact)
         assert {p.shape for p in todo} == set(TIMED)
+        assert len(set(todo)) == len(todo)
 
 
-def test_several_frameworks_share_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def shared(left: float, *trials: Trial, builds: tuple[FrameworkBuild, ...] = ()) -> list[float]:
+    """Run frameworks that use none of their time; return the seconds that each was given."""
     given: list[float] = []
-    monkeypatch.setattr(framework, "_run", lambda *a, **_k: given.append(a[3]))
-    trials = (TRIAL, TRIAL, TRIAL)
-    request = Request(host=LinuxHost(), seen=Snapshot(machine=Machine(system="linux")), env={}, watch=Watch())
+    seen = Snapshot(machine=Machine(system="linux"), frameworks=Frameworks(builds=builds))
+    request = Request(host=LinuxHost(), seen=seen, env={}, watch=Watch())
 
     class Chosen:
         class want:
             class wish:
                 framework = "torch 2.11.0"
 
-    framework.run_frameworks(request, Chosen, trials, None, Until(end=0.0), prefix="")  # type: ignore[arg-type]
-    assert given == [LEAST] * 3
-    assert reserved(trials) == SECONDS + 2 * LEAST
-    assert reserved((TRIAL, Trial(PYTHON, "onnxruntime", "1.22.1", "onnxruntime"))) == SECONDS + WITHOUT
-    assert reserved(()) == 0
+    class Left:
+        def left(self) -> float:
+            return left
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(framework, "_run", lambda *a, **_k: given.append(a[3]))
+        framework.run_frameworks(request, Chosen, trials, None, Left(), prefix="")  # type: ignore[arg-type]
+    return given
+
+
+JAX = Trial(PYTHON, "jax", "0.11.2", "jax")
+ORT = Trial(PYTHON, "onnxruntime", "1.30.0", "onnxruntime")
+
+
+def test_the_first_framework_gets_most_of_the_time_and_what_one_leaves_is_for_the_next() -> None:
+    assert needs((TRIAL, JAX, ORT)) == (SECONDS, FURTHER, WITHOUT)
+    assert needs((JAX, TRIAL)) == (SECONDS, FURTHER)
+    assert needs(()) == ()
+    whole = SECONDS + FURTHER + WITHOUT
+    first, second, third = shared(whole, TRIAL, JAX, ORT)
+    assert first == SECONDS - framework.END
+    assert second == whole - WITHOUT - framework.END
+    assert third == whole - framework.END
+    assert shared(0.0, TRIAL, JAX, ORT) == [LEAST] * 3
+
+
+def test_no_time_is_kept_for_a_build_that_is_known_to_compute_on_the_processor() -> None:
+    processor = FrameworkBuild(prefix="/e", distribution="torch", version="2.11.0+cpu", cuda="")
+    elsewhere = FrameworkBuild(prefix="/f", distribution="jax", version="0.11.2", cuda="")
+    unknown = FrameworkBuild(prefix="/e", distribution="jax", version="0.11.2", cuda=None)
+    builds = (processor, elsewhere, unknown)
+    assert needs((JAX, TRIAL), builds) == (SECONDS, WITHOUT)
+    assert needs((TRIAL, ORT), builds) == (WITHOUT, WITHOUT)
+    assert shared(30.0, JAX, TRIAL, builds=builds)[0] == 30.0 - WITHOUT - framework.END
+
+
+def test_where_a_frameworks_seconds_went_is_told() -> None:
+    out = line(begin="import torch", at=0.25) + line(gpu=True, begin="a small convolution", at=3.25)
+    run = its(out + line(begin="fp16", at=4.5) + line(mapped=[], at=5.0) + END)
+    assert run.steps == (("import torch", 3.0), ("a small convolution", 1.25), ("fp16", 0.5))
+    assert its(told() + END).steps == ()
 
 
 def test_the_script_is_for_old_pythons_too_and_names_every_framework() -> None:

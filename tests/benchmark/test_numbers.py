@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 from core.benchmark.numbers import bound, decode, encode, noise, whole
-from core.benchmark.samples import pairs, places, true
+from core.benchmark.samples import lines, places, true
 from core.benchmark.shapes import DIRECTIONS, SMALL, Problem, Shape, arranged, position, reference
 from core.facts import Layout, NumberType
 
@@ -110,7 +110,11 @@ def test_a_samples_products_are_the_references(shape: Shape, layout: Layout, dir
         value, magnitude = true(problem, at, *laid)
         assert value == expected[position(dims, "NCHW", at)]
         assert magnitude >= abs(value)
-        assert sum(1 for _ in pairs(problem, at)) <= problem.terms
+        assert all(len(one) == len(other) for one, other in lines(problem, at))
+        assert sum(len(one) for one, _ in lines(problem, at)) <= problem.terms
+        short = [values[:101] for values in laid]  # data repeat, and a line may run over their end
+        repeated = [[v[i % 101] for i in range(len(full))] for v, full in zip(short, laid, strict=True)]
+        assert true(problem, at, *short) == true(problem, at, *repeated)
 
 
 def rounded(value: float, letter: str) -> float:

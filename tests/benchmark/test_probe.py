@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.benchmark import ahead, plan
+from core.benchmark import plan
 from core.benchmark.events import Job
 from core.benchmark.plan import full_run, quick_run
 from core.benchmark.shapes import DIRECTIONS, TIMED, Problem
@@ -106,24 +106,6 @@ def test_the_engines_time_ends_before_the_runs_and_leaves_some_for_frameworks(mo
     assert given[0] >= probe.LEAST
 
 
-def test_what_will_be_loaded_is_read_ahead_and_a_file_that_is_gone_is_passed_over(tmp_path: Path) -> None:
-    for name in ("libcublas.so.12", "libcublasLt.so.12", "libcublasLt.so.12.4.5", "libcudnn.so.9"):
-        (tmp_path / name).write_bytes(b"x" * 5000)
-    files = tuple(str(tmp_path / n) for n in ("libcudnn.so.9", "gone.so"))
-
-    class Chosen:
-        nvrtc = ("libnvrtc.so.12",)
-        cublas = (str(tmp_path / "libcublas.so.12"),)
-        predicted = files
-
-    names = [Path(f).name for f in ahead.files(Chosen)]  # type: ignore[arg-type]
-    assert names == ["libcublas.so.12", "libcublasLt.so.12", "libcublasLt.so.12.4.5", "libcudnn.so.9", "gone.so"]
-    thread = ahead.read_ahead(Chosen)  # type: ignore[arg-type]
-    assert thread
-    thread.join(10)
-    assert not thread.is_alive()
-
-
 def test_a_whole_run_asks_the_frameworks_of_the_environment_and_one_that_fails_costs_nothing_else(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -154,6 +136,8 @@ def test_a_whole_run_asks_the_frameworks_of_the_environment_and_one_that_fails_c
     assert "libcudnn.so.9: cannot open" in torch.problem
     assert "SIGABRT" in jax.problem
     assert "while it did this: import jax" in jax.problem
+    assert [name for name, _ in torch.steps] == ["import torch"]
+    assert torch.seconds > 0
 
 
 def test_a_death_in_the_ladder_breaks_its_rung_and_keeps_those_below() -> None:
