@@ -1,4 +1,4 @@
-"""On a machine with a GPU: where a quick run's time goes, with a cold and with a warm disk, reading ahead or not.
+"""On a machine with a GPU: where a quick run's time goes, with a cold and with a warm disk.
 
 ``PYTHONPATH=. python tests/gpu/cold.py ENV [FOLDER...]``: the environment whose cuDNN is measured, and further folders of
 libraries. Nothing is removed: the system is asked to forget what it keeps of these files in memory.
@@ -28,17 +28,14 @@ def forget(folders: list[str]) -> float:
     return total / 1e9
 
 
-def one(environment: str, *, ahead: bool) -> None:
+def one(environment: str) -> None:
     """Run it in this process and print when each stage began, what was left out, and what took how long."""
     start = time.monotonic()
     import argparse
 
-    from core.benchmark import ahead as reading
     from core.cli_benchmark import measured
     from core.watch import Watch
 
-    if not ahead:
-        reading._read = lambda _paths: None
     began: dict[str, float] = {}
     watch = Watch(lambda said: began.setdefault(next((s for s in STAGES if said.startswith(s)), ""), time.monotonic() - start))  # fmt: skip
     options = argparse.Namespace(python=[environment], quick=True, gpu=0)
@@ -59,18 +56,15 @@ def main() -> None:
     """Run the variants in turn; the first is as cold as the machine was."""
     environment, *folders = sys.argv[1:]
     places = [environment, *folders, str(Path(sys.base_prefix, "lib")), str(Path(__file__).parents[2])]
-    variants = [("as found", True, False), ("warm", True, False), ("cold, not ahead", False, True), ("cold, ahead", True, True),
-                ("cold, not ahead", False, True), ("cold, ahead", True, True), ("warm", True, False)]  # fmt: skip
-    for name, ahead, cold in variants:
-        size = f" ({forget(places):.1f} GB forgotten)" if cold else ""
+    for name in ("as found", "warm", "cold", "cold", "warm"):
+        size = f" ({forget(places):.1f} GB forgotten)" if name == "cold" else ""
         start = time.monotonic()
-        flags = ["--one", environment] + ([] if ahead else ["--not-ahead"])
-        subprocess.run([sys.executable, __file__, *flags], check=False)
+        subprocess.run([sys.executable, __file__, "--one", environment], check=False)
         print(f"== {name}{size}: {time.monotonic() - start:.2f} s from start to end", flush=True)
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "--one":
-        one(sys.argv[2], ahead="--not-ahead" not in sys.argv)
+        one(sys.argv[2])
     else:
         main()

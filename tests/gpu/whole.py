@@ -31,8 +31,11 @@ for number in range(3):
     for f in gpu["frameworks"] or ():
         done_ = {(t["label"], t["type"]): round(t["teraflops"], 1) for t in f["timings"] if t["teraflops"]}
         failed = [f"{t['label']} {t['type']}: {t['problem'][:80]}" for t in f["timings"] if t["problem"]]
-        print(f"   {f['framework']}: right {f['right']}, GPU {f['gpu']}, CUDA {f['cuda']!r}, predicted {f['predicted']}, {len(f['mapped'])} files; {f['problem'][:200]}")  # fmt: skip
+        print(f"   {f['framework']}: right {f['right']}, GPU {f['gpu']}, CUDA {f['cuda']!r}, {len(f['mapped'])} files{' compared with the prediction' if f['predicted'] else ''}, {f['seconds']} s; {f['problem'][:200]}")  # fmt: skip
         print(
             f"      {len(done_)} timings; failed {failed}; " + ", ".join(f"{a} {b} {c}" for (a, b), c in done_.items())
         )
+        print("      " + ", ".join(f"{name} {seconds:.2f}" for name, seconds in f["steps"]))
+    took = [(t["seconds"], f"{t['label']} {t['type']} {t['direction']}", t["algorithms"]) for t in gpu["timings"] if t["seconds"]]  # fmt: skip
+    print(f"   timings {sum(s for s, *_ in took):.1f} s; longest: {sorted(took, reverse=True)[:6]}")
 subprocess.run([sys.executable, str(Path(__file__).with_name("three_times.py")), *reports], check=False)
