@@ -144,5 +144,6 @@ def _explained(finding: Finding, primary: Finding) -> Finding:
     tried = finding.id.startswith("frameworks.trial-") and not finding.cause
     by_driver = by_driver or (tried and primary.step is Step.DRIVER)
     by_files = by_files or (tried and bool(same))
+    by_driver = by_driver or (primary.cause == "driver_too_old" == finding.cause)
     by_path = finding.id == "environment.broken-entry" and primary.cause.endswith("_not_on_search_path")
     return replace(finding, follows_from=primary.id) if by_driver or by_files or by_path else finding

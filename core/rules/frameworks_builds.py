@@ -19,7 +19,7 @@ from core.rules.frameworks_known import build_fits, code_fits, gpu_side, tables,
 from core.rules.frameworks_view import Home, homes
 from core.rules.known import numbers
 from core.rules.view import on
-from core.rules.words import NOTE, WARNING, finding, listed, saw
+from core.rules.words import NOTE, WARNING, advice, finding, listed, saw
 
 TENSORFLOW = ("tensorflow", "tensorflow-intel", "tf-nightly")
 _GPU_BUILDS = re.compile(r"torch|tensorflow.*|jax|onnxruntime-gpu|ctranslate2|paddlepaddle-gpu|cupy-cuda.*|mxnet-cu.*")
@@ -187,4 +187,57 @@ def _without_code(home: Home, build: FrameworkBuild) -> Finding:
     )
 
 
-RULES = (cpu_only_build, tensorflow_native_windows, framework_without_code)
+def built_for_newer_cuda(seen: Snapshot) -> Iterator[Finding]:
+    """A framework was built for a CUDA that this driver does not run yet."""
+    side = gpu_side(seen)
+    if not side.works:
+        return
+    for home in homes(seen):
+        for build in on_gpu(home):
+            if side.runs_cuda(build.cuda or "") is False:
+                yield _newer_cuda(home, build)
+
+
+def _newer_cuda(home: Home, build: FrameworkBuild) -> Finding:
+    side = gpu_side(home.seen)
+    cures = {
+        "torch": lambda: another_torch(home.seen, home.python, build),
+        "jax": lambda: jax_for_gpu(home.seen, home.python, build.version),
+    }
+    newer = advice(
+        _("Install a newer driver"),
+        _(
+            "Install a driver that runs CUDA {cuda}, or a build of {name} for an older CUDA.",
+            cuda=build.cuda,
+            name=build.distribution,
+        ),
+        restart="computer",
+    )
+    cure = cures.get(build.distribution)
+    return finding(
+        Step.FRAMEWORKS,
+        home.severity,
+        f"cuda-{build.distribution}",
+        _(
+            "{name} {version} in {prefix} was built for CUDA {cuda}, which this driver does not run.",
+            name=build.distribution,
+            version=build.version,
+            prefix=home.python.prefix,
+            cuda=build.cuda,
+        ),
+        cause="driver_too_old",
+        why=_(
+            "A driver runs programs that were built for its own CUDA major version or an older one, never for a newer one."
+        ),
+        evidence=[
+            saw(_("Built for CUDA"), build.cuda, build.cuda_source),
+            saw(_("Newest CUDA that this driver runs"), side.cuda or _("less")),
+            saw(_("Driver"), side.driver or _("unknown")),
+            home.concerns(build.distribution),
+        ],
+        subject=home.python.prefix,
+        fix=cure() if cure else newer,
+    )
+
+
+RULES = (built_for_newer_cuda, cpu_only_build, tensorflow_native_windows, framework_without_code)

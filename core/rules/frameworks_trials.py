@@ -59,7 +59,7 @@ MESSAGES = (
         ),
     ),
     Message(
-        r"SIGILL|illegal instruction|0xC000001D|compiled to use (AVX|SSE|FMA)",
+        r"SIGILL|illegal instruction|0xC000001D|(compiled to use|built using) (AVX|SSE|FMA)",
         "cpu_instruction_set_missing",
         N_("The build uses instructions that this processor does not have."),
         N_("Use an older release, or a build for processors without AVX2."),

@@ -69,7 +69,7 @@ ROWS = (
     Row("torch-cudnn-8", lambda p: layouts.torch(venv(p), "2.2.2+cu121", "12.1", "8.9.2.26", major=8), {"PyTorch": "should run"}),
     Row("torch-cpu", lambda p: layouts.torch(venv(p), "2.13.0+cpu", ""), {"PyTorch": "cpu only"}, "framework_cpu_only_build"),
     Row("torch-for-other-gpus", lambda p: layouts.torch(venv(p), "2.8.0+cu128", "12.8", "9.10.2.21", sass=(90, 100, 120)), {"PyTorch": "cannot run"}, "gpu_arch_too_old"),
-    Row("torch-for-cuda-14", lambda p: layouts.torch(venv(p), "9.9.0+cu140", "14.0", "9.10.2.21"), {"PyTorch": "cannot run"}, why="driver_too_old is told of the machine, not of one environment"),
+    Row("torch-for-cuda-14", lambda p: layouts.torch(venv(p), "9.9.0+cu140", "14.0", "9.10.2.21"), {"PyTorch": "cannot run"}, "driver_too_old"),
     Row("tensorflow-and-cuda", lambda p: layouts.tensorflow(venv(p), "2.18.0", "9.3.0.75"), {"TensorFlow": "should run"}),
     Row("jax-cuda12", lambda p: layouts.jax(venv(p), "0.6.2", "jax-cuda12-plugin", "9.10.2.21"), {"JAX": "should run"}),
     Row("jax-cpu", lambda p: layouts.jax(venv(p), "0.6.2"), {"JAX": "cpu only"}, "framework_cpu_only_build"),

@@ -110,6 +110,8 @@ TABLE: list[tuple[str, Snapshot, list[tuple[str, str]]]] = [
     ("torch recorded twice", machine(build(), distributions=(dist("torch", "2.6.0"), dist("torch", "2.8.0"))), [("warning", "duplicate_framework_packages")]),
     ("empty stub of tensorflow-gpu", machine(distributions=(dist("tensorflow", "2.18.0"), dist("tensorflow-gpu", "2.12.0"))), []),
     ("two opencvs", machine(distributions=(dist("opencv-python", "4.12.0"), dist("opencv-python-headless", "4.12.0"))), [("note", "duplicate_framework_packages")]),
+    ("built for a newer CUDA", m.with_driver(machine(build(version="2.9.1+cu130", cuda="13.0", sass=(80, 86))), cuda=m.CudaInit(status=0, driver_cuda="12.4")), [("error", "driver_too_old")]),
+    ("built for a newer minor version", m.with_driver(machine(build(version="2.8.0+cu128", cuda="12.8", sass=(80, 86))), cuda=m.CudaInit(status=0, driver_cuda="12.4")), []),
     ("new GPU, old build by its files", m.with_driver(machine(build(sass=(50, 60, 70, 80, 90))), gpus=(RTX5090,)), [("error", "gpu_arch_too_new")]),
     ("new GPU, old build by the tables", m.with_driver(machine(build(version="2.5.0+cu124")), gpus=(RTX5090,)), [("error", "gpu_arch_too_new")]),
     ("new GPU, PTX", m.with_driver(machine(build(sass=(50, 90), ptx=(90,))), gpus=(RTX5090,)), []),
@@ -245,6 +247,7 @@ INDEX = "--index-url https://download.pytorch.org/whl/"
 @pytest.mark.parametrize(
     ("seen", "words"),
     [
+        (m.with_driver(machine(build(version="2.9.1+cu130", cuda="13.0", sass=(80, 86))), cuda=m.CudaInit(status=0, driver_cuda="12.4")), f"torch==2.9.1 {INDEX}cu128"),
         (machine(build(version="2.8.0+cpu", cuda="")), f"{m.PREFIX}/bin/python -m pip install --force-reinstall torch==2.8.0 {INDEX}cu128"),
         (machine(build(version="2.13.0+cpu", cuda="")), f"torch==2.13.0 {INDEX}cu130"),
         (m.with_driver(machine(build(version="2.13.0+cpu", cuda="")), cuda=m.CudaInit(status=0, driver_cuda="12.4", device_count=1)), f"torch==2.13.0 {INDEX}cu126"),
