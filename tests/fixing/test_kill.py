@@ -155,11 +155,19 @@ def folder_aside(root: Path) -> Plan:
     return Plan(title="cache", changes=(FileSet(title="cache", items=(cache,)),))
 
 
+def environments(root: Path) -> Plan:
+    """Two environments and two variables of one, with a hook beside them."""
+    home = Value(text="set /usr/local/cuda", kind=activation.KIND)
+    second = SetVariable(name="CUDA_HOME", scope="environment", at=str(root / "venv"), after=home)
+    hook = FileSet(title="hook", items=(item(root, "venv/convalesce_cuda.pth", text="import os\n"),))
+    return Plan(title="environments", changes=(*venv(root).changes, second, *conda(root).changes, hook))
+
+
 def mixture(root: Path) -> Plan:
     return Plan(title="all", changes=(*quarantine(root).changes, *path_entry(root).changes, *venv(root).changes))
 
 
-KINDS = [variable, own_file, path_entry, venv, conda, file_set, quarantine, folder_aside, mixture]
+KINDS = [variable, own_file, path_entry, venv, conda, file_set, quarantine, folder_aside, environments, mixture]
 
 
 def content(root: Path) -> dict[str, object]:
