@@ -131,6 +131,7 @@ def cured(row: Row, primary: Finding, report: Report, machine: Machine) -> dict[
     """Rehearse, apply, prove with the real loader in a fresh process, undo; registry and files must be as before."""
     host, watch = WindowsHost(), Watch()
     shop = repair.workshop(host)
+    source = machine.packed(row.source, row.packed) if row.source else ""
     before = fingerprint()
     words: list[str] = []
     unloaded = load_error(row.loads, host.fresh_environment(), host.run) if row.loads else "?"
@@ -140,7 +141,6 @@ def cured(row: Row, primary: Finding, report: Report, machine: Machine) -> dict[
         return look(seen, machine)
 
     if row.source and not (primary.fix and primary.fix.changes):
-        source = str(machine.cudnn(row.source))
         primary = repair.with_cudnn_from(source, primary, report.snapshot, shop, watch)
     proposal = repair.propose(primary, shop)
     rehearsal = repair.rehearse(proposal, report, shop, watch, again)

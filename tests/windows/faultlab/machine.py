@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import ctypes
 import hashlib
 import os
@@ -9,6 +10,7 @@ import shutil
 import stat
 import sys
 import winreg
+import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
@@ -95,6 +97,27 @@ class Machine:
         path.rename(path.with_name(f"{path.name}.aside"))
         self.aside.append(path)
 
+    def packed(self, name: str, form: str) -> str:
+        """Return where a person has a set of cuDNN 9.1: its folder, NVIDIA's archive of it (zip) or a wheel, RECORD included."""
+        folder = self.cudnn(name)
+        if not form:
+            return str(folder)
+        files = {file.name: file.read_bytes() for file in sorted(folder.glob("*.dll"))}
+        top = "cudnn-windows-x86_64-9.1.0.70_cuda12-archive/bin" if form == "zip" else "nvidia/cudnn/bin"
+        inner = {f"{top}/{n}": data for n, data in files.items()}
+        if form == "wheel":
+            info = "nvidia_cudnn_cu12-9.1.0.70.dist-info"
+            inner[f"{info}/METADATA"] = b"Metadata-Version: 2.1\nName: nvidia-cudnn-cu12\nVersion: 9.1.0.70\n"
+            rows = [f"{n},sha256={_record_hash(data)},{len(data)}" for n, data in inner.items()]
+            inner[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,"]).encode()
+        ending = {"zip": "cudnn.zip", "wheel": "nvidia_cudnn_cu12-9.1.0.70-py3-none-win_amd64.whl"}[form]
+        target = HOME / "Downloads" / ending
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path, data in inner.items():
+                archive.writestr(path, data)
+        return str(target)
+
     # --- variables -----------------------------------------------------------------------------------------
 
     def variable(self, name: str, text: str | None, scope: str = "user", kind: int = winreg.REG_SZ) -> None:
@@ -157,6 +180,10 @@ class Machine:
             for name, (data, kind) in old.items():
                 if values(scope).get(name) != (data, kind):
                     self.variable(name, str(data), scope, kind)
+
+
+def _record_hash(data: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
 
 
 def _again(_function: object, path: str, _error: object) -> None:

@@ -6,7 +6,7 @@ import winreg
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tests.windows.faultlab import layouts as at
 from tests.windows.faultlab.machine import CUDNN, HOME, SYSTEM32, Machine, distribution, environment
@@ -36,6 +36,8 @@ class Row:
     site: Path = HOME / "ml\\Lib\\site-packages"
     source: str = ""
     """A set of cuDNN that a person has downloaded and names, where the fix needs one."""
+    packed: Literal["", "zip", "wheel"] = ""
+    """How that set was downloaded: as NVIDIA's archive, or as a wheel; empty: it is a folder."""
     checks: int = 0
     """The major of cuDNN whose VersionChecks must all answer 0 in a fresh process after the cure."""
     thorough: bool = False
@@ -264,6 +266,7 @@ HTML = "<!DOCTYPE html><html><head><title>Log in</title></head><body>Please log 
 
 OF_8_8: dict[str, Any] = {"source": "cudnn-8.8.0", "checks": 8, "cured": True}
 OF_8: dict[str, Any] = {"source": at.OLD, "checks": 8, "cured": True}
+SMALL: dict[str, Any] = {"source": "cudnn-9.1.0", "checks": 9, "cured": True, "loads": "cudnn64_9.dll"}
 OF_9: dict[str, Any] = {"source": at.NEW, "checks": 9, "cured": True}
 """A person names the set of this release that was downloaded, and it cures."""
 
@@ -520,6 +523,22 @@ FAULTS = (
     Row("only-8", OTHER_MAJOR, "cudnn64_9.dll is wanted, cuDNN 8 is there.", only(8), loads="cudnn64_9.dll", **OF_9),
     Row("only-7", OTHER_MAJOR, "cudnn64_8.dll is wanted, cuDNN 7 is there.", only_7, loads="cudnn64_8.dll", **OF_8),
     Row("nowhere", "cudnn_not_installed", "cuDNN is nowhere.", nowhere, loads="cudnn64_9.dll", **OF_9),
+    Row(
+        "nowhere-but-zip",
+        "cudnn_not_installed",
+        "The same; NVIDIA's archive was downloaded.",
+        nowhere,
+        packed="zip",
+        **SMALL,
+    ),
+    Row(
+        "nowhere-but-wheel",
+        "cudnn_not_installed",
+        "The same; a wheel was downloaded.",
+        nowhere,
+        packed="wheel",
+        **SMALL,
+    ),
     Row(
         "lone-shim-in-wheel",
         MISSING,
