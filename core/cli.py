@@ -22,6 +22,7 @@ from core.terminal import (
     UsageError,
     colour,
     read_report,
+    say_json,
     say_result,
     watching,
     write_file,
@@ -241,7 +242,7 @@ def _explain(options: argparse.Namespace) -> int:
     explanation = explain(text, snapshot)
     if not options.full_names:
         explanation = Cleaner(snapshot).every(explanation)
-    say_result(to_json(explanation).decode() if options.json else render_text(explanation, colour=colour()))
+    say_json(to_json(explanation)) if options.json else say_result(render_text(explanation, colour=colour()))
     return FOUND if any(c.verdict == "proved" for c in explanation.causes) else OK
 
 
@@ -292,7 +293,7 @@ def _show(report: Report, *, as_json: bool) -> int:
     from core.findings import Severity, to_json
 
     if as_json:
-        say_result(to_json(report).decode())
+        say_json(to_json(report))
     else:
         from core import session_code
         from core.report import as_text

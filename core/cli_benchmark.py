@@ -43,7 +43,7 @@ def benchmark(options: argparse.Namespace) -> int:
     if not options.full_names:
         report = redact(report)
     if options.json:
-        terminal.say_result(to_json(report).decode())
+        terminal.say_json(to_json(report))
     else:
         from core.benchmark.show import as_table
         from core.report import as_text

@@ -17,7 +17,7 @@ from core.i18n import _, sentences
 from core.journal import BadEntry, Entry
 from core.repair import Proposal, Workshop
 from core.report import printable, start_anew
-from core.terminal import FOUND, OK, REFUSED, UsageError, say_result, watching
+from core.terminal import FOUND, OK, REFUSED, UsageError, say_json, say_result, watching
 from core.wrapping import padded
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def fix(options: argparse.Namespace) -> int:
         rows.append(line)
         refused = refused or line.outcome in ("refused", "declined", "rolled back", "stuck")
     if options.json:
-        say_result(msgspec.json.format(msgspec.json.encode({"schema": 1, "fixes": rows}), indent=2).decode() + "\n")
+        say_json(msgspec.json.format(msgspec.json.encode({"schema": 1, "fixes": rows}), indent=2) + b"\n")
     elif not rows:
         say_result(_("There is nothing to fix: no fault was found.") + "\n")
     if refused:

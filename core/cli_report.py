@@ -99,7 +99,7 @@ def _triage(options: argparse.Namespace) -> int:
     table = triage(options.folder)
     for bad in table.malformed:
         print("convalesce: " + _("passed over {file}: {problem}", file=bad.file, problem=bad.problem), file=sys.stderr)
-    terminal.say_result(as_json(table).decode() if options.json else as_text(table))
+    terminal.say_json(as_json(table)) if options.json else terminal.say_result(as_text(table))
     return terminal.OK
 
 
@@ -123,7 +123,7 @@ def _tell_page(found: Page, options: argparse.Namespace) -> int:
     from core.help import as_text
 
     if options.json:
-        terminal.say_result(msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n")
+        terminal.say_json(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     else:
         terminal.say_result(as_text(found, colour=terminal.colour()))
     return terminal.OK
@@ -138,5 +138,5 @@ def _tell_code(options: argparse.Namespace) -> int:
         told = decode(options.text)
     except CodeError as e:
         raise terminal.UsageError(str(e)) from None
-    terminal.say_result(as_json(told, causes()).decode() if options.json else as_text(told, causes()))
+    terminal.say_json(as_json(told, causes())) if options.json else terminal.say_result(as_text(told, causes()))
     return terminal.FOUND if any(i.severity == "error" for i in told.items) else terminal.OK

@@ -87,6 +87,20 @@ def colour() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
+def say_json(data: bytes) -> None:
+    """Write a JSON document in UTF-8, or with every other letter than ASCII's escaped where the stream is of a code page.
+
+    So it is the same document for whoever reads it, whatever page a Windows terminal has.
+    """
+    text, encoding = data.decode(), (sys.stdout.encoding or "ascii").lower().replace("_", "-")
+    if encoding not in ("utf-8", "utf8"):
+        units = text.encode("utf-16-be", "surrogatepass")
+        numbers = (int.from_bytes(units[n : n + 2], "big") for n in range(0, len(units), 2))
+        text = "".join(chr(n) if n < 128 else f"\\u{n:04x}" for n in numbers)
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
 def say_result(text: str) -> None:
     """Write UTF-8 where the stream can take it, and the nearest plain form where it cannot."""
     encoding = sys.stdout.encoding or "ascii"

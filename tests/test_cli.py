@@ -416,3 +416,11 @@ def test_an_empty_history_is_told_and_none_is_made(
     assert run("undo", "--yes") == OK
     assert "nothing to take back" in capsys.readouterr().out
     assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp437", "cp932", "cp1252", "ascii"])
+def test_json_is_the_same_document_in_every_code_page(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding, newline=""))
+    terminal.say_json('{"path": "C:\\\\Zoë 猫 \\ud83d\\ude00 \U0001f600"}'.encode())
+    assert json.loads(raw.getvalue().decode()) == {"path": "C:\\Zoë 猫 \U0001f600 \U0001f600"}

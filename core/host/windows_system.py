@@ -3,6 +3,7 @@ r"""What Windows knows of itself: registered Pythons (PEP 514), installed progra
 from __future__ import annotations
 
 import ctypes
+import ntpath
 import re
 import sys
 import winreg
@@ -17,13 +18,17 @@ assert sys.platform == "win32"  # tells mypy, too
 
 ROOTS = (winreg.HKEY_CURRENT_USER, winreg.HKEY_LOCAL_MACHINE)
 VIEWS = (winreg.KEY_WOW64_64KEY, winreg.KEY_WOW64_32KEY)
+APP_PATHS = r"SOFTWARE\Microsoft\Windows\CurrentVersion\App Paths"
 UNINSTALL = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Uninstall"
 MOST_KEYS = 4096
 WANTED = re.compile(r"nvidia|cudnn|visual c\+\+ .*redistributable", re.IGNORECASE)
 
 
 def registered_pythons() -> tuple[str, ...]:
-    r"""Return the folders of all Pythons that installers registered: Software\Python\COMPANY\TAG\InstallPath (PEP 514)."""
+    r"""Return the folders of all Pythons that installers registered: Software\Python\COMPANY\TAG\InstallPath (PEP 514).
+
+    And those that a shell starts by the bare name: App Paths\python.exe (Microsoft, "Application Registration").
+    """
     found: dict[str, None] = {}
     for root in ROOTS:
         for view in VIEWS:
@@ -34,6 +39,10 @@ def registered_pythons() -> tuple[str, ...]:
                     folder = _text(root, rf"SOFTWARE\Python\{company}\{tag}\InstallPath", "", view)
                     if folder:
                         found.setdefault(folder.rstrip("\\"))
+            for name in ("python.exe", "python3.exe"):
+                program = _text(root, rf"{APP_PATHS}\{name}", "", view).strip().strip('"')
+                if ntpath.isabs(program):
+                    found.setdefault(ntpath.dirname(ntpath.normpath(program)))
     return tuple(found)
 
 

@@ -7,11 +7,13 @@ Without arguments these are the suites that Windows decides: the host, the child
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 
 from tests.windows.faultlab import parts
-from tests.windows.lab import ROOT, session
+from tests.windows.lab import ROOT, session, wine64
 from tests.windows.planted import PLACES
+from tests.windows.small_drive import small_drive
 
 SUITES = (
     *("tests/windows", "tests/gui", "tests/host", "tests/test_child.py", "tests/loader", "tests/test_knowledge.py"),
@@ -32,7 +34,11 @@ def main(arguments: list[str]) -> int:
         command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--color=no", *suites, *arguments]
     with session() as (lab, display):
         places = {name: f"Z:{path}".replace("/", "\\") for name, path in parts.places(light=True).items()}
-        with lab.start([lab.python, *command], {**display, PLACES: json.dumps(places)}) as process:
+        before, drive = small_drive(lab)
+        pipe, none = subprocess.PIPE, subprocess.DEVNULL
+        env = lab.environment({**display, **drive, PLACES: json.dumps(places)})
+        whole = [*before, wine64(), lab.python, *command]
+        with subprocess.Popen(whole, env=env, cwd=ROOT, stdin=none, stdout=pipe, stderr=subprocess.STDOUT) as process:
             assert process.stdout is not None
             for line in process.stdout:
                 sys.stdout.write(line.decode("utf-8", "replace"))

@@ -41,6 +41,18 @@ def test_a_healthy_windows_without_a_gpu_is_left_in_peace() -> None:
     assert "There is no NVIDIA GPU in this machine" in done.stdout
 
 
+@pytest.mark.parametrize("page", ["cp437", "cp932", "cp1252", "utf-8"])
+def test_no_code_page_stops_a_scan(page: str) -> None:
+    """A terminal of another alphabet: what it cannot show is replaced, and JSON stays UTF-8."""
+    person = {"USERNAME": "Zoë 猫", "USERPROFILE": "C:\\Users\\Zoë 猫", "PYTHONUTF8": "0", "PYTHONIOENCODING": page}
+    for arguments in (["scan"], ["scan", "--json"]):
+        command, env = [sys.executable, "-m", "core", *arguments], {**os.environ, **person}
+        done = subprocess.run(command, cwd=ROOT, env=env, check=False, capture_output=True, timeout=300)
+        assert done.returncode in (0, 1), done.stderr
+        assert b"Traceback" not in done.stderr
+    assert json.loads(done.stdout.decode("utf-8"))["snapshot"]["machine"]["system"] == "windows"
+
+
 def test_the_users_name_is_not_in_the_report() -> None:
     person = {"USERNAME": "Zoë Example", "USERPROFILE": "C:\\Users\\Zoë Example", "COMPUTERNAME": "ZOES-PC"}
     out = convalesce("scan", "--json", env={**os.environ, **person}).stdout

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import winreg
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from core.facts import Program
 from core.host.windows import WindowsHost
-from core.host.windows_system import commit, instructions, long_paths, programs, registered_pythons, signature
+from core.host.windows_elevation import run_elevated
+from core.host.windows_system import (
+    APP_PATHS,
+    commit,
+    instructions,
+    long_paths,
+    programs,
+    registered_pythons,
+    signature,
+)
 from core.loader import images
 from core.probes.places import Places
 
@@ -25,15 +36,16 @@ PROGRAM = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Uninstall\{convalesce-test
 def key() -> Iterator[None]:
     """Keys that a test makes under HKCU, taken away afterwards."""
     yield
-    for path in (rf"{PYTHONS}\3.11\InstallPath", rf"{PYTHONS}\3.11", PYTHONS, PROGRAM):
-        try:
+    ours = (rf"{APP_PATHS}\python3.exe", rf"{APP_PATHS}\convalesce-test.exe")
+    for path in (*ours, rf"{PYTHONS}\3.11\InstallPath", rf"{PYTHONS}\3.11", PYTHONS, PROGRAM):
+        with suppress(OSError):
             winreg.DeleteKey(winreg.HKEY_CURRENT_USER, path)
-        except OSError:
-            continue
+    with suppress(OSError):
+        winreg.DeleteKey(winreg.HKEY_LOCAL_MACHINE, rf"{APP_PATHS}\convalesce-test.exe")
 
 
-def put(path: str, **values: str) -> None:
-    with winreg.CreateKeyEx(winreg.HKEY_CURRENT_USER, path) as opened:
+def put(path: str, root: int = winreg.HKEY_CURRENT_USER, **values: str) -> None:
+    with winreg.CreateKeyEx(root, path) as opened:
         for name, value in values.items():
             winreg.SetValueEx(opened, "" if name == "default" else name, 0, winreg.REG_SZ, value)
 
@@ -43,6 +55,30 @@ def test_registered_pythons_are_found_whoever_installed_them() -> None:
     before = registered_pythons()
     put(rf"{PYTHONS}\3.11\InstallPath", default="C:\\Zoë\\Python311\\")
     assert set(registered_pythons()) - set(before) == {"C:\\Zoë\\Python311"}
+
+
+@pytest.mark.usefixtures("key")
+def test_a_python_that_a_shell_starts_by_its_name_is_found() -> None:
+    before = registered_pythons()
+    put(rf"{APP_PATHS}\python3.exe", default='"C:\\Zoë\\Python312\\python3.exe"')
+    assert set(registered_pythons()) - set(before) == {"C:\\Zoë\\Python312"}
+    put(rf"{APP_PATHS}\python3.exe", default="python3.exe")
+    assert registered_pythons() == before
+
+
+@pytest.mark.usefixtures("key")
+def test_app_paths_add_to_the_path_of_what_a_shell_starts_and_of_nothing_else(tmp_path: Path) -> None:
+    """Microsoft: ShellExecuteEx adds the key's Path to PATH (wine: at its end). Explorer's own programs do not get it."""
+    # wine 8 knows App Paths of the machine alone, Windows also those of the user
+    root = winreg.HKEY_LOCAL_MACHINE if "WINEPREFIX" in os.environ else winreg.HKEY_CURRENT_USER
+    put(rf"{APP_PATHS}\convalesce-test.exe", root, default=sys.executable, Path="C:\\of the key")
+    out = tmp_path / "path.txt"
+    code = "import os, pathlib, sys; pathlib.Path(sys.argv[1]).write_text(os.environ['PATH'], encoding='utf-8')"
+    assert run_elevated(["convalesce-test.exe", "-c", code, str(out)], timeout=60).status == 0
+    entries = out.read_text(encoding="utf-8").split(";")
+    assert "C:\\of the key" in (entries[0], entries[-1]), entries
+    fresh = {name.upper(): value for name, value in WindowsHost().fresh_environment().items()}
+    assert "C:\\of the key" not in fresh["PATH"]
 
 
 @pytest.mark.usefixtures("key")

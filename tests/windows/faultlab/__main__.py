@@ -73,7 +73,7 @@ def line(result: dict[str, Any]) -> str:
 
 def markdown(result: dict[str, Any]) -> str:
     """Return one row of the document."""
-    said = result["said"] + (" (misleading)" if result["misleading"] else "")
+    said = result["said"] + (" **(misleading)**" if result["misleading"] else "")
     found = result["found"] if result["right"] else f"WRONG: {result['found']}"
     cells = (result["name"], result["why"], found, said, result["cure"], result.get("proof", ""))
     return "| " + " | ".join(str(c).replace("|", "\\|") for c in cells) + " |"
