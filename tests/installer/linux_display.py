@@ -70,5 +70,5 @@ def first_paint(command: Sequence[str | Path], env: dict[str, str], *, within: f
                 while colours < 8 and time.perf_counter() < deadline:  # the first paint may be the ground alone
                     colours = screen.colours()
             finally:
-                program.terminate()
+                program.kill()  # unshare lets a polite signal pass by
         return seconds, colours

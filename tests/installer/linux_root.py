@@ -13,7 +13,6 @@ from pathlib import Path
 from tests.faultlab.wheels import cache
 
 SUITE = "bookworm"
-MIRROR = "http://deb.debian.org/debian"
 LENT = ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt")
 """Files of this machine that a root needs for apt to reach what this machine's apt reaches."""
 PASSING = ("proc", "sys", "dev", "run", "tmp", "var/lib/dpkg", "var/lib/apt", "var/cache", "var/log", "etc/ld.so.cache")
@@ -38,7 +37,7 @@ def base() -> Path:
         making = Path(tempfile.mkdtemp(prefix="root-", dir=folder.parent))
         making.chmod(0o755)
         done = subprocess.run(
-            ["debootstrap", "--variant=minbase", "--include=ca-certificates", SUITE, making, MIRROR],
+            ["debootstrap", "--variant=minbase", "--include=ca-certificates", SUITE, making, *_mirror()],
             stdout=subprocess.DEVNULL,
             check=False,
         )
@@ -47,6 +46,13 @@ def base() -> Path:
             raise NoRootError(f"debootstrap ended with status {done.returncode}.")
         making.rename(folder)
     return folder
+
+
+def _mirror() -> list[str]:
+    """Return where this machine's apt gets Debian 12 from; nothing where it is another system: debootstrap knows one."""
+    query = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", f"Codename: {SUITE}"]
+    found = subprocess.run(query, capture_output=True, text=True, check=False).stdout.split()
+    return found[:1]
 
 
 class Root:
