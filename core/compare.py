@@ -168,7 +168,7 @@ def _copy(c: CudnnCopy) -> str:
         "{version} for CUDA {cuda} ({origin})",
         version=c.version or c.major,
         cuda=c.cuda_major or "?",
-        origin=_(c.origin),
+        origin=told(c.origin),
     )
 
 
@@ -281,5 +281,6 @@ def as_text(c: Comparison, width: int = WIDTH) -> str:
 
 def _cause_lines(c: Cause, width: int) -> list[str]:
     sign = MARKS[Severity[c.severity.upper()]][0]
-    text = f"{sign} {'the cause: ' if c.primary else ''}{printable(c.title)}  [{c.cause or c.step.value}]"
+    title = _("the cause: {title}", title=c.title) if c.primary else c.title
+    text = f"{sign} {printable(title)}  [{c.cause or c.step.value}]"
     return wrap(text, width, "  ", "    ")

@@ -218,7 +218,9 @@ def as_lines(made: Grid, width: int = 96) -> list[str]:
     lines: list[str] = []
     for row in made.rows:
         if row.cells:
-            lines.append(f"  {row.prefix}  (Python {row.python or _('unknown')}, {_(row.kind)}; {told(row.found_by)})")
+            lines.append(
+                f"  {row.prefix}  (Python {row.python or _('unknown')}, {told(row.kind)}; {told(row.found_by)})"
+            )
             for c in row.cells:
                 reason = _without_place(c.reason, row.prefix)
                 words = f"    {MARKS[c.verdict]} {c.distribution} {c.version}: {verdict_word(c.verdict)}. {reason}"

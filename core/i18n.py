@@ -210,6 +210,11 @@ def _forms(catalogue: Catalogue) -> tuple[tuple[re.Pattern[str], str, str], ...]
 
 
 SHAPES = (
+    N_("firmware"),
+    N_("kernel"),
+    N_("loader"),
+    N_("environment"),
+    N_("file system"),
     said("the Python environment {prefix} ({framework})"),
     said("the Python environment {prefix}"),
     said("the conda environment {prefix} ({framework})"),

@@ -69,13 +69,13 @@ def machine_facts(s: Snapshot) -> str:
             plain(
                 _("CUDA toolkits and sets of CUDA libraries"),
                 (_("Folder"), _("Version"), _("From"), _("Named by")),
-                [(t.root, t.version, t.owner or _(t.origin), ", ".join(t.named_by)) for t in s.toolkits or ()],
+                [(t.root, t.version, t.owner or told(t.origin), ", ".join(t.named_by)) for t in s.toolkits or ()],
             ),
             plain(
                 _("Copies of cuDNN"),
                 (_("Folder"), _("Version"), _("For CUDA"), _("From"), _("Files that are not in order")),
                 [
-                    (c.folder, c.version, c.cuda_major, c.owner or _(c.origin), _faults(c.files, c.missing))
+                    (c.folder, c.version, c.cuda_major, c.owner or told(c.origin), _faults(c.files, c.missing))
                     for c in s.cudnn or ()
                 ],
             ),
@@ -83,7 +83,7 @@ def machine_facts(s: Snapshot) -> str:
                 _("Python environments"),
                 (_("Environment"), "Python", _("Kind"), _("Frameworks and CUDA packages")),
                 [
-                    (p.prefix, p.version, _(p.kind), ", ".join(f"{d.name} {d.version}" for d in p.distributions))
+                    (p.prefix, p.version, told(p.kind), ", ".join(f"{d.name} {d.version}" for d in p.distributions))
                     for p in s.pythons or ()
                 ],
             ),

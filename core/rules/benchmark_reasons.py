@@ -27,7 +27,7 @@ def explaining(run: GpuRun, known: GpuRates) -> Iterator[Evidence]:
         if reason.slows and count * 4 >= len(states) > 0:
             yield saw(
                 _("Clocks"),
-                _("{meaning} ({count} of {count2} looks)", meaning=reason.meaning, count=count, count2=len(states)),
+                _("{meaning} ({count} of {count2} looks)", meaning=_(reason.meaning), count=count, count2=len(states)),
                 _("NVML, clock event reasons"),
             )
     clocks = sorted(s.clock for s in states if s.clock)

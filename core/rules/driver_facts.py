@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from core.facts import CudaInit, Driver, DriverLibrary, Snapshot
 from core.findings import Evidence, Finding, Fix, Step
-from core.i18n import _
+from core.i18n import N_, _, n_, told
 from core.rules.known import code
 from core.rules.view import inside
 from core.rules.words import ERROR, finding, saw
@@ -50,35 +50,28 @@ def answers(driver: Driver) -> list[Evidence]:
             rows.append(saw(label, said(cuda), cuda.library or _("child process")))
     if driver.nvml is not None:
         status = _("it answered") if driver.nvml.status == 0 else f"{driver.nvml.status} {driver.nvml.status_name}"
-        rows.append(saw("NVML", driver.nvml.problem or status.strip(), driver.nvml.library))
+        rows.append(saw("NVML", told(driver.nvml.problem) or status.strip(), driver.nvml.library))
     if driver.module_version is not None:
         rows.append(saw(_("Kernel module"), driver.module_version or _("not loaded"), "kernel"))
     for device in driver.pci or ():
         if device.vendor_id.lower() == NVIDIA:
-            held = {None: "", "": _(", held by no driver")}.get(device.bound_driver, f", held by {device.bound_driver}")
-            rows.append(
-                saw(
-                    _("GPU on the bus"),
-                    _(
-                        "{name} at {address}{held}",
-                        name=device.name or device.device_id,
-                        address=device.address,
-                        held=held,
-                    ),
-                )
+            values = {"name": device.name or device.device_id, "address": device.address, "driver": device.bound_driver}
+            form = {None: N_("{name} at {address}"), "": N_("{name} at {address}, held by no driver")}.get(
+                device.bound_driver, N_("{name} at {address}, held by {driver}")
             )
+            rows.append(saw(_("GPU on the bus"), _(form, **values)))
     return rows
 
 
 def said(cuda: CudaInit) -> str:
     """Return the answer of cuInit in words."""
     if cuda.status is None:
-        return cuda.problem or _("no answer")
+        return told(cuda.problem) or _("no answer")
     if cuda.status == 0:
-        return f"0, {cuda.device_count} GPUs" if cuda.device_count is not None else "0"
+        return "0" if cuda.device_count is None else "0, " + n_("{n} GPU", "{n} GPUs", cuda.device_count)
     known = code("cuInit", cuda.status)
     name = cuda.status_name or (known.name if known else "")
-    return f"{cuda.status} {name}{': ' + known.meaning if known else ''}".strip()
+    return f"{cuda.status} {name}{': ' + _(known.meaning) if known else ''}".strip()
 
 
 def error(

@@ -198,7 +198,7 @@ def lost(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         _(
             "The driver's management library says that {meaning}. Overheating, power or a fault of the card "
             "can cause that.",
-            meaning=known.meaning,
+            meaning=_(known.meaning),
         ),
         evidence=answers(driver),
         fix=advice(
@@ -232,7 +232,7 @@ def unexplained(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     steps = [known.next] if known and known.next else [log]
     title = _("CUDA does not start on this GPU, and the reason could not be seen.")
     if known and cuda.status in (802, 804):
-        title = _("CUDA does not start: {meaning}.", meaning=known.meaning)
+        title = _("CUDA does not start: {meaning}.", meaning=_(known.meaning))
     yield error(
         "cuda-init",
         "",

@@ -66,7 +66,7 @@ def _cpu_only(home: Home, build: FrameworkBuild) -> Finding:
     windows = tables().fact("torch_windows")
     why = _("This build cannot use a GPU, whatever driver and libraries are installed.")
     if main and seen.machine.system == "windows":
-        why += f" {windows.fact}"
+        why = sentences(why, _(windows.fact))
     return finding(
         Step.FRAMEWORKS,
         severity,

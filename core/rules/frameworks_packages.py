@@ -72,7 +72,7 @@ def _duplicates(home: Home, folder: str, here: list[Distribution]) -> Finding:
         _("{names} lie in one environment and overwrite each other's files.", names=names),
         cause="duplicate_framework_packages",
         why=(
-            fact.fact
+            _(fact.fact)
             if folder == "onnxruntime"
             else _("They write the same folder: what was installed last wins, and removing one breaks the other.")
         ),
@@ -218,7 +218,7 @@ def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
                     version=old.version,
                     prefix=home.python.prefix,
                 ),
-                why=fact.fact,
+                why=_(fact.fact),
                 evidence=[
                     saw(_("Installed"), _("pynvml {version}", version=old.version), old.location),
                     saw(_("Retired"), _("yes"), fact.source),

@@ -175,7 +175,7 @@ def _rows(home: Home, trial: FrameworkTrial) -> list[Evidence]:
         owners.setdefault(m.origin, []).append(m.name)
     rows += [
         saw(
-            _("Mapped, from {owner}", owner=_(owner) if owner else _("unknown")),
+            _("Mapped, from {owner}", owner=told(owner) or _("unknown")),
             listed(names, 6),
             _("files of the process"),
         )

@@ -9,13 +9,13 @@ import msgspec
 
 from core.facts import Attempt, CudnnCopy, How, Load, Resolution, RollCall, Snapshot, System
 from core.findings import Evidence
-from core.i18n import _, told
+from core.i18n import N_, _, told
 from core.knowledge import read
 from core.rules.known import FaultyRelease, Releases, compatibility, numbers, older
 from core.rules.view import copy_at, folder_of, inside, main_resolution, package_of, tidy
 from core.rules.words import listed, saw
 
-CONCERNS = "Concerns"
+CONCERNS = N_("Concerns")
 """Label of the evidence that names the consumers of a finding; diagnose asks for it."""
 
 _CUDNN = re.compile(r"libcudnn(?:_([a-z0-9_]+?))?(?:\.so.*)|cudnn(?:_([a-z0-9_]+?))?64_\d+\.dll", re.IGNORECASE)
@@ -144,7 +144,7 @@ def failures(roll: RollCall | None, spared: str = "") -> list[Evidence]:
     rows = []
     for call in roll.calls:
         if failed(call.function, call.result) and not (spared and call.library.startswith(spared)):
-            answer = f"{call.result if call.result is not None else 'failed'} {call.meaning}".strip()
+            answer = f"{call.result if call.result is not None else _('failed')} {told(call.meaning)}".strip()
             name = re.split(r"[\\/]", call.library)[-1]
             rows.append(saw(f"{call.function} {name}".strip(), answer, _("roll call in a child process")))
     if roll.ended:

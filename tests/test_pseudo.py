@@ -1,0 +1,110 @@
+"""No text that a person reads escapes translation, in any form of a report, over every recorded and made machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core import i18n
+from core.benchmark.show import as_table
+from core.compare import as_text as comparison_text
+from core.compare import compare
+from core.doctor import report_on
+from core.explain import explain, render_text
+from core.facts import Snapshot
+from core.findings import Report, from_json
+from core.report import as_markdown, as_text
+from core.report_html import as_html
+from tests import machines
+from tests.explain.cases import CASES
+from tests.gui import recorded
+from tests.pseudo import CLOSE, OPEN, Pseudo, escaped, of_snapshot, outside
+from tests.test_snapshots import RECORDED
+
+MADE = {
+    **{p.stem: p for p in RECORDED},
+    **{f"healthy {name}": make for name, make in machines.HEALTHY.items()},
+    **{f"window: {name}": name for name in recorded.MACHINES},
+    **{f"case: {name}": case.machine for name, case in CASES.items()},
+}
+
+
+@pytest.fixture(autouse=True)
+def pseudo(english: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(i18n, "_translation", PSEUDO)
+    yield
+    i18n._forms.cache_clear()
+
+
+PSEUDO = Pseudo()
+
+
+def snapshot(name: str) -> Snapshot:
+    made = MADE[name]
+    if isinstance(made, Path):
+        return from_json(made.read_bytes()).snapshot
+    if isinstance(made, str):
+        return recorded.report(made).snapshot
+    return made() if callable(made) else made
+
+
+def machine_words(seen: Snapshot) -> tuple[str, ...]:
+    return of_snapshot(msgspec.json.encode(seen))
+
+
+def shown_in_html(page: str) -> str:
+    page = re.sub(r"<(style|title)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    labels = " ".join(re.findall(r'aria-label="([^"]*)"', page))
+    return unescape(re.sub(r"<[^>]*>", " ", page)) + " " + labels
+
+
+def ids(report: Report) -> tuple[str, ...]:
+    return tuple(w for f in report.findings for w in (f.id, f.cause, f.subject))
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_no_word_of_a_report_escapes(name: str) -> None:
+    report = report_on(snapshot(name))
+    given = (*machine_words(report.snapshot), *ids(report), report.version)
+    forms = {
+        "terminal": as_text(report, width=10_000),
+        "markdown": as_markdown(report),
+        "html": shown_in_html(as_html(report)),
+        "benchmark": as_table(report.snapshot.benchmark, plain=True),
+        "plans": "\n".join(line for f in report.findings if f.fix for c in f.fix.changes for line in c.lines()),
+    }
+    found = {form: sorted(escaped(text, given)) for form, text in forms.items()}
+    assert {form: words for form, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize("name", list(MADE)[::6])
+def test_no_word_of_a_comparison_escapes(name: str) -> None:
+    here, there = (
+        report_on(snapshot(name)),
+        report_on(machines.wheel_machine()),
+    )
+    given = (*machine_words(here.snapshot), *machine_words(there.snapshot), *ids(here), *ids(there))
+    assert escaped(comparison_text(compare(here, there), 10_000), given) == set()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_word_of_an_explanation_escapes(name: str) -> None:
+    case = CASES[name]
+    seen = case.machine()
+    told = explain(case.text, seen)
+    given = (*machine_words(seen), case.text, *(w for r in told.causes for w in (r.cause,)))
+    given = (*given, *(w for c in told.codes for w in (c.term, c.number, c.source)))
+    assert escaped(render_text(told, width=10_000), given) == set()
+
+
+def test_the_pseudo_language_keeps_values_and_marks_texts() -> None:
+    text = i18n._("{path} is found first, and it is damaged.", path="/a b/c")
+    assert text.startswith(f"/a b/c {OPEN}")
+    assert text.endswith(CLOSE)
+    assert outside(text).strip() == "/a b/c"
+    assert escaped("/a b/c unlike others", ["/a b/c"]) == {"unlike", "others"}
