@@ -150,7 +150,7 @@ def _driver(s: Snapshot) -> Iterator[Row]:
 
 
 def _libraries(s: Snapshot) -> Iterator[Row]:
-    kits = None if s.toolkits is None else _joined(f"{t.version or '?'} ({t.origin})" for t in s.toolkits)
+    kits = None if s.toolkits is None else _joined(f"{t.version or '?'} ({told(t.origin)})" for t in s.toolkits)
     yield (Step.TOOLKIT.value, N_("CUDA toolkits and sets of libraries"), ""), kits
     named = None if s.toolkits is None else _joined(f"{n}: {t.version or '?'}" for t in s.toolkits for n in t.named_by)
     yield (Step.TOOLKIT.value, N_("toolkits that variables name"), ""), named
