@@ -39,9 +39,11 @@ def _of(home: Home) -> PackageRecords | None:
 
 
 def _told(seen: Snapshot) -> set[str]:
-    """Return the files whose damage the rules about CUDA's libraries tell, from the same record."""
-    return {
-        tidy(seen.machine.system, f.path)
+    """Return the unfit files that cuDNN's own search comes to: the rules about CUDA's libraries tell those as errors."""
+    system = seen.machine.system
+    used = {tidy(system, r.winner.path) for load in seen.loads or () for r in load.resolutions if r.winner}
+    return used & {
+        tidy(system, f.path)
         for toolkit in seen.toolkits or ()
         for f in toolkit.libraries
         if f.state not in ("good", "unreadable") or f.record in ("size differs", "hash differs")

@@ -14,9 +14,11 @@ from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from core.facts import Snapshot
 from core.host import this_host
-from core.probes import frameworks_sweep
+from core.probes import frameworks_records, frameworks_sweep
 from core.probes.request import Request
 from core.watch import Watch
 from tests.envlab.rows import ROWS, Row
@@ -84,8 +86,13 @@ def sweep(count: int) -> int:
             start = time.perf_counter()
             found = frameworks_sweep.look(request)
             took = time.perf_counter() - start
+            recorded = frameworks_records.look(replace(request, seen=replace(request.seen, frameworks=found)))
+            files = sum(r.files for r in recorded)
+            more = time.perf_counter() - start - took
             mine = [p for p in found.others if p.prefix.startswith(work)]
-            print(f"{len(mine)} environments, {len(found.builds)} builds: {took:.2f} s")
+            print(
+                f"{len(mine)} environments, {len(found.builds)} builds: {took:.2f} s; {files} libraries by RECORD: {more:.2f} s"
+            )
     return 0
 
 

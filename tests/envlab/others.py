@@ -43,7 +43,7 @@ NAMED = {
     "requirement_broken": r"has requirement|requires|incompatib",
     "cudnn_minor_too_old": rf"{OF_FILES['cudnn_minor_too_old']}|has requirement",
     "corrupt_or_truncated_file": rf"{OF_FILES['corrupt_or_truncated_file']}|libcu\w+\S*\.so.*(no such file|not found|cannot open)|sigbus",
-    "deleted base": r"nowhere|no such file|not found|does not exist",
+    "deleted base": r"nowhere|no such file|not found|does not exist|could not locate python interpreter",
     "driver_too_old": r"too old|not supported|upgrade|update .*driver",
 }
 """What a new line has to say, at the least, to be counted as naming the cause: read generously."""
@@ -73,6 +73,8 @@ def said(prefix: Path, tools: Path, home: Path) -> dict[str, Said]:
 
 def cannot(tool: str, answer: Said) -> bool:
     """Whether the tool does not work there at all: it needs a torch that can be imported, or an interpreter that starts."""
+    if answer.text.startswith("[Errno"):
+        return True
     lost = re.search(r"No module named '?torch|cannot import name|ImportError|AttributeError.*torch", answer.text)
     return tool == "collect_env" and bool(lost or answer.status)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.facts import Frameworks, PackageRecords, Snapshot
+from core.facts import Frameworks, LibraryFile, PackageRecords, Snapshot, Toolkit
 from core.host import this_host
 from core.probes import cudnn_record, frameworks, frameworks_records
 from core.probes.request import Request
@@ -218,3 +218,17 @@ def _seen(site: Site, *, thorough: bool) -> Snapshot:
     )
     found = records(site, thorough=thorough)
     return replace(m.wheel_machine(), pythons=frameworks.look(request), toolkits=(), records=found)
+
+
+def test_what_the_rules_about_cuda_tell_as_an_error_is_not_told_twice(site: Site) -> None:
+    path = site.folder / "nvidia/cublas/lib/liba_nvidi.so.12"
+    cut(path)
+    seen = _seen(site, thorough=False)
+    file = LibraryFile(path=str(path), name=path.name, state="truncated")
+    known = replace(
+        seen, toolkits=(Toolkit(root=str(path.parent), folder=str(path.parent), origin="wheel", libraries=(file,)),)
+    )
+    assert len(list(damaged_libraries(replace(known, loads=())))) == 1
+    search = m.search(path.name, m.found(str(path)))
+    used = replace((m.wheel_machine().loads or ())[0], resolutions=(search,))
+    assert list(damaged_libraries(replace(known, loads=(used,)))) == []
