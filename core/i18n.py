@@ -154,6 +154,12 @@ def plain_number(value: float, digits: int) -> str:
     return text.replace(".", SIGNS[_language][0]) if _language in SIGNS else text
 
 
+def significant(value: float) -> str:
+    """Return a number with three significant digits: "1.47", "24"."""
+    text = f"{value:.3g}"
+    return text.replace(".", SIGNS[_language][0]) if _language in SIGNS else text
+
+
 def moment(text: str) -> str:
     """Return a moment that is written in ISO 8601 as the language in use writes it, to the minute; other text as it is."""
     from datetime import datetime

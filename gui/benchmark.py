@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from core.findings import Report, Step
-from core.i18n import _
+from core.i18n import _, plain_number, told
 from gui.card import Acts
 from gui.page import StepPage
 from gui.text import heading, plain_label, push
@@ -138,11 +138,16 @@ def largest(run: GpuRun) -> tuple[Timing, ...]:
 def measured(timing: Timing, limit: RateLimit | None) -> tuple[str, float | None, float | None]:
     """Return a timing in words, the part of the card's limit that it reached, and the part that is usual."""
     if timing.teraflops is None:
-        return timing.problem or _("not measured"), None, None
+        return told(timing.problem) or _("not measured"), None, None
     if limit is None:
-        return _("{rate:.1f} TFLOP/s").format(rate=timing.teraflops), None, None
+        return _("{rate} TFLOP/s", rate=plain_number(timing.teraflops, 1)), None, None
     part = timing.teraflops / limit.teraflops
-    words = _("{rate:.1f} of {limit:.0f}, {part:.0%}").format(rate=timing.teraflops, limit=limit.teraflops, part=part)
+    words = _(
+        "{rate} of {limit}, {part}",
+        rate=plain_number(timing.teraflops, 1),
+        limit=plain_number(limit.teraflops, 0),
+        part=f"{part:.0%}",
+    )
     return words, part, limit.typical
 
 

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.findings import Evidence, Finding, Fix, Severity
-from core.i18n import _, n_
+from core.i18n import _, n_, told
 from gui import theme as looks
 from gui import words
 from gui.text import (
@@ -173,7 +173,9 @@ class Folded(QWidget):
         row = QHBoxLayout()
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.button)
-        lines = "\n".join(f"{e.label}: {e.value}" + (f"  ({e.source})" if e.source else "") for e in evidence)
+        lines = "\n".join(
+            f"{told(e.label)}: {told(e.value)}" + (f"  ({e.source})" if e.source else "") for e in evidence
+        )
         row.addWidget(copy_button(lines, _("Copy the evidence"), theme))
         row.addStretch(1)
         box.addLayout(row)
@@ -203,8 +205,8 @@ def observations(evidence: tuple[Evidence, ...]) -> QWidget:
     for e in evidence:
         cell = QVBoxLayout()
         cell.setSpacing(0)
-        cell.addWidget(plain_label(e.label, muted=True))
-        cell.addWidget(MachineText(e.value))
+        cell.addWidget(plain_label(told(e.label), muted=True))
+        cell.addWidget(MachineText(told(e.value)))
         if e.source:
             cell.addWidget(prose(e.source, muted=True))
         box.addLayout(cell)

@@ -140,7 +140,7 @@ class ChangeDialog(QDialog):
         if not self._working:
             return
         self._working = False
-        self._result(Severity.ERROR, _("Convalesce itself failed: {reason}").format(reason=sentence), ())
+        self._result(Severity.ERROR, _("Convalesce itself failed: {reason}", reason=sentence), ())
 
     def _finished(self, done: Done) -> None:
         if not self._working:
@@ -254,7 +254,7 @@ class FixDialog(ChangeDialog):
             rows.append(restart_words(self._finding.fix.restart))
         if done.running:
             names = ", ".join(done.running[:SHOWN_PROGRAMS]) + (" ..." if len(done.running) > SHOWN_PROGRAMS else "")
-            rows.append(_("These running programs still have the old variables: {names}").format(names=names))
+            rows.append(_("These running programs still have the old variables: {names}", names=names))
         elif done.running is None:
             rows.append(_("Programs that are running now keep the old variables until they are started anew."))
         return tuple(rows)

@@ -74,7 +74,7 @@ def _gpu(gpu: Gpu, snapshot: Snapshot, theme: Theme) -> QFrame:
     name = plain_label(gpu.name)
     enlarge(name, 1.1)
     box.addWidget(name)
-    box.addWidget(plain_label(_("GPU {n}").format(n=gpu.index), muted=True))
+    box.addWidget(plain_label(_("GPU {n}", n=gpu.index), muted=True))
     form = QFormLayout()
     form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
     form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)

@@ -118,7 +118,7 @@ class ExplainPage(Page):
     def _cause(self, r: Ranked, theme: Theme) -> QWidget:
         icon, colour, word = verdict(r.verdict, theme)
         if r.verdict == "open":
-            word = _("{word}; from the text alone: {share} %").format(word=word, share=round(r.score * 100))
+            word = _("{word}; from the text alone: {share} %", word=word, share=round(r.score * 100))
         if r.finding is not None:
             card: Card = FindingCard(r.finding, theme, self._acts, word=word)
             self.cards.append(card)  # type: ignore[arg-type]  # it is one, by the line above
@@ -151,11 +151,11 @@ def reasons(because: tuple[str, ...]) -> QLabel:
 def _wrong_cure(w: WrongCure, theme: Theme) -> Card:
     word = _("Do not do this")
     card = Card(picture("warning", theme.warning, word), word, theme.warning, w.title)
-    for text in (w.harm, _("To take it back: {steps}").format(steps=w.undo) if w.undo else ""):
+    for text in (w.harm, _("To take it back: {steps}", steps=w.undo) if w.undo else ""):
         if text:
             card.add(prose(text))
     if w.seen:
-        card.add(prose(_("Seen: {where}").format(where=w.seen), muted=True))
+        card.add(prose(_("Seen: {where}", where=w.seen), muted=True))
     return card
 
 

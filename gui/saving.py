@@ -29,5 +29,5 @@ def save(report: Report, path: Path) -> Said:
     try:
         path.write_bytes(to_json(redact(report)))
     except OSError as e:
-        return Severity.ERROR, _("The report could not be written: {reason}").format(reason=e.strerror)
-    return Severity.GOOD, _("The report was saved to {path}").format(path=path)
+        return Severity.ERROR, _("The report could not be written: {reason}", reason=e.strerror)
+    return Severity.GOOD, _("The report was saved to {path}", path=path)

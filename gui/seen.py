@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from core.facts import Attempt, CudnnCopy, Gpu, How, LibraryFile, Load, Snapshot, Toolkit
 from core.findings import Grid, Severity
-from core.i18n import _, n_
+from core.i18n import _, n_, significant, told
 from core.rules.view import folder_of, main_resolution, tidy
 from gui.models import Row
 
@@ -20,13 +20,13 @@ def size(count: int | None) -> str:
         return ""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= factor:
-            return f"{count / factor:.3g} {unit}"
+            return f"{significant(count / factor)} {unit}"
     return f"{count} B"
 
 
 def memory(count: int | None) -> str:
     """Return a GPU's memory in words, as its maker counts it: "24 GiB"."""
-    return "" if count is None else f"{count / 2**30:.3g} GiB"
+    return "" if count is None else f"{significant(count / 2**30)} GiB"
 
 
 def file_word(state: str) -> str:
@@ -138,7 +138,7 @@ def _taken(snapshot: Snapshot, load: Load) -> str:
 def consumer(load: Load) -> str:
     """Return a consumer's name for a narrow column."""
     if not load.consumer.prefix:
-        return load.consumer.label
+        return told(load.consumer.label)
     name = load.consumer.prefix.replace("\\", "/").rstrip("/").rpartition("/")[2]
     return f"{load.consumer.framework} ({name})" if load.consumer.framework else name
 
@@ -156,7 +156,7 @@ def search_paths(snapshot: Snapshot) -> tuple[Row, ...]:
         more = remarks.get((e.variable.upper(), tidy(snapshot.machine.system, e.expanded or e.text)), ())
         bad = any(m in BAD_MARKS for m in e.marks) or bool(more)
         says = ", ".join((*own, *more)) or _("in order")
-        cells = (e.variable, str(e.index + 1), e.text or _("(empty)"), says, e.scope)
+        cells = (e.variable, str(e.index + 1), e.text or _("(empty)"), says, told(e.scope))
         rows.append(Row(cells, severity=Severity.WARNING if bad else Severity.GOOD))
     return tuple(rows)
 
@@ -208,8 +208,8 @@ def _told(
         place = next(
             (e.index + 1 for e in entries if tidy(system, e.expanded or e.text) == tidy(system, others[0])), None
         )
-        what = others[0] if place is None else _("place {n}").format(n=place)
-        yield found[0], _("shadows {what}").format(what=what)
+        what = others[0] if place is None else _("place {n}", n=place)
+        yield found[0], _("shadows {what}", what=what)
 
 
 # --- environments --------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def environments(grid: Grid) -> tuple[Row, ...]:
             Row((f"{c.framework} {c.version}: {verdict_word(c.verdict)}. {c.reason}",), severity=STANDS[c.verdict])
             for c in r.cells
         )
-        problem = (Row((r.problem,), severity=Severity.UNKNOWN),) if r.problem else ()
+        problem = (Row((told(r.problem),), severity=Severity.UNKNOWN),) if r.problem else ()
         severity = max(worst, Severity.UNKNOWN) if r.problem else worst
         rows.append(Row((r.prefix, r.python or "?", *shown), (*problem, *reasons), severity))
     return tuple(rows)

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QVBoxLayout
 
 from core.findings import Report, Severity, Step
-from core.i18n import _
+from core.i18n import _, moment
 from gui import theme as looks
 from gui import words
 from gui.card import Acts, FindingCard
@@ -85,7 +85,7 @@ class SummaryPage(Page):
         for title in titles[:AT_ONCE]:
             box.addWidget(prose(f"•  {title}"))
         if len(titles) > AT_ONCE:
-            box.addWidget(plain_label(_("and {n} more; each step's page has its own.").format(n=len(titles) - AT_ONCE)))
+            box.addWidget(plain_label(_("and {n} more; each step's page has its own.", n=len(titles) - AT_ONCE)))
 
     def _changed(self, box: QVBoxLayout, theme: Theme) -> None:
         if not self._history:
@@ -172,6 +172,6 @@ def in_words(entry: Entry | BadEntry) -> tuple[Severity, str]:
 def when(made: str) -> str:
     """Return a moment in the person's own time zone, to the minute."""
     try:
-        return datetime.fromisoformat(made).astimezone().strftime("%Y-%m-%d %H:%M")
+        return moment(datetime.fromisoformat(made).astimezone().isoformat())
     except ValueError:
         return made

@@ -303,7 +303,7 @@ class Window(QMainWindow):
         else:
             self._fill(self.report)
             self.stack.refresh()
-        self._tell(Severity.ERROR, _("Convalesce itself failed: {reason}").format(reason=sentence))
+        self._tell(Severity.ERROR, _("Convalesce itself failed: {reason}", reason=sentence))
 
     def _tell(self, severity: Severity, sentence: str) -> None:
         self.notice.say(sentence, severity, self._theme)

@@ -130,8 +130,8 @@ def verb(fix: Fix) -> str:
         return n_("Put {n} file aside", "Put {n} files aside", len(items))
     if edit := _edit(first):
         name = "PATH" if first.name.upper() == "PATH" else first.name
-        return _of_search_path(edit, len(fix.changes)).format(name=name, n=len(fix.changes))
-    return (_("Take {name} away") if first.after is None else _("Set {name}")).format(name=first.name)
+        return _of_search_path(edit, len(fix.changes), name)
+    return _("Take {name} away", name=first.name) if first.after is None else _("Set {name}", name=first.name)
 
 
 def _edit(change: SetVariable | EditPath) -> str:
@@ -143,7 +143,9 @@ def _edit(change: SetVariable | EditPath) -> str:
     return ""
 
 
-def _of_search_path(edit: str, count: int) -> str:
+def _of_search_path(edit: str, count: int, name: str) -> str:
+    if edit == "drop" and count > 1:
+        return _("Take {n} entries out of {name}", n=count, name=name)
     if edit == "drop":
-        return _("Take {n} entries out of {name}") if count > 1 else _("Take a folder out of {name}")
-    return _("Add folder to {name}") if edit == "add" else _("Change the order of {name}")
+        return _("Take a folder out of {name}", name=name)
+    return _("Add folder to {name}", name=name) if edit == "add" else _("Change the order of {name}", name=name)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import gettext
+import re
+import string
 import subprocess
 import sys
 from pathlib import Path
@@ -114,3 +117,55 @@ def test_numbers_and_moments_as_the_language_writes_them(monkeypatch: pytest.Mon
         "1234,6",
     )
     assert i18n.moment("2026-11-21T13:45:09+00:00") == "21.11.2026 13:45"
+
+
+def calls() -> list[tuple[str, ast.Call]]:
+    root = Path(__file__).parents[1]
+    files = [p for folder in ("core", "gui") for p in sorted((root / folder).rglob("*.py"))]
+    trees = [(p.relative_to(root).as_posix(), ast.parse(p.read_text(encoding="utf-8"))) for p in files]
+    return [
+        (name, n) for name, t in trees for n in ast.walk(t) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    ]
+
+
+def test_every_text_is_given_the_values_that_it_takes() -> None:
+    wrong = []
+    for file, call in calls():
+        texts = [a.value for a in call.args[:2] if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        if call.func.id not in ("_", "n_", "said") or not texts or any(k.arg is None for k in call.keywords):
+            continue
+        given = {k.arg for k in call.keywords} | ({"n"} if call.func.id == "n_" else set())
+        takes = {f for text in texts for _literal, f, _spec, _conversion in string.Formatter().parse(text) if f}
+        if given - {"n"} != takes - {"n"} and (call.keywords or call.func.id == "n_"):
+            wrong.append((file, call.lineno, texts, given ^ takes))
+        if any(re.search(r"[^\w ]", f) for f in takes):
+            wrong.append((file, call.lineno, texts, takes))
+    assert wrong == []
+
+
+def test_no_name_hides_the_function_that_translates() -> None:
+    root = Path(__file__).parents[1]
+    hidden = []
+    scopes = (ast.FunctionDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+    for path in [p for folder in ("core", "gui") for p in (root / folder).rglob("*.py")]:
+        for scope in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(scope, scopes):
+                continue
+            inner = {id(n) for s in ast.walk(scope) if s is not scope and isinstance(s, scopes) for n in ast.walk(s)}
+            own = [n for n in ast.walk(scope) if id(n) not in inner]
+            stored = any(isinstance(n, ast.Name) and n.id == "_" and isinstance(n.ctx, ast.Store) for n in own)
+            called = any(
+                isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "_" for n in ast.walk(scope)
+            )
+            if stored and called:
+                hidden.append((path.name, scope.lineno))
+    assert hidden == []
+
+
+def test_whole_texts_are_given_not_f_strings() -> None:
+    wrong = [
+        (f, c.lineno)
+        for f, c in calls()
+        if c.func.id in ("_", "n_", "N_") and c.args and isinstance(c.args[0], ast.JoinedStr)
+    ]
+    assert wrong == []
