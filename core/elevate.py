@@ -17,7 +17,7 @@ from typing import Literal, NoReturn
 
 import msgspec
 
-from core import file_checks, folders
+from core import file_checks, folders, i18n
 from core.apply import Outcome, Plan, perform, undo
 from core.changes import Change, ChangeError, EditPath, SetVariable
 from core.facts import Fact
@@ -50,6 +50,8 @@ class Order(Fact, frozen=True, kw_only=True):
     schema: Literal[1] = 1
     plan: Plan | None = None
     undo: str = ""
+    language: str = msgspec.field(default_factory=i18n.language)
+    """What the answer is worded in; an elevated program does not get the person's variables."""
 
 
 # --- our side ----------------------------------------------------------------------------------------------------
@@ -233,11 +235,13 @@ def _read(path: str, digest: str, trusted: frozenset[int]) -> Order:
     if data is None or hashlib.sha256(data).hexdigest() != digest:
         raise ChangeError(_("The plan is not the one that was confirmed (its SHA-256 differs)."))
     try:
-        return msgspec.json.decode(data, type=Order)
+        order = msgspec.json.decode(data, type=Order)
     except RecursionError:
         raise ChangeError(_("This plan is nested more deeply than any real one.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as e:
         raise ChangeError(_("This plan cannot be read: {e}.", e=e)) from None
+    i18n.use_language(order.language)
+    return order
 
 
 def main(argv: list[str]) -> NoReturn:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core import changes, elevate
+from core import changes, elevate, i18n
 from core.apply import Outcome, Plan
 from core.changes import Change, FileItem, FileSet, SetVariable, Value
 from core.elevate import Order
@@ -124,6 +124,13 @@ def test_the_confirmed_plan_is_carried_out_and_undone(box: Machine) -> None:
     path, digest = elevate.write_order(Order(undo=done.entry), box.mine)
     assert box.carry_out(path, digest).kind == "undone"
     assert (box.root / "etc/environment").read_text() == "LANG=C\n"
+
+
+def test_the_elevated_side_answers_in_the_persons_language(box: Machine) -> None:
+    i18n.use_language("de")
+    path, digest = elevate.write_order(Order(plan=Plan(title="CUDA_PATH", changes=(CUDA_PATH,))), box.mine)
+    i18n.use_language("en")  # as in a program that gets none of the person's variables
+    assert box.carry_out(path, digest).sentence == "Erledigt: CUDA_PATH."
 
 
 def refused(box: Machine, path: str, digest: str, words: str, **env: str) -> None:
