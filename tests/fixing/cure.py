@@ -105,6 +105,7 @@ def main(pythons: tuple[str, ...], *, thorough: bool) -> dict[str, object]:
         "left": difference(before, picture(shop.journal.folder)),
         "back": faults(examine(shop.seen())) if undone else None,
         "before": faults(report),
+        "errors": [f"{e.probe} {e.kind}: {e.message}" for r in seen for e in r.snapshot.errors],
     }
 
 

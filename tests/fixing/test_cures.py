@@ -33,12 +33,13 @@ def cure(fault: Fault) -> dict[str, object]:
 @pytest.mark.parametrize("fault", FIXED, ids=lambda row: row.name)
 def test_a_fix_cures_what_it_claims_and_is_undone_without_a_trace(fault: Fault) -> None:
     said = cure(fault)
+    assert said.get("errors", []) == [], "a probe did not end well"
     assert said["cause"] == fault.cause
     assert (said["problems"], said["elevated"]) == ([], False), said
     assert said["rehearsed"] is True, said
     assert said["touched"] == [], "the rehearsal changed something"
     assert (said["kind"], said["changed"]) == ("done", True), said
-    assert said["verified"] == [], "the machine is not healthy afterwards"
-    assert said["again"] == [], "a second look from the same session still sees a fault"
+    assert said["verified"] == [], f"the machine is not healthy afterwards: {said}"
+    assert said["again"] == [], f"a second look from the same session still sees a fault: {said}"
     assert (said["undone"], said["left"]) == ("undone", []), said
-    assert said["back"] == said["before"], "the fault is not there again after the undo"
+    assert said["back"] == said["before"], f"the fault is not there again after the undo: {said}"
