@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from collections.abc import Callable
 
-from PySide6.QtCore import QSettings, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QSettings, Qt, QTimer
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from gui import language
 from gui.controller import Controller
@@ -15,6 +17,8 @@ from gui.engine import ThisMachine
 from gui.window import Window
 
 SERVER = "convalesce-window"
+LONGEST_WAIT = 1000
+"""Milliseconds until a window that is not painted (it was started minimised) begins all the same."""
 
 
 def main() -> int:
@@ -25,13 +29,42 @@ def main() -> int:
     if raise_first_window():
         return 0
     window = Window(Controller(ThisMachine()), settings)
+    seen = FirstPaint(window, lambda: begin(window))
     window.show()
     server = listen(window)
-    QTimer.singleShot(0, window.start)
+    QTimer.singleShot(LONGEST_WAIT, seen.over)
     status = app.exec()
     window.close()  # also where the session ended: what was begun is taken back
     server.close()
     return status
+
+
+class FirstPaint(QObject):
+    """Calls a function once, after its window was painted for the first time: what it starts must not delay that."""
+
+    def __init__(self, window: QWidget, then: Callable[[], None]) -> None:
+        super().__init__(window)
+        self._then = [then]
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Wait for the first paint."""
+        if event.type() is QEvent.Type.Paint:
+            watched.removeEventFilter(self)
+            QTimer.singleShot(0, self.over)
+        return False
+
+    def over(self) -> None:
+        """Wait no longer."""
+        if self._then:
+            self._then.pop()()
+
+
+def begin(window: Window) -> None:
+    """Look at the machine; garbage, which nobody looked for while the window was made, matters from now on."""
+    gc.freeze()
+    gc.enable()
+    window.start()
 
 
 def application() -> QApplication:

@@ -7,10 +7,11 @@ import sys
 
 import pytest
 from PySide6.QtCore import QSettings, Qt
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import app
+from gui.app import FirstPaint
 from gui.controller import Controller
 from gui.window import Window
 from tests.gui import recorded, reports
@@ -97,3 +98,26 @@ def test_an_error_message_is_proved_on_this_machine(opened: object, qtbot: QtBot
     qtbot.waitUntil(lambda: "Proved on this computer" in shown_text(page))
     qtbot.mouseClick(window.back, Qt.MouseButton.LeftButton)
     assert window.stack.currentWidget() is window.pages[window.steps.currentRow()]
+
+
+def test_what_follows_the_first_paint_follows_it_once(qtbot: QtBot) -> None:
+    done: list[str] = []
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    first = FirstPaint(widget, lambda: done.append("begun"))
+    QApplication.processEvents()
+    assert done == []
+    widget.show()
+    qtbot.waitUntil(lambda: done == ["begun"])
+    widget.update()
+    QApplication.processEvents()
+    first.over()
+    assert done == ["begun"]
+
+
+def test_a_window_that_is_never_painted_begins_all_the_same(qtbot: QtBot) -> None:
+    done: list[str] = []
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    FirstPaint(widget, lambda: done.append("begun")).over()
+    assert done == ["begun"]

@@ -60,9 +60,9 @@ def due(system: str) -> str:
     return ""
 
 
-def passed(system: str) -> None:
-    """Record that the artefacts made of what lies here were built and passed."""
-    record(system).write_text(signature(system) + "\n", encoding="utf-8")
+def passed(system: str, made_of: str) -> None:
+    """Record that the artefacts whose parts had the signature ``made_of`` were built and passed."""
+    record(system).write_text(made_of + "\n", encoding="utf-8")
 
 
 def _contents(system: str) -> Iterator[str]:

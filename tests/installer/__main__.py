@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from tests.installer import ROOT, SYSTEMS, due, passed
+from tests.installer import ROOT, SYSTEMS, due, passed, signature
 
 
 def main(arguments: list[str]) -> int:
@@ -26,12 +26,12 @@ def main(arguments: list[str]) -> int:
         )
         if not why:
             continue
-        start = time.monotonic()
+        start, made_of = time.monotonic(), signature(system)
         if subprocess.run([sys.executable, "-m", f"tests.installer.{system}"], cwd=ROOT, check=False).returncode:
             print(f"installer for {system}: FAILED", flush=True)
             status = 1
         else:
-            passed(system)
+            passed(system, made_of)
             print(f"installer for {system}: passed in {time.monotonic() - start:.0f} s", flush=True)
     return status
 
