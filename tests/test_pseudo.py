@@ -24,6 +24,16 @@ from tests import machines
 from tests.explain.cases import CASES
 from tests.gui import recorded
 from tests.pseudo import CLOSE, OPEN, Pseudo, escaped, of_snapshot, outside
+from tests.rules import (
+    test_cudnn,
+    test_driver,
+    test_environment,
+    test_frameworks_cublas,
+    test_frameworks_host,
+    test_frameworks_verdicts,
+    test_loading,
+    test_toolkit,
+)
 from tests.test_snapshots import RECORDED
 
 MADE = {
@@ -32,6 +42,21 @@ MADE = {
     **{f"window: {name}": name for name in recorded.MACHINES},
     **{f"case: {name}": case.machine for name, case in CASES.items()},
 }
+
+
+RULES = {
+    f"{module.__name__.rpartition('_')[2]}: {name}": row[0]
+    for module in (test_cudnn, test_driver, test_environment, test_loading, test_toolkit)
+    for name, row in module.TABLE.items()
+} | {
+    f"frameworks: {name}": seen
+    for name, seen, *_more in (
+        *test_frameworks_verdicts.TABLE,
+        *test_frameworks_cublas.TABLE,
+        *test_frameworks_host.TABLE,
+    )
+}
+"""The machine of every row in the rules' tables."""
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +105,14 @@ def test_no_word_of_a_report_escapes(name: str) -> None:
     }
     found = {form: sorted(escaped(text, given)) for form, text in forms.items()}
     assert {form: words for form, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_no_word_of_a_rules_findings_escapes(name: str) -> None:
+    made = RULES[name]
+    report = report_on(made() if callable(made) else made)
+    given = (*machine_words(report.snapshot), *ids(report), report.version)
+    assert escaped(as_text(report, width=10_000), given) == set()
 
 
 @pytest.mark.parametrize("name", list(MADE)[::6])

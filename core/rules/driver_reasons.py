@@ -229,7 +229,7 @@ def unexplained(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     log = _("Look at the kernel log: sudo dmesg | grep -i -e nvidia -e nvrm")
     if seen.machine.system == "windows":
         log = _("Open the Event Viewer, Windows Logs, System, and look for entries of nvlddmkm or Display.")
-    steps = [known.next] if known and known.next else [log]
+    steps = [_(known.next)] if known and known.next else [log]
     title = _("CUDA does not start on this GPU, and the reason could not be seen.")
     if known and cuda.status in (802, 804):
         title = _("CUDA does not start: {meaning}.", meaning=_(known.meaning))
