@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import json
+import shutil
 import struct
 import sys
 import tempfile
@@ -73,6 +75,7 @@ def _fat(sass: tuple[int, ...]) -> Path:
     """Return an assembler file with one fat binary that has empty machine code for these architectures."""
     body = b"".join(struct.pack("<HHIQ12xI", 2, 0x101, 64, 16, a).ljust(64, b"\0") + bytes(16) for a in sass)
     work = Path(tempfile.mkdtemp(prefix="envlab-"))
+    atexit.register(shutil.rmtree, work, ignore_errors=True)
     (work / "fat").write_bytes(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body)
     (work / "fat.s").write_text(
         f'.section .nv_fatbin,"a"\n.incbin "{work / "fat"}"\n.section .note.GNU-stack,"",@progbits\n'
