@@ -18,7 +18,7 @@ from tests.windows import fixing_child
 
 assert sys.platform == "win32"
 
-KILLS = 8
+KILLS = 6
 
 
 def sha(data: bytes) -> str:
