@@ -107,7 +107,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="convalesce", description=_("Finds out why a GPU deep-learning set-up does not work, and proves it.")
     )
-    parser.add_argument("--version", action="version", version=f"convalesce {__version__}")
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"convalesce {__version__}",
+        help=_("show program's version number and exit"),
+    )
     parser.add_argument(
         "--language",
         metavar="LANGUAGE",

@@ -218,6 +218,6 @@ def _agreed(question: str) -> bool:
 
 def _row(entry: Entry | BadEntry) -> str:
     if isinstance(entry, BadEntry):
-        return _("{id}  cannot be read: {printable}", id=entry.id, printable=printable(entry.problem))
+        return f"{entry.id}  " + _("cannot be read: {problem}", problem=printable(entry.problem)) + "\n"
     note = f"  {entry.note}" if entry.note else ""
-    return printable(f"{entry.id}  {padded(entry.state, 11)}  {entry.title}{note}\n")
+    return printable(f"{entry.id}  {padded(_(entry.state), 11)}  {entry.title}{note}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Iterator
 from html import unescape
@@ -10,14 +11,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core import i18n
+from core import cli, cli_fix, i18n
 from core.benchmark.show import as_table
+from core.changes import SetVariable, Value
 from core.compare import as_text as comparison_text
 from core.compare import compare
 from core.doctor import report_on
 from core.explain import explain, render_text
 from core.facts import Snapshot
 from core.findings import Report, from_json
+from core.journal import BadEntry, Entry
 from core.report import as_markdown, as_text
 from core.report_html import as_html
 from tests import machines
@@ -133,6 +136,38 @@ def test_no_word_of_an_explanation_escapes(name: str) -> None:
     given = (*machine_words(seen), case.text, *(w for r in told.causes for w in (r.cause,)))
     given = (*given, *(w for c in told.codes for w in (c.term, c.number, c.source)))
     assert escaped(render_text(told, width=10_000), given) == set()
+
+
+def test_no_word_of_the_command_lines_help_escapes() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(i18n, "_language", "qps")
+        patch.setitem(vars(argparse), "_", argparse._)  # type: ignore[attr-defined]  # its own gettext, put back afterwards
+        patch.setitem(vars(argparse), "ngettext", argparse.ngettext)  # type: ignore[attr-defined]
+        parser = cli._parser()
+        commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction)).choices
+        for name, command in {"": parser, **commands}.items():
+            options = [o for a in command._actions for o in a.option_strings]
+            places = re.findall(r"\b[A-Z][A-Z.-]+\b", command.format_usage())
+            given = [
+                name,
+                *commands,
+                *options,
+                *places,
+                *i18n.languages(),
+                "STEP FILE PATH ENTRY FINDING ID COMMAND LANGUAGE",
+            ]
+            assert escaped(command.format_help(), given) == set(), name
+
+
+def test_no_word_of_the_history_escapes(tmp_path: Path) -> None:
+    change = SetVariable(name="CUDA_PATH", scope="machine", before=None, after=Value(text="/usr/local/cuda"))
+    states = ("begun", "done", "rolled back", "undoing", "undone", "stuck")
+    for state in states:
+        row = cli_fix._row(Entry(id="1", made="2026-11-21T10:00:00+00:00", title="/x", changes=(change,), state=state))
+        assert escaped(row, ["/x"]) == set(), state
+    assert escaped(cli_fix._row(BadEntry(id="1", problem="/x")), ["/x"]) == set()
+    lines = [line for c in (change, change.inverse()) for line in c.lines()]
+    assert escaped("\n".join(lines), ["CUDA_PATH /usr/local/cuda"]) == set()
 
 
 def test_the_pseudo_language_keeps_values_and_marks_texts() -> None:
