@@ -16,12 +16,13 @@ from tests.windows.planted import PLACES
 from tests.windows.small_drive import small_drive
 
 SUITES = (
-    *("tests/windows", "tests/gui", "tests/host", "tests/test_child.py", "tests/loader", "tests/test_knowledge.py"),
+    *("tests/windows", "tests/host", "tests/test_child.py", "tests/loader", "tests/test_knowledge.py"),
     *("tests/test_snapshots.py", "tests/test_watch.py", "tests/rules/test_windows.py", "tests/rules/test_loading.py"),
+    *(f"tests/gui/test_{name}.py" for name in ("app", "window", "walk", "seen")),
     *(f"tests/probes/test_{name}.py" for name in ("cudnn", "cudnn_names", "loading", "wants")),
 )
-"""What Windows decides, and the window on Qt's own platform for it. Left out: pure functions, probes' tests that build a Linux machine, and fixes by POSIX means,
-which the fault lab proves here in their Windows form."""
+"""What Windows decides, and the window on Qt's own platform for it (its longer tests: tests/gui). Left out: pure functions,
+probes' tests that build a Linux machine, and fixes by POSIX means, which the fault lab proves here in their Windows form."""
 
 
 def main(arguments: list[str]) -> int:
