@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import winreg
 from collections.abc import Iterator
@@ -17,12 +18,14 @@ from core.host.windows_elevation import run_elevated
 from core.host.windows_system import (
     APP_PATHS,
     commit,
+    display_language,
     instructions,
     long_paths,
     programs,
     registered_pythons,
     signature,
 )
+from core.i18n import languages, nearest
 from core.loader import images
 from core.probes.places import Places
 
@@ -82,6 +85,12 @@ def test_app_paths_add_to_the_path_of_what_a_shell_starts_and_of_nothing_else(tm
 
 
 @pytest.mark.usefixtures("key")
+def test_windows_tells_the_language_of_its_own_texts() -> None:
+    name = display_language()
+    assert re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]+)*", name)
+    assert nearest(name) in languages()
+
+
 def test_installed_programs_are_found_by_name_or_publisher() -> None:
     put(PROGRAM, DisplayName="CUDNN 9.28", DisplayVersion="9.28", Publisher="NVIDIA Corporation")
     assert Program(name="CUDNN 9.28", version="9.28", publisher="NVIDIA Corporation") in programs()
