@@ -12,6 +12,7 @@ import re
 import shlex
 
 from core.changes import ChangeError
+from core.i18n import _
 
 KIND = "activation"
 BEGIN, END = "# >>> convalesce >>>", "# <<< convalesce <<<"
@@ -28,9 +29,9 @@ Steps = dict[str, str]
 def check(name: str, steps: str) -> None:
     """Make sure that these are steps (ChangeError if not)."""
     if not _NAME.match(name):
-        raise ChangeError(f"{name!r} is not the name of a variable.")
+        raise ChangeError(_("{name} is not the name of a variable.", name=repr(name)))
     if not steps or not all(_STEP.match(s) for s in steps.split("\n")):
-        raise ChangeError(f"{steps!r} is not what an activation can do to {name}.")
+        raise ChangeError(_("{steps} is not what an activation can do to {name}.", steps=repr(steps), name=name))
 
 
 def on(steps: Steps) -> str:
@@ -95,7 +96,7 @@ def parse(lines: str) -> Steps:
         if data := _DATA.match(line):
             steps[data[1]] = steps[data[1]] + "\n" + data[2] if data[1] in steps else data[2]
     if lines and (not steps or on(steps) != lines):
-        raise ChangeError("The lines that Convalesce wrote for this environment were edited by hand since.")
+        raise ChangeError(_("The lines that Convalesce wrote for this environment were edited by hand since."))
     return steps
 
 
@@ -109,7 +110,7 @@ def steps_in(script: str) -> Steps:
     if not blocks:
         return {}
     if len(blocks) != 2:
-        raise ChangeError("The marks of Convalesce in the activate script are damaged.")
+        raise ChangeError(_("The marks of Convalesce in the activate script are damaged."))
     start, stop = blocks[1]
     inner = script[start:stop].split("\n", 1)[1].rpartition(END)[0]
     return parse(inner)
@@ -128,7 +129,7 @@ def with_steps(script: str, steps: Steps) -> str:
         return script
     head = _DEACTIVATE.search(script)
     if head is None or not script.endswith("\n"):
-        raise ChangeError("The activate script is not one that venv, virtualenv or uv wrote.")
+        raise ChangeError(_("The activate script is not one that venv, virtualenv or uv wrote."))
     return script[: head.end()] + _block(off(steps), "    ") + script[head.end() :] + _block(on(steps))
 
 
@@ -143,7 +144,7 @@ def applied(steps: str, value: str | None, *, again: bool = False) -> str | None
     ``again``: the environment may be active already, so a folder that stands first is not put there once more.
     """
     for step in steps.split("\n"):
-        verb, _, text = step.partition(" ")
+        verb, _space, text = step.partition(" ")
         if verb == "unset":
             value = None
         elif verb == "set":

@@ -299,7 +299,11 @@ def renewal(cudnn: CudnnSet, copy: CudnnCopy) -> FileSet | None:
         n for low, n in there.items() if (w := parse(n, cudnn.system)) and w.major == cudnn.major and low not in names
     ]
     items += [FileItem(path=str(Path(folder) / name), before="?", after="") for name in sorted(extra)]
-    return FileSet(title=f"Put the whole {cudnn.title} into {folder}", items=tuple(items)) if items else None
+    return (
+        FileSet(title=_("Put the whole {title} into {folder}", title=cudnn.title, folder=folder), items=tuple(items))
+        if items
+        else None
+    )
 
 
 def _digest(path: str) -> str:
