@@ -122,6 +122,7 @@ def _settle(root: Path) -> None:
     """Give the system a user, and this machine's way to its mirrors."""
     for name in LENT:
         if Path("/", name).exists():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).unlink(missing_ok=True)
             shutil.copy(Path("/", name), root / name)
     for folder in ("etc/apt/apt.conf.d",):
