@@ -160,15 +160,18 @@ def significant(value: float) -> str:
     return text.replace(".", SIGNS[_language][0]) if _language in SIGNS else text
 
 
-def moment(text: str) -> str:
-    """Return a moment that is written in ISO 8601 as the language in use writes it, to the minute; other text as it is."""
+def moment(text: str, *, zone: bool = False) -> str:
+    """Return a moment that is written in ISO 8601 as the language in use writes it, to the minute, and with its ``zone`` if it
+    has one; other text as it is.
+    """
     from datetime import datetime
 
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
         return text
-    return when.strftime(TIMES.get(_language, "%Y-%m-%d %H:%M"))
+    said_zone = f" {when.tzname()}" if zone and when.tzinfo else ""
+    return when.strftime(TIMES.get(_language, "%Y-%m-%d %H:%M")) + said_zone
 
 
 def sentences(*texts: str) -> str:

@@ -104,7 +104,7 @@ def _machine(report: Report) -> str:
 
 
 def _made(report: Report) -> str:
-    when = moment(report.snapshot.taken)
+    when = moment(report.snapshot.taken, zone=True)
     taken = _("The machine was looked at on {taken}.", taken=when) if when else ""
     code = session_code.encode(session_code.told(report))
     return sentences(

@@ -165,7 +165,7 @@ def history(done: Sequence[Done] | None) -> str:
     rows = [
         (
             d.title,
-            moment(d.made),
+            moment(d.made, zone=True),
             _(STATES.get(d.state, d.state)) + (f". {d.note}" if d.note else ""),
             "\n".join(d.lines),
         )

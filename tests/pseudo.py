@@ -30,7 +30,7 @@ Convalesce CUDA cuDNN NVIDIA GPU GPUs Python PyTorch TensorFlow JAX ONNX Runtime
 NVML cuInit cuDriverGetVersion PATH LD_LIBRARY_PATH MiB GiB bytes TFLOP/s MHz ms PCI RECORD SHA Xid AVX PTX WDDM MIG driver toolkit
 cudnn environment frameworks benchmark loader API DLL C DejaVu Sans Esc Ctrl English Deutsch ECC conda html markdown json JSON FILE
 github com pytorch issues developer Microsoft Store SASS torch nvcc forward fp16 fp32 tf32 bf16 int8 NCHW NHWC GEMM FFT Winograd error warning
-GlobalMemoryStatusEx note good unknown cpu only Apache The Qt
+GlobalMemoryStatusEx UTC note good unknown cpu only Apache The Qt
 """
 """Names that every language keeps."""
 

@@ -109,6 +109,8 @@ def test_numbers_and_moments_as_the_language_writes_them(monkeypatch: pytest.Mon
         "1234.6",
     )
     assert i18n.moment("2026-11-21T13:45:09+00:00") == "2026-11-21 13:45"
+    assert i18n.moment("2026-11-21T13:45:09+00:00", zone=True) == "2026-11-21 13:45 UTC"
+    assert i18n.moment("2026-11-21T13:45:09", zone=True) == "2026-11-21 13:45"
     assert i18n.moment("some day") == "some day"
     monkeypatch.setattr(i18n, "_language", "de")
     assert (i18n.number(1234567), i18n.number(1234.5, 1), i18n.plain_number(1234.56, 1)) == (
