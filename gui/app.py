@@ -40,16 +40,21 @@ def main() -> int:
 
 
 class FirstPaint(QObject):
-    """Calls a function once, after its window was painted for the first time: what it starts must not delay that."""
+    """Calls a function once, after its window was painted for the first time: what it starts must not delay that.
+
+    It waits for the system's word that the window is to be seen, which Qt answers by painting all of it at once; the
+    window's own widget gets no word of it where others cover it.
+    """
 
     def __init__(self, window: QWidget, then: Callable[[], None]) -> None:
         super().__init__(window)
         self._then = [then]
-        window.installEventFilter(self)
+        window.winId()  # from now on it has a handle
+        window.windowHandle().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Wait for the first paint."""
-        if event.type() is QEvent.Type.Paint:
+        if event.type() is QEvent.Type.Expose:
             watched.removeEventFilter(self)
             QTimer.singleShot(0, self.over)
         return False

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from PySide6.QtCore import QSettings, Qt
-from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import app
@@ -102,14 +102,15 @@ def test_an_error_message_is_proved_on_this_machine(opened: object, qtbot: QtBot
 
 def test_what_follows_the_first_paint_follows_it_once(qtbot: QtBot) -> None:
     done: list[str] = []
-    widget = QWidget()
+    widget = QMainWindow()
+    widget.setCentralWidget(QPlainTextEdit("it covers the whole window"))
     qtbot.addWidget(widget)
     first = FirstPaint(widget, lambda: done.append("begun"))
     QApplication.processEvents()
     assert done == []
     widget.show()
     qtbot.waitUntil(lambda: done == ["begun"])
-    widget.update()
+    widget.centralWidget().repaint()
     QApplication.processEvents()
     first.over()
     assert done == ["begun"]
