@@ -22,6 +22,10 @@ TIMES = {"de": "%d.%m.%Y %H:%M"}
 SIGNS = {"de": (",", ".")}
 """Language -> its sign of decimals and of thousands (CLDR); the others write 1,234.5."""
 
+LONGEST = 1000
+"""Characters of a text of the Snapshot that is looked at for a form of ours."""
+DEEPEST = 2
+"""How deep a form may stand within a form."""
 UNSPACED = ("zh_CN",)
 """Languages that put no space between sentences."""
 
@@ -187,17 +191,20 @@ def said(message: str, /, **values: object) -> str:
     return message.format_map(values) if values else message
 
 
-def told(text: str) -> str:
-    """Return a text of the Snapshot in the language in use: a word of ours, or a form of ``said`` with its values; else as it is."""
-    if _translation is None or not text:
+def told(text: str, depth: int = DEEPEST) -> str:
+    """Return a text of the Snapshot in the language in use: a word of ours, or a form of ``said`` with its values; else as it is.
+
+    A Snapshot may be hostile: the time is linear in the text's length, and long texts stay as they are.
+    """
+    if _translation is None or not text or len(text) > LONGEST:
         return text
     translated = _translation.gettext(text)
     if translated != text:
         return translated
-    for pattern, form, turned in _forms(_translation):
-        found = pattern.fullmatch(text)
-        if found:
-            return _filled(turned, form, {name: told(value) for name, value in found.groupdict().items()})
+    for parts, form, turned in _forms(_translation):
+        found = _values(parts, text)
+        if found is not None:
+            return _filled(turned, form, {n: told(value, depth - 1) if depth else value for n, value in found.items()})
     return text
 
 
@@ -206,7 +213,7 @@ _FACT = "fact\x04"
 
 
 @functools.lru_cache(maxsize=4)
-def _forms(catalogue: Catalogue) -> tuple[tuple[re.Pattern[str], str, str], ...]:
+def _forms(catalogue: Catalogue) -> tuple[tuple[list[str], str, str], ...]:
     """Return every form of ``said`` that the catalogue knows, the most particular first, with its translation."""
     entries: dict[object, str] = getattr(catalogue, "_catalog", {})
     forms = [
@@ -215,7 +222,7 @@ def _forms(catalogue: Catalogue) -> tuple[tuple[re.Pattern[str], str, str], ...]
         if isinstance(key, str) and key.startswith(_FACT)
     ]
     forms.sort(key=lambda row: -len(re.sub(r"\{\w+\}", "", row[0])))
-    return tuple((_pattern(form), form, text) for form, text in forms)
+    return tuple((re.split(r"\{(\w+)\}", form), form, text) for form, text in forms)
 
 
 SHAPES = (
@@ -236,14 +243,19 @@ SHAPES = (
 """Texts that the Snapshot holds and that are put together where no reader of texts finds them whole."""
 
 
-def _pattern(form: str) -> re.Pattern[str]:
-    parts = re.split(r"\{(\w+)\}", form)
-    seen: set[str] = set()
-    out = ""
-    for i, part in enumerate(parts):
-        if i % 2 == 0:
-            out += re.escape(part)
-        else:
-            out += f"(?P={part})" if part in seen else f"(?P<{part}>.*?)"
-            seen.add(part)
-    return re.compile(out, re.DOTALL)
+def _values(parts: list[str], text: str) -> dict[str, str] | None:
+    """Return what stands in the places of a form (its literals at even places, names between), None if the text has another form."""
+    first, last = parts[0], parts[-1]
+    if len(parts) == 1:
+        return {} if text == first else None
+    end = len(text) - len(last)
+    if end < len(first) or not text.startswith(first) or not text.endswith(last):
+        return None
+    found: dict[str, str] = {}
+    at = len(first)
+    for i in range(1, len(parts), 2):
+        until = end if i == len(parts) - 2 else text.find(parts[i + 1], at, end) if parts[i + 1] else at
+        if until < 0 or found.setdefault(parts[i], text[at:until]) != text[at:until]:
+            return None
+        at = until + len(parts[i + 1])
+    return found

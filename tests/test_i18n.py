@@ -121,6 +121,49 @@ def test_numbers_and_moments_as_the_language_writes_them(monkeypatch: pytest.Mon
     assert i18n.moment("2026-11-21T13:45:09+00:00") == "21.11.2026 13:45"
 
 
+class Facts(Turned):
+    """A catalogue of forms that probes write."""
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        super().__init__(texts)
+        self._catalog = {f"fact\x04{form}": text for form, text in texts.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("is cut off: 3 of at least 7 bytes are there", "abgeschnitten: 3 von 7"),
+        ("is empty", "leer"),
+        ("is empty (error 5)", "leer (Fehler 5)"),
+        ("(error 5)", "(error 5)"),
+        ("is cut off: 3 of at least 7 bytes are the", "is cut off: 3 of at least 7 bytes are the"),
+        ("2x3x4x4", "2 mal 3 mal 4"),
+        ("2x3x4x5", "2x3x4x5"),
+        ("", ""),
+    ],
+)
+def test_a_form_that_a_probe_wrote_is_shown_in_the_readers_language(
+    text: str, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forms = {
+        "is cut off: {size} of at least {end} bytes are there": "abgeschnitten: {size} von {end}",
+        "is empty": "leer",
+        "{problem} (error {number})": "{problem} (Fehler {number})",
+        "{n}x{c}x{size}x{size}": "{n} mal {c} mal {size}",
+    }
+    assert i18n.told(text) == text  # English stays
+    monkeypatch.setattr(i18n, "_translation", Facts(forms))
+    assert i18n.told(text) == shown
+
+
+@pytest.mark.parametrize("unit", ["x", " (error ", "{problem}", "row , column  is , not "])
+def test_a_hostile_text_of_a_snapshot_takes_linear_time(unit: str) -> None:
+    i18n.use_language("de")
+    for length in (900, 10**7):
+        hostile = (unit * length)[:length]
+        assert isinstance(i18n.told(hostile), str)
+
+
 def calls() -> list[tuple[str, ast.Call]]:
     root = Path(__file__).parents[1]
     files = [p for folder in ("core", "gui") for p in sorted((root / folder).rglob("*.py"))]
