@@ -21,4 +21,5 @@ def english() -> Iterator[None]:
     """Texts are English at the start of a test, and again after one that chose another language."""
     i18n.use_language(i18n.ENGLISH)
     yield
+    os.environ[i18n.VARIABLE] = i18n.ENGLISH
     i18n.use_language(i18n.ENGLISH)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gettext
+import os
 import re
 import string
 import subprocess
@@ -95,6 +96,14 @@ def test_a_language_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]
     assert "--language does not know 'klingon'; its words are en" in capsys.readouterr().err
     assert cli.main(["--language=en", "replay", "/nonexistent.json"]) == 2
     assert "/nonexistent.json" in capsys.readouterr().err
+
+
+def test_the_window_takes_the_language_of_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr("core.display.missing_display", lambda: "")
+    monkeypatch.setattr("gui.app.main", lambda: seen.append(i18n.wanted(os.environ, "zh_CN")) or 0)
+    assert cli.main(["--language", "de"]) == 0
+    assert seen == ["de"]
 
 
 def test_english_costs_no_catalogue() -> None:
