@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
 from core import i18n
+
+NEEDS_LINUX = (
+    *(f"benchmark/test_{name}.py" for name in ("engine", "every_call", "frameworks", "probe")),
+    *(f"fixing/test_{name}.py" for name in ("cures", "pkexec")),
+    *(f"probes/test_{name}.py" for name in ("driver_files", "frameworks_records")),
+)
+"""Files that import what only Linux has (its host, its users): Windows does not collect them."""
+
+collect_ignore = [*NEEDS_LINUX] if sys.platform == "win32" else []
 
 os.environ[i18n.VARIABLE] = i18n.ENGLISH  # for the programs that tests start, too
 settings.register_profile("same", deadline=None, derandomize=True)
