@@ -11,10 +11,19 @@ from __future__ import annotations
 import os
 import sys
 
+PORTABLE = "portable.txt"
+"""A file beside the programs that marks a portable copy."""
+
 
 def is_frozen() -> bool:
     """Whether this is the application that PyInstaller built, not Python running our source."""
     return bool(getattr(sys, "frozen", False))
+
+
+def portable_folder() -> str:
+    """Return the folder of a portable copy, which keeps its settings there; empty for any other way to run."""
+    folder = os.path.dirname(sys.executable)  # noqa: PTH120 - pathlib costs a child's start
+    return folder if is_frozen() and os.path.exists(os.path.join(folder, PORTABLE)) else ""  # noqa: PTH110, PTH118
 
 
 def child_variables() -> dict[str, str]:

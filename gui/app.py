@@ -11,6 +11,7 @@ from PySide6.QtCore import QEvent, QObject, QSettings, Qt, QTimer
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 from PySide6.QtWidgets import QApplication, QWidget
 
+from core import frozen
 from gui import language
 from gui.controller import Controller
 from gui.engine import ThisMachine
@@ -23,7 +24,7 @@ LONGEST_WAIT = 1000
 
 def main() -> int:
     """Show the wizard and return the exit status."""
-    settings = QSettings("convalesce", "convalesce")
+    settings = stored_settings()
     app = application()
     language.speak(settings)
     if raise_first_window():
@@ -70,6 +71,13 @@ def begin(window: Window) -> None:
     gc.freeze()
     gc.enable()
     window.start()
+
+
+def stored_settings() -> QSettings:
+    """Return the window's settings: where the system keeps a user's, or in the folder of a portable copy."""
+    if folder := frozen.portable_folder():
+        return QSettings(f"{folder}/settings.ini", QSettings.Format.IniFormat)
+    return QSettings("convalesce", "convalesce")
 
 
 def application() -> QApplication:

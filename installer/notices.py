@@ -32,7 +32,8 @@ FROZEN_WORDS = f"""The installed application, which needs no Python of yours, co
     PyInstaller's bootloader          {BOOTLOADER}
         The exception lets it stand in front of any program, without a condition
         for that program.
-
+on Windows Microsoft's C++ run time, distributable code that comes with CPython
+and Qt for Python,
 and on Linux, in the tarball, these libraries of Debian, whose copyright files
 lie in its folder "licences" (the Debian package uses those of your system):
 """

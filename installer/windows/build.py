@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -17,13 +16,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from core import __version__
+from core.frozen import PORTABLE
 from installer.windows.environment import Environment, environment
 from installer.windows.nsis import make_setup
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ("convalesce.exe", "convalesce-gui.exe")
-PORTABLE = "portable.txt"
-"""A file beside the programs that makes the window keep its settings there, too."""
 
 
 def main(arguments: list[str]) -> int:
@@ -34,16 +32,19 @@ def main(arguments: list[str]) -> int:
     os.environ["SOURCE_DATE_EPOCH"] = str(epoch())
     with environment() as builder:
         frozen = freeze(builder, folder / "work")
-    for name in PROGRAMS:
-        sign(frozen / name)
-    pin(frozen, epoch())
-    portable = folder / f"Convalesce-{__version__}-portable.zip"
-    pack(frozen, portable, epoch())
-    setup = make_setup(frozen, folder / f"Convalesce-{__version__}-Setup.exe", __version__, signing())
-    sums = folder / "SHA256SUMS"
-    sums.write_text("".join(f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.name}\n" for f in (setup, portable)))
-    for file in (setup, portable):
-        print(f"{file}: {file.stat().st_size / 1e6:.1f} MB")
+        for name in PROGRAMS:
+            sign(frozen / name)
+        pin(frozen, epoch())
+        portable = folder / f"Convalesce-{__version__}-portable.zip"
+        pack(frozen, portable, epoch())
+        setup = folder / f"Convalesce-{__version__}-Setup.exe"
+        make_setup(frozen, icon(folder), setup, __version__, sign=os.environ.get("CONVALESCE_SIGN", ""))
+        builder.run("-m", "installer.windows.bills", frozen, setup, portable)
+    made = sorted(f for f in folder.iterdir() if f.is_file())
+    sums = "".join(f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.name}\n" for f in made)
+    (folder / "SHA256SUMS").write_text(sums, encoding="utf-8")
+    for file in made:
+        print(f"{file}: {file.stat().st_size / 1e6:.1f} MB", flush=True)
     return 0
 
 
@@ -70,20 +71,19 @@ def freeze(builder: Environment, work: Path) -> Path:
     places = ("--distpath", work / "frozen", "--workpath", work / "pyinstaller")
     builder.run("-m", "PyInstaller", "--noconfirm", "--clean", "--log-level", "WARN", *places, spec)
     frozen = work / "frozen/convalesce"
-    for text in ("LICENSE",):
-        shutil.copy(ROOT / text, frozen / f"{text}.txt")
+    shutil.copy(ROOT / "LICENSE", frozen / "LICENSE.txt")
     return frozen
 
 
-def signing() -> list[str]:
-    """Return the command that signs a file, without the file; empty when nothing is signed."""
-    return shlex.split(os.environ.get("CONVALESCE_SIGN", ""))
+def icon(folder: Path) -> Path:
+    """Return the icon that was made while freezing."""
+    return folder / "work/pyinstaller/convalesce/convalesce.ico"
 
 
 def sign(file: Path) -> None:
-    """Sign a file in place with the command of CONVALESCE_SIGN, if there is one."""
-    if command := signing():
-        subprocess.run([*command, str(file)], check=True)
+    """Sign a file in place with the program that CONVALESCE_SIGN names, if there is one."""
+    if program := os.environ.get("CONVALESCE_SIGN"):
+        subprocess.run([program, file], check=True)
 
 
 def pin(folder: Path, seconds: int) -> None:

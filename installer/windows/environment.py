@@ -17,7 +17,12 @@ ROOT = Path(__file__).resolve().parents[2]
 LOCKED = ROOT / "requirements/build.txt"
 HASH_SEED = {"PYTHONHASHSEED": "1"}
 """PyInstaller's manual, "Creating a reproducible build": the order of sets gets into the byte code."""
-WHEEL = "import os, sys; os.chdir(sys.argv[1]); from setuptools import build_meta; build_meta.build_wheel(sys.argv[2])"
+WHEEL = """
+import os, sys
+os.chdir(sys.argv[1])
+from setuptools import build_meta
+build_meta.build_wheel(sys.argv[2], {"--global-option": "--quiet"})
+"""
 
 
 class Environment(Protocol):

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
 DEBIAN = "nsis"
 
 
-def make_setup(frozen: Path, target: Path, version: str, signing: Sequence[str]) -> Path:
-    """Pack the frozen folder into Setup.exe and return it."""
-    work = frozen.parent
-    installed = work / "files.nsh"
+def make_setup(frozen: Path, icon: Path, target: Path, version: str, *, sign: str = "", fast: bool = False) -> Path:
+    """Pack the frozen folder into Setup.exe and return it; ``sign`` is a program, ``fast`` packs less tightly."""
+    installed = target.with_suffix(".nsh")
     install, remove = lists(frozen)
     installed.write_text(install, encoding="utf-8")
     Path(f"{installed}.un").write_text(remove, encoding="utf-8")
@@ -25,12 +22,15 @@ def make_setup(frozen: Path, target: Path, version: str, signing: Sequence[str])
         "OUTPUT": target,
         "FROZEN": frozen,
         "FILES": installed,
-        "ICON": work.parent / "pyinstaller/convalesce/convalesce.ico",
+        "ICON": icon,
         "KILOBYTES": sum(f.stat().st_size for f in frozen.rglob("*") if f.is_file()) // 1024,
-        **({"SIGN": shlex.join(signing)} if signing else {}),
+        **({"SIGN": sign} if sign else {}),
+        **({"FAST": ""} if fast else {}),
     }
     options = [f"-D{name}={value}" for name, value in defined.items()]
     subprocess.run([makensis(), "-V2", "-WX", "-INPUTCHARSET", "UTF8", *options, HERE / "setup.nsi"], check=True)
+    for text in (installed, Path(f"{installed}.un")):
+        text.unlink()
     return target
 
 

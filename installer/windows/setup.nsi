@@ -1,5 +1,6 @@
 ; Convalesce's Setup.exe: made by nsis.py, which defines VERSION, OUTPUT, FROZEN (the folder with both programs), FILES (the
-; list of what is installed), ICON and perhaps SIGN.
+; list of what is installed), ICON and perhaps
+; SIGN (a program that signs) and FAST (packed less tightly, for tests).
 ;
 ;   /S             silent, for software distribution     /D=FOLDER   where to (the last one, without quotes)
 ;   /ALLUSERS      for everybody; needs an administrator  /DESKTOP    a link on the desktop
@@ -25,29 +26,34 @@ Target amd64-unicode
 Name "${NAME}"
 OutFile "${OUTPUT}"
 BrandingText "${NAME} ${VERSION}"
+
 RequestExecutionLevel user
 ManifestSupportedOS Win10
 ManifestDPIAware true
 ManifestDPIAwareness "PerMonitorV2,System"
 ManifestLongPathAware true
-SetCompressor /SOLID lzma
-SetCompressorDictSize 64
+!ifdef FAST
+  SetCompressor zlib
+!else
+  SetCompressor /SOLID lzma
+  SetCompressorDictSize 32
+!endif
 AllowSkipFiles off
 ShowInstDetails nevershow
 ShowUninstDetails nevershow
 
 VIProductVersion "${VERSION}.0"
 VIFileVersion "${VERSION}.0"
-VIAddVersionKey "ProductName" "${NAME}"
-VIAddVersionKey "ProductVersion" "${VERSION}"
-VIAddVersionKey "FileVersion" "${VERSION}"
-VIAddVersionKey "FileDescription" "${NAME} Setup"
-VIAddVersionKey "CompanyName" "The Convalesce project"
-VIAddVersionKey "LegalCopyright" "The Convalesce project. Apache License 2.0"
+VIAddVersionKey /LANG=0 "ProductName" "${NAME}"
+VIAddVersionKey /LANG=0 "ProductVersion" "${VERSION}"
+VIAddVersionKey /LANG=0 "FileVersion" "${VERSION}"
+VIAddVersionKey /LANG=0 "FileDescription" "${NAME} Setup"
+VIAddVersionKey /LANG=0 "CompanyName" "The Convalesce project"
+VIAddVersionKey /LANG=0 "LegalCopyright" "The Convalesce project. Apache License 2.0"
 
 !ifdef SIGN
-  !uninstfinalize '${SIGN} "%1"' = 0
-  !finalize '${SIGN} "%1"' = 0
+  !uninstfinalize '"${SIGN}" "%1"' = 0
+  !finalize '"${SIGN}" "%1"' = 0
 !endif
 
 Var Everybody     ; "1": for all users
@@ -63,7 +69,7 @@ Var Control2
 !define MUI_UNICON "${ICON}"
 !define MUI_ABORTWARNING
 !define MUI_FINISHPAGE_RUN
-!define MUI_FINISHPAGE_RUN_TEXT "Start now"
+!define MUI_FINISHPAGE_RUN_TEXT "$(StartNowText)"
 !define MUI_FINISHPAGE_RUN_FUNCTION StartNow
 !insertmacro MUI_PAGE_LICENSE "${FROZEN}/LICENSE.txt"
 Page custom ScopePage ScopeChosen
@@ -73,7 +79,10 @@ Page custom ScopePage ScopeChosen
 UninstPage custom un.HistoryPage un.HistoryChosen
 !insertmacro MUI_UNPAGE_CONFIRM
 !insertmacro MUI_UNPAGE_INSTFILES
-!insertmacro MUI_LANGUAGE "English"
+!insertmacro MUI_LANGUAGE "English"   ; the first is for every other language
+!insertmacro MUI_LANGUAGE "German"
+!insertmacro MUI_LANGUAGE "SimpChinese"
+!include "${__FILEDIR__}/texts.nsh"
 
 ; --- for whom, and where ---------------------------------------------------------------------------------------
 
@@ -134,19 +143,19 @@ Function ForWhom   ; the places that follow from $Everybody
 FunctionEnd
 
 Function ScopePage
-  !insertmacro MUI_HEADER_TEXT "Who will use ${NAME}?" "It works the same either way."
+  !insertmacro MUI_HEADER_TEXT "$(ScopeTitle)" "$(ScopeSubtitle)"
   nsDialogs::Create 1018
   Pop $Control
-  ${NSD_CreateRadioButton} 0 10u 100% 12u "Only &me (needs no administrator)"
+  ${NSD_CreateRadioButton} 0 10u 100% 12u "$(ScopeMe)"
   Pop $Control
-  ${NSD_CreateRadioButton} 0 26u 100% 12u "&Everybody on this computer (Windows asks for an administrator's consent)"
+  ${NSD_CreateRadioButton} 0 26u 100% 12u "$(ScopeAll)"
   Pop $Control2
   ${If} $Everybody == 1
     ${NSD_Check} $Control2
   ${Else}
     ${NSD_Check} $Control
   ${EndIf}
-  ${NSD_CreateCheckBox} 0 56u 100% 12u "Put a link on the &desktop"
+  ${NSD_CreateCheckBox} 0 56u 100% 12u "$(DesktopText)"
   Pop $R9
   ${If} $OnDesktop == 1
     ${NSD_Check} $R9
@@ -243,31 +252,34 @@ FunctionEnd
     ${If} $0 == 1
       ${Break}
     ${EndIf}
-    DetailPrint "Closing ${NAME} ..."
     Call ${un}CloseRunning
     Pop $0
     ${If} $0 == 1
       ${Break}
     ${EndIf}
-    SetErrorLevel ${IN_USE}
-    MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "${NAME} is running and did not close. Please close it and try again." /SD IDCANCEL IDRETRY +2
-    Abort
+    ${If} ${Cmd} 'MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "$(Running)" /SD IDCANCEL IDCANCEL'
+      SetErrorLevel ${IN_USE}
+      Abort
+    ${EndIf}
   ${Loop}
-  SetErrorLevel 0
 !macroend
 
 ; --- installing -------------------------------------------------------------------------------------------------
 
 ; The old version is put aside and comes back if anything fails on the way.
-!macro Each do
-  ${do} "_internal"
-  ${do} "${WINDOW}"
-  ${do} "${TERMINAL}"
-!macroend
 !macro PutAside name
   RMDir /r "$INSTDIR\${name}.old"
   Delete "$INSTDIR\${name}.old"
-  Rename "$INSTDIR\${name}" "$INSTDIR\${name}.old"
+  ${If} ${FileExists} "$INSTDIR\${name}"
+    ClearErrors
+    Rename "$INSTDIR\${name}" "$INSTDIR\${name}.old"
+    ${If} ${Errors}
+      Call BringAllBack
+      SetErrorLevel ${IN_USE}
+      MessageBox MB_OK|MB_ICONEXCLAMATION "$(Running)" /SD IDOK
+      Abort
+    ${EndIf}
+  ${EndIf}
 !macroend
 !macro BringBack name
   ${If} ${FileExists} "$INSTDIR\${name}.old"
@@ -281,19 +293,24 @@ FunctionEnd
   Delete "$INSTDIR\${name}.old"
 !macroend
 
-Function .onInstFailed
+Function BringAllBack
   !insertmacro BringBack "_internal"
   !insertmacro BringBack "${WINDOW}"
   !insertmacro BringBack "${TERMINAL}"
 FunctionEnd
 
+Function .onInstFailed
+  Call BringAllBack
+FunctionEnd
+
 Function RefuseOccupied   ; a folder that holds other things is not ours to fill, nor to clear at an update
   ${If} ${FileExists} "$INSTDIR\*.*"
   ${AndIfNot} ${FileExists} "$INSTDIR\${TERMINAL}"
+  ${AndIfNot} ${FileExists} "$INSTDIR\${TERMINAL}.old"   ; an update that was cut off
     ${DirState} "$INSTDIR" $0
     ${If} $0 == 1
       SetErrorLevel ${OCCUPIED}
-      MessageBox MB_OK|MB_ICONEXCLAMATION "$INSTDIR holds other files. Please choose an empty folder." /SD IDOK
+      MessageBox MB_OK|MB_ICONEXCLAMATION "$(Occupied)" /SD IDOK
       Abort
     ${EndIf}
   ${EndIf}
@@ -309,8 +326,9 @@ Section
   !include "${FILES}"
   WriteUninstaller "$INSTDIR\uninstall.exe"
   ${If} ${Errors}
+    Call BringAllBack
     SetErrorLevel 2
-    Abort "The files could not be written."
+    Abort "$(NotWritten)"
   ${EndIf}
   !insertmacro Drop "_internal"
   !insertmacro Drop "${WINDOW}"
@@ -376,28 +394,28 @@ Function un.onInit
 FunctionEnd
 
 Function un.HistoryPage
-  !insertmacro MUI_HEADER_TEXT "What ${NAME} changed" "Your cures can stay without it, or be taken back first."
+  !insertmacro MUI_HEADER_TEXT "$(HistoryTitle)" "$(HistorySubtitle)"
   nsExec::ExecToStack '"$INSTDIR\${TERMINAL}" undo --all'
   Pop $0
   Pop $Changes
   nsDialogs::Create 1018
   Pop $Control
   ${If} $0 == 0   ; nothing holds any more
-    ${NSD_CreateLabel} 0 0 100% 24u "Nothing that ${NAME} changed on this computer still holds."
+    ${NSD_CreateLabel} 0 0 100% 24u "$(NothingHolds)"
     Pop $Control
     StrCpy $Control 0
   ${Else}
-    ${NSD_CreateLabel} 0 0 100% 12u "This was changed and still holds:"
+    ${NSD_CreateLabel} 0 0 100% 12u "$(StillHolds)"
     Pop $Control
     nsDialogs::CreateControl EDIT "${__NSD_Text_STYLE}|${WS_VSCROLL}|${ES_MULTILINE}|${ES_READONLY}|${ES_WANTRETURN}" "${__NSD_Text_EXSTYLE}" 0 14u 100% 66u "$Changes"
     Pop $Control
-    ${NSD_CreateCheckBox} 0 86u 100% 12u "&Take these changes back before ${NAME} is removed"
+    ${NSD_CreateCheckBox} 0 86u 100% 12u "$(TakeBackText)"
     Pop $Control
     ${If} $TakeBack == 1
       ${NSD_Check} $Control
     ${EndIf}
   ${EndIf}
-  ${NSD_CreateCheckBox} 0 104u 100% 20u "Remove the &history, too (then what was changed cannot be taken back any more)"
+  ${NSD_CreateCheckBox} 0 104u 100% 20u "$(ForgetText)"
   Pop $Control2
   ${If} $Forget == 1
     ${NSD_Check} $Control2
@@ -415,23 +433,26 @@ FunctionEnd
 Section Uninstall
   !insertmacro EnsureClosed "un."
   ${If} $TakeBack == 1
-    DetailPrint "Taking back what ${NAME} changed ..."
     nsExec::ExecToLog '"$INSTDIR\${TERMINAL}" undo --all --yes'
     Pop $0
     ${If} $0 != 0
       SetErrorLevel 2
-      MessageBox MB_OK|MB_ICONEXCLAMATION "Not everything could be taken back. ${NAME} stays, so that you can see why in its history." /SD IDOK
+      MessageBox MB_OK|MB_ICONEXCLAMATION "$(NotTakenBack)" /SD IDOK
       Abort
     ${EndIf}
   ${EndIf}
   RMDir /r "$INSTDIR\_internal"
+  !insertmacro Drop "_internal"
+  !insertmacro Drop "${WINDOW}"
+  !insertmacro Drop "${TERMINAL}"
   !include "${FILES}.un"
   Delete "$INSTDIR\uninstall.exe"
   RMDir "$INSTDIR"
   Delete "$SMPROGRAMS\${NAME}.lnk"
-  ReadRegStr $0 SHCTX "${INSTALLED}" "InstallLocation"
   Delete "$DESKTOP\${NAME}.lnk"
   DeleteRegKey SHCTX "${INSTALLED}"
+  DeleteRegKey /ifempty HKCU "Software\Microsoft\Windows\CurrentVersion\Uninstall"   ; an account's first program made it
+  RMDir "$LOCALAPPDATA\Programs"   ; only when it is empty
   DeleteRegKey HKCU "Software\convalesce\convalesce"   ; the window's settings
   DeleteRegKey /ifempty HKCU "Software\convalesce"
   ${If} $Forget == 1

@@ -1,0 +1,87 @@
+"""The parts of the Windows build that need no Windows."""
+
+from __future__ import annotations
+
+import os
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from core import frozen
+from gui.app import stored_settings
+from installer.windows import build, nsis
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("b.exe", "_internal/z/2.dll", "_internal/a.dll", "a.txt", "_internal/z/10.dll"):
+        file = tmp_path / "frozen" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(name)
+    return tmp_path / "frozen"
+
+
+def test_files_are_installed_folder_by_folder_in_an_order_of_their_own(folder: Path) -> None:
+    install, remove = nsis.lists(folder)
+    assert install.splitlines() == [
+        'SetOutPath "$INSTDIR"',
+        f'File "{folder / "a.txt"}"',
+        f'File "{folder / "b.exe"}"',
+        'SetOutPath "$INSTDIR\\_internal"',
+        f'File "{folder / "_internal/a.dll"}"',
+        'SetOutPath "$INSTDIR\\_internal\\z"',
+        f'File "{folder / "_internal/z/10.dll"}"',
+        f'File "{folder / "_internal/z/2.dll"}"',
+    ]
+    assert remove.splitlines() == ['Delete "$INSTDIR\\a.txt"', 'Delete "$INSTDIR\\b.exe"']
+
+
+def test_the_zip_depends_on_nothing_but_names_and_contents(folder: Path, tmp_path: Path) -> None:
+    build.pack(folder, tmp_path / "one.zip", 1_700_000_001)
+    for number, file in enumerate(folder.rglob("*")):
+        os.utime(file, (number, number))
+    build.pack(folder, tmp_path / "two.zip", 1_700_000_001)
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+    with zipfile.ZipFile(tmp_path / "one.zip") as archive:
+        names = archive.namelist()
+    assert names == [
+        *("Convalesce/_internal/a.dll", "Convalesce/_internal/z/10.dll", "Convalesce/_internal/z/2.dll"),
+        *("Convalesce/a.txt", "Convalesce/b.exe", f"Convalesce/{frozen.PORTABLE}"),
+    ]
+
+
+def test_the_wheel_is_made_of_what_git_knows(tmp_path: Path) -> None:
+    copied = build.sources(tmp_path)
+    assert (copied / "core/__main__.py").exists()
+    assert {p.name for p in copied.iterdir()} == {"core", "gui", "resources", "pyproject.toml", "README.md", "LICENSE"}
+    assert not list(copied.rglob("__pycache__"))
+
+
+@pytest.mark.parametrize("mark", [True, False])
+def test_a_portable_copy_keeps_its_settings_in_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: bool
+) -> None:
+    if mark:
+        (tmp_path / frozen.PORTABLE).touch()
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "convalesce-gui"))
+    assert frozen.portable_folder() == ""  # run from source
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert frozen.portable_folder() == (str(tmp_path) if mark else "")
+    assert (Path(stored_settings().fileName()) == tmp_path / "settings.ini") is mark
+
+
+def test_only_a_named_program_signs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "convalesce.exe"
+    file.write_text("program")
+    monkeypatch.delenv("CONVALESCE_SIGN", raising=False)
+    build.sign(file)
+    assert file.read_text() == "program"
+    signer = tmp_path / "sign here.sh"
+    signer.write_text('#!/bin/sh\nprintf " signed" >> "$1"\n')
+    signer.chmod(0o755)
+    if sys.platform != "win32":
+        monkeypatch.setenv("CONVALESCE_SIGN", str(signer))
+        build.sign(file)
+        assert file.read_text() == "program signed"
