@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import gettext
 import os
 import re
@@ -173,6 +174,7 @@ def test_a_hostile_text_of_a_snapshot_takes_linear_time(unit: str) -> None:
         assert isinstance(i18n.told(hostile), str)
 
 
+@functools.cache
 def calls() -> list[tuple[str, ast.Call]]:
     root = Path(__file__).parents[1]
     files = [p for folder in ("core", "gui") for p in sorted((root / folder).rglob("*.py"))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gettext
 import io
 import re
@@ -16,13 +17,14 @@ from babel.messages.pofile import read_po
 
 from core import help as pages_of_help
 from core import i18n
-from tools.language import LOCALE, as_mo, texts
+from tools.language import LOCALE, as_mo, as_po, texts, updated
 from tools.texts import every_text
 
 LANGUAGES = sorted(p.name for p in LOCALE.iterdir() if p.is_dir())
 PLACE = re.compile(r"\{[^{}]*\}|%\(\w+\)[a-z]|%[a-z]\b")
 
 
+@functools.cache
 def catalogue(name: str) -> Catalog:
     with (LOCALE / name / "LC_MESSAGES" / "convalesce.po").open("rb") as file:
         return read_po(file, locale=name)
@@ -43,10 +45,20 @@ def test_german_and_chinese_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
+def test_every_text_is_translated_and_none_is_left_over(name: str) -> None:
+    wanted = {(t.context, t.message) for t in every_text()}
+    there = {(m.context or "", texts(m.id)[0]) for m in messages(name)}
+    assert there - wanted == set()
+    assert wanted - there == set(), f"python3 dev.py language {name}"
+    assert [m.id for m in messages(name) if not m.string or not all(texts(m.string)) or m.fuzzy] == []
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
 def test_the_compiled_catalogue_is_made_from_the_written_one(name: str) -> None:
     folder = LOCALE / name / "LC_MESSAGES"
     with (folder / "convalesce.mo").open("rb") as file:
         assert spoken(io.BytesIO(as_mo(catalogue(name)))) == spoken(file)
+    assert as_po(updated(name)) == (folder / "convalesce.po").read_bytes()
 
 
 @pytest.mark.parametrize("name", LANGUAGES)

@@ -7,6 +7,7 @@ English in the modules that write facts is taken as a form, and shown translated
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 from collections.abc import Iterator
@@ -57,7 +58,8 @@ class Text(NamedTuple):
     context: str = ""
 
 
-def every_text() -> list[Text]:
+@functools.cache
+def every_text() -> tuple[Text, ...]:
     """Return all texts, each once, sorted."""
     found = {Text(t) for t in ARGPARSE}
     for folder in ("core", "gui"):
@@ -75,9 +77,8 @@ def every_text() -> list[Text]:
     plain = {t.message for t in found if not t.context}
     plurals = {t.message for t in found if t.plural}
     kept = [t for t in found if (t.plural or t.context or t.message not in plurals)]
-    return sorted(
-        (t for t in kept if t.message and not (t.context and t.message in plain)), key=lambda t: (t.context, t)
-    )
+    shown = (t for t in kept if t.message and not (t.context and t.message in plain))
+    return tuple(sorted(shown, key=lambda t: (t.context, t)))
 
 
 def _marked(tree: ast.AST) -> Iterator[Text]:
