@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QFontMetrics, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QTextBrowser, QVBoxLayout, QWidget
@@ -28,19 +30,24 @@ class HelpSheet(QFrame):
         self._asked_from: QWidget | None = None
         self._title: QLabel = heading("", 1.25)
         self.close_button = push(_("Close"), self.put_away)
-        self.body = QTextBrowser()
-        self.body.setOpenLinks(False)
-        self.body.setMinimumHeight(24)  # in a very small window the title comes first
-        self.body.setAccessibleName(_("Help"))
         head = QHBoxLayout()
         head.addWidget(self._title, 1)
         head.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
         box = QVBoxLayout(self)
         box.setContentsMargins(20, 18, 12, 12)
         box.addLayout(head)
-        box.addWidget(self.body, 1)
+        self._box = box
         QShortcut(QKeySequence(Qt.Key.Key_Escape), self, self.put_away, context=Qt.ShortcutContext.WindowShortcut)
         self.hide()
+
+    @cached_property
+    def body(self) -> QTextBrowser:
+        """The text; made when it is first wanted, for it would delay the window's first paint."""
+        body = QTextBrowser()
+        body.setOpenLinks(False)
+        body.setMinimumHeight(24)  # in a very small window the title comes first
+        self._box.addWidget(body, 1)
+        return body
 
     def explain(self, word: str) -> bool:
         """Show the page of a step or a cause, and whether there is one."""

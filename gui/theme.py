@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from importlib.resources import files
 
 from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
 
+import resources
 from core.findings import Severity
 from core.i18n import _
 
@@ -209,7 +209,8 @@ def style_sheet(t: Theme) -> str:
 
 def icon(name: str, colour: str, size: int = 24) -> QIcon:
     """Return resources/icons/NAME.svg drawn in ``colour``, sharp at the screen's scale."""
-    svg = (files("resources") / "icons" / f"{name}.svg").read_bytes().replace(b"currentColor", colour.encode())
+    with open(f"{resources.__path__[0]}/icons/{name}.svg", "rb") as file:  # noqa: PTH123 - importlib.resources and pathlib would cost the first paint a tenth
+        svg = file.read().replace(b"currentColor", colour.encode())
     renderer = QSvgRenderer(QByteArray(svg))
     result = QIcon()
     for scale in {1, math.ceil(_highest_scale())}:
