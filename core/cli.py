@@ -31,7 +31,8 @@ from core.terminal import (
 if TYPE_CHECKING:
     import argparse
 
-    from core.findings import Report, Step
+    from core.findings import Report
+    from core.steps import Step
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -287,7 +288,7 @@ def _undo(options: argparse.Namespace) -> int:
 
 
 def _steps(only: str) -> tuple[Step, ...]:
-    from core.findings import Step
+    from core.steps import Step
 
     words = [w.strip() for w in only.split(",") if w.strip()]
     unknown = [w for w in words if w not in {s.value for s in Step}]
@@ -297,7 +298,8 @@ def _steps(only: str) -> tuple[Step, ...]:
 
 
 def _show(report: Report, *, as_json: bool) -> int:
-    from core.findings import Severity, to_json
+    from core.findings import to_json
+    from core.steps import Severity
 
     if as_json:
         say_json(to_json(report))

@@ -35,8 +35,9 @@ def benchmark(options: argparse.Namespace) -> int:
     import sys
 
     from core import terminal
-    from core.findings import Severity, to_json
+    from core.findings import to_json
     from core.redact import redact
+    from core.steps import Severity
 
     with terminal.watching() as watch:
         report = measured(options, watch)
@@ -63,10 +64,10 @@ def measured(options: argparse.Namespace, watch: Watch) -> Report:
     from msgspec.structs import replace
 
     from core.doctor import PROBES, load_rules, look, report_on
-    from core.findings import Step
     from core.host import this_host
     from core.probes import benchmark as probe
     from core.probes.request import Request
+    from core.steps import Step
 
     host = this_host()
     pythons = tuple(options.python)

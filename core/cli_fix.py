@@ -11,12 +11,13 @@ import msgspec
 from core import repair
 from core.changes import ChangeError
 from core.doctor import examine
-from core.findings import Finding, Report, Severity
+from core.findings import Finding, Report
 from core.host import Host, this_host
 from core.i18n import _, sentences
 from core.journal import BadEntry, Entry
 from core.repair import Proposal, Workshop
 from core.report import printable, start_anew
+from core.steps import Severity
 from core.terminal import FOUND, OK, REFUSED, UsageError, say_json, say_result, watching
 from core.wrapping import padded
 

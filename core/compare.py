@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from core.facts import CudnnCopy, Fact, Load, Snapshot
-from core.findings import Finding, Report, Severity, Step
+from core.findings import Finding, Report
 from core.i18n import N_, _, said, told
 from core.redact import redact
 from core.report import MARKS, WIDTH, printable
+from core.steps import Severity, Step
 from core.wrapping import padded, wrap
 
 MACHINE = "machine"

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from core.facts import Snapshot
-from core.findings import Finding, Severity, Step
+from core.findings import Finding
 from core.rules import RULES
 from core.rules.loads import CONCERNS, in_order, rank
+from core.steps import Severity, Step
 
 PRECEDENCE: tuple[str, ...] = (
     # without a driver that starts, nothing else can be seen to work

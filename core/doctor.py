@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from core import __version__
 from core.facts import ProbeError, Snapshot
-from core.findings import SECTIONS, Report, Step
+from core.findings import Report
 from core.host import Host
 from core.i18n import N_, _, said
 from core.probes import (
@@ -28,6 +28,7 @@ from core.probes import (
     toolkit,
 )
 from core.probes.request import Probe, Request
+from core.steps import SECTIONS, Step
 from core.watch import CancelledError, Watch
 
 PROBES: tuple[Probe, ...] = (

@@ -1,8 +1,7 @@
-"""What was concluded: Step, Severity, Evidence, Finding, Fix and the Report that holds them all."""
+"""What was concluded: Evidence, Finding, Fix and the Report that holds them all."""
 
 from __future__ import annotations
 
-from enum import IntEnum, StrEnum
 from typing import Literal
 
 import msgspec
@@ -10,44 +9,7 @@ import msgspec
 from core.changes import Change
 from core.facts import SCHEMA, Fact, Snapshot
 from core.i18n import _
-
-
-class Step(StrEnum):
-    """The wizard's steps, in their order; also the words of ``--only``."""
-
-    DRIVER = "driver"
-    TOOLKIT = "toolkit"
-    CUDNN = "cudnn"
-    ENVIRONMENT = "environment"
-    FRAMEWORKS = "frameworks"
-    BENCHMARK = "benchmark"
-
-
-SECTIONS: dict[Step, tuple[str, ...]] = {
-    Step.DRIVER: ("driver",),
-    Step.TOOLKIT: ("toolkits",),
-    Step.CUDNN: ("cudnn", "loads"),
-    Step.ENVIRONMENT: ("environment",),
-    Step.FRAMEWORKS: ("pythons", "frameworks", "trials", "records", "loads"),
-    Step.BENCHMARK: (),
-}
-"""Which sections of the Snapshot answer for a step."""
-
-
-class Severity(IntEnum):
-    """How much a finding matters; ordered, so that ``max()`` is the worst."""
-
-    GOOD = 0
-    NOTE = 1
-    UNKNOWN = 2
-    """The evidence does not decide; the finding says what would."""
-    WARNING = 3
-    ERROR = 4
-
-    @property
-    def word(self) -> str:
-        """The word that stands for it in JSON and on screen."""
-        return self.name.lower()
+from core.steps import Severity, Step
 
 
 class Evidence(Fact, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from core import pathlist
 from core.changes import Change, FileSet
 from core.facts import Snapshot
-from core.findings import Finding, Fix, Severity
+from core.findings import Finding, Fix
 from core.fixes_files import add_dll_folders, cache_aside, complete, quarantine, quarantine_parts, under_plain_name
 from core.fixes_kept import activation, chosen, given, kept, of_one_scope
 from core.fixes_search import (
@@ -30,6 +30,7 @@ from core.fixes_search import (
 from core.i18n import _
 from core.pathlist import PathError
 from core.rules.known import numbers
+from core.steps import Severity
 
 __all__ = ["add_folder", "with_changes"]
 

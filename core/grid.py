@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.facts import Distribution, FrameworkBuild, Snapshot
-from core.findings import Finding, Grid, GridCell, GridRow, Severity, Verdict
+from core.findings import Finding, Grid, GridCell, GridRow, Verdict
 from core.i18n import _, told
 from core.rules.frameworks_builds import is_cpu
 from core.rules.frameworks_known import GpuSide, build_fits, gpu_side
@@ -15,6 +15,7 @@ from core.rules.known import numbers
 from core.rules.loads import CONCERNS, answered
 from core.rules.view import tidy
 from core.rules.words import listed
+from core.steps import Severity
 
 MARKS: dict[Verdict, str] = {"runs": "✓", "should run": "+", "cpu only": "·", "cannot run": "✗", "not decided": "?"}
 """One sign for each verdict, beside its word: never a colour alone."""

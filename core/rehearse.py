@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from core.changes import Change, FileSet, SetVariable
-from core.findings import Finding, Report, Severity
+from core.findings import Finding, Report
 from core.host import Host
 from core.i18n import _, sentences, told
 from core.rehearse_files import Rehearsal, aside, cache_of, completed, empty_cache, overlays, real_names, works
+from core.steps import Severity
 from core.supposed import AsItWouldBe, WithEnvironment
 from core.watch import Watch
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 
-from core.findings import Evidence, Finding, Report, Restart, Severity
+from core.findings import Evidence, Finding, Report, Restart
 from core.grid import as_lines
 from core.i18n import N_, _, plain_number, told
 from core.redact import every_text
 from core.redact import told as taken_out
+from core.steps import Severity
 from core.wrapping import wrap
 
 WIDTH = 96

@@ -8,11 +8,12 @@ from importlib.resources import files
 from string import Template
 
 from core import session_code
-from core.findings import SECTIONS, Evidence, Finding, Report, Severity, Step
+from core.findings import Evidence, Finding, Report
 from core.i18n import N_, _, language, moment, sentences, told
 from core.redact import told as taken_out
 from core.report import MARKS, afterwards
 from core.report_tables import cell, history, libraries, machine_facts, table
+from core.steps import SECTIONS, Severity, Step
 
 STEPS = {
     Step.DRIVER: N_("Driver and GPU"),

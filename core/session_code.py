@@ -12,9 +12,10 @@ import msgspec
 
 from core import knowledge
 from core.facts import Fact, Snapshot, System
-from core.findings import Report, Severity, Step
+from core.findings import Report
 from core.i18n import _
 from core.report import MARKS
+from core.steps import Severity, Step
 from core.wrapping import wrap
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

@@ -6,38 +6,75 @@ import gc
 import os
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QSettings, Qt, QTimer
-from PySide6.QtNetwork import QLocalServer, QLocalSocket
+from PySide6.QtCore import QDeadlineTimer, QDir, QEvent, QLockFile, QObject, QSettings, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from core import frozen
-from gui import language
-from gui.controller import Controller
-from gui.engine import ThisMachine
-from gui.window import Window
+from gui.frame import Frame
+
+if TYPE_CHECKING:
+    from PySide6.QtNetwork import QLocalServer
+
+    from gui.engine import Engine
 
 SERVER = "convalesce-window"
 LONGEST_WAIT = 1000
 """Milliseconds until a window that is not painted (it was started minimised) begins all the same."""
+SWITCH = 0.0005
+"""Seconds after which the worker lets the window's thread have the interpreter; with Python's own 0.005 a few calls of Qt
+in a row, each of which may have to wait for it, held the window up for 50 milliseconds."""
+STARTING = 3000
+"""Milliseconds that a wizard which holds the lock has for its start, before a second one no longer waits for it."""
 
 
 def main() -> int:
     """Show the wizard and return the exit status."""
     settings = stored_settings()
     app = application()
-    language.speak(settings)
-    if raise_first_window():
+    lock = alone()
+    if lock is None:
         return 0
-    window = Window(Controller(ThisMachine()), settings)
-    seen = FirstPaint(window, lambda: begin(window))
-    window.show()
-    server = listen(window)
+    frame = Frame(settings)
+    held = Held(frame, settings)
+    seen = FirstPaint(frame, held.make)
+    frame.show()
     QTimer.singleShot(LONGEST_WAIT, seen.over)
     status = app.exec()
-    window.close()  # also where the session ended: what was begun is taken back
-    server.close()
+    frame.close()  # also where the session ended: what was begun is taken back
+    if held.problem is not None:
+        raise held.problem
+    lock.unlock()
     return status
+
+
+class Held:
+    """What the frame holds, made once the frame was painted."""
+
+    def __init__(self, frame: Frame, settings: QSettings, engine: Engine | None = None) -> None:
+        self._frame, self._settings, self._engine = frame, settings, engine
+        self.problem: Exception | None = None
+        """Why nothing could be made (a file of the installation is missing); the wizard ends with it."""
+
+    def make(self) -> None:
+        """Load the wizard, show it, answer further starts, and look at the machine."""
+        try:
+            from gui.controller import Controller
+            from gui.engine import ThisMachine
+            from gui.window import Window
+
+            window = Window(Controller(self._engine or ThisMachine()), self._settings)
+        except Exception as e:  # noqa: BLE001 - Qt would print it and go on with an empty window
+            self.problem = e
+            QApplication.exit(1)
+            return
+        self._frame.hold(window)
+        window.steps.setFocus()
+        listen(self._frame)
+        gc.freeze()
+        gc.enable()  # garbage, which nobody looked for while the window was made, matters from now on
+        window.start()
 
 
 class FirstPaint(QObject):
@@ -66,13 +103,6 @@ class FirstPaint(QObject):
             self._then.pop()()
 
 
-def begin(window: Window) -> None:
-    """Look at the machine; garbage, which nobody looked for while the window was made, matters from now on."""
-    gc.freeze()
-    gc.enable()
-    window.start()
-
-
 def stored_settings() -> QSettings:
     """Return the window's settings: where the system keeps a user's, or in the folder of a portable copy."""
     if folder := frozen.portable_folder():
@@ -82,6 +112,7 @@ def stored_settings() -> QSettings:
 
 def application() -> QApplication:
     """Return the application in the one style that the window's own colours are made for."""
+    sys.setswitchinterval(SWITCH)
     app = QApplication([*sys.argv[:1], "-style", "Fusion"])
     app.setApplicationName("convalesce")
     app.setApplicationDisplayName("Convalesce")
@@ -96,20 +127,39 @@ def _server_name() -> str:
     return f"{SERVER}-{user}"
 
 
+def alone() -> QLockFile | None:
+    """Return the lock of the only wizard of this user; None where one is running, which comes to the front."""
+    lock = QLockFile(QDir.temp().filePath(f"{_server_name()}.lock"))
+    lock.setStaleLockTime(0)  # however long it runs; one of a killed wizard is taken over all the same
+    if lock.tryLock(0):
+        return lock
+    end = QDeadlineTimer(STARTING)
+    while not raise_first_window():
+        if lock.tryLock(50) or end.hasExpired():
+            return lock  # it has ended since, or does not answer: better two wizards than none
+    return None
+
+
 def raise_first_window() -> bool:
-    """Ask a wizard that is already running to come to the front; return whether there is one."""
+    """Ask a wizard that is already running to come to the front; return whether there is one that answers."""
+    from PySide6.QtNetwork import QLocalSocket  # a second start alone pays for it
+
     socket = QLocalSocket()
     socket.connectToServer(_server_name())
     return socket.waitForConnected(200)
 
 
-def listen(window: Window) -> QLocalServer:
-    """Raise ``window`` whenever a second wizard is started."""
-    server = QLocalServer(window)
+def listen(frame: Frame) -> QLocalServer:
+    """Raise ``frame`` whenever a second wizard is started."""
+    from PySide6.QtNetwork import QLocalServer
+
+    server = QLocalServer(frame)
     server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
     QLocalServer.removeServer(_server_name())  # left behind by one that was killed
-    server.newConnection.connect(window.come_to_front)
+    server.newConnection.connect(frame.come_to_front)
     server.listen(_server_name())
+    if app := QApplication.instance():
+        app.aboutToQuit.connect(server.close)
     return server
 
 

@@ -9,8 +9,8 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from core.findings import Report, Step
 from core.i18n import _, plain_number, told
+from core.steps import Step
 from gui.card import Acts
 from gui.page import StepPage
 from gui.text import heading, plain_label, push
@@ -18,6 +18,7 @@ from gui.theme import Theme
 
 if TYPE_CHECKING:
     from core.facts import FrameworkRun, GpuRun, RateLimit, Timing
+    from core.findings import Report
 
 Run = Callable[[bool], None]
 

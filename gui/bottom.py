@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
-from core.findings import SECTIONS
 from core.i18n import _
+from core.steps import SECTIONS
 from gui.text import Elided, push
 
 

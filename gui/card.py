@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import (
@@ -19,8 +20,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.findings import Evidence, Finding, Fix, Severity
 from core.i18n import _, n_, told
+from core.steps import Severity
 from gui import theme as looks
 from gui import words
 from gui.text import (
@@ -37,6 +38,9 @@ from gui.text import (
     sign,
 )
 from gui.theme import Theme
+
+if TYPE_CHECKING:
+    from core.findings import Evidence, Finding, Fix
 
 
 @dataclass(frozen=True)

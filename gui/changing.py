@@ -10,8 +10,9 @@ from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from core.changes import Change
-from core.findings import Finding, Report, Severity
+from core.findings import Finding, Report
 from core.i18n import _
+from core.steps import Severity
 from gui import theme as looks
 from gui.before import BeforeAfter, restart_words
 from gui.controller import Controller

@@ -6,8 +6,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFormLayout, QFrame, QGridLayout, QVBoxLayout, QWidget
 
 from core.facts import Gpu, Snapshot
-from core.findings import Grid, Report, Step
+from core.findings import Grid, Report
 from core.i18n import _
+from core.steps import Step
 from gui import seen
 from gui.table import Table
 from gui.text import enlarge, picture, plain_label

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from core.i18n import _
 from core.watch import Watch
-from gui import running
 
 if TYPE_CHECKING:  # the engine itself is loaded on the worker's thread: the window is there before it
     from core.apply import Outcome
@@ -147,6 +146,7 @@ class ThisMachine:
     def apply(self, preview: Preview, watch: Watch) -> Done:
         """See Engine."""
         from core import repair
+        from gui import running
 
         shop, seen = self._shop(), []
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from core.findings import Finding, Report, Severity
 from core.i18n import _
+from core.steps import Severity
 from gui import saving
 from gui.controller import Controller
 from gui.summary import History
 from gui.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
+    from core.findings import Finding, Report
     from gui.changing import ChangeDialog
     from gui.engine import Done
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QLibraryInfo, QLocale, QSettings, QTranslator
 from PySide6.QtWidgets import QApplication
 
 from core import i18n
-from core.findings import Report
 from core.i18n import _
+
+if TYPE_CHECKING:
+    from core.findings import Report
 
 KEY = "language"
 
@@ -45,6 +48,8 @@ def speak(settings: QSettings) -> bool:
 
 def said_anew(report: Report) -> Report:
     """Return the same report in the language in use: what was seen is diagnosed again."""
+    from msgspec.structs import replace
+
     from core.doctor import report_on  # the engine is not loaded for the window to show
 
     return replace(report_on(report.snapshot), taken_out=report.taken_out, history=report.history)

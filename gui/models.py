@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFont, QIcon
 
-from core.findings import Severity
+from core.steps import Severity
 from gui import theme as looks
 from gui.text import shown
 from gui.theme import Theme

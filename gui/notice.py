@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel
 
-from core.findings import Severity
 from core.i18n import _
+from core.steps import Severity
 from gui import theme as looks
 from gui.text import ICON, plain_label, push, shown
 from gui.theme import Theme

@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics, QShowEvent
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from core.findings import Finding, Report, Severity, Step
 from core.i18n import _, n_
+from core.steps import Severity, Step
 from gui import words
 from gui.card import Acts, FindingCard
 from gui.text import Verdict, flat, heading, plain_label
 from gui.theme import Theme
 
+if TYPE_CHECKING:
+    from core.findings import Finding, Report
+
 LINE = 110
 """Average characters in the longest line; longer ones are hard to read, and tables want some room."""
 AT_ONCE = 5
 """Findings that are shown at first; the next ones come on request, so that no page is slow to make."""
-Details = Callable[[Report, Theme], QWidget | None]
+Details = Callable[["Report", Theme], QWidget | None]
 """Makes the part of a page that shows what was seen."""
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QPushButton, QStackedWidget, QWidget
 
-from core.findings import Report, Step
+from core.steps import Step
 from gui import words
 from gui.benchmark import BenchmarkPage
 from gui.card import Acts
@@ -16,6 +17,9 @@ from gui.explaining import ExplainPage
 from gui.page import Page, StepPage
 from gui.summary import SummaryPage
 from gui.theme import Theme
+
+if TYPE_CHECKING:
+    from core.findings import Report
 
 SEARCH_PATH = "search-path"
 """The help page for those who stand at none of the steps: how programs find their libraries."""

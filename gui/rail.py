@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QActionGroup, QFontMetrics
@@ -21,19 +22,20 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.findings import SECTIONS, Report, Severity, Step
 from core.i18n import _
+from core.steps import SECTIONS, Severity, Step
 from gui import language, words
 from gui import theme as looks
 from gui.text import enlarge, push
 from gui.theme import Theme
 
+if TYPE_CHECKING:
+    from core.findings import Report
+
 LEAST = 232
 """Pixels; wider where the longest title needs it."""
 READABLE = 64
 """Average characters that a page must have room for; with less, the rail shows its icons alone."""
-SIZES = ("100", "125", "150", "200")
-"""Text sizes in per cent of the desktop's own."""
 
 
 class Rail(QFrame):
@@ -97,7 +99,7 @@ class Rail(QFrame):
             "contrast": _("&High contrast"),
         }
         self._choices(menu.addMenu(_("&Colours")), "theme", names, "system")
-        self._choices(menu.addMenu(_("&Text size")), "text size", {n: f"{n} %" for n in SIZES}, "100")
+        self._choices(menu.addMenu(_("&Text size")), "text size", {n: f"{n} %" for n in looks.SIZES}, "100")
         self._choices(menu.addMenu(_("Lan&guage")), language.KEY, language.choices(), "")
         menu.addSeparator()
         menu.addAction(_("&About Convalesce")).triggered.connect(self._about)
@@ -150,7 +152,7 @@ class Rail(QFrame):
 
     def _full_width(self) -> int:
         metrics = QFontMetrics(QApplication.font())
-        lines = [*self._titles, self.message.accessibleName() or self.message.text()]
+        lines = [*self._titles, _("I have an &error message").replace("&", "")]
         return max(LEAST, max(metrics.horizontalAdvance(line) for line in lines) + 72 + self.steps.iconSize().width())
 
     def _arrange(self) -> None:

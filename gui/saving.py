@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QGuiApplication
 
-from core.findings import Report, Severity
 from core.i18n import _
+from core.steps import Severity
+
+if TYPE_CHECKING:
+    from core.findings import Report
 
 Said = tuple[Severity, str]
 

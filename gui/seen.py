@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.facts import Attempt, CudnnCopy, Gpu, How, LibraryFile, Load, Snapshot, Toolkit
-from core.findings import Grid, Severity
+from core.findings import Grid
 from core.i18n import _, n_, significant, told
 from core.rules.view import folder_of, main_resolution, tidy
+from core.steps import Severity
 from gui.models import Row
 
 BY_SEARCH_PATH = {How.PATH: "PATH", How.LD_LIBRARY_PATH: "LD_LIBRARY_PATH"}

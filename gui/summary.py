@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QVBoxLayout
 
-from core.findings import Report, Severity, Step
 from core.i18n import _, moment
+from core.steps import Severity, Step
 from gui import theme as looks
 from gui import words
 from gui.card import Acts, FindingCard
@@ -20,6 +20,7 @@ from gui.text import Verdict, flat, heading, plain_label, prose, push, sign
 from gui.theme import Theme
 
 if TYPE_CHECKING:
+    from core.findings import Report
     from core.journal import BadEntry, Entry
 
 History = tuple["Entry | BadEntry", ...]

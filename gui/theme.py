@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
+from PySide6.QtCore import QByteArray, QRectF, QSettings, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
 
 import resources
-from core.findings import Severity
 from core.i18n import _
+from core.steps import Severity
+
+SIZES = ("100", "125", "150", "200")
+"""Text sizes in per cent of the desktop's own."""
 
 
 @dataclass(frozen=True)
@@ -230,9 +233,24 @@ def colour(text: str) -> QColor:
     return QColor(text)
 
 
+def window_icon(theme: Theme) -> QIcon:
+    """Return the wizard's own icon, for its window and the taskbar."""
+    return icon("convalesce", theme.text, 64)
+
+
 def severity_icon(theme: Theme, severity: Severity) -> QIcon:
     """Return the icon of a severity in its colour."""
     return icon(severity.word, theme.of(severity))
+
+
+def dress_as_chosen(settings: QSettings) -> Theme:
+    """Give the application the colours and the text size that the person chose; return the colours."""
+    theme = choose(str(settings.value("theme", "system")))
+    size = str(settings.value("text size", SIZES[0]))
+    app = QApplication.instance()
+    if isinstance(app, QApplication):
+        dress(app, theme, int(size) if size in SIZES else 100)
+    return theme
 
 
 def dress(app: QApplication, theme: Theme, text_size: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSettings, QSize, Qt
+from PySide6.QtCore import QSettings
 from PySide6.QtGui import (
     QCloseEvent,
     QGuiApplication,
@@ -13,21 +13,19 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShortcut,
 )
-from PySide6.QtWidgets import (
-    QApplication,
-    QMainWindow,
-)
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
-from core.findings import Report, Severity, Step
 from core.i18n import _
+from core.steps import Severity, Step
 from gui import language, words
 from gui import theme as looks
 from gui.bottom import Bottom, framed
 from gui.controller import Controller
 from gui.errands import Errands
+from gui.frame import USUAL
 from gui.notice import Notice
 from gui.pages import Pages, Verbs
-from gui.rail import SIZES, Rail
+from gui.rail import Rail
 from gui.sheet import Beside, HelpSheet
 from gui.summary import History, headline
 from gui.text import announce
@@ -36,16 +34,16 @@ from gui.theme import Theme
 if TYPE_CHECKING:
     from core.explain import Explanation
     from core.facts import Snapshot
+    from core.findings import Report
     from gui.engine import Done
 
-SMALLEST = QSize(320, 240)
 
-
-class Window(QMainWindow):
-    """Shows what the controller reports. Owns no thread and makes no decision about the machine."""
+class Window(QWidget):
+    """All that the frame holds: shows what the controller reports. Owns no thread, decides nothing about the machine."""
 
     def __init__(self, controller: Controller, settings: QSettings) -> None:
         super().__init__()
+        self.resize(USUAL)  # where it stands alone; in a frame it gets the frame's size
         self._controller = controller
         self._settings = settings
         self._theme: Theme = looks.LIGHT
@@ -54,8 +52,10 @@ class Window(QMainWindow):
         self._scanning = False
         self._ended: set[str] = set()  # sections that were looked at
         self.errands = Errands(self, controller, self._tell, self._changed)
-        self.setWindowTitle("Convalesce")
-        self.setMinimumSize(SMALLEST)
+        self._all = QVBoxLayout(self)
+        self._all.setContentsMargins(0, 0, 0, 0)
+        self._whole = QWidget()
+        self._all.addWidget(self._whole)
         self._dress_application()
         language.speak(settings)
         self._build()
@@ -63,8 +63,6 @@ class Window(QMainWindow):
         self._dress_window()
         self._busy(controller.busy)
         self.steps.setCurrentRow(0)
-        size = settings.value("size")
-        self.resize(size if isinstance(size, QSize) else QSize(1000, 700))
 
     @property
     def report(self) -> Report | None:
@@ -96,7 +94,10 @@ class Window(QMainWindow):
         self.back, self.next, self.cancel = self.bottom.back, self.bottom.next, self.bottom.cancel
         self.sheet = HelpSheet()
         self._beside = Beside(self.stack, self.sheet)
-        self.setCentralWidget(framed(self.rail, self.notice, self._beside, self.bottom))
+        before, self._whole = self._whole, framed(self.rail, self.notice, self._beside, self.bottom)
+        self._all.replaceWidget(before, self._whole)
+        before.hide()
+        before.deleteLater()
 
     def _connect_rail(self) -> None:
         self.steps.currentRowChanged.connect(self._show_page)
@@ -126,11 +127,7 @@ class Window(QMainWindow):
     # --- look --------------------------------------------------------------------------------------------
 
     def _dress_application(self) -> None:
-        self._theme = self.errands.theme = looks.choose(str(self._settings.value("theme", "system")))
-        size = str(self._settings.value("text size", SIZES[0]))
-        app = QApplication.instance()
-        if isinstance(app, QApplication):
-            looks.dress(app, self._theme, int(size) if size in SIZES else 100)
+        self._theme = self.errands.theme = looks.dress_as_chosen(self._settings)
 
     def _dress(self) -> None:
         self._dress_application()
@@ -155,7 +152,7 @@ class Window(QMainWindow):
             self._explain(text)
 
     def _dress_window(self) -> None:
-        self.setWindowIcon(looks.icon("convalesce", self._theme.text, 64))
+        self.window().setWindowIcon(looks.window_icon(self._theme))
         self.rail.dress(self._theme)
         self.explain_page.dress()
         self.sheet.dress()
@@ -346,14 +343,7 @@ class Window(QMainWindow):
         self.explain_page.show_explanation(explanation, self._theme)
         self._announce(explanation.sentence)
 
-    def come_to_front(self) -> None:
-        """Show the window above others: somebody started Convalesce a second time."""
-        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
-        self.raise_()
-        self.activateWindow()
-
     def closeEvent(self, event: QCloseEvent) -> None:
-        """End the work, and keep the window's size."""
+        """End the work."""
         self._controller.close()
-        self._settings.setValue("size", self.size())
         super().closeEvent(event)

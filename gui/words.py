@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from core.changes import EditPath, FileSet, SetVariable
-from core.facts import Snapshot
-from core.findings import Finding, Fix, Report, Severity, Step
+from typing import TYPE_CHECKING
+
 from core.i18n import _, n_
+from core.steps import Severity, Step
+
+if TYPE_CHECKING:
+    from core.changes import EditPath, SetVariable
+    from core.facts import Snapshot
+    from core.findings import Finding, Fix, Report
 
 CURED_BY_A_SET = frozenset(
     {
@@ -121,6 +126,8 @@ def shown_steps() -> tuple[Step, ...]:
 
 def verb(fix: Fix) -> str:
     """Return what a fix's button does, in a few words: "Add folder to PATH"."""
+    from core.changes import FileSet  # not at the start: the window is there before there is a fix
+
     first = fix.changes[0]
     if isinstance(first, FileSet):
         items = [i for c in fix.changes if isinstance(c, FileSet) for i in c.items]
@@ -136,6 +143,8 @@ def verb(fix: Fix) -> str:
 
 def _edit(change: SetVariable | EditPath) -> str:
     """Return "add", "drop" or "move" for an edit of a search path, empty for another change."""
+    from core.changes import EditPath
+
     if isinstance(change, EditPath):
         return "add" if change.old is None else "drop" if change.new is None else "move"
     if change.scope == "environment" and change.after is not None:

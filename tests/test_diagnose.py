@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from core.diagnose import PRECEDENCE, diagnose
 from core.facts import CudaInit, Load, ProbeError, Snapshot
-from core.findings import Finding, Severity
+from core.findings import Finding
+from core.steps import Severity
 from tests import machines as m
 
 SECTIONS = ("driver", "toolkits", "cudnn", "environment", "pythons", "loads")

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from core.findings import Step
 from core.help import ALSO, as_text, names, page
 from core.session_code import causes
+from core.steps import Step
 
 CAUSES = [k.cause for k in causes()]
 HEADINGS = ("## How one sees it", "## What cures it", "## What not to do")

@@ -9,7 +9,6 @@ import pytest
 
 import core.rules
 from core.diagnose import NEVER, PRECEDENCE
-from core.findings import Step
 from core.knowledge import read
 from core.rules.known import (
     Cause,
@@ -24,6 +23,7 @@ from core.rules.known import (
     numbers,
     older,
 )
+from core.steps import Step
 
 FORMS: dict[str, type[Fact]] = {
     "compatibility": Compatibility,

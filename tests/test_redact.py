@@ -15,10 +15,11 @@ from msgspec.structs import replace
 from core.changes import EditPath, FileItem, FileSet, SetVariable, Value
 from core.doctor import report_on
 from core.facts import ComputeCache, DeviceNode, Driver, Gpu, Machine, PythonEnvironment, Snapshot, Variable
-from core.findings import Done, Evidence, Finding, Fix, Report, Severity, Step, from_json, to_json
+from core.findings import Done, Evidence, Finding, Fix, Report, from_json, to_json
 from core.redact import Cleaner, closed_fields, redact, told
 from core.report import as_markdown, as_text
 from core.report_html import as_html
+from core.steps import Severity, Step
 from tests import machines
 
 USER, HOST, DOMAIN = "marialopez", "wks0815", "corp.example.org"

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 
 from core.doctor import report_on
 from core.facts import Machine, Snapshot
-from core.findings import Report, Severity
+from core.findings import Report
 from core.redact import redact
 from core.report import as_markdown, as_text
+from core.steps import Severity
 from tests import machines as m
 from tests.test_redact import planted
 

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from core.doctor import report_on
 from core.facts import FrameworkTrial, ProbeError
-from core.findings import Done, Report, Severity, from_json
+from core.findings import Done, Report, from_json
 from core.report_html import as_html, verdict
+from core.steps import Severity
 from tests import machines as m
 from tests.test_redact import planted
 from tests.test_snapshots import RECORDED

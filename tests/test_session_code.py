@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from core import session_code as code
 from core.doctor import report_on
 from core.facts import Machine, Snapshot
-from core.findings import Finding, Report, Severity, Step
+from core.findings import Finding, Report
+from core.steps import Severity, Step
 from tests import machines as m
 
 VOCABULARY = code.causes()

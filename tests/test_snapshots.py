@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from core.doctor import report_on
-from core.findings import Report, Severity, from_json, to_json
+from core.findings import Report, from_json, to_json
+from core.steps import Severity
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 RECORDED = sorted(SNAPSHOTS.rglob("*.json"))

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from core.doctor import report_on
 from core.facts import Machine, Snapshot
-from core.findings import Finding, Report, Severity, Step, to_json
+from core.findings import Finding, Report, to_json
+from core.steps import Severity, Step
 from core.triage import Bad, Row, as_json, as_text, read, triage
 from tests import machines
 from tests.benchmarks import triage as benchmark

@@ -13,7 +13,8 @@ from core.diagnose import diagnose
 from core.explain import proofs, refutations
 from core.explain.reading import Reading
 from core.facts import Snapshot
-from core.findings import Evidence, Finding, Severity
+from core.findings import Evidence, Finding
+from core.steps import Severity
 
 Judge = Callable[[Reading, Snapshot], tuple[Evidence, ...]]
 

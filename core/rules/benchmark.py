@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 
 from core.facts import Check, GpuRun, Rung, Snapshot
-from core.findings import Evidence, Finding, Step
+from core.findings import Evidence, Finding
 from core.i18n import _, told
 from core.rules import benchmark_frameworks, benchmark_speed
 from core.rules.benchmark_words import cause_of, concerns, free_memory, hiding, holders, named, runs, stem, subject
 from core.rules.loads import role_of
 from core.rules.view import folder_of, name_of, tidy
 from core.rules.words import ERROR, GOOD, NOTE, WARNING, finding, listed, saw, sentence
+from core.steps import Step
 
 PROGRAMS_XID = re.compile(r"Xid \([^)]*\): (13|31|32|43|45|69)\b")
 """Faults that a program usually causes by itself: exceptions, page faults, channels that end with it (NVIDIA, XID Errors)."""

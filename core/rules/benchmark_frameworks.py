@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.facts import FrameworkRun, GpuRun, Snapshot
-from core.findings import Finding, Step
+from core.findings import Finding
 from core.i18n import _
 from core.rules.benchmark_words import concerns, named, runs, stem
 from core.rules.loads import role_of
 from core.rules.view import folder_of, name_of, tidy
 from core.rules.words import ERROR, NOTE, WARNING, finding, saw
+from core.steps import Step
 
 
 def frameworks(seen: Snapshot) -> Iterator[Finding]:

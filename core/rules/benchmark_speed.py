@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from core.benchmark.limits import gpu_rates
 from core.facts import GpuRun, Snapshot
-from core.findings import Evidence, Finding, Severity, Step
+from core.findings import Evidence, Finding
 from core.i18n import _, n_, plain_number
 from core.rules.benchmark_reasons import circumstances, explaining
 from core.rules.benchmark_words import (
@@ -21,6 +21,7 @@ from core.rules.benchmark_words import (
     working,
 )
 from core.rules.words import GOOD, NOTE, UNKNOWN, WARNING, finding, listed, saw
+from core.steps import Severity, Step
 
 SLOW = 0.7
 """Part of what such a card typically reaches below which it is called slow: far outside the spread of repeated runs."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.facts import CudnnCopy, Snapshot
-from core.findings import Finding, Step
+from core.findings import Finding
 from core.i18n import _, sentences, told
 from core.rules.cudnn_files import faults, lone
 from core.rules.driver_facts import works
@@ -15,6 +15,7 @@ from core.rules.known import differs, numbers, older
 from core.rules.loads import called, cases, used_folders
 from core.rules.view import said_installed, tidy
 from core.rules.words import NOTE, WARNING, advice, finding, saw
+from core.steps import Step
 
 
 def unused(seen: Snapshot) -> Iterator[Finding]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.facts import CudnnCopy, LibraryFile, Snapshot
-from core.findings import Evidence, Finding, Step
+from core.findings import Evidence, Finding
 from core.i18n import N_, _, n_, number, sentences, told
 from core.rules.cures import anew, another_release
 from core.rules.known import differs
 from core.rules.loads import called, faulty_release, role_of
 from core.rules.view import package_of
 from core.rules.words import ERROR, NOTE, advice, finding, listed, saw
+from core.steps import Step
 
 BROKEN = ("empty", "truncated", "damaged", "not a library")
 LAZY = N_(

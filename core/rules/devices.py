@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.facts import Driver, Snapshot, Variable
-from core.findings import Evidence, Finding, Fix, Step
+from core.findings import Evidence, Finding, Fix
 from core.i18n import _, n_, sentences, told
 from core.rules.driver_facts import answers, said, works
 from core.rules.known import code
 from core.rules.view import variable
 from core.rules.words import ERROR, WARNING, advice, finding, listed, saw
+from core.steps import Step
 
 HIDING = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 """Variables that choose the GPUs that CUDA shows to a program; the last two matter to containers and to few programs."""

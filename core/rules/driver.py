@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.facts import Driver, Snapshot
-from core.findings import Finding, Step
+from core.findings import Finding
 from core.i18n import _, n_
 from core.rules import devices, driver_module
 from core.rules import driver_reasons as reasons
 from core.rules.driver_facts import answers, cuda_libraries, on_bus, said, works
 from core.rules.words import GOOD, NOTE, UNKNOWN, advice, finding, saw
+from core.steps import Step
 
 
 def gpu(seen: Snapshot) -> Iterator[Finding]:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable
 
 from core.facts import CudaInit, Driver, DriverLibrary, Snapshot
-from core.findings import Evidence, Finding, Fix, Step
+from core.findings import Evidence, Finding, Fix
 from core.i18n import N_, _, n_, told
 from core.rules.known import code
 from core.rules.view import inside
 from core.rules.words import ERROR, finding, saw
+from core.steps import Step
 
 NVIDIA = "10de"
 """PCI vendor id of NVIDIA."""

@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterator
 
 from core.facts import Driver, DriverLibrary, Snapshot
-from core.findings import Finding, Step
+from core.findings import Finding
 from core.i18n import _
 from core.rules.driver_facts import WSL_FOLDER, answers, cuda_libraries, error, on_bus
 from core.rules.known import code
 from core.rules.view import folder_of, inside, tidy
 from core.rules.words import UNKNOWN, advice, finding, saw
+from core.steps import Step
 
 
 def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.facts import How, Mark, PathEntry, Snapshot
-from core.findings import Finding, Step
+from core.findings import Finding
 from core.i18n import _, n_
 from core.rules.loads import cases
 from core.rules.view import python_of
 from core.rules.words import ERROR, GOOD, NOTE, WARNING, advice, finding, saw
+from core.steps import Step
 
 SEARCHED = ("PATH", "LD_LIBRARY_PATH")
 

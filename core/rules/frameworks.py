@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.facts import Load, PythonEnvironment, Resolution, Snapshot
-from core.findings import Finding, Step
+from core.findings import Finding
 from core.i18n import _, n_, told
 from core.rules import (
     frameworks_builds,
@@ -21,6 +21,7 @@ from core.rules.frameworks_view import Home, homes
 from core.rules.known import numbers
 from core.rules.view import tidy, variable
 from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
+from core.steps import Step
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "ctranslate2", "paddlepaddle-gpu")
 

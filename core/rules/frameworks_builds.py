@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.facts import FrameworkBuild, Snapshot
-from core.findings import Finding, Step
+from core.findings import Finding
 from core.i18n import _, sentences
 from core.rules.frameworks_cures import (
     another_torch,
@@ -20,6 +20,7 @@ from core.rules.frameworks_view import Home, homes
 from core.rules.known import numbers
 from core.rules.view import on
 from core.rules.words import NOTE, WARNING, advice, finding, listed, saw
+from core.steps import Step
 
 TENSORFLOW = ("tensorflow", "tensorflow-intel", "tf-nightly")
 _GPU_BUILDS = re.compile(r"torch|tensorflow.*|jax|onnxruntime-gpu|ctranslate2|paddlepaddle-gpu|cupy-cuda.*|mxnet-cu.*")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.facts import FrameworkBuild, Snapshot, Toolkit
-from core.findings import Finding, Fix, Step
+from core.findings import Finding, Fix
 from core.i18n import N_, _
 from core.rules.cures import name_folder
 from core.rules.frameworks_builds import on_gpu
@@ -14,6 +14,7 @@ from core.rules.frameworks_known import gpu_side
 from core.rules.frameworks_view import Home, homes
 from core.rules.view import inside
 from core.rules.words import UNKNOWN, advice, finding, saw
+from core.steps import Step
 
 SEARCHED = {"linux": {"LD_LIBRARY_PATH", "ld.so.cache"}, "windows": {"PATH"}}
 """What a bare name leads to, in the words of the toolkits' ``named_by``."""

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 
 from core.facts import Snapshot
-from core.findings import Finding, Step
+from core.findings import Finding
 from core.i18n import _, number
 from core.rules.frameworks_builds import on_gpu
 from core.rules.frameworks_known import tables
 from core.rules.frameworks_view import homes
 from core.rules.known import numbers
 from core.rules.words import ERROR, WARNING, advice, finding, listed, saw
+from core.steps import Step
 
 GIB = 1 << 30
 NAMES = {"avx": "AVX", "avx2": "AVX2", "fma": "FMA", "sse4_1": "SSE4.1", "sse4_2": "SSE4.2"}

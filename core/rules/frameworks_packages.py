@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 
 from core.facts import Distribution, Snapshot
-from core.findings import Finding, Fix, Severity, Step
+from core.findings import Finding, Fix
 from core.i18n import _, sentences
 from core.rules.frameworks_cures import again, gpu_onnxruntime, pip
 from core.rules.frameworks_known import gpu_side, short, tables
 from core.rules.frameworks_view import Broken, Home, broken, homes
 from core.rules.known import numbers, older
 from core.rules.words import NOTE, WARNING, advice, finding, listed, saw
+from core.steps import Severity, Step
 
 SHARING = (
     ("onnxruntime", re.compile(r"onnxruntime(-gpu|-directml|-openvino|-training|-qnn)?")),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.facts import DamagedFile, PackageRecords, Snapshot
-from core.findings import Evidence, Finding, Severity, Step
+from core.findings import Evidence, Finding
 from core.i18n import _, n_, number
 from core.rules.frameworks_cures import whole_again
 from core.rules.frameworks_view import Home, homes
 from core.rules.view import tidy
 from core.rules.words import GOOD, NOTE, WARNING, finding, listed, saw
+from core.steps import Severity, Step
 
 OWNERS = {"jaxlib": "jax", "jax-cuda": "jax", "triton": "torch"}
 """Start of a distribution's name: the framework that it belongs to. NVIDIA's belong to all of an environment."""

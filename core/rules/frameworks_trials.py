@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from core.facts import FrameworkBuild, FrameworkTrial, Snapshot
-from core.findings import Evidence, Finding, Fix, Step
+from core.findings import Evidence, Finding, Fix
 from core.i18n import N_, _, sentences, told
 from core.rules.cures import without_variable
 from core.rules.frameworks_builds import is_cpu
@@ -17,6 +17,7 @@ from core.rules.frameworks_known import build_fits, gpu_side
 from core.rules.frameworks_view import Home, homes
 from core.rules.view import folder_of
 from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
+from core.steps import Step
 
 STEP = Step.FRAMEWORKS
 DRIVERS_OWN = re.compile(r"libcuda\.so|libcudadebugger\.so|libnvidia-")

@@ -11,11 +11,12 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from core.facts import Distribution, FrameworkBuild, FrameworkTrial, PythonEnvironment, Snapshot
-from core.findings import Evidence, Severity
+from core.findings import Evidence
 from core.i18n import _
 from core.rules.loads import CONCERNS, rank
 from core.rules.view import tidy
 from core.rules.words import ERROR, NOTE, WARNING, saw
+from core.steps import Severity
 
 
 class Home(msgspec.Struct, frozen=True):

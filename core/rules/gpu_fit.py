@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.facts import CudnnCopy, Gpu, Snapshot
-from core.findings import Evidence, Finding, Fix, Severity, Step
+from core.findings import Evidence, Finding, Fix
 from core.i18n import _, sentences, told
 from core.knowledge import read
 from core.rules.driver_facts import works
@@ -13,6 +13,7 @@ from core.rules.known import Compatibility, Gpus, compatibility, driver_floor, n
 from core.rules.loads import Case, called, in_order
 from core.rules.view import inside, on
 from core.rules.words import ERROR, NOTE, WARNING, advice, finding, listed, saw
+from core.steps import Severity, Step
 
 
 def driver_too_old(seen: Snapshot) -> Iterator[Finding]:

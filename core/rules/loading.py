@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from msgspec.structs import replace
 
 from core.facts import Snapshot
-from core.findings import Evidence, Finding, Severity, Step
+from core.findings import Evidence, Finding
 from core.i18n import _, n_, told
 from core.rules import loading_cuda, loading_extra, loading_order, loading_search
 from core.rules.cudnn_files import faults, signatures
 from core.rules.loads import CONCERNS, Case, called, in_order, spread, trouble
 from core.rules.view import candidates, shown
 from core.rules.words import ERROR, GOOD, UNKNOWN, advice, finding, saw
+from core.steps import Severity, Step
 
 Reason = Callable[[Case], Iterator[Finding]]
 

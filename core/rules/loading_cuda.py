@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from core.facts import LibraryFile, Resolution, Toolkit
-from core.findings import Evidence, Finding, Fix, Step
+from core.findings import Evidence, Finding, Fix
 from core.i18n import _, sentences, told
 from core.rules.cudnn_files import BROKEN
 from core.rules.cures import name_folder, pinned, pip
@@ -16,6 +16,7 @@ from core.rules.known import compatibility, differs
 from core.rules.loads import Case, idle, role_of, trouble
 from core.rules.view import candidates, file_at, folder_of, inside, name_of, near_misses, package_of, python_of
 from core.rules.words import ERROR, NOTE, WARNING, advice, finding, listed, saw, sentence
+from core.steps import Step
 
 _CUDA = re.compile(
     r"lib(?P<linux>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)\.so\.(?P<major>\d+)(?:\.\d+)*"

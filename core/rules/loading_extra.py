@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.facts import LibraryFile, Resolution, Toolkit
-from core.findings import Finding, Fix, Step
+from core.findings import Finding, Fix
 from core.i18n import _, sentences, told
 from core.rules.cures import pip
 from core.rules.driver_facts import WSL_FOLDER
@@ -15,6 +15,7 @@ from core.rules.loading_cuda import absent, family, install, is_own, on_disk, wa
 from core.rules.loads import Case, idle, trouble
 from core.rules.view import candidates, folder_of, name_of, package_of, resolution, said_installed
 from core.rules.words import ERROR, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
+from core.steps import Step
 
 
 def compiler(c: Case) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.facts import Attempt, CudnnCopy, How
-from core.findings import Evidence, Finding, Fix, Step
+from core.findings import Evidence, Finding, Fix
 from core.i18n import _, n_, sentences, told
 from core.rules.cudnn_files import faults
 from core.rules.cures import anew, another_release, name_folder
@@ -15,6 +15,7 @@ from core.rules.loading_search import ROLL, install, lies_in
 from core.rules.loads import Case, at_hand, called, faulty_release, is_whole, mapped_folders, spread, trouble
 from core.rules.view import candidates, copy_at, folder_of, inside, main_name, tidy
 from core.rules.words import ERROR, WARNING, advice, finding, listed, saw, sentence
+from core.steps import Step
 
 SYSTEM_FOLDERS = (How.SYSTEM, How.SYSTEM16, How.WINDOWS)
 

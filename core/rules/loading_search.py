@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.facts import Attempt, CudnnCopy
-from core.findings import Finding, Fix, Step
+from core.findings import Finding, Fix
 from core.i18n import N_, _, told
 from core.rules.cudnn_files import faults
 from core.rules.cures import name_folder, pinned, pip, without_variable
@@ -27,6 +27,7 @@ from core.rules.loads import (
 )
 from core.rules.view import candidates, copy_at, file_at, folder_of, main_name, near_misses, said_installed, tidy
 from core.rules.words import ERROR, NOTE, advice, finding, saw, sentence
+from core.steps import Step
 
 ROLL = N_("roll call in a child process")
 

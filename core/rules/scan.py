@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.facts import Snapshot
-from core.findings import Finding, Step
+from core.findings import Finding
 from core.i18n import N_, _, sentences, told
 from core.rules.words import UNKNOWN, advice, finding, saw
+from core.steps import Step
 
 PROBES = {
     "driver": (Step.DRIVER, N_("the GPU and its driver")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.facts import LibraryFile, PathEntry, Snapshot, Toolkit
-from core.findings import Evidence, Finding, Fix, Severity, Step
+from core.findings import Evidence, Finding, Fix
 from core.i18n import N_, _, n_, told
 from core.rules.cudnn_files import BROKEN
 from core.rules.cures import pip
@@ -14,6 +14,7 @@ from core.rules.loading_cuda import family, unfit
 from core.rules.loads import in_order
 from core.rules.view import folder_of, inside, package_of, tidy, variable
 from core.rules.words import ERROR, GOOD, NOTE, WARNING, advice, finding, listed, saw
+from core.steps import Severity, Step
 
 NAMING = ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
 """Variables that name the toolkit; CUDA_PATH_V12_4 and its like name one version's."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from core.findings import Evidence, Finding, Fix, Restart, Severity, Step
+from core.findings import Evidence, Finding, Fix, Restart
 from core.i18n import _, told
 from core.rules.view import shown
+from core.steps import Severity, Step
 
 ERROR, WARNING, UNKNOWN, NOTE, GOOD = (
     Severity.ERROR,

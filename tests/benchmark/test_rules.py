@@ -27,8 +27,9 @@ from core.facts import (
     Timing,
     Variable,
 )
-from core.findings import Finding, Report, Severity, Step, from_json, to_json
+from core.findings import Finding, Report, from_json, to_json
 from core.redact import redact
+from core.steps import Severity, Step
 
 GIB = 1 << 30
 CARD = GpuCard(

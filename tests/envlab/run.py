@@ -8,10 +8,11 @@ from pathlib import Path
 
 from core.doctor import PROBES, look, report_on
 from core.facts import Driver, FrameworkTrial, Machine, PciDevice, Signature, System, Variable
-from core.findings import Report, Severity
+from core.findings import Report
 from core.host import Completed, Host, this_host
 from core.probes.request import Probe
 from core.rules.loads import CONCERNS
+from core.steps import Severity
 from core.watch import Watch
 from tests import machines
 from tests.envlab.rows import Row

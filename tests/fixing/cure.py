@@ -13,8 +13,9 @@ import sys
 from pathlib import Path
 
 from core import doctor, repair
-from core.findings import Report, Severity
+from core.findings import Report
 from core.host import Host, this_host
+from core.steps import Severity
 from core.watch import Watch
 
 WATCHED = ("/home", "/opt", "/usr/local", "/etc", "/tmp")

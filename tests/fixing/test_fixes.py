@@ -29,9 +29,10 @@ from core.facts import (
     Toolkit,
     Variable,
 )
-from core.findings import Evidence, Finding, Fix, Severity, Step
+from core.findings import Evidence, Finding, Fix
 from core.fixes import with_changes
 from core.fixes_files import dll_hook
+from core.steps import Severity, Step
 
 USER, MACHINE = "HKCU\\Environment", "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment"
 

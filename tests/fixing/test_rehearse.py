@@ -29,11 +29,12 @@ from core.facts import (
     Variable,
 )
 from core.facts import Consumer as Program
-from core.findings import Finding, Report, Severity, Step
+from core.findings import Finding, Report
 from core.host import Host, this_host
 from core.host.fake import FakeHost
 from core.probes.places import places
 from core.rehearse_files import standing_in
+from core.steps import Severity, Step
 from core.supposed import AsItWouldBe
 from core.watch import Watch
 from core.writing import LinuxWriter, MemoryWriter

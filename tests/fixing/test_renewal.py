@@ -14,11 +14,12 @@ from core import repair
 from core.apply import perform, undo
 from core.changes import FileSet
 from core.facts import CudnnCopy, Machine, Snapshot
-from core.findings import Finding, Severity, Step
+from core.findings import Finding
 from core.host.fake import FakeHost
 from core.journal import Journal
 from core.probes import cudnn
 from core.repair import Workshop
+from core.steps import Severity, Step
 from core.watch import Watch
 from core.writing import MemoryWriter
 from tests import standin

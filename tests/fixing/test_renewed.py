@@ -12,12 +12,13 @@ from core.apply import Plan, perform, undo
 from core.changes import Change, SetVariable, Value, insert_entry
 from core.diagnose import diagnose
 from core.facts import Environment, Machine, PythonEnvironment, Renewal, Snapshot, Variable
-from core.findings import Finding, Fix, Report, Severity, Step
+from core.findings import Finding, Fix, Report
 from core.host import Host
 from core.host.fake import FakeHost
 from core.journal import Journal
 from core.renewed import Renewed, both, renewed
 from core.repair import Workshop
+from core.steps import Severity, Step
 from core.watch import Watch
 from core.writing import LinuxWriter, MemoryWriter
 from gui.engine import ThisMachine

@@ -15,7 +15,7 @@ import pytest
 os.environ.setdefault("QT_QPA_PLATFORM", "windows" if sys.platform == "win32" else "offscreen")
 
 from PySide6.QtCore import QEvent, QSettings, QThreadPool
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.findings import Report
@@ -68,7 +68,7 @@ def open_window(opened: Opened) -> Open:
     return lambda report: opened(Showing(report))
 
 
-def put_away(windows: list[Window]) -> None:
+def put_away(windows: list[QWidget] | list[Window]) -> None:
     """Close windows as a person does, and hold that no widget and no thread is left."""
     for window in windows:
         window.close()

@@ -49,7 +49,7 @@ class Hand:
     def press(self, text: str) -> None:
         """Press the button that says this, as soon as there is one."""
         self.wait(lambda: self.button(text), f"a button that says {text}")
-        top: QWidget = self.dialog or self.window
+        top: QWidget = self.dialog or self.window.window()
         self._in_front(top)
         button = self.button(text)
         assert button is not None
@@ -73,7 +73,7 @@ class Hand:
         """Go to a step, by its key or by clicking it."""
         row = [p.title for p in self.window.pages].index(title)
         if self.keyboard:
-            self._in_front(self.window)
+            self._in_front(self.window.window())
             QTest.keyClick(self.window, Qt.Key(Qt.Key.Key_1 + row), Qt.KeyboardModifier.ControlModifier)
         else:
             place = self.window.steps.visualItemRect(self.window.steps.item(row)).center()

@@ -19,6 +19,7 @@ from core.journal import Journal, state_folder
 from gui.app import application
 from gui.controller import Controller
 from gui.engine import ThisMachine
+from gui.frame import Frame
 from gui.window import Window
 from tests.gui.hand import Hand
 from tests.gui.screen import shown_text
@@ -26,9 +27,12 @@ from tests.gui.screen import shown_text
 
 def run(prefixes: tuple[str, ...], look: Callable[[], object], scratch: str, *, keyboard: bool) -> dict[str, object]:
     """Do all of it once. ``look``: what the fix changes, as it is now."""
-    window = Window(Controller(ThisMachine(prefixes)), QSettings(f"{scratch}/s.ini", QSettings.Format.IniFormat))
+    settings = QSettings(f"{scratch}/s.ini", QSettings.Format.IniFormat)
+    window = Window(Controller(ThisMachine(prefixes)), settings)
+    frame = Frame(settings)
+    frame.hold(window)
     hand = Hand(window, keyboard=keyboard)
-    window.show()
+    frame.show()
     window.start()
     hand.wait(window.again.isEnabled, "the scan's end")
     page = window.stack.currentWidget()
@@ -55,8 +59,8 @@ def run(prefixes: tuple[str, ...], look: Callable[[], object], scratch: str, *, 
     said["undone"] = "Undone:" in shown_text(hand.dialog or window)
     hand.press("Close")
     said["in the end"] = look()
-    window.close()
-    window.deleteLater()
+    frame.close()
+    frame.deleteLater()
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     said["threads left"] = [t.name for t in threading.enumerate() if t.name.startswith("doctor")]
     said["widgets left"] = len(QApplication.topLevelWidgets())

@@ -14,7 +14,8 @@ from core.facts import (
     PythonEnvironment,
     Snapshot,
 )
-from core.findings import Evidence, Finding, Fix, Report, Severity, Step
+from core.findings import Evidence, Finding, Fix, Report
+from core.steps import Severity, Step
 
 LONG = "/opt/environments/a-rather-long-name-of-a-project/lib/python3.11/site-packages/nvidia/cudnn/lib"
 CAUSE = Finding(

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from core import i18n
-from core.findings import Severity
+from core.steps import Severity
 from gui import theme as looks
 from gui.text import MachineText
 from gui.window import Window

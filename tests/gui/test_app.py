@@ -6,17 +6,20 @@ import subprocess
 import sys
 
 import pytest
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import QSettings, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import app
+from gui import theme as looks
 from gui.app import FirstPaint
 from gui.controller import Controller
+from gui.frame import Frame
 from gui.window import Window
 from tests.gui import recorded, reports
 from tests.gui.conftest import AtOnce, put_away
 from tests.gui.engines import Showing
+from tests.gui.screen import shown_text
 
 
 @pytest.fixture
@@ -24,34 +27,88 @@ def own_name(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
     monkeypatch.setattr(app, "SERVER", f"convalesce-test-{abs(hash(str(tmp_path)))}")
 
 
-@pytest.mark.usefixtures("own_name")
+@pytest.mark.usefixtures("qapp", "own_name")
 def test_a_second_start_raises_the_first_window(qtbot: QtBot, settings: QSettings) -> None:
     assert not app.raise_first_window()
-    window = Window(Controller(Showing(reports.HEALTHY), AtOnce()), settings)
-    server = app.listen(window)
-    window.show()
-    window.showMinimized()
-    assert window.isMinimized()
-    assert app.raise_first_window()
-    qtbot.waitUntil(lambda: not window.isMinimized())
+    lock = app.alone()
+    assert lock
+    frame = Frame(settings)
+    server = app.listen(frame)
+    frame.show()
+    frame.showMinimized()
+    assert frame.isMinimized()
+    assert app.alone() is None
+    qtbot.waitUntil(lambda: not frame.isMinimized())
     server.close()
-    put_away([window])
+    put_away([frame])
 
 
-@pytest.mark.usefixtures("own_name")
-def test_what_a_killed_one_left_behind_is_no_window(qtbot: QtBot, settings: QSettings) -> None:
-    window = Window(Controller(Showing(reports.HEALTHY), AtOnce()), settings)
-    app.listen(window)  # never closed, as by a kill
-    server = app.listen(window)
+@pytest.mark.usefixtures("qapp", "own_name")
+def test_a_first_wizard_that_has_ended_or_does_not_answer_is_not_waited_for_without_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = app.alone()
+    assert first
+    monkeypatch.setattr(app, "STARTING", 200)
+    assert app.alone(), "it holds the lock and never answers"
+    monkeypatch.setattr(app, "raise_first_window", first.unlock)
+    assert app.alone(), "it has just ended"
+
+
+@pytest.mark.usefixtures("qapp", "own_name")
+def test_what_a_killed_one_left_behind_is_no_window(settings: QSettings) -> None:
+    frame = Frame(settings)
+    app.listen(frame)  # never closed, as by a kill
+    server = app.listen(frame)
     assert server.isListening()
     server.close()
-    put_away([window])
+    put_away([frame])
+    code = (
+        f"import os; from gui import app; app.SERVER = {app.SERVER!r}; lock = app.alone(); os._exit(0 if lock else 1)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert app.alone(), "the lock of one that was killed is taken over"
+
+
+@pytest.mark.usefixtures("qapp", "own_name")
+def test_the_frame_is_there_first_and_then_holds_the_wizard(qtbot: QtBot, settings: QSettings) -> None:
+    frame = Frame(settings)
+    held = app.Held(frame, settings, Showing(reports.BROKEN))
+    FirstPaint(frame, held.make)
+    with qtbot.waitActive(frame):
+        frame.show()
+    qtbot.waitUntil(lambda: isinstance(frame.centralWidget(), Window))
+    window = frame.centralWidget()
+    assert isinstance(window, Window)
+    qtbot.waitUntil(lambda: window.report is not None and window.again.isEnabled())
+    assert window.size() == frame.size()
+    assert reports.CAUSE.title in shown_text(frame)
+    focus = QApplication.focusWidget()
+    assert focus is not None
+    assert window.isAncestorOf(focus)
+    qtbot.keyClick(focus, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
+    assert window.stack.currentWidget() is window.pages[0]
+    assert app.raise_first_window()
+    put_away([frame])
+
+
+def test_a_wizard_that_cannot_be_made_ends_with_the_reason(
+    qtbot: QtBot, settings: QSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "gui.window", None)  # as where a file of the installation is missing
+    frame = Frame(settings)
+    held = app.Held(frame, settings)
+    QTimer.singleShot(0, held.make)
+    assert QApplication.exec() == 1
+    assert isinstance(held.problem, ImportError)
+    assert not isinstance(frame.centralWidget(), Window)
+    put_away([frame])
 
 
 def test_the_engine_is_not_loaded_for_the_window_to_show() -> None:
     code = (
         "import sys; import gui.app, gui.window; "
-        "print([m for m in sys.modules if m.startswith(('core.doctor', 'core.probes', 'core.rules', 'core.explain', 'elftools', 'pefile'))])"
+        "print([m for m in sys.modules if m.startswith(('core.doctor', 'core.probes', 'core.rules', 'core.explain', 'core.facts', 'msgspec', 'elftools', 'pefile'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -62,24 +119,27 @@ def test_nothing_of_linux_alone_is_needed_to_load_the_window() -> None:
     subprocess.run([sys.executable, "-c", f"{code}, gui.details, gui.explaining, gui.benchmark"], check=True)
 
 
-def test_size_theme_and_text_size_are_kept_for_the_next_start(qtbot: QtBot, settings: QSettings) -> None:
-    first = Window(Controller(Showing(reports.HEALTHY), AtOnce()), settings)
+@pytest.mark.usefixtures("qapp")
+def test_size_theme_and_text_size_are_kept_for_the_next_start(settings: QSettings) -> None:
+    first = Frame(settings)
+    window = Window(Controller(Showing(reports.HEALTHY), AtOnce()), settings)
     first.show()
+    first.hold(window)
     first.resize(1200, 800)
-    first.rail.choose("theme", "dark")
-    first.rail.choose("text size", "150")
+    window.rail.choose("theme", "dark")
+    window.rail.choose("text size", "150")
     put_away([first])
-    second = Window(Controller(Showing(reports.HEALTHY), AtOnce()), settings)
+    second = Frame(settings)
     assert (second.width(), second.height()) == (1200, 800)
-    assert second._theme.name == "dark"
-    chosen = {a.text() for m in second.rail.findChildren(QMenu) for a in m.actions() if a.isChecked()}
+    assert second.palette().window().color().name() == looks.DARK.window
+    window = Window(Controller(Showing(reports.HEALTHY), AtOnce()), settings)
+    assert window._theme.name == "dark"
+    chosen = {a.text() for m in window.rail.findChildren(QMenu) for a in m.actions() if a.isChecked()}
     assert chosen == {"D&ark", "150 %", "&System language"}
-    put_away([second])
+    put_away([second, window])
 
 
 def test_an_error_message_is_proved_on_this_machine(opened: object, qtbot: QtBot) -> None:
-    from tests.gui.screen import shown_text
-
     window = opened(Showing(recorded.report("sub-library missing")))
     qtbot.keyClick(window, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
     page = window.explain_page

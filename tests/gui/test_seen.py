@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QApplication, QFrame
 from core.changes import EditPath, FileItem, FileSet, SetVariable, Value
 from core.doctor import report_on
 from core.facts import How
-from core.findings import Fix, Severity
+from core.findings import Fix
+from core.steps import Severity
 from gui import seen, words
 from gui import theme as looks
 from gui.benchmark import Bar

@@ -10,7 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
-from core.findings import Finding, Fix, Severity, Step
+from core.findings import Finding, Fix
+from core.steps import Severity, Step
 from gui import words
 from gui.changing import FixDialog
 from gui.window import Window

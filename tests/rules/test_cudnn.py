@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from core.facts import CudnnCopy, LibraryFile, Snapshot
-from core.findings import Severity
 from core.rules import cudnn
 from core.rules.cudnn_files import faults, release_of
+from core.steps import Severity
 from tests import machines as m
 
 WARNING, NOTE = Severity.WARNING, Severity.NOTE

@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from core.facts import ComputeCache, CudaInit, DeviceNode, DriverLibrary, Gpu, Nvml, PciDevice, Snapshot
-from core.findings import Finding, Severity
+from core.findings import Finding
 from core.rules import devices, driver, gpu_fit
 from core.rules.devices import hides_all
+from core.steps import Severity
 from tests import machines as m
 
 ERROR, WARNING, NOTE, UNKNOWN = Severity.ERROR, Severity.WARNING, Severity.NOTE, Severity.UNKNOWN

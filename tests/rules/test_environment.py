@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from core.facts import Environment, Mark, PathEntry, Snapshot
-from core.findings import Severity
 from core.rules import environment
+from core.steps import Severity
 from tests import machines as m
 
 NOTE, WARNING, GOOD = Severity.NOTE, Severity.WARNING, Severity.GOOD

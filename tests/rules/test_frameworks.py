@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from core.facts import ProbeError
-from core.findings import Severity, Step
 from core.rules import frameworks, scan
+from core.steps import Severity, Step
 from tests import machines as m
 
 

@@ -10,10 +10,11 @@ from msgspec.structs import replace
 from core.diagnose import diagnose
 from core.doctor import report_on
 from core.facts import Distribution, FrameworkBuild, Frameworks, FrameworkTrial, Gpu, Mapped, Snapshot, Variable
-from core.findings import Finding, GridCell, Severity
+from core.findings import Finding, GridCell
 from core.grid import as_lines
 from core.rules import frameworks
 from core.rules.frameworks_known import choose_torch, gpu_side, tables, takes_python
+from core.steps import Severity
 from tests import machines as m
 
 LINUX = m.wheel_machine()

@@ -22,8 +22,9 @@ from core.facts import (
     RollCall,
     Snapshot,
 )
-from core.findings import Finding, Severity
+from core.findings import Finding
 from core.rules.loads import CONCERNS
+from core.steps import Severity
 from tests import machines as m
 
 ERROR, WARNING, NOTE, UNKNOWN = Severity.ERROR, Severity.WARNING, Severity.NOTE, Severity.UNKNOWN

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from core.diagnose import diagnose
 from core.facts import Gpu, Snapshot
-from core.findings import Severity
 from core.rules import toolkit
+from core.steps import Severity
 from tests import machines as m
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE

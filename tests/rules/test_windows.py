@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from core.changes import SetVariable
 from core.diagnose import diagnose
 from core.facts import Attempt, Consumer, CudaInit, Environment, How, Program, RollCall, Signature, Snapshot, Variable
-from core.findings import Finding, Severity
+from core.findings import Finding
 from core.fixes import repair_cuda_path, with_changes
+from core.steps import Severity
 from tests import machines as m
 
 PREFIX = r"C:\ml"

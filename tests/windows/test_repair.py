@@ -12,9 +12,10 @@ import pytest
 from core import repair
 from core.changes import insert_entry
 from core.facts import Machine, Snapshot
-from core.findings import Finding, Fix, Report, Severity, Step
+from core.findings import Finding, Fix, Report
 from core.host import Host
 from core.host.windows import WindowsHost
+from core.steps import Severity, Step
 
 assert sys.platform == "win32"
 

@@ -1,0 +1,43 @@
+"""The words that findings are sorted by: the wizard's steps, and how much a finding matters. Needs nothing else."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+
+
+class Step(StrEnum):
+    """The wizard's steps, in their order; also the words of ``--only``."""
+
+    DRIVER = "driver"
+    TOOLKIT = "toolkit"
+    CUDNN = "cudnn"
+    ENVIRONMENT = "environment"
+    FRAMEWORKS = "frameworks"
+    BENCHMARK = "benchmark"
+
+
+SECTIONS: dict[Step, tuple[str, ...]] = {
+    Step.DRIVER: ("driver",),
+    Step.TOOLKIT: ("toolkits",),
+    Step.CUDNN: ("cudnn", "loads"),
+    Step.ENVIRONMENT: ("environment",),
+    Step.FRAMEWORKS: ("pythons", "frameworks", "trials", "records", "loads"),
+    Step.BENCHMARK: (),
+}
+"""Which sections of the Snapshot answer for a step."""
+
+
+class Severity(IntEnum):
+    """How much a finding matters; ordered, so that ``max()`` is the worst."""
+
+    GOOD = 0
+    NOTE = 1
+    UNKNOWN = 2
+    """The evidence does not decide; the finding says what would."""
+    WARNING = 3
+    ERROR = 4
+
+    @property
+    def word(self) -> str:
+        """The word that stands for it in JSON and on screen."""
+        return self.name.lower()

@@ -1,0 +1,49 @@
+"""Frame: the wizard's window before there is anything in it. It is there at once; what it holds is loaded behind it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSettings, QSize, Qt
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import QLabel, QMainWindow, QWidget
+
+from gui import theme as looks
+
+SMALLEST = QSize(320, 240)
+USUAL = QSize(1000, 700)
+
+
+class Frame(QMainWindow):
+    """Title, icon, size and colours; the wizard's name until ``hold`` is called. Needs nothing of core's facts and rules."""
+
+    def __init__(self, settings: QSettings) -> None:
+        super().__init__()
+        self._settings = settings
+        theme = looks.dress_as_chosen(settings)
+        self.setWindowTitle("Convalesce")
+        self.setWindowIcon(looks.window_icon(theme))
+        self.setMinimumSize(SMALLEST)
+        size = settings.value("size")
+        self.resize(size if isinstance(size, QSize) else USUAL)
+        name = QLabel("Convalesce")
+        name.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        name.setProperty("muted", True)
+        self.setCentralWidget(name)
+
+    def hold(self, content: QWidget) -> None:
+        """Show ``content`` from now on, painted before anything else is done."""
+        self.setCentralWidget(content)
+        content.show()
+        content.repaint()
+
+    def come_to_front(self) -> None:
+        """Show the window above others: somebody started Convalesce a second time."""
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.raise_()
+        self.activateWindow()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Let what is held end its work, and keep the window's size."""
+        if held := self.centralWidget():
+            held.close()
+        self._settings.setValue("size", self.size())
+        super().closeEvent(event)
