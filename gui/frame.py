@@ -13,14 +13,13 @@ USUAL = QSize(1000, 700)
 
 
 class Frame(QMainWindow):
-    """Title, icon, size and colours; the wizard's name until ``hold`` is called. Needs nothing of core's facts and rules."""
+    """Title, size and colours; the wizard's name until ``hold`` is called. Needs nothing of core's facts and rules."""
 
     def __init__(self, settings: QSettings) -> None:
         super().__init__()
         self._settings = settings
-        theme = looks.dress_as_chosen(settings)
+        looks.dress_as_chosen(settings)
         self.setWindowTitle("Convalesce")
-        self.setWindowIcon(looks.window_icon(theme))
         self.setMinimumSize(SMALLEST)
         size = settings.value("size")
         self.resize(size if isinstance(size, QSize) else USUAL)
@@ -32,6 +31,7 @@ class Frame(QMainWindow):
     def hold(self, content: QWidget) -> None:
         """Show ``content`` from now on, painted before anything else is done."""
         self.setCentralWidget(content)
+        self.setWindowIcon(content.windowIcon())
         content.show()
         content.repaint()
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from PySide6.QtCore import QByteArray, QRectF, QSettings, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
-from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
 
 import resources
@@ -18,8 +17,7 @@ SIZES = ("100", "125", "150", "200")
 """Text sizes in per cent of the desktop's own."""
 
 
-@dataclass(frozen=True)
-class Theme:
+class Theme(NamedTuple):
     """A set of colours. Every text colour has a contrast of at least 4.5 on ``window`` and on ``base`` (WCAG AA)."""
 
     name: str
@@ -212,6 +210,8 @@ def style_sheet(t: Theme) -> str:
 
 def icon(name: str, colour: str, size: int = 24) -> QIcon:
     """Return resources/icons/NAME.svg drawn in ``colour``, sharp at the screen's scale."""
+    from PySide6.QtSvg import QSvgRenderer  # the empty frame has no icon
+
     with open(f"{resources.__path__[0]}/icons/{name}.svg", "rb") as file:  # noqa: PTH123 - importlib.resources and pathlib would cost the first paint a tenth
         svg = file.read().replace(b"currentColor", colour.encode())
     renderer = QSvgRenderer(QByteArray(svg))

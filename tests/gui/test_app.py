@@ -82,6 +82,7 @@ def test_the_frame_is_there_first_and_then_holds_the_wizard(qtbot: QtBot, settin
     assert isinstance(window, Window)
     qtbot.waitUntil(lambda: window.report is not None and window.again.isEnabled())
     assert window.size() == frame.size()
+    assert not frame.windowIcon().isNull()
     assert reports.CAUSE.title in shown_text(frame)
     focus = QApplication.focusWidget()
     assert focus is not None
