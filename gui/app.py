@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QDeadlineTimer, QDir, QEvent, QLockFile, QObject, QSettings, Qt, QTimer
+from PySide6.QtCore import QDeadlineTimer, QDir, QEvent, QLockFile, QObject, QSettings, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from core import frozen
@@ -117,7 +117,6 @@ def application() -> QApplication:
     app.setApplicationName("convalesce")
     app.setApplicationDisplayName("Convalesce")
     app.setDesktopFileName("convalesce")
-    app.setEffectEnabled(Qt.UIEffect.UI_AnimateMenu, False)  # nothing here moves by itself
     return app
 
 

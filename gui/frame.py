@@ -1,10 +1,14 @@
-"""Frame: the wizard's window before there is anything in it. It is there at once; what it holds is loaded behind it."""
+"""Frame: the wizard's window before there is anything in it. It is there at once; what it holds is loaded behind it.
+
+Nothing here touches the namespace ``Qt`` before the frame is painted: PySide6 makes its hundred enumerations at the first
+use, which takes as long as a fifth of a bare window's whole start.
+"""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSettings, QSize, Qt
+from PySide6.QtCore import QSettings, QSize
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QLabel, QMainWindow, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QMainWindow, QWidget
 
 from gui import theme as looks
 
@@ -13,20 +17,22 @@ USUAL = QSize(1000, 700)
 
 
 class Frame(QMainWindow):
-    """Title, size and colours; the wizard's name until ``hold`` is called. Needs nothing of core's facts and rules."""
+    """Title, size and colours; the wizard's name until ``hold`` is called."""
 
     def __init__(self, settings: QSettings) -> None:
         super().__init__()
         self._settings = settings
-        looks.dress_as_chosen(settings)
         self.setWindowTitle("Convalesce")
         self.setMinimumSize(SMALLEST)
         size = settings.value("size")
         self.resize(size if isinstance(size, QSize) else USUAL)
-        name = QLabel("Convalesce")
-        name.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        name.setProperty("muted", True)
-        self.setCentralWidget(name)
+        QApplication.setPalette(looks.palette(looks.at_first(settings)))
+        empty = QWidget()
+        row = QHBoxLayout(empty)
+        row.addStretch(1)
+        row.addWidget(QLabel("Convalesce"))
+        row.addStretch(1)
+        self.setCentralWidget(empty)
 
     def hold(self, content: QWidget) -> None:
         """Show ``content`` from now on, painted before anything else is done."""
@@ -37,6 +43,8 @@ class Frame(QMainWindow):
 
     def come_to_front(self) -> None:
         """Show the window above others: somebody started Convalesce a second time."""
+        from PySide6.QtCore import Qt
+
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
         self.raise_()
         self.activateWindow()

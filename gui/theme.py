@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from PySide6.QtCore import QByteArray, QRectF, QSettings, QSize, Qt
+from PySide6.QtCore import QByteArray, QRectF, QSettings, QSize
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtWidgets import QApplication
 
@@ -90,9 +90,15 @@ CONTRAST = Theme(
     error="#ff9a9a",
 )
 
+NAMED = {theme.name: theme for theme in (LIGHT, DARK, CONTRAST)}
+DARKER = 128
+"""Lightness, 0 to 255, below which a ground is dark."""
+
 
 def choose(choice: str) -> Theme:
     """Return the theme for a choice; "system" and unknown words follow the desktop's colour scheme."""
+    from PySide6.QtCore import Qt
+
     accessibility = getattr(QGuiApplication.styleHints(), "accessibility", None)  # from Qt 6.10 on
     if (
         choice == "system"
@@ -100,9 +106,14 @@ def choose(choice: str) -> Theme:
         and accessibility().contrastPreference() is Qt.ContrastPreference.HighContrast
     ):
         return CONTRAST
-    named = {"light": LIGHT, "dark": DARK, "contrast": CONTRAST}.get(choice)
     dark = QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
-    return named or (DARK if dark else LIGHT)
+    return NAMED.get(choice) or (DARK if dark else LIGHT)
+
+
+def at_first(settings: QSettings) -> Theme:
+    """Return the theme that was chosen, else one like the desktop's own ground: all that can be known without ``Qt``."""
+    dark = QGuiApplication.palette().window().color().lightness() < DARKER
+    return NAMED.get(str(settings.value("theme", ""))) or (DARK if dark else LIGHT)
 
 
 def word(severity: Severity) -> str:
@@ -210,6 +221,7 @@ def style_sheet(t: Theme) -> str:
 
 def icon(name: str, colour: str, size: int = 24) -> QIcon:
     """Return resources/icons/NAME.svg drawn in ``colour``, sharp at the screen's scale."""
+    from PySide6.QtCore import Qt
     from PySide6.QtSvg import QSvgRenderer  # the empty frame has no icon
 
     with open(f"{resources.__path__[0]}/icons/{name}.svg", "rb") as file:  # noqa: PTH123 - importlib.resources and pathlib would cost the first paint a tenth
@@ -255,11 +267,14 @@ def dress_as_chosen(settings: QSettings) -> Theme:
 
 def dress(app: QApplication, theme: Theme, text_size: int) -> None:
     """Give the application its colours and text size (per cent of the desktop's own). Its style is Fusion from the start."""
+    from PySide6.QtCore import Qt
+
     app.setPalette(palette(theme))
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
     font.setPointSizeF(font.pointSizeF() * text_size / 100)
     app.setFont(font)
     app.setStyleSheet(style_sheet(theme))
+    app.setEffectEnabled(Qt.UIEffect.UI_AnimateMenu, False)  # nothing here moves by itself
 
 
 def fixed_font() -> QFont:
