@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 
 ROUNDS = 7
+AFTERWARDS = 200
+"""Milliseconds in which the window paints what it was told."""
 BARE = """
 import sys, time
 start = time.perf_counter()
@@ -110,7 +112,7 @@ def stalls(machine: str) -> tuple[float, float, float]:
     import resource
     import tempfile
 
-    from PySide6.QtCore import QSettings
+    from PySide6.QtCore import QEventLoop, QSettings, QTimer
 
     from core.findings import Report
     from core.watch import Watch
@@ -136,18 +138,15 @@ def stalls(machine: str) -> tuple[float, float, float]:
         window.show()
         app.processEvents()
         pulse = Pulse()
-        over: list[bool] = []
-        controller.report_changed.connect(over.append)
+        loop = QEventLoop()  # as the application's own: it leaves the interpreter to the worker while it waits
+        controller.report_changed.connect(lambda: QTimer.singleShot(AFTERWARDS, loop.quit))
         window.start()
-        while not over:
-            app.processEvents()
-        for _ in range(20):
-            app.processEvents()
+        loop.exec()
         scan = pulse.take()
         for row in range(len(window.pages)):
             window.steps.setCurrentRow(row)
-            for _ in range(20):
-                app.processEvents()
+            QTimer.singleShot(AFTERWARDS, loop.quit)
+            loop.exec()
         walk = pulse.take()
         window.close()
         window.deleteLater()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-from PySide6.QtCore import QEventLoop, Qt
+from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
 
@@ -32,7 +32,9 @@ class Hand:
         end = time.monotonic() + PATIENCE
         while not until():
             assert time.monotonic() < end, f"waited in vain for {what}"
-            QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 20)
+            loop = QEventLoop()  # processEvents() would keep the interpreter from the worker while it waits
+            QTimer.singleShot(20, loop.quit)
+            loop.exec()
 
     def button(self, text: str) -> QPushButton | None:
         """The button that says this and can be pressed."""
