@@ -10,7 +10,6 @@ environment where there is none. A tool that says the same cannot have seen anyt
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -24,7 +23,7 @@ from pathlib import Path
 from tests.envlab import real
 from tests.envlab.layouts import venv
 from tests.faultlab.others import NAMED as OF_FILES
-from tests.faultlab.others import Said
+from tests.faultlab.others import Said, wanted
 
 TIMEOUT = 120
 
@@ -142,12 +141,7 @@ def markdown(kept: Path) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Ask the tools and print a line of JSON a row, or print the tables of what was kept."""
-    parser = argparse.ArgumentParser(prog="python -m tests.envlab.others", description=__doc__)
-    task = parser.add_mutually_exclusive_group(required=True)
-    task.add_argument("--tools", type=Path, metavar="VENV")
-    task.add_argument("--table", type=Path, metavar="FILE")
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    options = parser.parse_args(argv)
+    options = wanted("envlab", __doc__, argv)
     if options.table:
         print(markdown(options.table), end="")
         return 0

@@ -231,14 +231,19 @@ def markdown(said: Path) -> str:
     return "\n".join(out) + "\n"
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Ask the tools and print every changed line as JSON, or print the table of what was kept."""
-    parser = argparse.ArgumentParser(prog="python -m tests.faultlab.others", description=__doc__)
+def wanted(lab: str, says: str | None, argv: Sequence[str] | None) -> argparse.Namespace:
+    """Return what a lab's script is to do: ask the tools of an environment, or print what was kept of their answers."""
+    parser = argparse.ArgumentParser(prog=f"python -m tests.{lab}.others", description=says)
     task = parser.add_mutually_exclusive_group(required=True)
     task.add_argument("--tools", type=Path, metavar="VENV")
     task.add_argument("--table", type=Path, metavar="FILE")
     parser.add_argument("names", nargs="*", metavar="NAME")
-    options = parser.parse_args(argv)
+    return parser.parse_args(argv)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Ask the tools and print every changed line as JSON, or print the table of what was kept."""
+    options = wanted("faultlab", __doc__, argv)
     if options.table:
         print(markdown(options.table), end="")
         return 0

@@ -24,6 +24,20 @@ from gui.window import Window
 from tests.gui.hand import Hand
 from tests.gui.screen import shown_text
 
+WENT_WELL: dict[str, object] = {
+    "before": False,
+    "rehearsed": True,
+    "touched by the rehearsal": False,
+    "verified": True,
+    "after": True,
+    "left": [],
+    "undone": True,
+    "in the end": False,
+    "threads left": [],
+    "widgets left": 0,
+}
+"""What ``run`` says where all of it is as it should be, beside the page and the cause."""
+
 
 def run(prefixes: tuple[str, ...], look: Callable[[], object], scratch: str, *, keyboard: bool) -> dict[str, object]:
     """Do all of it once. ``look``: what the fix changes, as it is now."""
@@ -60,6 +74,7 @@ def run(prefixes: tuple[str, ...], look: Callable[[], object], scratch: str, *, 
     hand.press("Close")
     said["in the end"] = look()
     frame.close()
+    settings.sync()  # while its folder is there
     frame.deleteLater()
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     said["threads left"] = [t.name for t in threading.enumerate() if t.name.startswith("doctor")]

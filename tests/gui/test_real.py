@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import standin
+from tests.gui.real_run import WENT_WELL
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,19 +70,6 @@ def test_found_cured_verified_and_undone_on_a_real_display(
     said = json.loads(done.stdout.splitlines()[-1])
     assert said["platform"] == "xcb"
     for told in said["rounds"]:
-        assert told == {
-            "page": "cuDNN",
-            "cause": "cudnn_sublibrary_missing",
-            "before": False,
-            "rehearsed": True,
-            "touched by the rehearsal": False,
-            "verified": True,
-            "after": True,
-            "left": [],
-            "undone": True,
-            "in the end": False,
-            "threads left": [],
-            "widgets left": 0,
-        }
+        assert told == {"page": "cuDNN", "cause": "cudnn_sublibrary_missing", **WENT_WELL}
     assert said["journal"] == ["undone", "undone"]
     assert len(whole) > 0

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from core.host.windows import WindowsHost
 from core.journal import Journal, state_folder
 from tests.gui.conftest import qapp_args  # noqa: F401 - the style that the window is made for
-from tests.gui.real_run import run
+from tests.gui.real_run import WENT_WELL, run
 from tests.windows.planted import in_the_lab, places
 
 assert sys.platform == "win32"
@@ -52,19 +52,6 @@ def test_found_cured_verified_and_undone(keyboard: bool, machine: Machine, tmp_p
     assert QApplication.platformName() == "windows"
     before = fingerprint()
     told = run(tuple(machine.pythons), lambda: FOLDER in entries(), str(tmp_path), keyboard=keyboard)
-    assert told == {
-        "page": "cuDNN",
-        "cause": "cudnn_not_on_search_path",
-        "before": False,
-        "rehearsed": True,
-        "touched by the rehearsal": False,
-        "verified": True,
-        "after": True,
-        "left": [],
-        "undone": True,
-        "in the end": False,
-        "threads left": [],
-        "widgets left": 0,
-    }
+    assert told == {"page": "cuDNN", "cause": "cudnn_not_on_search_path", **WENT_WELL}
     assert [getattr(e, "state", "bad") for e in Journal(state_folder()).entries()] == ["undone"]
     assert fingerprint() == before
