@@ -128,11 +128,12 @@ def _server_name() -> str:
 
 def alone() -> QLockFile | None:
     """Return the lock of the only wizard of this user; None where one is running, which comes to the front."""
-    lock = QLockFile(QDir.temp().filePath(f"{_server_name()}.lock"))
+    lock = QLockFile(f"{frozen.portable_folder() or QDir.tempPath()}/{_server_name()}.lock")
     lock.setStaleLockTime(0)  # however long it runs; one of a killed wizard is taken over all the same
     if lock.tryLock(0):
         return lock
-    end = QDeadlineTimer(STARTING)
+    held = lock.error() is QLockFile.LockError.LockFailedError  # else no file can be written there
+    end = QDeadlineTimer(STARTING if held else 0)
     while not raise_first_window():
         if lock.tryLock(50) or end.hasExpired():
             return lock  # it has ended since, or does not answer: better two wizards than none

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings, Qt, QTimer
@@ -53,6 +54,20 @@ def test_a_first_wizard_that_has_ended_or_does_not_answer_is_not_waited_for_with
     assert app.alone(), "it holds the lock and never answers"
     monkeypatch.setattr(app, "raise_first_window", first.unlock)
     assert app.alone(), "it has just ended"
+
+
+@pytest.mark.usefixtures("qapp", "own_name")
+def test_where_no_lock_can_be_written_the_wizard_starts_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: QSettings
+) -> None:
+    monkeypatch.setattr("core.frozen.portable_folder", lambda: str(tmp_path / "not there"))
+    monkeypatch.setattr(app, "STARTING", -1)  # for ever
+    assert app.alone(), "as on a stick that is write-protected"
+    frame = Frame(settings)
+    server = app.listen(frame)
+    assert app.alone() is None
+    server.close()
+    put_away([frame])
 
 
 @pytest.mark.usefixtures("qapp", "own_name")
