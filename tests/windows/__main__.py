@@ -44,6 +44,8 @@ def main(arguments: list[str]) -> int:
             for line in process.stdout:
                 sys.stdout.write(line.decode("utf-8", "replace"))
                 sys.stdout.flush()
+    if process.returncode:
+        lab.clean.unlink()  # a test that failed may have left something behind
     return process.returncode
 
 

@@ -55,6 +55,11 @@ class Lab:
         return self.folder / self.name
 
     @property
+    def clean(self) -> Path:
+        """A file that is there while the prefix is as it was made, or as a run left it that ended by itself."""
+        return self.folder / f"{self.name}-clean"
+
+    @property
     def python(self) -> Path:
         return self.folder / "python" / "python.exe"
 
@@ -107,22 +112,18 @@ def wine64() -> Path:
 def session(name: str = "prefix") -> Iterator[tuple[Lab, dict[str, str]]]:
     """Give a ready lab to one user alone, with the variables of a display of its own.
 
-    Tests change the prefix's registry, and wine's desktop belongs to the display that it first saw. A prefix other
-    than the usual one is made anew after a run that did not end well.
+    Tests change the prefix's registry, and wine's desktop belongs to the display that it first saw. After a run that
+    did not end by itself, or after an exception, the prefix is made anew.
     """
-    lab = ready()
-    if name != lab.name:
-        lab = Lab(lab.folder, name)
-        with _alone(lab.folder, name):
-            if not (clean := lab.folder / f"{name}-clean").exists():
-                _make_prefix(lab)
-                _compile_stand_ins(lab)
-            clean.unlink(missing_ok=True)
+    lab = Lab(ready().folder, name)
     with _alone(lab.folder, name), _display() as number:
+        if not lab.clean.exists():
+            _make_prefix(lab)
+            _compile_stand_ins(lab)
+        lab.clean.unlink()
         yield lab, {"DISPLAY": f":{number}"}
         lab.settle()
-    if name != "prefix":
-        (lab.folder / f"{name}-clean").touch()
+        lab.clean.touch()
 
 
 @contextmanager
@@ -192,6 +193,9 @@ def _install_debian_packages() -> None:
 
 def _make_prefix(lab: Lab) -> None:
     """Making a wine prefix that says Windows 10 22H2."""
+    if lab.prefix.exists():  # programs of a run that was killed may still be at work there
+        subprocess.run([wine64().with_name("wineserver"), "-k"], env=lab.environment(), check=False)
+        lab.settle()
     shutil.rmtree(lab.prefix, ignore_errors=True)
     lab.run("wineboot", "-i")
     lab.settle()
@@ -215,6 +219,7 @@ def _compile_stand_ins(lab: Lab) -> None:
         file = r"C:\windows\system32\labuisettings.dll"
         lab.run("reg", "add", f"{classes}.{name}", "/v", "DllPath", "/t", "REG_SZ", "/d", file, "/f")
     lab.settle()
+    lab.clean.touch()
 
 
 def compile_c(source: Path, target: Path, *options: str | Path) -> None:
