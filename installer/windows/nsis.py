@@ -23,6 +23,7 @@ def make_setup(frozen: Path, icon: Path, target: Path, version: str, *, sign: st
         "FROZEN": frozen,
         "FILES": installed,
         "ICON": icon,
+        "SIDE": icon.with_suffix(".bmp"),
         "KILOBYTES": sum(f.stat().st_size for f in frozen.rglob("*") if f.is_file()) // 1024,
         **({"SIGN": sign} if sign else {}),
         **({"FAST": ""} if fast else {}),

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from PyInstaller.utils.win32 import versioninfo
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, Qt
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
 HERE = Path(__file__).parent
@@ -16,13 +16,20 @@ SIZES = (16, 20, 24, 32, 40, 48, 64, 256)
 """Pixels, for the title bar, the Start menu and the desktop at 100 to 250 per cent."""
 COMPRESSED = 256
 """From this size on an icon is a PNG; older readers of icons know only bitmaps for the smaller ones."""
+SIDE = 2 * 164, 2 * 314
+"""Pixels; twice NSIS' own size, for sharp screens."""
+GROUND = "#e9ecee"
 DESCRIPTION = {"convalesce": "Convalesce in the terminal", "convalesce-gui": "Convalesce"}
 PUBLISHER = "The Convalesce project"
 
 
 def options(name: str, version: str, picture: Path, icon: Path) -> dict[str, Any]:
-    """Return PyInstaller's options for a program: ``picture`` (SVG) is drawn into the file ``icon``."""
+    """Return PyInstaller's options for a program: ``picture`` (SVG) is drawn into the file ``icon``.
+
+    Beside the icon, a bitmap of the same name is drawn for Setup.exe's last page.
+    """
     icon.write_bytes(drawn(picture.read_bytes()))
+    side(picture.read_bytes()).save(str(icon.with_suffix(".bmp")))
     manifest = (HERE / "convalesce.manifest").read_text(encoding="utf-8")
     return {"icon": str(icon), "manifest": manifest, "version": version_resource(name, version)}
 
@@ -37,6 +44,18 @@ def drawn(svg: bytes) -> bytes:
         bodies.append(body)
         place += len(body)
     return b"".join((*rows, *bodies))
+
+
+def side(svg: bytes) -> QImage:
+    """Return what stands at the left of Setup.exe's last page: the picture on the ground of the wizard's rail."""
+    image = QImage(*SIDE, QImage.Format.Format_RGB32)
+    image.fill(QColor(GROUND))
+    painter = QPainter(image)
+    width, height = SIDE
+    edge = width // 2
+    QSvgRenderer(QByteArray(svg)).render(painter, QRectF((width - edge) / 2, height / 2 - edge, edge, edge))
+    painter.end()
+    return image.convertToFormat(QImage.Format.Format_RGB888)
 
 
 def _image(svg: bytes, size: int) -> bytes:

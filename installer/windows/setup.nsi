@@ -1,5 +1,5 @@
 ; Convalesce's Setup.exe: made by nsis.py, which defines VERSION, OUTPUT, FROZEN (the folder with both programs), FILES (the
-; list of what is installed), ICON and perhaps
+; list of what is installed), ICON, SIDE (a bitmap for the last page) and perhaps
 ; SIGN (a program that signs) and FAST (packed less tightly, for tests).
 ;
 ;   /S             silent, for software distribution     /D=FOLDER   where to (the last one, without quotes)
@@ -67,6 +67,7 @@ Var Control2
 
 !define MUI_ICON "${ICON}"
 !define MUI_UNICON "${ICON}"
+!define MUI_WELCOMEFINISHPAGE_BITMAP "${SIDE}"
 !define MUI_ABORTWARNING
 !define MUI_FINISHPAGE_RUN
 !define MUI_FINISHPAGE_RUN_TEXT "$(StartNowText)"
