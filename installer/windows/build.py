@@ -35,6 +35,7 @@ def main(arguments: list[str]) -> int:
         for name in PROGRAMS:
             sign(frozen / name)
         pin(frozen, epoch())
+        pin(icon(folder).parent, epoch())  # Setup.exe keeps its picture's time, too
         portable = folder / f"Convalesce-{__version__}-portable.zip"
         pack(frozen, portable, epoch())
         setup = folder / f"Convalesce-{__version__}-Setup.exe"
