@@ -185,7 +185,7 @@ def _wizard_or_scan() -> int:
     if not problem:
         import importlib
 
-        gc.disable()  # until the window is there: gui.app.begin
+        gc.disable()  # until the window is there: gui.app.Held
         window: Callable[[], int] = importlib.import_module("gui.app").main
         return window()
     print(

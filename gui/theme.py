@@ -224,7 +224,7 @@ def icon(name: str, colour: str, size: int = 24) -> QIcon:
     from PySide6.QtCore import Qt
     from PySide6.QtSvg import QSvgRenderer  # the empty frame has no icon
 
-    with open(f"{resources.__path__[0]}/icons/{name}.svg", "rb") as file:  # noqa: PTH123 - importlib.resources and pathlib would cost the first paint a tenth
+    with open(f"{resources.__path__[0]}/icons/{name}.svg", "rb") as file:  # noqa: PTH123 - importlib.resources and pathlib would hold the window up
         svg = file.read().replace(b"currentColor", colour.encode())
     renderer = QSvgRenderer(QByteArray(svg))
     result = QIcon()

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSettings, Qt, QTimer
+from PySide6.QtCore import QSettings, QSize, Qt, QTimer
+from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -105,6 +106,22 @@ def test_the_frame_is_there_first_and_then_holds_the_wizard(qtbot: QtBot, settin
     qtbot.keyClick(focus, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
     assert window.stack.currentWidget() is window.pages[0]
     assert app.raise_first_window()
+    put_away([frame])
+
+
+def test_what_the_frame_holds_has_its_size_before_it_is_painted(settings: QSettings, qtbot: QtBot) -> None:
+    settings.setValue("size", QSize(1200, 800))
+    frame = Frame(settings)
+    with qtbot.waitExposed(frame):
+        frame.show()
+    sizes: list[QSize] = []
+
+    class Painted(QWidget):
+        def paintEvent(self, _event: QPaintEvent) -> None:
+            sizes.append(self.size())
+
+    frame.hold(Painted())
+    assert sizes[:1] == [QSize(1200, 800)]
     put_away([frame])
 
 

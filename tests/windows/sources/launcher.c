@@ -6,7 +6,7 @@ typedef int (__cdecl *py_main_t)(int, wchar_t **);
 static int run(int argc, wchar_t **argv)
 {
     HMODULE h = LoadLibraryW(PYDLL);
-    /* wine 8, seen once in some thousand starts on a busy machine: a DLL of its own says no to its first loading */
+    /* wine 8, seen once on a busy machine: a DLL of its own says no to its first loading */
     for (int again = 0; !h && GetLastError() == ERROR_DLL_INIT_FAILED && again < 5; again++) {
         Sleep(200);
         h = LoadLibraryW(PYDLL);
