@@ -87,7 +87,7 @@ def test(arguments: list[str]) -> int:
     set_up("dev")
     checks: list[list[str]] = []
     if not arguments:
-        checks = [["ruff", "format", "--check", "."], ["ruff", "check", "."], ["mypy"]]
+        checks = [["ruff", "format", "--check", "."], ["ruff", "check", "."], ["mypy"], ["tools.missing"]]
         if sys.platform == "linux" and platform.machine() == "x86_64":
             checks.append(["tests.windows"])  # the suites that Windows decides, on a Windows Python under wine
             checks.append(["tests.installer"])  # the installers, where something that they are made of has changed
