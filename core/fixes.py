@@ -12,6 +12,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from core import pathlist
+from core.causes import Cause
 from core.changes import Change, FileSet
 from core.facts import Snapshot
 from core.findings import Finding, Fix
@@ -42,7 +43,8 @@ def with_changes(finding: Finding, snapshot: Snapshot) -> Finding:
     if finding.fix is not None and finding.fix.changes:
         return finding
     finding = _with_lines(finding, snapshot)
-    named = MAKERS.get(finding.cause, ()) if finding.severity > Severity.NOTE else ()
+    above = finding.severity > Severity.NOTE
+    named = next((makers for cause, makers in MAKERS.items() if above and cause == finding.cause), ())
     for maker in (*named, *BY_ID.get(finding.id, ())):
         try:
             changes = maker(finding, snapshot)
@@ -54,7 +56,7 @@ def with_changes(finding: Finding, snapshot: Snapshot) -> Finding:
     return finding
 
 
-ABOUT_LIBRARIES = ("ld_library_path_override", "libcuda_wrong_library", "cuda_lib_shadowed")
+ABOUT_LIBRARIES: tuple[Cause, ...] = ("ld_library_path_override", "libcuda_wrong_library", "cuda_lib_shadowed")
 """Causes that LD_LIBRARY_PATH brings about; those of other variables have the variable as their subject."""
 
 
@@ -115,7 +117,7 @@ def repair_cuda_path(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]
     return of_one_scope([given(v, best.root if best else None, system) for v in wrong])
 
 
-MAKERS: dict[str, tuple[Maker, ...]] = {
+MAKERS: dict[Cause, tuple[Maker, ...]] = {
     "gpu_hidden_by_env": (unhide,),
     "libcuda_wrong_library": (drop_wrong_libcuda,),
     "cuda_path_env_wrong": (repair_cuda_path,),

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from core import apply as engine
 from core import elevate, place
 from core.apply import Outcome, Plan
+from core.causes import Cause
 from core.changes import ChangeError, EditPath
 from core.checks import preconditions, prepared
 from core.facts import CudnnCopy, Fact, Snapshot
@@ -189,7 +190,7 @@ def with_cudnn_from(source: str, finding: Finding, snapshot: Snapshot, shop: Wor
     return replace(finding, fix=fix)
 
 
-RENEWED = (
+RENEWED: tuple[Cause, ...] = (
     *("cudnn_sublibrary_missing", "corrupt_or_truncated_file"),
     *("mixed_cudnn_sublibraries", "dll_wrong_architecture"),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core.causes import Cause
 from core.facts import CudnnCopy, LibraryFile, Snapshot
 from core.findings import Evidence, Finding
 from core.i18n import N_, _, n_, number, sentences, told
@@ -31,7 +32,7 @@ def faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 
 
 def _error(
-    seen: Snapshot, copy: CudnnCopy, name: str, title: str, *, cause: str, why: str, rows: list[Evidence]
+    seen: Snapshot, copy: CudnnCopy, name: str, title: str, *, cause: Cause, why: str, rows: list[Evidence]
 ) -> Finding:
     return finding(
         Step.CUDNN,

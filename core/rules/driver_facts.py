@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from core.causes import OptionalCause
 from core.facts import CudaInit, Driver, DriverLibrary, Snapshot
 from core.findings import Evidence, Finding, Fix
 from core.i18n import N_, _, n_, told
@@ -76,7 +77,7 @@ def said(cuda: CudaInit) -> str:
 
 
 def error(
-    name: str, cause: str, title: str, why: str, *, evidence: Iterable[Evidence], fix: Fix, subject: str = ""
+    name: str, cause: OptionalCause, title: str, why: str, *, evidence: Iterable[Evidence], fix: Fix, subject: str = ""
 ) -> Finding:
     """Return an error of this step."""
     return finding(Step.DRIVER, ERROR, name, title, cause=cause, why=why, evidence=evidence, fix=fix, subject=subject)

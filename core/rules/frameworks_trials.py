@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 import msgspec
 
+from core.causes import Cause
 from core.facts import FrameworkBuild, FrameworkTrial, Snapshot
 from core.findings import Evidence, Finding, Fix
 from core.i18n import N_, _, sentences, told
@@ -28,7 +30,7 @@ class Message(msgspec.Struct, frozen=True):
     """A framework's or the system's own words, the cause that they tell by themselves, and what it means."""
 
     pattern: str
-    cause: str
+    cause: Cause | Literal["gpu_arch"]
     meaning: str
     advice: str = ""
 
@@ -232,9 +234,7 @@ def _failure(home: Home, trial: FrameworkTrial) -> Finding:
             evidence=_rows(home, trial),
             subject=home.python.prefix,
         )
-    cause, meaning = (
-        (message.cause, _(message.meaning)) if message else ("", _("Its own words tell no cause by themselves."))
-    )
+    cause = message.cause if message else ""
     if cause == "gpu_arch":
         cause = "gpu_arch_too_new" if _newer(home, trial) else "gpu_arch_too_old"
     return finding(
@@ -245,7 +245,7 @@ def _failure(home: Home, trial: FrameworkTrial) -> Finding:
         if trial.reached == "nothing"
         else _("{name} in {prefix} fails when it is used.", name=_name(trial), prefix=home.python.prefix),
         cause=cause,
-        why=meaning,
+        why=_(message.meaning) if message else _("Its own words tell no cause by themselves."),
         evidence=_rows(home, trial),
         subject=home.python.prefix,
         fix=_cure(home, trial, message),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from core.causes import Cause
 from core.facts import Attempt, CudnnCopy
 from core.findings import Finding, Fix
 from core.i18n import N_, _, told
@@ -81,7 +82,7 @@ def lies_in(c: Case, path: str, copy: CudnnCopy) -> bool:
     return tidy(c.system, folder_of(c.system, path)) == tidy(c.system, copy.folder)
 
 
-STOPS = {
+STOPS: dict[str, tuple[str, Cause, str]] = {
     "unreadable": (
         "unreadable",
         "library_unreadable",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core.causes import Cause
 from core.facts import LibraryFile, PathEntry, Snapshot, Toolkit
 from core.findings import Evidence, Finding, Fix
 from core.i18n import N_, _, n_, told
@@ -167,10 +168,10 @@ def _used(seen: Snapshot) -> set[str]:
     return used
 
 
-def _bad(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[str, str, str, list[LibraryFile]]]:
+def _bad(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[Cause, str, str, list[LibraryFile]]]:
     mine = seen.machine.architecture
     files = toolkit.libraries
-    groups = (
+    groups: tuple[tuple[Cause, str, str, list[LibraryFile]], ...] = (
         (
             "corrupt_or_truncated_file",
             "damaged",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
+from core.causes import OptionalCause
 from core.findings import Evidence, Finding, Fix, Restart
 from core.i18n import _, told
 from core.rules.view import shown
@@ -25,7 +26,7 @@ def finding(
     name: str,
     title: str,
     *,
-    cause: str = "",
+    cause: OptionalCause = "",
     why: str = "",
     evidence: Iterable[Evidence] = (),
     fix: Fix | None = None,
