@@ -11,6 +11,7 @@ from core.findings import Evidence, Finding
 from core.i18n import _, told
 from core.rules import benchmark_frameworks, benchmark_speed
 from core.rules.benchmark_words import cause_of, concerns, free_memory, hiding, holders, named, runs, stem, subject
+from core.rules.loading_search import all_overriding
 from core.rules.loads import role_of
 from core.rules.view import folder_of, name_of, tidy
 from core.rules.words import ERROR, GOOD, NOTE, WARNING, finding, listed, saw, sentence
@@ -261,6 +262,7 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
                 ),
                 subject=subject(run),
                 evidence=[*(saw(_("Mapped from"), f) for f in folders), *concerns(run)],
+                remedy=all_overriding(seen) if override else None,
             )
 
 

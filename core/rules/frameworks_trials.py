@@ -17,6 +17,7 @@ from core.rules.frameworks_builds import is_cpu
 from core.rules.frameworks_cures import another_torch, tensorflow_for_gpu, whole_again
 from core.rules.frameworks_known import build_fits, gpu_side
 from core.rules.frameworks_view import Home, homes
+from core.rules.loading_search import all_overriding
 from core.rules.view import folder_of
 from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
 from core.steps import Step
@@ -219,6 +220,7 @@ def _override(home: Home, trial: FrameworkTrial) -> Finding:
         ],
         subject=home.python.prefix,
         fix=without_variable(folders),
+        remedy=all_overriding(home.seen, home.python.prefix),
     )
 
 

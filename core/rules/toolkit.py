@@ -8,6 +8,7 @@ from core.causes import Cause
 from core.facts import LibraryFile, PathEntry, Snapshot, Toolkit
 from core.findings import Evidence, Finding, Fix
 from core.i18n import N_, _, n_, told
+from core.remedies import PointTo
 from core.rules.cudnn_files import BROKEN
 from core.rules.cures import pip
 from core.rules.known import differs, numbers
@@ -52,6 +53,11 @@ def variables(seen: Snapshot) -> Iterator[Finding]:
             ],
             subject=name,
             fix=_set_variable(seen, name, better),
+            remedy=PointTo(
+                variable=name,
+                folder=better.root if better else "",
+                right=tuple(t.root for t in _installed(seen) if t.origin != "distribution"),
+            ),
         )
 
 
