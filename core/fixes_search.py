@@ -68,7 +68,7 @@ def take_out(remedy: TakeOut, snapshot: Snapshot) -> tuple[Change, ...]:
     found: dict[str, dict[str, None]] = {}
     for place in remedy.places:
         for prefix in [place.prefix] if place.prefix else chosen(snapshot):
-            found.setdefault(prefix, {})[place.folder] = None
+            found.setdefault(prefix, {}).update(dict.fromkeys(_spelt(place.folder, remedy.variable, snapshot)))
     return tuple(
         activation(prefix, "\n".join(f"drop {e}" for e in its), remedy.variable)
         for prefix, its in found.items()
@@ -76,11 +76,19 @@ def take_out(remedy: TakeOut, snapshot: Snapshot) -> tuple[Change, ...]:
     )
 
 
+def _spelt(folder: str, variable: str, snapshot: Snapshot) -> list[str]:
+    """Return a folder as the entries of a variable write it: an activation compares letter by letter."""
+    system = snapshot.machine.system
+    entries = [e for e in (snapshot.environment.entries if snapshot.environment else ()) if e.variable == variable]
+    same = [e.text for e in entries if pathlist.key(e.expanded or e.text, system) == pathlist.key(folder, system)]
+    return list(dict.fromkeys(same)) or [folder]
+
+
 def _without(v: Variable, entries: list[str], system: System) -> Iterator[EditPath]:
     """Yield the removal of every such entry of one kept variable, the last one first."""
     value = value_of(v, system)
     wanted = {pathlist.key(e, system) for e in entries}
-    for place, entry in reversed(list(enumerate(pathlist.split(v.value, system)))):
+    for place, entry in reversed(list(enumerate(pathlist.split(v.value, system, v.name)))):
         if pathlist.key(entry, system) in wanted:
             change = remove_entry(value, place, system, name=v.name, scope=scope_of(v), at=place_of(v, system))
             yield change
@@ -94,9 +102,9 @@ def prefer(remedy: PreferFolder, snapshot: Snapshot) -> tuple[Change, ...]:
     """Let the right copy be found before the one that hides it: by the order of PATH, or in the environments."""
     if remedy.by == "PATH":
         return before(remedy.over, remedy.places[0].folder, snapshot)
+    drop = "\n".join(f"drop {e}" for e in _spelt(remedy.over, "LD_LIBRARY_PATH", snapshot))
     steps = {
-        p.prefix: f"drop {remedy.over}" if remedy.by == "LD_LIBRARY_PATH" else f"prepend {p.folder}"
-        for p in reversed(remedy.places)
+        p.prefix: drop if remedy.by == "LD_LIBRARY_PATH" else f"prepend {p.folder}" for p in reversed(remedy.places)
     }
     prefixes = dict.fromkeys(p.prefix for p in remedy.places)
     return tuple(activation(p, steps[p]) for p in prefixes if has_activation(snapshot, p))
@@ -131,7 +139,7 @@ def drop_dead(remedy: DropDead, snapshot: Snapshot) -> tuple[Change, ...]:
         if v is None or not texts:
             continue
         value: Value = value_of(v, system)
-        for place, entry in reversed(list(enumerate(pathlist.split(v.value, system)))):
+        for place, entry in reversed(list(enumerate(pathlist.split(v.value, system, v.name)))):
             if entry in texts:
                 texts.remove(entry)
                 change = remove_entry(value, place, system, name=v.name, scope=scope_of(v), at=place_of(v, system))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core import pathlist
 from core.facts import Load, PythonEnvironment, Resolution, Snapshot
 from core.findings import Finding
 from core.i18n import _, n_, told
@@ -155,15 +156,17 @@ def older_variables(seen: Snapshot) -> Iterator[Finding]:
     now = [v for v in paths if v.scope == "process"]
     if not windows or not now or seen.cudnn is None:
         return
-    have = {tidy("windows", p.strip('"')) for v in now for p in v.value.split(";")}
+    have = {pathlist.key(p, "windows") for v in now for p in pathlist.searched(v.value, "windows")}
     wanted = {
-        tidy("windows", f): f for f in (*(c.folder for c in seen.cudnn), *(t.folder for t in seen.toolkits or ())) if f
+        pathlist.key(f, "windows"): f
+        for f in (*(c.folder for c in seen.cudnn), *(t.folder for t in seen.toolkits or ()))
+        if f
     }
     for v in paths:
         new = [
             wanted[t]
-            for p in v.value.split(";")
-            if v.scope in ("user", "machine") and (t := tidy("windows", p.strip('"'))) in wanted and t not in have
+            for p in pathlist.searched(v.value, "windows")
+            if v.scope in ("user", "machine") and (t := pathlist.key(p, "windows")) in wanted and t not in have
         ]
         for folder in dict.fromkeys(new):
             yield finding(
