@@ -102,7 +102,7 @@ def _with_lines(finding: Finding, remedy: Remedy, snapshot: Snapshot) -> Finding
     found = snapshot.environment.variables if snapshot.environment else ()
     files = {v.source: None for v in found if v.name == name and v.source.endswith("/.pam_environment")}
     lines = [line for file in files for line in _out_of_pam(name, file)]
-    if not lines or lines[-1] in finding.fix.advice:
+    if not lines:
         return finding
     return replace(finding, fix=replace(finding.fix, advice="\n".join([finding.fix.advice, *lines]).strip()))
 
