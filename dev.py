@@ -68,6 +68,8 @@ def main(argv: list[str]) -> int:
         return test(arguments)
     if task == "lock":
         return lock()
+    if task == "causes":
+        return call([sys.executable, "-m", "tools.causes"])
     if task == "language":
         set_up("dev")
         return call([PYTHON, "-m", "tools.language", *arguments])
@@ -75,6 +77,7 @@ def main(argv: list[str]) -> int:
         print("usage: dev.py scan|explain|... [ARGUMENTS]   run Convalesce from this checkout")
         print("       dev.py test [PYTEST ARGUMENTS]        format, lint, types, tests")
         print("       dev.py language [LANGUAGE]            make or update a catalogue")
+        print("       dev.py causes                         write the type of causes from their rows")
         print("       dev.py lock                           lock the newest versions")
         return 0 if task else 2
     set_up("app")

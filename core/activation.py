@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import shlex
 
+from core import pathlist
 from core.changes import ChangeError
 from core.i18n import _
 
@@ -56,6 +57,12 @@ def _shell(name: str, verb: str, value: str) -> list[str]:
         return [f'export {name}={shlex.quote(value)}"${{{name}:+:${{{name}}}}}"']
     bare = value.rstrip("/") or "/"
     rows = [f'_CONVALESCE_LIST=":${{{name}-}}:"']
+    for letter in pathlist.separators("linux", name)[1:]:
+        rows += [
+            f'while case "$_CONVALESCE_LIST" in *"{letter}"*) true ;; *) false ;; esac; do',
+            f'    _CONVALESCE_LIST="${{_CONVALESCE_LIST%%"{letter}"*}}:${{_CONVALESCE_LIST#*"{letter}"}}"',
+            "done",
+        ]
     for folder in (bare, f"{bare}/"):
         rows += [
             f"_CONVALESCE_DROP={shlex.quote(f':{folder}:')}",
@@ -138,7 +145,7 @@ def _blocks(script: str) -> list[tuple[int, int]]:
     return [m.span() for m in re.finditer(pattern, script, re.MULTILINE | re.DOTALL)]
 
 
-def applied(steps: str, value: str | None, *, again: bool = False) -> str | None:
+def applied(name: str, steps: str, value: str | None, *, again: bool = False) -> str | None:
     """Return what a variable holds after its steps, as the shell lines of ``on`` make it; None for not set.
 
     ``again``: the environment may be active already, so a folder that stands first is not put there once more.
@@ -154,6 +161,6 @@ def applied(steps: str, value: str | None, *, again: bool = False) -> str | None
             value = value if again and first == text else f"{text}:{value}" if value else text
         else:
             bare = text.rstrip("/") or "/"
-            left = [e for e in (value or "").split(":") if e not in (bare, f"{bare}/")]
+            left = [e for e in pathlist.split(value or "", "linux", name) if e not in (bare, f"{bare}/")]
             value = ":".join(left) or None
     return value

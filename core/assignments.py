@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from core import pathlist
 from core.changes import ChangeError, Value
 from core.i18n import _
 
@@ -59,7 +60,8 @@ def write(text: str, name: str, value: Value | None) -> str:
     place = int(old.kind.partition(":")[0]) if old else len(lines)
     if value is None:
         return "".join(lines[:place] + lines[place + 1 :])
-    if not _QUOTABLE.match(value.text):
+    # what separates folders is no more than that, also where it is no letter of a plain value
+    if not all(_QUOTABLE.match(part) for part in pathlist.split(value.text, "linux", name)):
         raise ChangeError(
             _("{name} cannot have the value {text} in a file of assignments.", name=name, text=repr(value.text))
         )

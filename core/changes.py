@@ -88,8 +88,8 @@ class EditPath(Fact, frozen=True, kw_only=True, tag_field="change", tag="path"):
         """Return the preview: the entries around the edit, with - and +."""
         import difflib  # needed for a preview only; a scan starts faster without it
 
-        old = pathlist.split(self.before.text, self.system) if self.before else []
-        new = pathlist.split(self.after.text, self.system) if self.after else []
+        old = pathlist.split(self.before.text, self.system, self.name) if self.before else []
+        new = pathlist.split(self.after.text, self.system, self.name) if self.after else []
         diff = difflib.unified_diff(old, new, lineterm="", n=2)
         return (f"  {_where(self)}", *(f"{d[0]} {d[1:]}" for d in diff if not d.startswith(("---", "+++", "@@"))))
 
@@ -99,7 +99,8 @@ class EditPath(Fact, frozen=True, kw_only=True, tag_field="change", tag="path"):
             expected = edited(self)
         except PathError as e:
             return str(e)
-        if expected != (self.after.text if self.after else ""):
+        planned = self.after.text if self.after else ""
+        if pathlist.split(expected, self.system, self.name) != pathlist.split(planned, self.system, self.name):
             return _("The planned value of {name} is not its old value with this one entry changed.", name=self.name)
         if self.before and self.after and self.before.kind != self.after.kind:
             return _("The planned value of {name} is of another kind than its old value.", name=self.name)
@@ -114,16 +115,16 @@ class EditPath(Fact, frozen=True, kw_only=True, tag_field="change", tag="path"):
             return self.after
         text = current.text if current else ""
         goal = self.after.text if self.after else ""
-        entries = pathlist.split(text, self.system)
-        surplus = entries.count(self.entry) - pathlist.split(goal, self.system).count(self.entry)
+        entries = pathlist.split(text, self.system, self.name)
+        surplus = entries.count(self.entry) - pathlist.split(goal, self.system, self.name).count(self.entry)
         if self.old is not None and (surplus > 0 or (self.new is not None and self.entry in entries)):
             place = self.old if entries[self.old : self.old + 1] == [self.entry] else entries.index(self.entry)
-            text = pathlist.remove(text, self.entry, place, self.system)
+            text = pathlist.remove(text, self.entry, place, self.system, name=self.name)
             surplus -= 1
         elif self.old is not None:
             return current
         if self.new is not None and surplus < 0:
-            text = pathlist.put_back(text, self.entry, self.new, goal, self.system)
+            text = pathlist.put_back(text, self.entry, self.new, goal, self.system, name=self.name)
         kind = current.kind if current else (self.after or self.before or Value(text="")).kind
         return Value(text=text, kind=kind) if text or self.after else None
 
@@ -134,14 +135,14 @@ def edited(change: EditPath) -> str:
     Raises:
         PathError: the edit does not fit the value.
     """
-    text, system = (change.before.text if change.before else ""), change.system
+    text, system, name = (change.before.text if change.before else ""), change.system, change.name
     match change.old, change.new:
         case None, int(new):
-            return pathlist.insert(text, change.entry, new, system)
+            return pathlist.insert(text, change.entry, new, system, name=name)
         case int(old), None:
-            return pathlist.remove(text, change.entry, old, system)
+            return pathlist.remove(text, change.entry, old, system, name=name)
         case int(old), int(new):
-            return pathlist.move(text, change.entry, old, new, system)
+            return pathlist.move(text, change.entry, old, new, system, name=name)
     raise PathError(_("A plan must say where an entry stood or where it shall stand."))
 
 
@@ -221,7 +222,7 @@ def remove_entry(before: Value, index: int, system: System, *, name: str, scope:
     Raises:
         PathError: there is no such place.
     """
-    entry = _entry(before, index, system)
+    entry = _entry(before, index, system, name)
     bare = EditPath(
         name=name, scope=scope, at=at, system=system, entry=entry, old=index, new=None, before=before, after=None
     )
@@ -236,7 +237,7 @@ def move_entry(
     Raises:
         PathError: there is no such place.
     """
-    entry = _entry(before, index, system)
+    entry = _entry(before, index, system, name)
     bare = EditPath(
         name=name, scope=scope, at=at, system=system, entry=entry, old=index, new=to, before=before, after=None
     )
@@ -249,8 +250,8 @@ def _with_after(change: EditPath) -> EditPath:
     return msgspec.structs.replace(change, after=after)
 
 
-def _entry(value: Value, index: int, system: System) -> str:
-    entries = pathlist.split(value.text, system)
+def _entry(value: Value, index: int, system: System, name: str) -> str:
+    entries = pathlist.split(value.text, system, name)
     if not 0 <= index < len(entries):
         raise PathError(
             _("The search path has {count} entries; there is no place {index}.", count=len(entries), index=index)

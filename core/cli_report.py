@@ -132,7 +132,8 @@ def _tell_page(found: Page, options: argparse.Namespace) -> int:
 def _tell_code(options: argparse.Namespace) -> int:
     """Show the findings that a session code holds."""
     from core import terminal
-    from core.session_code import CodeError, as_json, as_text, causes, decode
+    from core.causes import causes
+    from core.session_code import CodeError, as_json, as_text, decode
 
     try:
         told = decode(options.text)

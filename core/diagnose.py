@@ -6,75 +6,12 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from core.causes import LAST, ranks
 from core.facts import Snapshot
 from core.findings import Finding
 from core.rules import RULES
 from core.rules.loads import CONCERNS, in_order, rank
 from core.steps import Severity, Step
-
-PRECEDENCE: tuple[str, ...] = (
-    # without a driver that starts, nothing else can be seen to work
-    "container_no_gpu_runtime",
-    "secure_boot_blocks_module",
-    "driver_module_not_loaded",
-    "wsl_libcuda_not_found",
-    "libcuda_wrong_library",
-    "driver_library_mismatch",
-    "device_node_permission",
-    "uvm_stale_after_suspend",
-    "mig_misconfigured",
-    "hardware_fault",
-    "gpu_hidden_by_env",
-    "driver_too_old",
-    # what was installed cannot use a GPU, or does not start at all
-    "tf_native_windows_unsupported",
-    "framework_cpu_only_build",
-    "page_file_too_small",
-    "cpu_instruction_set_missing",
-    # a variable or a search order decides which files are used at all
-    "ld_library_path_override",
-    # what is wrong with the files that are used
-    "path_too_long",
-    "vc_runtime_missing",
-    "library_unreadable",
-    "dll_wrong_architecture",
-    "corrupt_or_truncated_file",
-    "cudnn_sublibrary_missing",
-    "mixed_cudnn_sublibraries",
-    "cudnn_shadowed",
-    "cudnn_major_mismatch",
-    "duplicate_framework_packages",
-    "python_dll_search_change",
-    "cudnn_not_on_search_path",
-    "cudnn_not_installed",
-    "cudnn_minor_too_old",
-    "install_path_characters",
-    "zlibwapi_missing",
-    # then what they need of CUDA
-    "cudnn_cuda_major_mismatch",
-    "cuda_toolkit_version_mismatch",
-    "cuda_lib_shadowed",
-    "cuda_runtime_missing",
-    "cuda_not_on_search_path",
-    "nvrtc_missing_or_mismatch",
-    # and what only some programs, or only this GPU, suffer from
-    "gpu_arch_too_old",
-    "gpu_arch_too_new",
-    "gpu_memory_exhausted",
-    "wrong_results",
-    "gpu_busy",
-    "nv_compute_cache_bad",
-    "cuda_path_env_wrong",
-    "requirement_broken",
-    "process_env_not_inherited",
-    "wrong_environment_active",
-    "nvcc_toolkit_mismatch_build",
-    "upstream_packaging_bug",
-)
-"""From root to leaf. Among findings of the same severity about equally important programs, the first one is primary."""
-
-NEVER = ("no_nvidia_gpu",)
-"""Causes that are no fault, so never primary."""
 
 ASIDE = "cudnn.unused-", "toolkit.unused-", "cudnn.header-differs"
 """Starts of ids that are about something that no examined program loads: never primary."""
@@ -106,9 +43,8 @@ def _once(findings: Iterable[Finding]) -> list[Finding]:
 
 def _may_be_root(finding: Finding) -> bool:
     """Whether a finding can be the root cause: a fault with a name, about something that is used."""
-    return (
-        finding.severity >= Severity.WARNING and finding.cause not in ("", *NEVER) and not finding.id.startswith(ASIDE)
-    )
+    named = bool(finding.cause) and ranks().get(finding.cause, LAST) is not None
+    return finding.severity >= Severity.WARNING and named and not finding.id.startswith(ASIDE)
 
 
 def _important(snapshot: Snapshot) -> frozenset[str]:
@@ -121,14 +57,13 @@ def _important(snapshot: Snapshot) -> frozenset[str]:
 
 
 def _place(finding: Finding, important: frozenset[str]) -> tuple[int, bool, int]:
-    """Return where a finding stands among possible roots: severity, then whom it concerns, then PRECEDENCE.
+    """Return where a finding stands among possible roots: severity, then whom it concerns, then the cause's rank.
 
     A fault of the driver concerns every program, so also the important ones.
     """
     concerned = {e.value for e in finding.evidence if e.label == CONCERNS}
     elsewhere = bool(important and concerned) and not concerned & important
-    order = PRECEDENCE.index(finding.cause) if finding.cause in PRECEDENCE else len(PRECEDENCE)
-    return -finding.severity, elsewhere, order
+    return -finding.severity, elsewhere, ranks().get(finding.cause) or LAST
 
 
 def _explained(finding: Finding, primary: Finding) -> Finding:

@@ -9,6 +9,7 @@ import msgspec
 from core.changes import Change
 from core.facts import SCHEMA, Fact, Snapshot
 from core.i18n import _
+from core.remedies import Remedy
 from core.steps import Severity, Step
 
 
@@ -53,6 +54,8 @@ class Finding(Fact, frozen=True, kw_only=True):
     primary: bool = False
     follows_from: str = ""
     """``id`` of the finding that explains this one."""
+    remedy: Remedy | None = None
+    """What would cure it, where the rule knows; in a report there is none left, core/fixes.py has made its fix of it."""
 
 
 Verdict = Literal["runs", "should run", "cpu only", "cannot run", "not decided"]
@@ -180,7 +183,7 @@ class _ReportForm(Fact, frozen=True, kw_only=True):
 def to_json(report: Report) -> bytes:
     """Return the report in the contract's JSON form, indented, with a final line feed."""
     forms = tuple(
-        _FindingForm(**{**{n: getattr(f, n) for n in f.__struct_fields__}, "severity": f.severity.word})
+        _FindingForm(**{**{n: getattr(f, n) for n in _FindingForm.__struct_fields__}, "severity": f.severity.word})
         for f in report.findings
     )
     form = _ReportForm(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
 from core import pathlist
 from core.changes import Change, EditPath, Scope, Value, insert_entry, move_entry, remove_entry
-from core.facts import How, PathEntry, Snapshot, System, Variable
+from core.facts import Snapshot, System, Variable
 from core.findings import Finding
 from core.fixes_kept import (
     activation,
@@ -19,26 +19,17 @@ from core.fixes_kept import (
     scope_of,
     value_of,
 )
-from core.rules.loading_cuda import family
-from core.rules.loading_order import behind_foreign, better
-from core.rules.loads import Case, by_variable, cases
-from core.rules.view import folder_of, inside, tidy
-
-LIBRARIES = "LD_LIBRARY_PATH"
+from core.remedies import AddFolder, DropDead, PreferFolder, TakeOut
+from core.rules.loads import Case, cases
 
 # --- on the path ---------------------------------------------------------------------------------------------------
 
 
-def add_named_folder(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Put the folder that the finding names on the search path."""
-    return add_folder(finding, snapshot) if finding.id.endswith("not-on-search-path") else ()
-
-
-def add_folder(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Put the folder ``finding.subject`` on the search path: Windows' user PATH; on Linux, of each environment that it
-    concerns and that has an activation. (For every program on Linux, ldconfig is the cure: the advice says how.)
+def add_folder(remedy: AddFolder, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Put a folder on the search path: Windows' user PATH; on Linux, of each environment that misses it and that has an
+    activation. (For every program on Linux, ldconfig is the cure: the advice says how.)
     """
-    folder, system = finding.subject, snapshot.machine.system
+    folder, system = remedy.folder, snapshot.machine.system
     if folder[:1] != "/" and folder[1:3] != ":\\":
         return ()
     if system == "windows":
@@ -48,8 +39,14 @@ def add_folder(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
             return ()
         last = len(pathlist.split(text, system))
         return (insert_entry(before, folder, last, system, name="Path", scope="user"),)
-    prefixes = dict.fromkeys(c.load.consumer.prefix for c in _concerned(finding, snapshot))
+    prefixes = dict.fromkeys(remedy.prefixes)
     return tuple(activation(p, f"prepend {folder}") for p in prefixes if has_activation(snapshot, p))
+
+
+def to_those_concerned(folder: str, finding: Finding, snapshot: Snapshot) -> AddFolder:
+    """Return that a folder is put on the search path of those that a finding concerns."""
+    prefixes = tuple(c.load.consumer.prefix for c in _concerned(finding, snapshot))
+    return AddFolder(folder=folder, prefixes=prefixes)
 
 
 def _concerned(finding: Finding, snapshot: Snapshot) -> list[Case]:
@@ -61,71 +58,37 @@ def _concerned(finding: Finding, snapshot: Snapshot) -> list[Case]:
 # --- off the path --------------------------------------------------------------------------------------------------
 
 
-def drop_override(_finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Take the overriding folder out of LD_LIBRARY_PATH: where it is kept, else while an environment is active."""
-    found: dict[str, list[str]] = {}
-    for c in cases(snapshot):
-        outside = [e for e in _overriding(c) if e]
-        if outside and c.own:
-            found.setdefault(c.load.consumer.prefix, []).extend(outside)
-    return _dropped(found, snapshot)
-
-
-def _overriding(c: Case) -> Iterator[str]:
-    """Yield the entries of LD_LIBRARY_PATH that lead a consumer away from its own copy."""
-    for winner in (c.winner, *(search.winner for _, search in c.parts)):
-        if winner and by_variable(winner) and c.own:
-            folder = folder_of(c.system, winner.path)
-            if tidy(c.system, folder) != tidy(c.system, c.own.folder):
-                yield winner.via if winner.via.startswith("/") else folder
-
-
-def drop_wrong_libcuda(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Take the folder of a libcuda that is not the driver's out of LD_LIBRARY_PATH, as ``drop_override`` does."""
-    entries = snapshot.environment.entries if snapshot.environment else ()
-    wrong = [
-        e.expanded or e.text
-        for e in entries
-        if e.variable == LIBRARIES and finding.subject and inside("linux", finding.subject, e.expanded or e.text)
-    ]
-    return _dropped(dict.fromkeys(chosen(snapshot), wrong), snapshot) if wrong else ()
-
-
-def drop_half(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Take the folder out of LD_LIBRARY_PATH that brings one half of cuBLAS to an environment with both of its own."""
-    found: dict[str, list[str]] = {}
-    for c in cases(snapshot):
-        prefix = c.load.consumer.prefix
-        if c.load.consumer.id != finding.subject or not prefix:
-            continue
-        for search in c.load.resolutions:
-            what, winner = family(search.name), search.winner
-            if what and what[0] in ("cublas", "cublasLt") and winner and by_variable(winner):
-                folder = folder_of(c.system, winner.path)
-                if not inside(c.system, folder, prefix):
-                    found.setdefault(prefix, []).append(folder)
-    return _dropped(found, snapshot)
-
-
-def _dropped(found: Mapping[str, Iterable[str]], snapshot: Snapshot) -> tuple[Change, ...]:
-    """Return how folders go out of LD_LIBRARY_PATH. ``found``: an environment's prefix -> the folders that harm it."""
-    entries = list(dict.fromkeys(e for its in found.values() for e in its))
+def take_out(remedy: TakeOut, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Take folders out of LD_LIBRARY_PATH: where it is kept, else while an environment is active."""
     system = snapshot.machine.system
-    edits = [change for v in kept(snapshot, LIBRARIES) for change in _without(v, entries, system)]
+    entries = list(dict.fromkeys(p.folder for p in remedy.places))
+    edits = [change for v in kept(snapshot, remedy.variable) for change in _without(v, entries, system)]
     if edits:
         return of_one_scope(edits)
+    found: dict[str, dict[str, None]] = {}
+    for place in remedy.places:
+        for prefix in [place.prefix] if place.prefix else chosen(snapshot):
+            found.setdefault(prefix, {}).update(dict.fromkeys(_spelt(place.folder, remedy.variable, snapshot)))
     return tuple(
-        activation(prefix, "\n".join(f"drop {e}" for e in dict.fromkeys(its)))
+        activation(prefix, "\n".join(f"drop {e}" for e in its), remedy.variable)
         for prefix, its in found.items()
         if has_activation(snapshot, prefix)
     )
+
+
+def _spelt(folder: str, variable: str, snapshot: Snapshot) -> list[str]:
+    """Return a folder as the entries of a variable write it: an activation compares letter by letter."""
+    system = snapshot.machine.system
+    entries = [e for e in (snapshot.environment.entries if snapshot.environment else ()) if e.variable == variable]
+    same = [e.text for e in entries if pathlist.key(e.expanded or e.text, system) == pathlist.key(folder, system)]
+    return list(dict.fromkeys(same)) or [folder]
 
 
 def _without(v: Variable, entries: list[str], system: System) -> Iterator[EditPath]:
     """Yield the removal of every such entry of one kept variable, the last one first."""
     value = value_of(v, system)
     wanted = {pathlist.key(e, system) for e in entries}
-    for place, entry in reversed(list(enumerate(pathlist.split(v.value, system)))):
+    for place, entry in reversed(list(enumerate(pathlist.split(v.value, system, v.name)))):
         if pathlist.key(entry, system) in wanted:
             change = remove_entry(value, place, system, name=v.name, scope=scope_of(v), at=place_of(v, system))
             yield change
@@ -135,29 +98,16 @@ def _without(v: Variable, entries: list[str], system: System) -> Iterator[EditPa
 # --- the order -----------------------------------------------------------------------------------------------------
 
 
-def reorder(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
+def prefer(remedy: PreferFolder, snapshot: Snapshot) -> tuple[Change, ...]:
     """Let the right copy be found before the one that hides it: by the order of PATH, or in the environments."""
-    steps: dict[str, str] = {}
-    for c in cases(snapshot):
-        winner, right = c.winner, better(c)
-        if winner is None or right is None or folder_of(c.system, winner.path) != finding.subject:
-            continue
-        if winner.how is How.PATH and c.system == "windows":
-            return before(finding.subject, right.folder, snapshot)
-        if winner.how is How.LD_LIBRARY_PATH:
-            steps.setdefault(c.load.consumer.prefix, f"drop {finding.subject}")
-        elif winner.how in (How.LD_CACHE, How.DEFAULT):
-            steps.setdefault(c.load.consumer.prefix, f"prepend {right.folder}")
-    return tuple(activation(p, its) for p, its in steps.items() if has_activation(snapshot, p))
-
-
-def past_foreign(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Let the copy for this processor be found before one for another, which programs of that kind may need (Windows)."""
-    for c in cases(snapshot):
-        right = behind_foreign(c)
-        if right is not None and c.winner and folder_of(c.system, c.winner.path) == finding.subject:
-            return before(finding.subject, right.folder, snapshot)
-    return ()
+    if remedy.by == "PATH":
+        return before(remedy.over, remedy.places[0].folder, snapshot)
+    drop = "\n".join(f"drop {e}" for e in _spelt(remedy.over, "LD_LIBRARY_PATH", snapshot))
+    steps = {
+        p.prefix: drop if remedy.by == "LD_LIBRARY_PATH" else f"prepend {p.folder}" for p in reversed(remedy.places)
+    }
+    prefixes = dict.fromkeys(p.prefix for p in remedy.places)
+    return tuple(activation(p, steps[p]) for p in prefixes if has_activation(snapshot, p))
 
 
 def before(wrong: str, right: str, snapshot: Snapshot) -> tuple[Change, ...]:
@@ -178,24 +128,18 @@ def before(wrong: str, right: str, snapshot: Snapshot) -> tuple[Change, ...]:
 
 # --- what does nothing ---------------------------------------------------------------------------------------------
 
-WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
 
-
-def remove_dead(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Take out kept entries that do nothing: CUDA folders that are gone, and what is listed twice.
-
-    Other folders that are missing may be on a drive that is not connected at this moment, and stay.
-    """
+def drop_dead(remedy: DropDead, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Take kept entries out that do nothing."""
     system = snapshot.machine.system
-    scopes = {v.scope: v for v in kept(snapshot, finding.subject)}
-    dead = [e for e in (snapshot.environment.entries if snapshot.environment else ()) if _is_dead(e, finding.subject)]
+    scopes = {v.scope: v for v in kept(snapshot, remedy.variable)}
     changes: list[Change] = []
     for v in (scopes.get("user"), scopes.get("machine")):
-        texts = [e.text for e in dead if v is not None and e.scope == v.scope]
+        texts = [text for scope, text in remedy.entries if v is not None and scope == v.scope]
         if v is None or not texts:
             continue
         value: Value = value_of(v, system)
-        for place, entry in reversed(list(enumerate(pathlist.split(v.value, system)))):
+        for place, entry in reversed(list(enumerate(pathlist.split(v.value, system, v.name)))):
             if entry in texts:
                 texts.remove(entry)
                 change = remove_entry(value, place, system, name=v.name, scope=scope_of(v), at=place_of(v, system))
@@ -204,10 +148,3 @@ def remove_dead(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
         if changes:
             break  # one scope at a time: the user's first
     return tuple(changes)
-
-
-def _is_dead(e: PathEntry, variable: str) -> bool:
-    if e.variable.upper() != variable.upper():
-        return False
-    gone = any(m in ("missing", "not a folder") for m in e.marks) and any(w in e.text.lower() for w in WORDS)
-    return gone or ("duplicate" in e.marks and bool(e.text))

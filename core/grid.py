@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core.causes import Cause
 from core.facts import Distribution, FrameworkBuild, Snapshot
 from core.findings import Finding, Grid, GridCell, GridRow, Verdict
 from core.i18n import _, told
@@ -20,7 +21,7 @@ from core.steps import Severity
 MARKS: dict[Verdict, str] = {"runs": "✓", "should run": "+", "cpu only": "·", "cannot run": "✗", "not decided": "?"}
 """One sign for each verdict, beside its word: never a colour alone."""
 
-ONLY_PROCESSOR = ("framework_cpu_only_build", "tf_native_windows_unsupported")
+ONLY_PROCESSOR: tuple[Cause, ...] = ("framework_cpu_only_build", "tf_native_windows_unsupported")
 """Causes that leave a framework to the processor: it runs, and the cell says so in a word of its own."""
 
 COLUMNS = (

@@ -141,7 +141,8 @@ def standing_in(env: Mapping[str, str], folder: str, overlay: str, system: Syste
     for name, value in env.items():
         if (name.upper() if system == "windows" else name) not in ("PATH", "LD_LIBRARY_PATH"):
             continue
-        entries = [overlay if pathlist.key(e, system) == own else e for e in pathlist.split(value, system)]
+        parts = pathlist.split(value, system, name)
+        entries = [overlay if pathlist.key(e, system) == own else e for e in parts]
         first = [overlay] if system == "windows" and name.upper() == "PATH" and overlay not in entries else []
         out[name] = pathlist.join([*first, *entries], system)
     return out

@@ -128,7 +128,7 @@ def _value_after(change: Edit, value: str | None) -> str | None:
     """Return what a variable holds in a new program, from what it holds in this session."""
     after = change.after
     if change.scope == "environment":
-        return activation.applied(after.text, value, again=True) if after else value
+        return activation.applied(change.name, after.text, value, again=True) if after else value
     if value == (change.before.text if change.before else None):
         return after.text if after else None
     return value

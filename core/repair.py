@@ -11,11 +11,12 @@ from msgspec.structs import replace
 from core import apply as engine
 from core import elevate, place
 from core.apply import Outcome, Plan
+from core.causes import Cause
 from core.changes import ChangeError, EditPath
 from core.checks import preconditions, prepared
 from core.facts import CudnnCopy, Fact, Snapshot
 from core.findings import Finding, Fix, Report
-from core.fixes import add_folder
+from core.fixes_search import add_folder, to_those_concerned
 from core.host import Host
 from core.i18n import _, n_, sentences
 from core.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
@@ -179,7 +180,8 @@ def with_cudnn_from(source: str, finding: Finding, snapshot: Snapshot, shop: Wor
     if again is not None:
         return replace(finding, fix=Fix(title=again.title, changes=(again,), restart="program"))
     folder = place.own_folder(cudnn)
-    changes = (place.file_set(cudnn, folder), *add_folder(replace(finding, subject=folder), snapshot))
+    search = add_folder(to_those_concerned(folder, finding, snapshot), snapshot)
+    changes = (place.file_set(cudnn, folder), *search)
     files = len(cudnn.members)
     fix = Fix(
         title=n_("Place {n} file of {title}", "Place {n} files of {title}", files, title=cudnn.title),
@@ -189,7 +191,7 @@ def with_cudnn_from(source: str, finding: Finding, snapshot: Snapshot, shop: Wor
     return replace(finding, fix=fix)
 
 
-RENEWED = (
+RENEWED: tuple[Cause, ...] = (
     *("cudnn_sublibrary_missing", "corrupt_or_truncated_file"),
     *("mixed_cudnn_sublibraries", "dll_wrong_architecture"),
 )

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from core import knowledge
+from core.causes import CauseRow, causes
 from core.facts import Fact, Snapshot, System
 from core.findings import Report
 from core.i18n import _
@@ -34,14 +34,6 @@ _ALIKE = str.maketrans("ILO", "110")
 
 class CodeError(ValueError):
     """No session code, or a misread one; the message is one sentence."""
-
-
-class Known(Fact, frozen=True, kw_only=True):
-    """A word of resources/knowledge/causes.json. Its place in the file is its number: new ones go to the end."""
-
-    cause: str
-    step: str
-    meaning: str
 
 
 class Item(Fact, frozen=True, kw_only=True):
@@ -68,17 +60,12 @@ class Told(Fact, frozen=True, kw_only=True):
     """The cuDNN that answered, or else the first that was found."""
 
 
-def causes() -> tuple[Known, ...]:
-    """Return the vocabulary of causes, in the order that numbers them."""
-    return knowledge.read("causes", tuple[Known, ...])
-
-
 # --- from a report ---------------------------------------------------------------------------------------
 
 
 def told(report: Report) -> Told:
     """Return what the code of a report holds: every finding that is not in order, the root cause first."""
-    numbers = {k.cause: n for n, k in enumerate(causes())}
+    numbers: dict[str, int] = {row.cause: n for n, row in enumerate(causes())}
     found = sorted((f for f in report.findings if f.severity in SEVERITIES), key=lambda f: (not f.primary, -f.severity))
     items = tuple(
         dict.fromkeys(
@@ -224,7 +211,7 @@ def check(symbols: Sequence[int]) -> list[int]:
 # --- words -------------------------------------------------------------------------------------------------
 
 
-def as_text(t: Told, vocabulary: Sequence[Known], width: int = 96) -> str:
+def as_text(t: Told, vocabulary: Sequence[CauseRow], width: int = 96) -> str:
     """Return what a code tells, for a terminal."""
     lines = [
         _("A session code from a {system} machine.", system="Windows" if t.system == "windows" else "Linux")
@@ -272,7 +259,7 @@ def _dotted(numbers: Iterable[int]) -> str:
     return ".".join(map(str, numbers))
 
 
-def as_json(t: Told, vocabulary: Sequence[Known]) -> bytes:
+def as_json(t: Told, vocabulary: Sequence[CauseRow]) -> bytes:
     """Return what a code tells as JSON, with the causes as words."""
     findings = [
         {

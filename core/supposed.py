@@ -121,7 +121,7 @@ class AsItWouldBe(WithEnvironment):
                 continue
             now, before, after = env.get(c.name), c.before, c.after
             if isinstance(c, SetVariable) and c.scope == "environment":
-                now = activation.applied(after.text, now) if after else now
+                now = activation.applied(c.name, after.text, now) if after else now
             elif now == (before.text if before else None):
                 now = after.text if after else None
             if now is None:

@@ -8,11 +8,12 @@ from core.i18n import _, n_
 from core.steps import Severity, Step
 
 if TYPE_CHECKING:
+    from core.causes import Cause
     from core.changes import EditPath, SetVariable
     from core.facts import Snapshot
     from core.findings import Finding, Fix, Report
 
-CURED_BY_A_SET = frozenset(
+CURED_BY_A_SET: frozenset[Cause] = frozenset(
     {
         "cudnn_not_installed",
         "cudnn_sublibrary_missing",

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from core.diagnose import PRECEDENCE, diagnose
+from core.causes import LAST, causes
+from core.diagnose import diagnose
 from core.facts import CudaInit, Load, ProbeError, Snapshot
 from core.findings import Finding
 from core.steps import Severity
@@ -205,5 +206,8 @@ def test_any_one_fact_may_be_odd(name: str) -> None:
     assert tried > 300
 
 
-def test_precedence_names_each_cause_once() -> None:
-    assert len(PRECEDENCE) == len(set(PRECEDENCE))
+def test_every_cause_has_a_rank_of_its_own_but_what_is_no_fault() -> None:
+    ranks = [row.rank for row in causes() if row.rank is not None]
+    assert len(ranks) == len(set(ranks))
+    assert all(100 <= rank < LAST for rank in ranks)
+    assert [row.cause for row in causes() if row.rank is None] == ["no_nvidia_gpu"]

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from core.causes import causes
 from core.help import ALSO, as_text, names, page
-from core.session_code import causes
 from core.steps import Step
 
 CAUSES = [k.cause for k in causes()]

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from core import session_code as code
+from core.causes import causes
 from core.doctor import report_on
 from core.facts import Machine, Snapshot
 from core.findings import Finding, Report
 from core.steps import Severity, Step
 from tests import machines as m
 
-VOCABULARY = code.causes()
+VOCABULARY = causes()
 ITEMS = st.builds(
     code.Item,
     cause=st.integers(0, 127),

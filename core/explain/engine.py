@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.causes import causes as known_causes
 from core.explain import cures, dictionary, foreign, verdicts
 from core.explain.model import CodeMeaning, Explanation, Ranked
 from core.explain.ranking import heard, rank
 from core.explain.reading import Reading, read
-from core.explain.tables import clues, meanings
+from core.explain.tables import clues
 from core.facts import Snapshot
 from core.i18n import N_, _, sentences
 from core.report import printable
@@ -77,7 +78,7 @@ def telling_lines(reading: Reading) -> tuple[str, ...]:
 
 
 def _causes(reading: Reading, snapshot: Snapshot | None) -> tuple[Ranked, ...]:
-    words = meanings()
+    words = {row.cause: row.meaning for row in known_causes()}
     judged = verdicts.judge(reading, snapshot)
     ranked = [
         Ranked(

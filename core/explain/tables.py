@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from core.causes import Cause
 from core.facts import Fact
 from core.knowledge import read
 
@@ -29,15 +30,15 @@ class Clue(Fact, frozen=True, kw_only=True):
     """Marks that must all be there; ``a|b`` is either, ``!a`` is not."""
     because: str = ""
     """What the user reads; empty for a clue of context."""
-    causes: dict[str, float]
+    causes: dict[Cause, float]
 
 
 class Clues(Fact, frozen=True, kw_only=True):
     """The whole table: base rates of causes in resolved public cases, and the clues."""
 
-    base: dict[str, float]
+    base: dict[Cause, float]
     clues: tuple[Clue, ...]
-    decides: dict[str, str] = {}  # noqa: RUF012 - msgspec copies defaults
+    decides: dict[Cause, str] = {}  # noqa: RUF012 - msgspec copies defaults
     """What would decide about a cause: part of a sentence that begins with whether, what or how."""
 
 
@@ -67,13 +68,6 @@ def codes() -> tuple[Code, ...]:
     return read("codes", tuple[Code, ...])
 
 
-class Cause(Fact, frozen=True, kw_only=True):
-    """One word of the vocabulary."""
-
-    cause: str
-    meaning: str
-
-
 class Cure(Fact, frozen=True, kw_only=True):
     """A popular cure that does harm."""
 
@@ -81,11 +75,6 @@ class Cure(Fact, frozen=True, kw_only=True):
     title: str
     harm: str
     undo: str
-
-
-def meanings() -> dict[str, str]:
-    """Return each cause in one plain sentence, from resources/knowledge/causes.json."""
-    return {c.cause: c.meaning for c in read("causes", tuple[Cause, ...])}
 
 
 def wrong_cures() -> tuple[Cure, ...]:

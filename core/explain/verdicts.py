@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from core.causes import Cause
 from core.diagnose import diagnose
 from core.explain import proofs, refutations
 from core.explain.reading import Reading
@@ -18,7 +19,7 @@ from core.steps import Severity
 
 Judge = Callable[[Reading, Snapshot], tuple[Evidence, ...]]
 
-PROOFS: dict[str, Judge] = {
+PROOFS: dict[Cause, Judge] = {
     "framework_cpu_only_build": proofs.cpu_build,
     "python_dll_search_change": proofs.only_in_path,
     "wrong_environment_active": proofs.in_another_environment,
@@ -31,7 +32,7 @@ PROOFS: dict[str, Judge] = {
     "nvcc_toolkit_mismatch_build": proofs.other_nvcc,
     "container_no_gpu_runtime": proofs.container_without_driver,
 }
-REFUTATIONS: dict[str, tuple[Judge, ...]] = {
+REFUTATIONS: dict[Cause, tuple[Judge, ...]] = {
     "zlibwapi_missing": (refutations.not_on_linux, refutations.zlib_inside, refutations.zlibwapi_found),
     "cudnn_not_on_search_path": (refutations.cudnn_found,),
     "cudnn_not_installed": (refutations.cudnn_there,),
@@ -68,7 +69,7 @@ REFUTATIONS: dict[str, tuple[Judge, ...]] = {
 }
 
 
-EXACT: dict[str, tuple[str, ...]] = {
+EXACT: dict[Cause, tuple[Cause, ...]] = {
     "python_dll_search_change": ("cudnn_not_on_search_path", "cuda_not_on_search_path"),
     "process_env_not_inherited": ("cudnn_not_on_search_path", "cuda_not_on_search_path"),
 }

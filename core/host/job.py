@@ -15,6 +15,8 @@ from contextlib import suppress
 from ctypes import wintypes
 from pathlib import Path
 
+from core.pathlist import searched
+
 assert sys.platform == "win32"  # tells mypy, too
 
 _KILL_ON_JOB_CLOSE = 0x2000
@@ -61,8 +63,8 @@ def find(name: str, env: Mapping[str, str]) -> str:
     """
     if os.path.dirname(name):  # noqa: PTH120  # text, not a path: "tool" and ".\\tool" differ
         return name
-    folders = next((value for variable, value in env.items() if variable.upper() == "PATH"), "").split(";")
-    for folder in (Path(f.strip('"')) for f in folders):
+    path = next((value for variable, value in env.items() if variable.upper() == "PATH"), "")
+    for folder in (Path(f.strip('"')) for f in searched(path, "windows")):
         for candidate in (folder / name, folder / f"{name}.exe"):
             if candidate.is_absolute() and candidate.suffix.lower() == ".exe" and candidate.is_file():
                 return str(candidate)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import wintypes
 
+from core import pathlist
+
 assert sys.platform == "win32"  # tells mypy, too
 
 _QUERY, _READ, _LIMITED = 0x400, 0x10, 0x1000
@@ -151,11 +153,13 @@ def holding_old(name: str, entry: str) -> tuple[str, ...]:
 
     Only those that this user may look into: an administrator's and the system's own are left out.
     """
-    wanted = ntpath.normcase(entry).rstrip("\\")
+    wanted = pathlist.key(entry, "windows")
     found = []
     for process in _processes():
         value = variables_of(process).get(name.upper())
-        if value is not None and wanted not in (ntpath.normcase(e).rstrip("\\") for e in value.split(";")):
+        if value is not None and wanted not in (
+            pathlist.key(e, "windows") for e in pathlist.searched(value, "windows")
+        ):
             found.append(f"{program(process)} ({process})")
     return tuple(sorted(found))
 

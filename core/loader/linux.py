@@ -23,6 +23,7 @@ from core.loader.files import LOOP, under
 from core.loader.images import Image
 from core.loader.ldcache import CacheEntry
 from core.loader.ldso import LdSo, hwcaps, policy
+from core.pathlist import LIBRARIES, searched
 
 __all__ = ["LdSo", "Loaded", "Search", "closure", "hwcaps", "judge", "policy", "resolve"]
 
@@ -120,7 +121,7 @@ class Search:
                 if link.image.rpath and not link.image.runpath:
                     yield self._folders(link.image.rpath, How.RPATH, "RPATH", chain[depth:])
         if self.policy.library_path:
-            entries = re.split("[:;]", self.policy.library_path)
+            entries = searched(self.policy.library_path, "linux", LIBRARIES)
             yield self._folders(entries, How.LD_LIBRARY_PATH, "LD_LIBRARY_PATH", chain[-1:])
         if asker and asker[0].image.runpath:
             yield self._folders(asker[0].image.runpath, How.RUNPATH, "RUNPATH", asker)

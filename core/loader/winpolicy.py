@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from core.facts import How
+from core.pathlist import searched
 
 DLL_LOAD_DIR, APPLICATION_DIR, USER_DIRS, SYSTEM32 = 0x100, 0x200, 0x400, 0x800
 DEFAULT_DIRS = 0x1000
@@ -172,7 +173,7 @@ def _current(policy: Policy) -> Iterator[Place]:
 
 def _path(policy: Policy) -> Iterator[Place]:
     """Yield PATH's entries; empty ones are left out, odd ones are looked up as they stand, as the loader does."""
-    for entry in policy.path.split(";"):
+    for entry in searched(policy.path, "windows"):
         bare = entry.strip()
         if not bare:
             continue

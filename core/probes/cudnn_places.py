@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 
 from core.facts import Distribution, Fact, Origin, PythonEnvironment
 from core.loader.ldcache import conf_folders
+from core.pathlist import LIBRARIES, searched
 from core.probes.cudnn_names import is_link_library, parse
-from core.probes.environment_paths import expand, split
+from core.probes.environment_paths import expand
 from core.probes.places import Places
 from core.probes.request import Request
 
@@ -142,7 +143,7 @@ def _placed(folder: str, source: str, where: Places) -> Spot:
 
 
 def _library_path(request: Request, where: Places) -> Iterator[Spot]:
-    for entry in split("LD_LIBRARY_PATH", request.env.get("LD_LIBRARY_PATH", ""), "linux"):
+    for entry in searched(request.env.get(LIBRARIES, ""), "linux", LIBRARIES):
         if entry.startswith("/"):
             yield _placed(entry, "LD_LIBRARY_PATH", where)
 
@@ -161,7 +162,7 @@ def _linux_folders(_request: Request, where: Places) -> Iterator[Spot]:
 
 def _windows_path(request: Request, where: Places) -> Iterator[Spot]:
     env = {name.upper(): value for name, value in request.env.items()}
-    for entry in split("PATH", env.get("PATH", ""), "windows"):
+    for entry in searched(env.get("PATH", ""), "windows"):
         folder = expand(entry, env).strip('"').strip()
         if where.form.isabs(folder):
             yield _placed(folder, "PATH", where)

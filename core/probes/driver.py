@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from core.child import Answer, ask
 from core.facts import CudaInit, Driver, DriverLibrary, Gpu, Nvml
+from core.pathlist import LIBRARIES, searched
 from core.probes import driver_linux
 from core.probes.driver_cache import compute_cache
 from core.probes.driver_files import libraries, search_folders
@@ -91,7 +92,7 @@ def _clean(env: Mapping[str, str]) -> dict[str, str]:
 def _search_path(env: Mapping[str, str], where: Places) -> tuple[str, ...]:
     """Return the folders of LD_LIBRARY_PATH; none on Windows, where it means nothing."""
     value = env.get("LD_LIBRARY_PATH", "") if where.system == "linux" else ""
-    return tuple(folder for folder in value.replace(";", ":").split(":") if folder)
+    return tuple(folder for folder in searched(value, "linux", LIBRARIES) if folder)
 
 
 def brings_driver(env: Mapping[str, str], where: Places) -> bool:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from core.facts import DriverLibrary, text
 from core.loader import images
 from core.loader.ldcache import read_cache
+from core.pathlist import LIBRARIES, searched
 from core.probes.places import Places
 
 LINUX_NAMES = ("libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1")
@@ -36,11 +37,12 @@ def search_folders(env: Mapping[str, str], where: Places) -> tuple[Folder, ...]:
         programs = next((v for n, v in env.items() if n.upper() == "PROGRAMFILES"), "C:\\Program Files")
         nvsmi = where.join(programs, "NVIDIA Corporation", "NVSMI")
         return (Folder(where.join(system, "System32"), "System32"), Folder(nvsmi, "NVSMI"))
-    named = [Folder(f.rstrip("/") or "/", "LD_LIBRARY_PATH") for f in re.split("[:;]", env.get("LD_LIBRARY_PATH", ""))]
+    entries = searched(env.get(LIBRARIES, ""), "linux", LIBRARIES)
+    named = (Folder(f.rstrip("/") or "/", LIBRARIES) for f in entries if f.startswith("/"))
     cached = (
         Folder(where.parent(e.path), "ld.so.cache") for e in read_cache(root=where.root) or () if e.name in LINUX_NAMES
     )
-    return (*(f for f in named if f.path.startswith("/")), *cached, *_usual())
+    return (*named, *cached, *_usual())
 
 
 def _usual() -> Iterator[Folder]:

@@ -9,9 +9,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from core import knowledge
+from core import knowledge, pathlist
 from core.facts import Environment, Fact, Scope, System, Variable, text
-from core.probes.environment_paths import Part, Seen, entries, expand, split
+from core.probes.environment_paths import Part, Seen, entries, expand
 from core.probes.places import Places, places
 from core.probes.request import Request
 
@@ -85,7 +85,7 @@ def parts(name: str, env: Mapping[str, str], variables: Sequence[Variable], syst
     if name not in ("PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH"):
         scope = _scope_of(name, value, variables, env)
         return [Part(raw=value, expanded=value, scope=scope)]
-    consumer = [Part(raw=raw, expanded=raw) for raw in split(name, value, system)]
+    consumer = [Part(raw=raw, expanded=raw) for raw in pathlist.searched(value, system, name)]
     if system == "linux":
         return consumer
     stored = [
@@ -93,7 +93,7 @@ def parts(name: str, env: Mapping[str, str], variables: Sequence[Variable], syst
         for scope in ("machine", "user")
         for v in variables
         if v.scope == scope and v.name.upper() == name
-        for raw in split(name, v.value, system)
+        for raw in pathlist.searched(v.value, system, name)
     ]
     same = [p.expanded for p in stored if p.expanded] == [p.expanded for p in consumer if p.expanded]
     return stored if same else consumer

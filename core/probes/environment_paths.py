@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ntpath
-import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
+from core import pathlist
 from core.facts import Fact, Mark, PathEntry, Scope, System, text
 
 FolderState = Literal["folder", "missing", "not a folder", "unreadable", "unknown"]
@@ -41,30 +41,10 @@ class Part(Fact, frozen=True, kw_only=True):
     scope: Scope = "process"
 
 
-def split(variable: str, value: str, system: System) -> list[str]:
-    r"""Return the raw entries. ``";".join`` (Windows) or ``":".join`` (PATH) of them gives the value back.
-
-    ld.so takes ``;`` as a separator, too (ld.so(8)). A quoted ``;`` of Windows' PATH separates as well: cmd.exe would
-    keep the entry together, the DLL loader does not, and the mark "quoted" tells.
-    """
-    if not value:
-        return []
-    if system == "windows":
-        return value.split(";")
-    return re.split("[:;]", value) if variable.startswith("LD_") else value.split(":")
-
-
 def expand(value: str, env: Mapping[str, str]) -> str:
     """Return ``value`` with Windows' %VAR% replaced; one that is not set stays as it is, as Windows leaves it."""
     known = {name.upper(): v for name, v in env.items()}
     return _PERCENT.sub(lambda m: known.get(m[1].upper(), m[0]), value)
-
-
-def key(path: str, system: System) -> str:
-    """Return what two entries have in common when they name the same folder; links are not resolved."""
-    if system == "windows":
-        return ntpath.normcase(ntpath.normpath(path.strip('"').strip()))
-    return posixpath.normpath(path)
 
 
 def writing(raw: str, expanded: str, variable: str, system: System) -> Iterator[Mark]:
@@ -120,7 +100,7 @@ def entries(
             found.append(_entry(variable, index, part, marks=("empty",)))
             continue
         marks = list(writing(part.raw, part.expanded, variable, system))
-        same = key(part.expanded, system)
+        same = pathlist.key(part.expanded, system)
         original = first.setdefault(same, index)
         if original != index:
             marks.append("duplicate")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.facts import Fact
+from core.pathlist import searched
 from core.probes.places import Places, places
 from core.probes.request import Request
 
@@ -45,7 +46,7 @@ def on_path(request: Request) -> Iterator[Candidate]:
     windows = where.system == "windows"
     names = ("python.exe",) if windows else ("python", "python3")
     value = next((v for n, v in request.env.items() if n.upper() == "PATH"), "")
-    folders = [f.strip('"') if windows else f for f in value.split(";" if windows else ":")]
+    folders = [f.strip('"') if windows else f for f in searched(value, where.system)]
     for name in names:
         for folder in dict.fromkeys(folders):
             if where.form.isabs(folder) and where.stat(path := where.join(folder, name)) is not None:

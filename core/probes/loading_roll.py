@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from core.facts import Consumer, How, Load, PythonEnvironment, RollCall
-from core.probes.environment_paths import split
+from core.pathlist import searched
 from core.probes.loading_plan import Plan, Setting, plan
 from core.probes.places import Places
 from core.probes.roll_call_run import by_child, run
@@ -110,7 +110,7 @@ def origin(path: str, prefix: str, env: Mapping[str, str], where: Places) -> str
     folder = where.parent(path)
     system = re.match(r"/(usr/)?lib(32|64)?/|[a-z]:\\windows\\", path, re.IGNORECASE) is not None
     if where.system == "linux" or not system:
-        for entry in split(variable, value, where.system):
+        for entry in searched(value, where.system, variable):
             if where.form.isabs(entry) and _same(entry, folder, where):
                 return variable
     if re.search(r"[\\/](site|dist)-packages[\\/]", path):

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from core.facts import Distribution, Origin, PythonEnvironment
 from core.loader.ldcache import read_cache
+from core.pathlist import searched
 from core.probes.places import Places
 from core.probes.request import Request
 from core.probes.toolkit_names import Folders, Locations, family_of
@@ -161,7 +162,7 @@ def nvcc(hunt: Hunt) -> Iterator[Draft]:
     """Yield the toolkit of the nvcc that a program finds on PATH; small scripts that only start another one are seen through."""
     where = hunt.where
     name = "nvcc.exe" if where.system == "windows" else "nvcc"
-    for folder in _entries(hunt.variable("PATH"), where):
+    for folder in _entries("PATH", hunt.variable("PATH"), where):
         path = where.join(folder, name)
         if not where.is_file(path):
             continue
@@ -179,7 +180,7 @@ def search_paths(hunt: Hunt) -> Iterator[Draft]:
     """Yield the folders of the loader's own search that hold CUDA libraries."""
     where = hunt.where
     name = "PATH" if where.system == "windows" else "LD_LIBRARY_PATH"
-    for folder in _entries(hunt.variable(name), where):
+    for folder in _entries(name, hunt.variable(name), where):
         if any(family_of(n, where.system, hunt.known) for n in where.names(folder) or ()):
             yield Draft(folder, "folder", (folder,), named_by=(name,), source=name)
     if where.system == "linux":
@@ -189,8 +190,8 @@ def search_paths(hunt: Hunt) -> Iterator[Draft]:
             yield Draft(folder, "folder", (folder,), named_by=("ld.so.cache",), source="ld.so.cache")
 
 
-def _entries(value: str, where: Places) -> Iterator[str]:
-    parts = value.split(";") if where.system == "windows" else re.split("[:;]", value)
+def _entries(name: str, value: str, where: Places) -> Iterator[str]:
+    parts = searched(value, where.system, name)
     for part in dict.fromkeys(p.strip('"') if where.system == "windows" else p for p in parts):
         if where.form.isabs(part):
             yield part.rstrip("/\\") or part

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from core.causes import Cause, OptionalCause
 from core.facts import Check, GpuRun, Rung, Snapshot
 from core.findings import Evidence, Finding
 from core.i18n import _, told
 from core.rules import benchmark_frameworks, benchmark_speed
 from core.rules.benchmark_words import cause_of, concerns, free_memory, hiding, holders, named, runs, stem, subject
+from core.rules.loading_search import all_overriding
 from core.rules.loads import role_of
 from core.rules.view import folder_of, name_of, tidy
 from core.rules.words import ERROR, GOOD, NOTE, WARNING, finding, listed, saw, sentence
@@ -65,7 +67,7 @@ def _xids(run: GpuRun) -> list[Evidence]:
     return [saw(_("Kernel log, during the run"), line.strip(), "kernel") for line in run.xids[-3:]]
 
 
-def _why(rung: Rung, cause: str, run: GpuRun, *, hidden: bool) -> str:
+def _why(rung: Rung, cause: OptionalCause, run: GpuRun, *, hidden: bool) -> str:
     passed = [r.name for r in run.rungs if r.state == "passed"]
     below = _("Everything below it works, up to: {passed}.", passed=_(passed[-1])) if passed else ""
     layer = {
@@ -173,7 +175,7 @@ def wrong(seen: Snapshot) -> Iterator[Finding]:
         )
 
 
-def _blamed(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[str, str, list[Evidence]]:
+def _blamed(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[Cause, str, list[Evidence]]:
     """Return the cause of wrong results as far as the evidence separates them, and that evidence."""
     rungs = {r.name: r.state for r in run.rungs if r.layer in ("device", "toolkit")}
     plain = [name for name, state in rungs.items() if state == "failed"]
@@ -260,6 +262,7 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
                 ),
                 subject=subject(run),
                 evidence=[*(saw(_("Mapped from"), f) for f in folders), *concerns(run)],
+                remedy=all_overriding(seen) if override else None,
             )
 
 

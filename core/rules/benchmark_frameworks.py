@@ -8,6 +8,7 @@ from core.facts import FrameworkRun, GpuRun, Snapshot
 from core.findings import Finding
 from core.i18n import _
 from core.rules.benchmark_words import concerns, named, runs, stem
+from core.rules.loading_search import all_overriding
 from core.rules.loads import role_of
 from core.rules.view import folder_of, name_of, tidy
 from core.rules.words import ERROR, NOTE, WARNING, finding, saw
@@ -89,6 +90,7 @@ def framework_files(seen: Snapshot) -> Iterator[Finding]:
                     ),
                     subject=its.python,
                     evidence=[*(saw(_("Mapped from"), f) for f in folders), *concerns(run)],
+                    remedy=all_overriding(seen) if override else None,
                 )
             elif differ:
                 yield finding(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from core.causes import Cause, OptionalCause
 from core.facts import GpuProcess, GpuRun, GpuState, RateLimit, Rung, Snapshot, Timing
 from core.findings import Evidence, Fix
 from core.i18n import _, plain_number
@@ -18,7 +19,7 @@ BUSY = 15
 WORKING = 50
 """Percent of load from which a look at the card's state counts as made during the work."""
 
-DRIVER_CAUSES = {
+DRIVER_CAUSES: dict[int, Cause] = {
     2: "gpu_memory_exhausted",
     34: "libcuda_wrong_library",
     100: "gpu_hidden_by_env",
@@ -27,7 +28,7 @@ DRIVER_CAUSES = {
     803: "driver_library_mismatch",
     804: "libcuda_wrong_library",
 }
-CUDNN_CAUSES = {
+CUDNN_CAUSES: dict[int, Cause] = {
     14: "mixed_cudnn_sublibraries",
     1002: "mixed_cudnn_sublibraries",
     1008: "cudnn_sublibrary_missing",
@@ -36,7 +37,7 @@ CUDNN_CAUSES = {
 }
 
 
-def cause_of(rung: Rung, run: GpuRun, seen: Snapshot) -> str:
+def cause_of(rung: Rung, run: GpuRun, seen: Snapshot) -> OptionalCause:
     """Return the cause that a broken rung proves; empty where its status leaves several open."""
     if rung.status == 0:
         # every call succeeded and the result is wrong; below cuDNN only our own kernel and plain copies are at work
@@ -48,7 +49,7 @@ def cause_of(rung: Rung, run: GpuRun, seen: Snapshot) -> str:
     if rung.call.startswith("cudnn"):
         return CUDNN_CAUSES.get(rung.status or -1, "")
     if rung.call.startswith("cu") and not rung.call.startswith("cublas"):
-        cause = DRIVER_CAUSES.get(rung.status or -1, "")
+        cause: OptionalCause = DRIVER_CAUSES.get(rung.status or -1, "")
         return "" if cause == "gpu_hidden_by_env" and not hiding(seen) else cause
     if rung.call.startswith("nvrtc"):
         return "nvrtc_missing_or_mismatch"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core.causes import Cause
 from core.facts import CudnnCopy, LibraryFile, Snapshot
 from core.findings import Evidence, Finding
 from core.i18n import N_, _, n_, number, sentences, told
+from core.remedies import CompleteSet, PutPackageBack
 from core.rules.cures import anew, another_release
 from core.rules.known import differs
 from core.rules.loads import called, faulty_release, role_of
@@ -14,6 +16,8 @@ from core.rules.view import package_of
 from core.rules.words import ERROR, NOTE, advice, finding, listed, saw
 from core.steps import Step
 
+SPOILT = ("missing", "dangling", "empty", "truncated", "damaged")
+"""States of a file of a set that an identical set can replace."""
 BROKEN = ("empty", "truncated", "damaged", "not a library")
 LAZY = N_(
     "cuDNN's main library opens its parts later and by name, so it loads although a part is broken; "
@@ -31,7 +35,7 @@ def faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 
 
 def _error(
-    seen: Snapshot, copy: CudnnCopy, name: str, title: str, *, cause: str, why: str, rows: list[Evidence]
+    seen: Snapshot, copy: CudnnCopy, name: str, title: str, *, cause: Cause, why: str, rows: list[Evidence]
 ) -> Finding:
     return finding(
         Step.CUDNN,
@@ -43,6 +47,7 @@ def _error(
         evidence=[saw(_("Copy"), called(copy), copy.folder), *rows],
         subject=copy.folder,
         fix=anew(seen, copy),
+        remedy=completed(seen, copy) or put_back(copy),
     )
 
 
@@ -277,3 +282,56 @@ def lone(copy: CudnnCopy) -> bool:
     """Whether a copy is the main library alone, as some programs ship it to use the parts that the machine has."""
     roles = {role_of(f.name) for f in copy.files if f.state == "good"}
     return copy.major >= 8 and roles == {""} and copy.origin not in ("wheel", "conda", "distribution")
+
+
+def completed(seen: Snapshot, copy: CudnnCopy) -> CompleteSet | None:
+    """Return what a set lacks, and what does not belong in it, with the identical, sound set that has it; None without one.
+
+    What does not belong: files that are damaged, of another release, or for another kind of processor.
+    """
+    if copy.origin == "distribution":
+        return None
+    spoilt = (f.name for f in copy.files if _is_spoilt(f, copy, seen.machine.architecture))
+    wanted = tuple(dict.fromkeys([*copy.missing, *spoilt]))
+    donor = next((d for d in seen.cudnn or () if wanted and _gives(d, copy, wanted)), None)
+    return CompleteSet(folder=copy.folder, files=wanted, donor=donor.folder) if donor else None
+
+
+def put_back(copy: CudnnCopy) -> PutPackageBack | None:
+    """Return the package that brought a copy, where it is a wheel of an environment."""
+    package = package_of(copy.owner)
+    if copy.origin != "wheel" or not package or not copy.environment:
+        return None
+    return PutPackageBack(prefix=copy.environment, package=package[0], version=package[1])
+
+
+def _is_spoilt(f: LibraryFile, copy: CudnnCopy, architecture: str) -> bool:
+    foreign = f.architecture not in ("", architecture)
+    unlike = f.record in ("size differs", "hash differs")
+    return f.state in SPOILT or unlike or foreign or differs(f.version, release_of(copy)) is True
+
+
+def _gives(donor: CudnnCopy, copy: CudnnCopy, wanted: tuple[str, ...]) -> bool:
+    """Whether a set is sound, of the same release, and has every wanted file."""
+    version = release_of(copy)
+    sound = {
+        f.name.lower() for f in donor.files if f.state == "good" and f.record not in ("size differs", "hash differs")
+    }
+    return (
+        donor.folder != copy.folder
+        and donor.major == copy.major
+        and donor.version is not None
+        and donor.version == version
+        and copy.cuda_major in (donor.cuda_major, None)
+        and _is_same_build(donor, copy, wanted)
+        and not donor.missing
+        and all(name.lower() in sound for name in wanted)
+        and len({f.version for f in donor.files if f.version}) == 1
+    )
+
+
+def _is_same_build(donor: CudnnCopy, copy: CudnnCopy, wanted: tuple[str, ...]) -> bool:
+    """Whether every file that stays has the donor's size: a release has one build for each CUDA major."""
+    sizes = {f.name.lower(): f.size for f in donor.files}
+    staying = [f for f in copy.files if f.name not in wanted]
+    return bool(staying) and all(sizes.get(f.name.lower()) == f.size for f in staying)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from core.facts import Driver, Snapshot, Variable
 from core.findings import Evidence, Finding, Fix
 from core.i18n import _, n_, sentences, told
+from core.remedies import PutCacheAside, Unset
 from core.rules.driver_facts import answers, said, works
 from core.rules.known import code
 from core.rules.view import variable
@@ -94,6 +95,7 @@ def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, 
             _("If your own script sets it, remove that line."),
             restart="terminal",
         ),
+        remedy=Unset(variable=name),
     )
 
 
@@ -204,6 +206,7 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
         evidence=evidence,
         subject=cache.path,
         fix=advice(_("Move the cache aside; the driver makes a new one"), move, restart="program"),
+        remedy=PutCacheAside(folder=cache.aside) if cache.aside else None,
     )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from core.causes import OptionalCause
 from core.facts import CudaInit, Driver, DriverLibrary, Snapshot
 from core.findings import Evidence, Finding, Fix
 from core.i18n import N_, _, n_, told
+from core.remedies import Remedy
 from core.rules.known import code
 from core.rules.view import inside
 from core.rules.words import ERROR, finding, saw
@@ -76,7 +78,26 @@ def said(cuda: CudaInit) -> str:
 
 
 def error(
-    name: str, cause: str, title: str, why: str, *, evidence: Iterable[Evidence], fix: Fix, subject: str = ""
+    name: str,
+    cause: OptionalCause,
+    title: str,
+    why: str,
+    *,
+    evidence: Iterable[Evidence],
+    fix: Fix,
+    subject: str = "",
+    remedy: Remedy | None = None,
 ) -> Finding:
     """Return an error of this step."""
-    return finding(Step.DRIVER, ERROR, name, title, cause=cause, why=why, evidence=evidence, fix=fix, subject=subject)
+    return finding(
+        Step.DRIVER,
+        ERROR,
+        name,
+        title,
+        cause=cause,
+        why=why,
+        evidence=evidence,
+        fix=fix,
+        subject=subject,
+        remedy=remedy,
+    )

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from core.facts import Driver, DriverLibrary, Snapshot
 from core.findings import Finding
 from core.i18n import _
+from core.remedies import Place, TakeOut
 from core.rules.driver_facts import WSL_FOLDER, answers, cuda_libraries, error, on_bus
 from core.rules.known import code
 from core.rules.view import folder_of, inside, tidy
@@ -46,6 +47,8 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         _("Take {text} out of LD_LIBRARY_PATH where it is set, then open a new terminal.", text=e.text) for e in named
     ]
     steps = steps or _off_the_cache(folder)
+    places = tuple(Place(folder=e.expanded or e.text) for e in named)
+    remedy = TakeOut(variable="LD_LIBRARY_PATH", places=places) if places and folder else None
     yield error(
         "wrong-libcuda",
         "libcuda_wrong_library",
@@ -57,6 +60,7 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         evidence=evidence + answers(driver),
         fix=advice(_("Take the wrong libcuda off the search path"), *steps, restart="terminal"),
         subject=folder,
+        remedy=remedy,
     )
 
 

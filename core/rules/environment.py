@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from core.facts import How, Mark, PathEntry, Snapshot
 from core.findings import Finding
 from core.i18n import _, n_
+from core.remedies import DropDead
 from core.rules.loads import cases
 from core.rules.view import python_of
 from core.rules.words import ERROR, GOOD, NOTE, WARNING, advice, finding, saw
@@ -54,7 +55,22 @@ def tidy_paths(seen: Snapshot) -> Iterator[Finding]:
                     for e in odd
                 ],
                 subject=name,
+                remedy=_without_dead(name, odd),
             )
+
+
+def _without_dead(name: str, odd: list[PathEntry]) -> DropDead | None:
+    """Return the entries that can go for good: CUDA folders that are gone, and what is listed twice.
+
+    Other folders that are missing may be on a drive that is not connected at this moment, and stay.
+    """
+    dead = tuple((e.scope, e.text) for e in odd if _is_dead(e))
+    return DropDead(variable=name, entries=dead) if dead else None
+
+
+def _is_dead(e: PathEntry) -> bool:
+    gone = any(m in ("missing", "not a folder") for m in e.marks) and any(w in e.text.lower() for w in CUDA_WORDS)
+    return gone or ("duplicate" in e.marks and bool(e.text))
 
 
 def broken_entries(seen: Snapshot) -> Iterator[Finding]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core import pathlist
 from core.facts import Load, PythonEnvironment, Resolution, Snapshot
 from core.findings import Finding
 from core.i18n import _, n_, told
+from core.remedies import AddDllFolders
 from core.rules import (
     frameworks_builds,
     frameworks_cublas,
@@ -19,7 +21,7 @@ from core.rules.frameworks_builds import on_gpu
 from core.rules.frameworks_known import gpu_side
 from core.rules.frameworks_view import Home, homes
 from core.rules.known import numbers
-from core.rules.view import tidy, variable
+from core.rules.view import folder_of, tidy, variable
 from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
 from core.steps import Step
 
@@ -154,15 +156,17 @@ def older_variables(seen: Snapshot) -> Iterator[Finding]:
     now = [v for v in paths if v.scope == "process"]
     if not windows or not now or seen.cudnn is None:
         return
-    have = {tidy("windows", p.strip('"')) for v in now for p in v.value.split(";")}
+    have = {pathlist.key(p, "windows") for v in now for p in pathlist.searched(v.value, "windows")}
     wanted = {
-        tidy("windows", f): f for f in (*(c.folder for c in seen.cudnn), *(t.folder for t in seen.toolkits or ())) if f
+        pathlist.key(f, "windows"): f
+        for f in (*(c.folder for c in seen.cudnn), *(t.folder for t in seen.toolkits or ()))
+        if f
     }
     for v in paths:
         new = [
             wanted[t]
-            for p in v.value.split(";")
-            if v.scope in ("user", "machine") and (t := tidy("windows", p.strip('"'))) in wanted and t not in have
+            for p in pathlist.searched(v.value, "windows")
+            if v.scope in ("user", "machine") and (t := pathlist.key(p, "windows")) in wanted and t not in have
         ]
         for folder in dict.fromkeys(new):
             yield finding(
@@ -210,6 +214,12 @@ def lost_to_python(seen: Snapshot, load: Load) -> dict[str, str]:
     return {name: plain[name.lower()] for name in lost if name.lower() in plain}
 
 
+def lost_folders(seen: Snapshot, prefix: str) -> tuple[str, ...]:
+    """Return the folders of PATH that one environment's Python would have to search for its frameworks' libraries."""
+    lost = [lost_to_python(seen, load) for load in seen.loads or () if load.consumer.prefix == prefix]
+    return tuple(dict.fromkeys(folder_of("windows", path) for its in lost for path in its.values()))
+
+
 def _main(r: Resolution) -> bool:
     return r.name.lower().startswith(("cudnn", "cublas", "cudart"))
 
@@ -246,6 +256,7 @@ def _only_on_path(seen: Snapshot, load: Load, lost: str, path: str) -> Finding:
             _('import os; os.add_dll_directory(r"{folder}")', folder=folder),
             restart="program",
         ),
+        remedy=AddDllFolders(prefix=load.consumer.prefix, folders=lost_folders(seen, load.consumer.prefix)),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core.causes import Cause
 from core.facts import FrameworkBuild, Snapshot, Toolkit
 from core.findings import Finding, Fix
 from core.i18n import N_, _
@@ -73,16 +74,12 @@ def _lost(home: Home, build: FrameworkBuild, places: list[Toolkit]) -> Finding:
             prefix=prefix,
             name=name,
         )
-        cause, why = (
-            "cuda_runtime_missing",
-            _("Its package does not bring cuBLAS. It loads without it, and fails when it computes."),
-        )
+        cause: Cause = "cuda_runtime_missing"
+        why = _("Its package does not bring cuBLAS. It loads without it, and fails when it computes.")
     else:
         title = _("CTranslate2 {version} in {prefix} does not find {name}.", version=version, prefix=prefix, name=name)
-        cause, why = (
-            "cuda_not_on_search_path",
-            _("It asks for the bare name, and the loader does not look in the folder where it lies."),
-        )
+        cause = "cuda_not_on_search_path"
+        why = _("It asks for the bare name, and the loader does not look in the folder where it lies.")
     if helped:
         rows.append(
             saw(_("In the same environment"), f"torch {torch.version if torch else ''}", torch.binary if torch else "")

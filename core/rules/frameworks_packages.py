@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from core.causes import Cause
 from core.facts import Distribution, Snapshot
 from core.findings import Finding, Fix
 from core.i18n import _, sentences
@@ -185,7 +186,7 @@ def _broken(home: Home, b: Broken, *, loaded: bool) -> Finding:
     )
 
 
-def how_bad(b: Broken) -> tuple[Severity, str]:
+def how_bad(b: Broken) -> tuple[Severity, Cause]:
     """Return how much a broken requirement matters, and its cause: a newer library of the same major usually serves."""
     wanted = next(iter(re.findall(r"(?:==|>=|~=)\s*([\d.]+)", b.specifier)), "")
     same_major = numbers(wanted)[:1] == numbers(b.installed)[:1]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from core.facts import DamagedFile, PackageRecords, Snapshot
 from core.findings import Evidence, Finding
 from core.i18n import _, n_, number
+from core.remedies import PutPackageBack
 from core.rules.frameworks_cures import whole_again
 from core.rules.frameworks_view import Home, homes
 from core.rules.view import tidy
@@ -92,6 +93,7 @@ def _damaged(home: Home, files: list[DamagedFile]) -> Finding:
         evidence=[*(_row(f) for f in files[:20]), home.concerns(_owner(home, one.distribution))],
         subject=home.python.prefix,
         fix=whole_again(home.seen, home.python, one.distribution, one.version),
+        remedy=PutPackageBack(prefix=home.python.prefix, package=one.distribution, version=one.version),
     )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 import msgspec
 
+from core.causes import Cause
 from core.facts import FrameworkBuild, FrameworkTrial, Snapshot
 from core.findings import Evidence, Finding, Fix
 from core.i18n import N_, _, sentences, told
@@ -15,6 +17,7 @@ from core.rules.frameworks_builds import is_cpu
 from core.rules.frameworks_cures import another_torch, tensorflow_for_gpu, whole_again
 from core.rules.frameworks_known import build_fits, gpu_side
 from core.rules.frameworks_view import Home, homes
+from core.rules.loading_search import all_overriding
 from core.rules.view import folder_of
 from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
 from core.steps import Step
@@ -28,7 +31,7 @@ class Message(msgspec.Struct, frozen=True):
     """A framework's or the system's own words, the cause that they tell by themselves, and what it means."""
 
     pattern: str
-    cause: str
+    cause: Cause | Literal["gpu_arch"]
     meaning: str
     advice: str = ""
 
@@ -217,6 +220,7 @@ def _override(home: Home, trial: FrameworkTrial) -> Finding:
         ],
         subject=home.python.prefix,
         fix=without_variable(folders),
+        remedy=all_overriding(home.seen, home.python.prefix),
     )
 
 
@@ -232,9 +236,7 @@ def _failure(home: Home, trial: FrameworkTrial) -> Finding:
             evidence=_rows(home, trial),
             subject=home.python.prefix,
         )
-    cause, meaning = (
-        (message.cause, _(message.meaning)) if message else ("", _("Its own words tell no cause by themselves."))
-    )
+    cause = message.cause if message else ""
     if cause == "gpu_arch":
         cause = "gpu_arch_too_new" if _newer(home, trial) else "gpu_arch_too_old"
     return finding(
@@ -245,7 +247,7 @@ def _failure(home: Home, trial: FrameworkTrial) -> Finding:
         if trial.reached == "nothing"
         else _("{name} in {prefix} fails when it is used.", name=_name(trial), prefix=home.python.prefix),
         cause=cause,
-        why=meaning,
+        why=_(message.meaning) if message else _("Its own words tell no cause by themselves."),
         evidence=_rows(home, trial),
         subject=home.python.prefix,
         fix=_cure(home, trial, message),

@@ -122,14 +122,6 @@ class Hints(Fact, frozen=True, kw_only=True):
     codes: tuple[Code, ...]
 
 
-class Cause(Fact, frozen=True, kw_only=True):
-    """A row of causes.json: the vocabulary."""
-
-    cause: str
-    step: str
-    meaning: str
-
-
 def compatibility() -> Compatibility:
     """Read compatibility.json."""
     return read("compatibility", Compatibility)

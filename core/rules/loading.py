@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from core.facts import Snapshot
 from core.findings import Evidence, Finding
 from core.i18n import _, n_, told
+from core.remedies import both
 from core.rules import loading_cuda, loading_extra, loading_order, loading_search
 from core.rules.cudnn_files import faults, signatures
 from core.rules.loads import CONCERNS, Case, called, in_order, spread, trouble
@@ -27,7 +28,9 @@ def files(c: Case) -> Iterator[Finding]:
             other = (
                 loading_order.past_foreign(c) if fault.cause == "dll_wrong_architecture" and copy is c.copy else None
             )
-            yield replace(fault, evidence=shown(list(rows)), fix=other or fault.fix)
+            right = loading_order.behind_foreign(c) if other else None
+            remedy = loading_order.preferred(c, right) if right else fault.remedy
+            yield replace(fault, evidence=shown(list(rows)), fix=other or fault.fix, remedy=remedy)
 
 
 def _leaks(c: Case) -> list[Evidence]:
@@ -133,7 +136,8 @@ def loads(seen: Snapshot) -> Iterator[Finding]:
                 told[key] = replace(found, evidence=(*found.evidence, c.concerns))
             elif c.concerns not in old.evidence:
                 worst = max(old.severity, found.severity)
-                told[key] = replace(old, severity=worst, evidence=(*old.evidence, c.concerns))
+                remedy = both(old.remedy, found.remedy)
+                told[key] = replace(old, severity=worst, evidence=(*old.evidence, c.concerns), remedy=remedy)
     yield from told.values()
 
 

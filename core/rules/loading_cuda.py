@@ -10,10 +10,11 @@ import msgspec
 from core.facts import LibraryFile, Resolution, Toolkit
 from core.findings import Evidence, Finding, Fix
 from core.i18n import _, sentences, told
+from core.remedies import AddFolder, Place, TakeOut
 from core.rules.cudnn_files import BROKEN
 from core.rules.cures import name_folder, pinned, pip
 from core.rules.known import compatibility, differs
-from core.rules.loads import Case, idle, role_of, trouble
+from core.rules.loads import Case, by_variable, idle, role_of, trouble
 from core.rules.view import candidates, file_at, folder_of, inside, name_of, near_misses, package_of, python_of
 from core.rules.words import ERROR, NOTE, WARNING, advice, finding, listed, saw, sentence
 from core.steps import Step
@@ -269,7 +270,17 @@ def pair(c: Case) -> Iterator[Finding]:
                 ),
                 restart="program",
             ),
+            remedy=half_away(c),
         )
+
+
+def half_away(c: Case) -> TakeOut | None:
+    """Return how an environment gets both halves of cuBLAS of its own: without the folder of the variable that brings one."""
+    prefix = c.load.consumer.prefix
+    halves = [s.winner for s in c.load.resolutions if (family(s.name) or ("", 0))[0] in ("cublas", "cublasLt")]
+    folders = dict.fromkeys(folder_of(c.system, w.path) for w in halves if w and by_variable(w))
+    places = tuple(Place(folder=f, prefix=prefix) for f in folders if not inside(c.system, f, prefix))
+    return TakeOut(variable="LD_LIBRARY_PATH", places=places) if places and prefix else None
 
 
 def runtime(c: Case) -> Iterator[Finding]:
@@ -306,6 +317,7 @@ def runtime(c: Case) -> Iterator[Finding]:
             ],
             subject=folder,
             fix=name_folder(c.seen, folder),
+            remedy=AddFolder(folder=folder, prefixes=(c.load.consumer.prefix,)),
         )
         return
 

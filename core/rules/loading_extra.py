@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.facts import LibraryFile, Resolution, Toolkit
+from core.facts import LibraryFile, Resolution, System, Toolkit
 from core.findings import Finding, Fix
 from core.i18n import _, sentences, told
+from core.remedies import GivePlainName
 from core.rules.cures import pip
 from core.rules.driver_facts import WSL_FOLDER
 from core.rules.known import compatibility, numbers, older
@@ -59,6 +60,13 @@ RENAMED_BUILTINS = re.compile(
     r"(libnvrtc-builtins)-[0-9a-f]{8}(\.so\.[\d.]+)|(nvrtc-builtins64_\d+)-[0-9a-f]{8}(\.dll)", re.IGNORECASE
 )
 """Built-ins with a part of their hash in the name, as a packager's tools write it. The compiler asks for the plain name."""
+
+
+def plain_name(system: System, builtins: LibraryFile, compiler_file: LibraryFile) -> GivePlainName | None:
+    """Return the plain name of a compiler's built-ins that a packager renamed; None where their version differs."""
+    found = RENAMED_BUILTINS.fullmatch(name_of(system, builtins.path))
+    same = bool(builtins.version) and compiler_file.version == builtins.version and builtins.state == "good"
+    return GivePlainName(file=builtins.path, name="".join(g for g in found.groups() if g)) if found and same else None
 
 
 def _builtins_beside(c: Case, toolkit: Toolkit, compiler_file: LibraryFile) -> Iterator[Finding]:
@@ -115,6 +123,7 @@ def _builtins_beside(c: Case, toolkit: Toolkit, compiler_file: LibraryFile) -> I
         ],
         subject=folder,
         fix=_compiler_again(c, toolkit, compiler_file),
+        remedy=next((r for f in same if (r := plain_name(c.system, f, compiler_file))), None),
     )
 
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 from core.facts import Attempt, CudnnCopy, How
 from core.findings import Evidence, Finding, Fix
 from core.i18n import _, n_, sentences, told
+from core.remedies import Place, PreferFolder, PutAside
 from core.rules.cudnn_files import faults
 from core.rules.cures import anew, another_release, name_folder
 from core.rules.known import differs, older
 from core.rules.loading_search import ROLL, install, lies_in
 from core.rules.loads import Case, at_hand, called, faulty_release, is_whole, mapped_folders, spread, trouble
-from core.rules.view import candidates, copy_at, folder_of, inside, main_name, tidy
+from core.rules.view import candidates, copy_at, copy_in, folder_of, inside, main_name, tidy
 from core.rules.words import ERROR, WARNING, advice, finding, listed, saw, sentence
 from core.steps import Step
 
 SYSTEM_FOLDERS = (How.SYSTEM, How.SYSTEM16, How.WINDOWS)
+FIRST = (*SYSTEM_FOLDERS, How.APPLICATION)
+"""Where Windows' loader looks before any search path."""
 
 
 def shadowed(c: Case) -> Iterator[Finding]:
@@ -25,11 +29,6 @@ def shadowed(c: Case) -> Iterator[Finding]:
     right, certain = _right(c)
     if right is not None:
         yield _shadowed(c, right, certain=certain)
-
-
-def better(c: Case) -> CudnnCopy | None:
-    """Return the copy that a consumer should find before the one that it does find; None when there is no such copy."""
-    return _right(c)[0]
 
 
 def _right(c: Case) -> tuple[CudnnCopy | None, bool]:
@@ -113,7 +112,35 @@ def _shadowed(c: Case, right: CudnnCopy, *, certain: bool) -> Finding:
             _("If nothing else needs the other copy, uninstall it."),
             restart="program",
         ),
+        remedy=preferred(c, right) or (aside(c.copy) if c.copy and winner.how in FIRST else None),
     )
+
+
+def preferred(c: Case, right: CudnnCopy) -> PreferFolder | None:
+    """Return how the loader comes to the right copy before the one that it takes; None where no search path leads to that."""
+    ways: dict[How, Literal["PATH", "LD_LIBRARY_PATH", "loader"]] = {
+        How.PATH: "PATH",
+        How.LD_LIBRARY_PATH: "LD_LIBRARY_PATH",
+        How.LD_CACHE: "loader",
+        How.DEFAULT: "loader",
+    }
+    if c.winner is None or c.winner.how not in ways:
+        return None
+    place = Place(folder=right.folder, prefix=c.load.consumer.prefix)
+    return PreferFolder(over=folder_of(c.system, c.winner.path), by=ways[c.winner.how], places=(place,))
+
+
+def aside(*copies: CudnnCopy) -> PutAside | None:
+    """Return that stray copies are put aside; None where something owns one, or it lies where it was put on purpose."""
+    stray = all(not x.owner and x.origin in ("system", "folder") for x in copies)
+    return PutAside(folders=tuple(dict.fromkeys(x.folder for x in copies))) if copies and stray else None
+
+
+def parts_aside(c: Case) -> PutAside | None:
+    """Return that single files are put aside that are taken before any search path in the place of parts of the set."""
+    strays = [s.winner for _role, s in c.parts if c.winner and s.winner and s.winner.how in FIRST]
+    copies = [x for w in strays if (x := copy_in(c.seen, folder_of(c.system, w.path))) is not None and x is not c.copy]
+    return aside(*copies)
 
 
 def _unnamed(c: Case, winner: Attempt) -> list[str]:
@@ -234,6 +261,7 @@ def mixed(c: Case) -> Iterator[Finding]:
         ],
         subject=c.load.consumer.id,
         fix=_one_release(c),
+        remedy=parts_aside(c),
     )
 
 

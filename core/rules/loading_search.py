@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.facts import Attempt, CudnnCopy
+from core.causes import Cause
+from core.facts import Attempt, CudnnCopy, Snapshot
 from core.findings import Finding, Fix
 from core.i18n import N_, _, told
-from core.rules.cudnn_files import faults
+from core.remedies import AddFolder, Place, TakeOut
+from core.rules.cudnn_files import completed, faults
 from core.rules.cures import name_folder, pinned, pip, without_variable
 from core.rules.known import differs
 from core.rules.loads import (
@@ -18,6 +20,7 @@ from core.rules.loads import (
     at_hand,
     by_variable,
     called,
+    cases,
     expects,
     is_whole,
     meant_for,
@@ -73,7 +76,26 @@ def overridden(c: Case) -> Iterator[Finding]:
         evidence=[*rows, *(saw(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for w in outside), *trouble(c)],
         subject=" and ".join(folders),
         fix=without_variable(folders),
+        remedy=TakeOut(variable="LD_LIBRARY_PATH", places=overriding(c)),
     )
+
+
+def overriding(c: Case) -> tuple[Place, ...]:
+    """Return the entries of LD_LIBRARY_PATH that lead a consumer away from its own copy, as they are written there."""
+    away = [w for w in (c.winner, *(s.winner for _, s in c.parts)) if w and by_variable(w)]
+    entries = [
+        w.via if w.via.startswith("/") else folder_of(c.system, w.path)
+        for w in away
+        if not (c.own and lies_in(c, w.path, c.own))
+    ]
+    return tuple(Place(folder=e, prefix=c.load.consumer.prefix) for e in dict.fromkeys(entries))
+
+
+def all_overriding(seen: Snapshot, prefix: str = "") -> TakeOut | None:
+    """Return how every environment (or one) gets its own copy back; None where LD_LIBRARY_PATH leads none away."""
+    mine = [c for c in cases(seen) if c.own and prefix in ("", c.load.consumer.prefix)]
+    places = tuple(dict.fromkeys(place for c in mine for place in overriding(c)))
+    return TakeOut(variable="LD_LIBRARY_PATH", places=places) if places else None
 
 
 def lies_in(c: Case, path: str, copy: CudnnCopy) -> bool:
@@ -81,7 +103,7 @@ def lies_in(c: Case, path: str, copy: CudnnCopy) -> bool:
     return tidy(c.system, folder_of(c.system, path)) == tidy(c.system, copy.folder)
 
 
-STOPS = {
+STOPS: dict[str, tuple[str, Cause, str]] = {
     "unreadable": (
         "unreadable",
         "library_unreadable",
@@ -152,6 +174,7 @@ def not_found(c: Case) -> Iterator[Finding]:
 
 def _closed(c: Case, attempt: Attempt) -> Finding:
     shut = attempt.outcome == "unreadable"
+    copy = copy_at(c.seen, attempt.path)
     name = main_name(c.system, c.load.major)
     return finding(
         Step.CUDNN,
@@ -172,6 +195,7 @@ def _closed(c: Case, attempt: Attempt) -> Finding:
             _("Install cuDNN for this processor"),
             _("This computer is {architecture}.", architecture=c.seen.machine.architecture),
         ),
+        remedy=None if shut or copy is None else completed(c.seen, copy),
     )
 
 
@@ -195,6 +219,7 @@ def _off_path(c: Case, here: list[CudnnCopy]) -> Iterator[Finding]:
         evidence=[saw(_("Folder"), best.folder, best.source), *near_misses(c.seen, best.folder), *candidates(c.main)],
         subject=best.folder,
         fix=name_folder(c.seen, best.folder),
+        remedy=AddFolder(folder=best.folder, prefixes=(c.load.consumer.prefix,)),
     )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core.causes import Cause
 from core.facts import LibraryFile, PathEntry, Snapshot, Toolkit
 from core.findings import Evidence, Finding, Fix
 from core.i18n import N_, _, n_, told
+from core.remedies import PointTo
 from core.rules.cudnn_files import BROKEN
 from core.rules.cures import pip
 from core.rules.known import differs, numbers
@@ -51,6 +53,11 @@ def variables(seen: Snapshot) -> Iterator[Finding]:
             ],
             subject=name,
             fix=_set_variable(seen, name, better),
+            remedy=PointTo(
+                variable=name,
+                folder=better.root if better else "",
+                right=tuple(t.root for t in _installed(seen) if t.origin != "distribution"),
+            ),
         )
 
 
@@ -167,10 +174,10 @@ def _used(seen: Snapshot) -> set[str]:
     return used
 
 
-def _bad(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[str, str, str, list[LibraryFile]]]:
+def _bad(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[Cause, str, str, list[LibraryFile]]]:
     mine = seen.machine.architecture
     files = toolkit.libraries
-    groups = (
+    groups: tuple[tuple[Cause, str, str, list[LibraryFile]], ...] = (
         (
             "corrupt_or_truncated_file",
             "damaged",

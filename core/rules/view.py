@@ -67,6 +67,12 @@ def copy_at(seen: Snapshot, path: str) -> CudnnCopy | None:
     return next((c for c in copies if tidy(system, c.folder) == folder), None)
 
 
+def copy_in(seen: Snapshot, folder: str) -> CudnnCopy | None:
+    """Return the copy of cuDNN in a folder."""
+    system = seen.machine.system
+    return next((c for c in seen.cudnn or () if folder and tidy(system, c.folder) == tidy(system, folder)), None)
+
+
 def file_at(seen: Snapshot, path: str) -> LibraryFile | None:
     """Return what is known of the file at ``path``, of cuDNN or of a CUDA toolkit."""
     system = seen.machine.system

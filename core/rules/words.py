@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
+from core.causes import OptionalCause
 from core.findings import Evidence, Finding, Fix, Restart
 from core.i18n import _, told
+from core.remedies import Remedy
 from core.rules.view import shown
 from core.steps import Severity, Step
 
@@ -25,11 +27,12 @@ def finding(
     name: str,
     title: str,
     *,
-    cause: str = "",
+    cause: OptionalCause = "",
     why: str = "",
     evidence: Iterable[Evidence] = (),
     fix: Fix | None = None,
     subject: str = "",
+    remedy: Remedy | None = None,
 ) -> Finding:
     """Return a Finding whose id is the step and the name: "driver.no-gpu"."""
     return Finding(
@@ -42,6 +45,7 @@ def finding(
         subject=subject,
         evidence=shown(list(evidence)),
         fix=fix,
+        remedy=remedy,
     )
 
 

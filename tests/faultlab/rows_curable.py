@@ -99,6 +99,27 @@ CURABLE = (
         offer="variable",
     ),
     Fault(
+        "override-between-semicolons",
+        "ld_library_path_override",
+        "ld.so(8) takes a semicolon, too; the folder is written with two slashes, and kept in ~/.config/environment.d.",
+        bases.torch_9,
+        p.both(
+            p.copied_folder(OLD, (wheels.CUDNN_9_10, "libcudnn_graph.so.9")),
+            kept(f"LD_LIBRARY_PATH=/srv/x;/{OLD}/:/y\n"),
+        ),
+        environment={"LD_LIBRARY_PATH": f"/srv/x;/{OLD}/:/y"},
+        offer="variable",
+    ),
+    Fault(
+        "override-between-semicolons-in-a-terminal",
+        "ld_library_path_override",
+        "The same, set in a terminal alone.",
+        bases.torch_9,
+        p.copied_folder(OLD, (wheels.CUDNN_9_10, "libcudnn_graph.so.9")),
+        environment={"LD_LIBRARY_PATH": f"/srv/x;{OLD.replace('/old', '//old')}/;/y"},
+        offer="variable",
+    ),
+    Fault(
         "stub-for-every-session",
         "libcuda_wrong_library",
         "The toolkit's stub folder is kept in ~/.config/environment.d.",

@@ -76,6 +76,8 @@ def test_a_venv_changes_variables_while_it_is_active_and_gives_them_back(
         ("/opt/mixed:/a", "/a"),
         ("/opt/mixed:/opt/mixed:/b::/c", "/b::/c"),
         ("/x/opt/mixed:/opt/mixed/y", "/x/opt/mixed:/opt/mixed/y"),
+        ("/a;/opt/mixed;/b", "/a:/b"),
+        ("/opt/mixed;/b:/opt/mixed/", "/b"),
     ],
 )
 def test_dropping_a_folder_leaves_the_others(environment: Path, shell: str, value: str, left: str) -> None:

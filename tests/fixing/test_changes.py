@@ -90,7 +90,7 @@ def values(draw: st.DrawFn) -> tuple[str, Value | None]:
     if draw(st.integers(0, 4)) == 0:
         length = draw(st.sampled_from([1_024, 2_047, 8_191, 30_000]))
         entries += [f"C:\\{i:06}\\bin" for i in range(length // 15)]
-    text = pathlist.separator(system).join(entries)
+    text = pathlist.join(entries, system)
     return system, Value(
         text=text, kind=draw(st.sampled_from(["REG_SZ", "REG_EXPAND_SZ"])) if system == "windows" else ""
     )
@@ -101,6 +101,44 @@ def test_split_and_join_lose_no_byte(value: tuple[str, Value | None], data: st.D
     system, before = value
     text = before.text if before else data.draw(st.text())
     assert pathlist.join(pathlist.split(text, system), system) == text
+
+
+LIBRARIES = st.lists(st.sampled_from(["/a", "/b", "", "/opt//cuda/", "."]), min_size=1, max_size=6)
+
+
+@given(LIBRARIES, st.data())
+def test_a_semicolon_separates_in_ld_library_path_too_and_every_other_byte_stays(
+    entries: list[str], data: st.DataObject
+) -> None:
+    text = "".join(f"{e}{data.draw(st.sampled_from(':;'))}" for e in entries)[:-1]
+    parts = pathlist.split(text, "linux", "LD_LIBRARY_PATH")
+    assert parts == (entries if text else [])
+    assert pathlist.searched(text, "linux", "LD_LIBRARY_PATH") == parts
+    place = data.draw(st.integers(0, len(entries) - 1))
+    rest = entries[:place] + entries[place + 1 :]
+    if rest in ([], [""]):
+        return  # an empty text has no entry
+    before = Value(text=text)
+    change = changes.remove_entry(before, place, "linux", name="LD_LIBRARY_PATH", scope="user")
+    assert change.problem() == ""
+    assert pathlist.split(change.after.text, "linux", "LD_LIBRARY_PATH") == rest
+    assert change.merged(before) == change.after
+    assert change.inverse().merged(change.after) == before
+    theirs = Value(text=pathlist.insert(change.after.text, "/theirs", 0, "linux", name="LD_LIBRARY_PATH"))
+    undone = change.inverse().merged(theirs)
+    assert sorted(pathlist.split(undone.text, "linux", "LD_LIBRARY_PATH")) == sorted([*parts, "/theirs"])
+
+
+def test_only_ld_library_path_has_two_separators() -> None:
+    assert pathlist.split("/a;b:/c", "linux") == ["/a;b", "/c"]
+    assert pathlist.split("/a;b:/c", "linux", "LIBRARY_PATH") == ["/a;b", "/c"]
+    assert pathlist.split("/a:b;/c", "windows", "LD_LIBRARY_PATH") == ["/a:b", "/c"]
+    value = "/a;/b;/c:/d"
+    assert pathlist.remove(value, "/b", 1, "linux", name="LD_LIBRARY_PATH") == "/a;/c:/d"
+    assert pathlist.insert(value, "/x", 4, "linux", name="LD_LIBRARY_PATH") == "/a;/b;/c:/d:/x"
+    assert pathlist.move(value, "/d", 3, 0, "linux", name="LD_LIBRARY_PATH") == "/d:/a;/b;/c"
+    with pytest.raises(PathError):
+        pathlist.insert(value, "/x;/y", 0, "linux", name="LD_LIBRARY_PATH")
 
 
 def any_edit(system: str, before: Value | None, data: st.DataObject) -> EditPath:
@@ -206,6 +244,11 @@ def test_undoing_a_removal_beside_an_open_quote_swallows_nothing(removed: int, v
         ("linux", "/opt/bin", "/opt/BIN", False),
         ("linux", "/opt/bin", "/opt/bin2", False),
         ("linux", "/", "", False),
+        ("linux", "/opt//cuda", "/opt/cuda", True),
+        ("linux", "//opt/./cuda/", "/opt/cuda", True),
+        ("linux", "", ".", False),
+        ("windows", "C:\\CUDA\\\\bin", " C:\\CUDA\\.\\bin", True),
+        ("windows", "", ".", False),
     ],
 )
 def test_which_entries_name_the_same_folder(system: str, one: str, two: str, same: bool) -> None:

@@ -15,8 +15,10 @@ from core.facts import (
     Attempt,
     ComputeCache,
     Consumer,
+    CudaInit,
     CudnnCopy,
     Driver,
+    DriverLibrary,
     Environment,
     How,
     LibraryFile,
@@ -32,14 +34,31 @@ from core.facts import (
 from core.findings import Evidence, Finding, Fix
 from core.fixes import with_changes
 from core.fixes_files import dll_hook
+from core.fixes_search import to_those_concerned
+from core.remedies import AddFolder, Place, PointTo, PutPackageBack, Remedy, TakeOut, Unset
+from core.rules.cudnn_files import completed
+from core.rules.loading_cuda import half_away
+from core.rules.loading_extra import plain_name
+from core.rules.loads import Case, cases
 from core.steps import Severity, Step
 
 USER, MACHINE = "HKCU\\Environment", "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment"
 
 
-def found(cause: str, subject: str, id: str = "x.y", severity: Severity = Severity.ERROR) -> Finding:
+def found(remedy: Remedy | None, severity: Severity = Severity.ERROR) -> Finding:
     fix = Fix(title="Do it", advice="By hand.", restart="program")
-    return Finding(id=id, cause=cause, step=Step.CUDNN, severity=severity, title="t", subject=subject, fix=fix)
+    return Finding(
+        id="x.y", cause="", step=Step.CUDNN, severity=severity, title="t", subject="s", fix=fix, remedy=remedy
+    )
+
+
+def one_case(seen: Snapshot, place: int = 0) -> Case:
+    return list(cases(seen))[place]
+
+
+def told(seen: Snapshot, cause: str) -> Finding:
+    """Return what the rules find, with the remedy that they name."""
+    return next(f for f in diagnose(seen) if f.cause == cause)
 
 
 def kept(name: str, value: str, scope: str = "user", kind: str = "REG_SZ", source: str = "") -> Variable:
@@ -55,9 +74,10 @@ def machine(system: str, *variables: Variable, entries: tuple[PathEntry, ...] = 
 
 def changes(finding: Finding, seen: Snapshot) -> tuple[object, ...]:
     got = with_changes(finding, seen)
+    assert got.remedy is None
     assert with_changes(got, seen) == got
     assert got.fix is not None
-    assert got.fix.advice.startswith("By hand.")
+    assert finding.fix is None or got.fix.advice.startswith(finding.fix.advice)
     assert (got.id, got.subject, got.severity) == (finding.id, finding.subject, finding.severity)
     return got.fix.changes
 
@@ -67,7 +87,7 @@ def changes(finding: Finding, seen: Snapshot) -> tuple[object, ...]:
 
 def test_a_hiding_variable_is_taken_from_where_it_is_kept() -> None:
     seen = machine("windows", kept("CUDA_VISIBLE_DEVICES", "-1"), Variable(name="CUDA_VISIBLE_DEVICES", value="-1"))
-    [change] = changes(found("gpu_hidden_by_env", "CUDA_VISIBLE_DEVICES"), seen)
+    [change] = changes(found(Unset(variable="CUDA_VISIBLE_DEVICES")), seen)
     before = Value(text="-1", kind="REG_SZ")
     assert change == SetVariable(name="CUDA_VISIBLE_DEVICES", scope="user", before=before, after=None)
 
@@ -82,25 +102,28 @@ def test_a_hiding_variable_is_taken_from_where_it_is_kept() -> None:
     ],
 )
 def test_what_is_not_kept_or_not_a_text_is_left_to_the_person(variable: Variable) -> None:
-    assert changes(found("gpu_hidden_by_env", "CUDA_VISIBLE_DEVICES"), machine("windows", variable)) == ()
+    assert changes(found(Unset(variable="CUDA_VISIBLE_DEVICES")), machine("windows", variable)) == ()
 
 
 def test_a_shell_script_is_never_edited() -> None:
     seen = machine("linux", kept("CUDA_VISIBLE_DEVICES", "-1", kind="", source="/home/me/.pam_environment"))
-    assert changes(found("gpu_hidden_by_env", "CUDA_VISIBLE_DEVICES"), seen) == ()
+    assert changes(found(Unset(variable="CUDA_VISIBLE_DEVICES")), seen) == ()
 
 
 def test_a_plan_is_never_half_the_users_and_half_the_administrators() -> None:
     seen = machine("windows", kept("CUDA_VISIBLE_DEVICES", "-1"), kept("CUDA_VISIBLE_DEVICES", "-1", "machine"))
-    assert changes(found("gpu_hidden_by_env", "CUDA_VISIBLE_DEVICES"), seen) == ()
+    assert changes(found(Unset(variable="CUDA_VISIBLE_DEVICES")), seen) == ()
 
 
 def test_cuda_path_names_the_newest_toolkit_or_goes() -> None:
     kits = tuple(Toolkit(root=f"C:\\CUDA\\v{v}", origin="installer", version=v) for v in ("12.4", "12.10", "11.8"))
     wrong = kept("CUDA_PATH", "C:\\gone", "machine")
-    [change] = changes(found("cuda_path_env_wrong", "CUDA_PATH"), machine("windows", wrong, toolkits=kits))
+    entry = PathEntry(variable="CUDA_PATH", index=0, text="C:\\gone", exists=False)
+    seen = machine("windows", wrong, entries=(entry,), toolkits=kits)
+    [change] = changes(told(seen, "cuda_path_env_wrong"), seen)
     assert (change.scope, change.after) == ("machine", Value(text="C:\\CUDA\\v12.10", kind="REG_SZ"))
-    [change] = changes(found("cuda_path_env_wrong", "CUDA_PATH"), machine("windows", wrong, toolkits=()))
+    seen = machine("windows", wrong, entries=(entry,), toolkits=())
+    [change] = changes(told(seen, "cuda_path_env_wrong"), seen)
     assert change.after is None
 
 
@@ -109,7 +132,7 @@ def test_cuda_path_names_the_newest_toolkit_or_goes() -> None:
 
 def test_a_folder_goes_last_on_the_users_path_of_windows() -> None:
     path = kept("Path", "%USERPROFILE%\\bin;;C:\\x", kind="REG_EXPAND_SZ")
-    finding = found("cudnn_not_on_search_path", "C:\\cudnn\\bin", "cudnn.not-on-search-path")
+    finding = found(AddFolder(folder="C:\\cudnn\\bin"))
     [change] = changes(finding, machine("windows", path))
     assert isinstance(change, EditPath)
     assert change.after == Value(text="%USERPROFILE%\\bin;;C:\\x;C:\\cudnn\\bin", kind="REG_EXPAND_SZ")
@@ -127,18 +150,24 @@ def test_on_linux_the_folder_goes_into_the_environments_that_it_concerns() -> No
         loads.append(Load(consumer=consumer, major=9, resolutions=(Resolution(name="libcudnn.so.9", attempts=there),)))
         pythons.append(PythonEnvironment(prefix=f"/{name}", kind="system" if name == "global" else "venv"))
     seen = machine("linux", loads=tuple(loads), pythons=tuple(pythons))
-    finding = found("cudnn_not_on_search_path", "/opt/cudnn/lib", "cudnn.not-on-search-path")
-    [change] = changes(finding, seen)
+    nobody = found(None)
+    [change] = changes(found(to_those_concerned("/opt/cudnn/lib", nobody, seen)), seen)
     assert (change.at, change.after.text) == ("/lacks", "prepend /opt/cudnn/lib")
-    concerns = Evidence(label="Concerns", value="has")
-    [change] = changes(msgspec.structs.replace(finding, evidence=(concerns,)), seen)
+    one = msgspec.structs.replace(nobody, evidence=(Evidence(label="Concerns", value="has"),))
+    [change] = changes(found(to_those_concerned("/opt/cudnn/lib", one, seen)), seen)
     assert change.at == "/has"
-    stale = found("cudnn_not_on_search_path", "/opt/cudnn/lib", "cudnn.stale-loader-cache")
-    assert changes(stale, seen) == ()
+    [change] = changes(found(AddFolder(folder="/opt/cudnn/lib", prefixes=("/has", "/global"))), seen)
+    assert change.at == "/has"
+
+
+def test_a_stale_cache_of_the_loader_is_for_an_administrator() -> None:
+    stale = copy("/opt/cudnn/lib", cached_elsewhere="/old/libcudnn.so.9")
+    finding = told(machine("linux", cudnn=(stale,)), "cudnn_not_on_search_path")
+    assert (finding.id, finding.remedy) == ("cudnn.stale-loader-cache", None)
 
 
 def test_a_note_offers_no_change() -> None:
-    finding = found("cudnn_not_on_search_path", "C:\\cudnn\\bin", "cudnn.not-on-search-path", Severity.NOTE)
+    finding = found(AddFolder(folder="C:\\cudnn\\bin"), Severity.NOTE)
     assert changes(finding, machine("windows")) == ()
 
 
@@ -157,14 +186,14 @@ def copy(folder: str, version: str = "9.1.0", origin: str = "folder", **fields: 
 def test_the_right_folder_is_moved_before_the_one_that_hides_it() -> None:
     path = kept("Path", "C:\\a;C:\\old;C:\\b;C:\\new", "machine", "REG_EXPAND_SZ")
     seen = machine("windows", path, **shadow(How.PATH, copy("C:\\old", "9.0.0"), copy("C:\\new")))
-    [change] = changes(found("cudnn_shadowed", "C:\\old"), seen)
+    [change] = changes(told(seen, "cudnn_shadowed"), seen)
     assert (change.scope, change.after.text) == ("machine", "C:\\a;C:\\new;C:\\old;C:\\b")
 
 
 def test_a_folder_of_the_users_path_is_put_into_the_machines_where_the_wrong_one_stands() -> None:
     both = (kept("Path", "C:\\a;C:\\old", "machine", "REG_EXPAND_SZ"), kept("Path", "C:\\new", "user", "REG_SZ"))
     seen = machine("windows", *both, **shadow(How.PATH, copy("C:\\old", "9.0.0"), copy("C:\\new")))
-    [change] = changes(found("cudnn_shadowed", "C:\\old"), seen)
+    [change] = changes(told(seen, "cudnn_shadowed"), seen)
     assert (change.scope, change.after.text) == ("machine", "C:\\a;C:\\new;C:\\old")
 
 
@@ -172,12 +201,12 @@ def test_a_stray_copy_in_system32_is_put_aside_and_an_owned_one_is_not() -> None
     files = (LibraryFile(path="C:\\Windows\\System32\\cudnn64_9.dll", name="cudnn64_9.dll"),)
     stray = copy("C:\\Windows\\System32", "9.0.0", "system", files=files)
     seen = machine("windows", **shadow(How.SYSTEM, stray, copy("C:\\new")))
-    [change] = changes(found("cudnn_shadowed", "C:\\Windows\\System32"), seen)
+    [change] = changes(told(seen, "cudnn_shadowed"), seen)
     assert isinstance(change, FileSet)
     assert [(i.path, i.before, i.after) for i in change.items] == [(files[0].path, "?", "")]
     owned = copy("C:\\Windows\\System32", "9.0.0", "system", files=files, owner="Program 1.0")
     seen = machine("windows", **shadow(How.SYSTEM, owned, copy("C:\\new")))
-    assert changes(found("cudnn_shadowed", "C:\\Windows\\System32"), seen) == ()
+    assert changes(told(seen, "cudnn_shadowed"), seen) == ()
 
 
 def test_an_override_is_dropped_where_the_environment_has_an_activation() -> None:
@@ -190,12 +219,12 @@ def test_an_override_is_dropped_where_the_environment_has_an_activation() -> Non
     for kind, expected in (("venv", 1), ("conda", 1), ("system", 0)):
         python = PythonEnvironment(prefix=prefix, kind=kind)
         seen = machine("linux", cudnn=(other, own), loads=(load,), pythons=(python,))
-        made = changes(found("ld_library_path_override", "/opt/mixed"), seen)
+        made = changes(told(seen, "ld_library_path_override"), seen)
         assert len(made) == expected
     assert made == ()
     lasting = kept("LD_LIBRARY_PATH", "/a:/opt/mixed:/b", "machine", "", "/etc/environment")
     seen = machine("linux", lasting, cudnn=(other, own), loads=(load,), pythons=(python,))
-    [change] = changes(found("ld_library_path_override", "/opt/mixed"), seen)
+    [change] = changes(told(seen, "ld_library_path_override"), seen)
     assert (change.at, change.after.text) == ("/etc/environment", "/a:/b")
 
 
@@ -208,7 +237,8 @@ def test_dead_entries_go_and_folders_that_may_come_back_stay() -> None:
         for i, t in enumerate(texts)
     )
     seen = machine("windows", kept("Path", value, kind="REG_EXPAND_SZ"), entries=entries)
-    finding = found("", "PATH", "environment.untidy-path", Severity.NOTE)
+    [finding] = [f for f in diagnose(seen) if f.id == "environment.untidy-path"]
+    assert finding.severity is Severity.NOTE
     made = changes(finding, seen)
     assert made[-1].after.text == "E:\\usb;C:\\x"
     assert all(c.problem() == "" for c in made)
@@ -222,6 +252,10 @@ def library(folder: str, name: str, size: int = 10, **fields: object) -> Library
     return LibraryFile(path=f"{folder}/{name}", name=name, size=size, version="9.1.0", **fields)
 
 
+def of_the_first(seen: Snapshot) -> Remedy | None:
+    return completed(seen, seen.cudnn[0])
+
+
 def sets(**donor: object) -> Snapshot:
     mine = copy("/mine", files=(library("/mine", "libcudnn.so.9"),), missing=("libcudnn_ops.so.9",))
     names = ("libcudnn.so.9", "libcudnn_ops.so.9")
@@ -230,7 +264,7 @@ def sets(**donor: object) -> Snapshot:
 
 
 def test_a_gap_is_filled_from_an_identical_set() -> None:
-    [change] = changes(found("cudnn_sublibrary_missing", "/mine"), sets())
+    [change] = changes(found(of_the_first(sets())), sets())
     [item] = change.items
     assert (item.path, item.source, item.before, item.after) == (
         "/mine/libcudnn_ops.so.9", "/donor/libcudnn_ops.so.9", "", "?",
@@ -251,7 +285,7 @@ def test_a_gap_is_filled_from_an_identical_set() -> None:
     ids=["other version", "unknown version", "incomplete", "other CUDA", "other build", "cut", "differs from RECORD"],
 )
 def test_nothing_is_taken_from_a_set_that_is_not_identical_and_sound(donor: dict[str, object]) -> None:
-    assert changes(found("cudnn_sublibrary_missing", "/mine"), sets(**donor)) == ()
+    assert of_the_first(sets(**donor)) is None
 
 
 @pytest.mark.parametrize(("version", "expected"), [("11.4.1", 1), ("11.5.0", 0)])
@@ -261,7 +295,7 @@ def test_renamed_builtins_get_their_plain_name_only_for_the_same_version(version
         LibraryFile(path="/t/libnvrtc-builtins-6c5639ce.so.11.4", name="libnvrtc-builtins-6c5639ce.so.11.4", version="11.4.1"),
     )  # fmt: skip
     kit = Toolkit(root="/t", origin="framework", folder="/t", libraries=files)
-    made = changes(found("nvrtc_missing_or_mismatch", "/t"), machine("linux", toolkits=(kit,)))
+    made = changes(found(plain_name("linux", files[1], files[0])), machine("linux", toolkits=(kit,)))
     assert len(made) == expected
     if made:
         [item] = made[0].items
@@ -283,8 +317,10 @@ def test_the_hook_for_dlls_is_one_line_that_python_runs(folder: str, monkeypatch
 
 
 def test_a_cause_without_a_fix_of_ours_keeps_its_advice() -> None:
-    finding = found("driver_too_old", "CUDA 12")
+    finding = found(None)
     assert with_changes(finding, machine("linux")) == finding
+    back = found(PutPackageBack(prefix="/v", package="nvidia-cudnn-cu12", version="9.1.0.70"))
+    assert changes(back, machine("linux")) == ()
 
 
 # --- what only a person changes ------------------------------------------------------------------------------------
@@ -299,7 +335,7 @@ def test_the_line_of_pam_environment_is_named_and_the_command_takes_it_out(tmp_p
     place.write_text(f"LANG=C\n{line}\nCUDA_VISIBLE_DEVICES_2=0\n")
     variable = Variable(name="CUDA_VISIBLE_DEVICES", value="-1", scope="user", source=str(place))
     seen = machine("linux", variable)
-    cured = with_changes(found("gpu_hidden_by_env", "CUDA_VISIBLE_DEVICES"), seen)
+    cured = with_changes(found(Unset(variable="CUDA_VISIBLE_DEVICES")), seen)
     assert cured.fix is not None
     assert cured.fix.changes == ()
     first, words, command = cured.fix.advice.splitlines()
@@ -319,28 +355,32 @@ def named(*prefixes: str, kind: str = "venv") -> tuple[PythonEnvironment, ...]:
 def test_a_wrong_cuda_path_that_is_kept_nowhere_is_set_right_in_the_environments_that_were_named() -> None:
     kit = Toolkit(root="/usr/local/cuda-12.4", origin="installer", version="12.4")
     seen = machine("linux", Variable(name="CUDA_HOME", value="."), toolkits=(kit,), pythons=named("/a", "/b"))
-    made = changes(found("cuda_path_env_wrong", "CUDA_HOME"), seen)
+    made = changes(told(seen, "cuda_path_env_wrong"), seen)
     assert [(c.name, c.at, c.after.text) for c in made] == [
         ("CUDA_HOME", "/a", "set /usr/local/cuda-12.4"),
         ("CUDA_HOME", "/b", "set /usr/local/cuda-12.4"),
     ]
     other = (PythonEnvironment(prefix="/c", kind="venv", found_by="python3 further on"),)
-    assert changes(found("cuda_path_env_wrong", "CUDA_HOME"), machine("linux", pythons=other)) == ()
-    assert changes(found("cuda_path_env_wrong", "CUDA_HOME"), machine("windows", pythons=named("C:\\a"))) == ()
+    away = found(PointTo(variable="CUDA_HOME", folder=""))
+    assert changes(away, machine("linux", pythons=other)) == ()
+    assert changes(away, machine("windows", pythons=named("C:\\a"))) == ()
 
 
 def test_a_wrong_libcuda_goes_off_the_kept_variable_or_off_the_environments() -> None:
     entry = PathEntry(variable="LD_LIBRARY_PATH", index=1, text="/cuda/stubs/", expanded="/cuda/stubs/")
     other = PathEntry(variable="LD_LIBRARY_PATH", index=0, text="/srv")
-    finding = found("libcuda_wrong_library", "/cuda/stubs")
+    finding = found(TakeOut(variable="LD_LIBRARY_PATH", places=(Place(folder="/cuda/stubs/"),)))
     seen = machine("linux", entries=(other, entry), pythons=named("/v"))
     [change] = changes(finding, seen)
     assert (change.at, change.after.text) == ("/v", "drop /cuda/stubs/")
     lasting = kept("LD_LIBRARY_PATH", "/srv:/cuda/stubs/", "user", "", "/home/me/.config/environment.d/a.conf")
     [change] = changes(finding, machine("linux", lasting, entries=(other, entry), pythons=named("/v")))
     assert (change.at, change.after.text) == (lasting.source, "/srv")
-    assert changes(found("libcuda_wrong_library", ""), seen) == ()
-    assert changes(found("libcuda_wrong_library", "/usr/lib"), seen) == ()
+    stub = DriverLibrary(path="/cuda/stubs/libcuda.so.1", stub=True)
+    driver = Driver(cuda=CudaInit(status=34, library=stub.path), libraries=(stub,))
+    assert told(msgspec.structs.replace(seen, driver=driver), "libcuda_wrong_library").remedy == finding.remedy
+    driver = Driver(cuda=CudaInit(status=34, library="/usr/lib/libcuda.so.1"))
+    assert told(msgspec.structs.replace(seen, driver=driver), "libcuda_wrong_library").remedy is None
 
 
 def test_the_loader_s_cache_is_passed_by_in_the_environment_that_suffers() -> None:
@@ -349,8 +389,21 @@ def test_the_loader_s_cache_is_passed_by_in_the_environment_that_suffers() -> No
     [load] = sections["loads"]
     mine = msgspec.structs.replace(load, consumer=Consumer(id="python:/v", kind="python", label="v", prefix="/v"))
     seen = machine("linux", pythons=named("/v"), **{**sections, "loads": (load, mine)})
-    [change] = changes(found("cudnn_shadowed", old.folder), seen)
+    [change] = changes(told(seen, "cudnn_shadowed"), seen)
     assert (change.at, change.after.text) == ("/v", f"prepend {new.folder}")
+
+
+def test_each_environment_gets_its_own_copy_back_before_the_one_that_hides_both() -> None:
+    old = copy("/usr/lib/cudnn", "9.0.0")
+    own = {p: copy(f"{p}/lib/cudnn", environment=p, origin="wheel") for p in ("/a", "/b")}
+    [load] = shadow(How.LD_CACHE, old, system="linux")["loads"]
+    loads = tuple(
+        msgspec.structs.replace(load, consumer=Consumer(id=f"python:{p}", kind="python", label=p, prefix=p))
+        for p in own
+    )
+    seen = machine("linux", cudnn=(old, *own.values()), loads=loads, pythons=named(*own))
+    made = changes(told(seen, "cudnn_shadowed"), seen)
+    assert [(c.at, c.after.text) for c in made] == [(p, f"prepend {p}/lib/cudnn") for p in own]
 
 
 def test_half_of_cublas_goes_off_where_the_environment_has_both() -> None:
@@ -364,9 +417,10 @@ def test_half_of_cublas_goes_off_where_the_environment_has_both() -> None:
         consumer=consumer, major=9, resolutions=(search("libcublas.so.12", own), search("libcublasLt.so.12", away))
     )
     seen = machine("linux", loads=(load,), pythons=named("/v"))
-    [change] = changes(found("cuda_lib_shadowed", "python:/v"), seen)
+    [change] = changes(found(half_away(one_case(seen))), seen)
     assert (change.at, change.after.text) == ("/v", "drop /old")
-    assert changes(found("cuda_lib_shadowed", "python:/w"), seen) == ()
+    whole = msgspec.structs.replace(load, resolutions=(search("libcublas.so.12", own),))
+    assert half_away(one_case(machine("linux", loads=(whole,)))) is None
 
 
 # --- Windows' Python, and files for another processor ----------------------------------------------------------------
@@ -384,7 +438,8 @@ def python_that_lacks(version: str = "3.11.4", kind: str = "venv") -> Snapshot:
 
 
 def test_a_python_that_does_not_search_path_gets_a_hook_of_its_own() -> None:
-    [change] = changes(found("python_dll_search_change", "C:\\v"), python_that_lacks())
+    seen = python_that_lacks()
+    [change] = changes(told(seen, "python_dll_search_change"), seen)
     [item] = change.items
     assert item.path == "C:\\v\\Lib\\site-packages\\convalesce_cuda.pth"
     assert (
@@ -394,7 +449,8 @@ def test_a_python_that_does_not_search_path_gets_a_hook_of_its_own() -> None:
 
 @pytest.mark.parametrize(("version", "kind"), [("3.7.9", "venv"), ("3.11.4", "store")])
 def test_a_python_that_searches_path_or_cannot_be_hooked_gets_none(version: str, kind: str) -> None:
-    assert changes(found("python_dll_search_change", "C:\\v"), python_that_lacks(version, kind)) == ()
+    seen = python_that_lacks(version, kind)
+    assert changes(told(seen, "python_dll_search_change"), seen) == ()
 
 
 def test_a_copy_for_this_processor_is_moved_before_one_for_another() -> None:
@@ -413,10 +469,10 @@ def test_a_copy_for_this_processor_is_moved_before_one_for_another() -> None:
     )
     path = kept("Path", "C:\\x86;C:\\a;C:\\new", "machine", "REG_EXPAND_SZ")
     seen = machine("windows", path, cudnn=(foreign, mine), loads=(load,))
-    [change] = changes(found("dll_wrong_architecture", "C:\\x86"), seen)
+    finding = told(seen, "dll_wrong_architecture")
+    [change] = changes(finding, seen)
     assert (change.scope, change.after.text) == ("machine", "C:\\new;C:\\x86;C:\\a")
-    [told] = [f for f in diagnose(seen) if f.cause == "dll_wrong_architecture"]
-    assert told.fix.title == "Let C:\\new be found before C:\\x86"
+    assert finding.fix.title == "Let C:\\new be found before C:\\x86"
 
 
 # --- what belongs to a set -----------------------------------------------------------------------------------------
@@ -435,7 +491,9 @@ def test_what_does_not_belong_to_a_set_is_taken_from_an_identical_one(cause: str
     odd = msgspec.structs.replace(library("/mine", names[1], size=99), **spoilt)
     mine = copy("/mine", files=(library("/mine", names[0]), odd, library("/mine", names[2])))
     donor = copy("/donor", files=tuple(library("/donor", n) for n in names))
-    [change] = changes(found(cause, "/mine"), machine("linux", cudnn=(mine, donor)))
+    seen = machine("linux", cudnn=(mine, donor))
+    seen = msgspec.structs.replace(seen, machine=Machine(system="linux", architecture="x86_64"))
+    [change] = changes(told(seen, cause), seen)
     [item] = change.items
     assert (item.path, item.source, item.before) == (f"/mine/{names[1]}", f"/donor/{names[1]}", "?")
 
@@ -446,9 +504,8 @@ def test_what_does_not_belong_to_a_set_is_taken_from_an_identical_one(cause: str
 @pytest.mark.parametrize(("aside", "expected"), [("/h/.nv/ComputeCache", 1), ("/h/.nv", 1), ("", 0)])
 def test_a_cache_is_put_aside_only_where_this_user_may(aside: str, expected: int) -> None:
     cache = ComputeCache(path="/h/.nv/ComputeCache", exists=True, writable=False, aside=aside)
-    made = changes(
-        found("nv_compute_cache_bad", "/h/.nv/ComputeCache"), machine("linux", driver=Driver(compute_cache=cache))
-    )
+    seen = machine("linux", driver=Driver(compute_cache=cache))
+    made = changes(told(seen, "nv_compute_cache_bad"), seen)
     assert len(made) == expected
     assert [i.path for c in made for i in c.items] == [aside] * expected
 
@@ -464,8 +521,9 @@ def test_single_files_in_a_system_folder_are_put_aside_where_they_stand_for_part
     )
     consumer = Consumer(id="plain", kind="plain", label="any program")
     load = Load(consumer=consumer, major=9, resolutions=searches)
-    finding = found("mixed_cudnn_sublibraries", "plain")
-    [change] = changes(finding, machine("windows", cudnn=(whole, stray), loads=(load,)))
+    seen = machine("windows", cudnn=(whole, stray), loads=(load,))
+    [change] = changes(told(seen, "mixed_cudnn_sublibraries"), seen)
     assert [(i.path, i.after) for i in change.items] == [(graph.path, "")]
     owned = msgspec.structs.replace(stray, owner="Program 1.0")
-    assert changes(finding, machine("windows", cudnn=(whole, owned), loads=(load,))) == ()
+    seen = machine("windows", cudnn=(whole, owned), loads=(load,))
+    assert changes(told(seen, "mixed_cudnn_sublibraries"), seen) == ()

@@ -243,10 +243,13 @@ def test_steps_do_in_python_what_a_shell_makes_of_them(tmp_path: Path, steps: st
         "/bad:/bad:/a/",
         "/badly:/x/bad",
         "/a::/bad",
+        "/a;/bad;/b:/c",
+        "/bad;",
+        ";/bad/;;/a",
     ):
         env = {} if value is None else {"LD_LIBRARY_PATH": value}
         [shown] = run("sh", f". '{prefix}/bin/activate'; echo \"${{LD_LIBRARY_PATH-none}}\"", **env)
-        expected = applied(steps, value)
+        expected = applied("LD_LIBRARY_PATH", steps, value)
         assert shown == ("none" if expected is None else expected), (steps, value)
 
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from core import knowledge
 from core.facts import Environment, Variable
+from core.pathlist import searched
 from core.probes import environment
-from core.probes.environment_paths import Part, Seen, entries, expand, split
+from core.probes.environment_paths import Part, Seen, entries, expand
 from tests.probes.request import request
 
 FOLDER = Seen()
@@ -21,7 +22,7 @@ MISSING = Seen(state="missing")
 
 
 def marks(variable: str, value: str, system, look=lambda _folder: FOLDER):
-    parts = [Part(raw=raw, expanded=raw) for raw in split(variable, value, system)]
+    parts = [Part(raw=raw, expanded=raw) for raw in searched(value, system, variable)]
     return [e.marks for e in entries(variable, parts, system, look)]
 
 
@@ -95,7 +96,7 @@ def test_what_the_disk_says_is_marked(state):
 def test_no_byte_of_path_is_lost_and_nothing_raises(texts, system):
     separator = ";" if system == "windows" else ":"
     value = separator.join(texts)
-    raws = split("PATH", value, system)
+    raws = searched(value, system)
     assert separator.join(raws) == value
     found = entries("PATH", [Part(raw=r, expanded=r) for r in raws], system, lambda _f: MISSING)
     assert [e.index for e in found] == list(range(len(raws)))

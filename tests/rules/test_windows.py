@@ -10,7 +10,8 @@ from core.changes import SetVariable
 from core.diagnose import diagnose
 from core.facts import Attempt, Consumer, CudaInit, Environment, How, Program, RollCall, Signature, Snapshot, Variable
 from core.findings import Finding
-from core.fixes import repair_cuda_path, with_changes
+from core.fixes import changes_of, with_changes
+from core.remedies import PointTo
 from core.steps import Severity
 from tests import machines as m
 
@@ -107,7 +108,7 @@ def test_only_the_variable_that_is_wrong_is_repaired() -> None:
     wrong = Variable(name="CUDA_PATH", value=r"C:\cuda\v11.2", scope="user", kind="REG_SZ", source="HKCU")
     seen = replace(whole, environment=replace(whole.environment or Environment(), variables=(right, wrong)))
     finding = next(iter(diagnose(whole)))
-    (change,) = repair_cuda_path(replace(finding, subject="CUDA_PATH"), seen)
+    (change,) = changes_of(PointTo(variable="CUDA_PATH", folder=root, right=(root,)), seen)
     assert isinstance(change, SetVariable)
     assert (change.scope, change.after and change.after.text) == ("user", root)
     assert with_changes(finding, seen) == finding
