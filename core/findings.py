@@ -48,11 +48,22 @@ class Finding(Fact, frozen=True, kw_only=True):
     """Why it matters, or how it follows; two or three plain sentences."""
     subject: str = ""
     """What it is about: a folder, a file, a variable, a GPU."""
+    subjects: tuple[str, ...] = ()
+    """All that it is about, ``subject`` first, where that is more than one thing."""
+    consumers: tuple[str, ...] = ()
+    """Whom it concerns: ``Consumer.full_id`` of each; empty for a fault that is nobody's in particular."""
     evidence: tuple[Evidence, ...] = ()
     fix: Fix | None = None
     primary: bool = False
+    headline: bool = False
+    """The report leads with it: the primary, or else the fault that matters most, whose cause is then not decided."""
     follows_from: str = ""
     """``id`` of the finding that explains this one."""
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """Everything that it is about."""
+        return self.subjects or ((self.subject,) if self.subject else ())
 
 
 Verdict = Literal["runs", "should run", "cpu only", "cannot run", "not decided"]
@@ -117,7 +128,7 @@ class Done(Fact, frozen=True, kw_only=True):
 
 
 class Report(Fact, frozen=True, kw_only=True):
-    """A Snapshot and what was concluded from it, worst first."""
+    """A Snapshot and what was concluded from it, the headline first, then worst first."""
 
     snapshot: Snapshot
     findings: tuple[Finding, ...] = ()
@@ -135,12 +146,17 @@ class Report(Fact, frozen=True, kw_only=True):
         return next((f for f in self.findings if f.primary), None)
 
     @property
+    def headline(self) -> Finding | None:
+        """What the report leads with: the primary, or the fault whose cause has to be decided."""
+        return self.primary or next((f for f in self.findings if f.headline), None)
+
+    @property
     def worst(self) -> Severity:
         """The worst severity of all findings; GOOD when there is none."""
         return max((f.severity for f in self.findings), default=Severity.GOOD)
 
     def of(self, step: Step) -> tuple[Finding, ...]:
-        """Return the findings of one step, worst first."""
+        """Return the findings of one step, the headline first, then worst first."""
         return tuple(f for f in self.findings if f.step is step)
 
 
@@ -165,6 +181,9 @@ class _FindingForm(Fact, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
     fix: Fix | None = None
     follows_from: str = ""
+    subjects: tuple[str, ...] = ()
+    consumers: tuple[str, ...] = ()
+    headline: bool = False
 
 
 class _ReportForm(Fact, frozen=True, kw_only=True):

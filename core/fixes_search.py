@@ -55,7 +55,7 @@ def add_folder(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
 def _concerned(finding: Finding, snapshot: Snapshot) -> list[Case]:
     """Return the loads that the finding names as its own, else those that find no cuDNN."""
     every = list(cases(snapshot))
-    return [c for c in every if c.concerns in finding.evidence] or [c for c in every if c.winner is None]
+    return [c for c in every if c.load.consumer.full_id in finding.consumers] or [c for c in every if c.winner is None]
 
 
 # --- off the path --------------------------------------------------------------------------------------------------

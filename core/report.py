@@ -54,10 +54,10 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
         )
     ]
     lines[0] += "  " + _("(looked for {took} s)", took=plain_number(took, 1)) if took else ""
-    primary = report.primary
-    rest = [f for f in report.findings if not f.primary]
-    if primary:
-        lines += ["", *_full(primary, colour, width, _("The cause:"))]
+    head, primary = report.headline, report.primary
+    rest = [f for f in report.findings if f is not head]
+    if head:
+        lines += ["", *_full(head, colour, width, _("The cause:") if primary else _("The cause is not decided:"))]
     elif report.worst <= Severity.NOTE:
         lines += ["", f"{_mark(Severity.GOOD, colour)} {_('Nothing wrong was found in what was looked at.')}"]
     follow = [f for f in rest if primary and f.follows_from == primary.id and f.severity > Severity.NOTE]
@@ -70,7 +70,7 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
     ):
         some = [f for f in rest if f.severity in severities and f not in follow]
         if some:
-            heading = title if primary or Severity.ERROR not in severities else _("What is wrong")
+            heading = title if head or Severity.ERROR not in severities else _("What is wrong")
             lines += ["", heading]
             for f in some:
                 lines += _full(f, colour, width, "")
@@ -105,8 +105,8 @@ def _head(f: Finding) -> str:
 
 def _full(f: Finding, colour: bool, width: int, before: str) -> list[str]:
     lines = _wrapped(" ".join(filter(None, (_mark(f.severity, colour), before, _head(f)))), 2, width)
-    if f.subject and f.subject not in f.title:
-        lines += _wrapped(f.subject, 4, width)
+    for subject in f.about:
+        lines += _wrapped(subject, 4, width) if subject not in f.title else []
     if f.why:
         lines += _wrapped(f.why, 4, width)
     if f.evidence:
@@ -184,6 +184,8 @@ def _md_finding(f: Finding) -> list[str]:
     word = _(MARKS[f.severity][1])
     if f.primary:
         word = _("the cause, {word}", word=word)
+    elif f.headline:
+        word = _("the cause is not decided, {word}", word=word)
     cause = f" `{f.cause}`" if f.cause else ""
     lines = [f"- **{word}**{cause}: {_md(f.title)}"]
     if f.why:

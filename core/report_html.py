@@ -66,8 +66,8 @@ def as_html(report: Report) -> str:
 
 def verdict(report: Report) -> str:
     """Return the verdict as one sentence."""
-    if report.primary:
-        return report.primary.title
+    if report.headline:
+        return report.headline.title
     return {
         Severity.ERROR: _("Something is wrong, and no single cause explains it."),
         Severity.WARNING: _("Nothing is broken; some things may become a problem."),
@@ -76,21 +76,23 @@ def verdict(report: Report) -> str:
 
 
 def _worst(report: Report) -> Severity:
-    return report.primary.severity if report.primary else report.worst if report.findings else Severity.GOOD
+    return report.headline.severity if report.headline else report.worst
 
 
 def _verdict_word(report: Report) -> str:
+    if report.headline and not report.primary:
+        return _("The cause is not decided")
     return (
         _("The cause") if report.primary else _("In order") if report.worst <= Severity.NOTE else _(WORDS[report.worst])
     )
 
 
 def _summary(report: Report) -> str:
-    primary = report.primary
-    if primary is None:
+    head = report.headline
+    if head is None:
         return ""
-    fix = f"<p><strong>{_('What to do:')}</strong> {cell(primary.fix.title)}</p>" if primary.fix else ""
-    return (f"<p>{cell(primary.why)}</p>" if primary.why else "") + fix
+    fix = f"<p><strong>{_('What to do:')}</strong> {cell(head.fix.title)}</p>" if head.fix else ""
+    return (f"<p>{cell(head.why)}</p>" if head.why else "") + fix
 
 
 def _machine(report: Report) -> str:
@@ -145,13 +147,16 @@ def _steps(report: Report) -> str:
 
 
 def _finding(f: Finding) -> str:
-    word = _("The cause: {word}", word=_(WORDS[f.severity])) if f.primary else _(WORDS[f.severity])
+    word = _(WORDS[f.severity])
+    if f.primary:
+        word = _("The cause: {word}", word=word)
+    elif f.headline:
+        word = _("The cause is not decided: {word}", word=word)
     lines = [
         f'<article class="finding {f.severity.word}"><p class="word">{MARKS[f.severity][0]} {cell(word)}</p>',
         f"<h3>{cell(f.title)}</h3>",
     ]
-    if f.subject and f.subject not in f.title:
-        lines.append(f'<p class="subject">{cell(f.subject)}</p>')
+    lines += [f'<p class="subject">{cell(subject)}</p>' for subject in f.about if subject not in f.title]
     if f.why:
         lines.append(f"<p>{cell(f.why)}</p>")
     if f.follows_from:

@@ -79,7 +79,8 @@ def causes() -> tuple[Known, ...]:
 def told(report: Report) -> Told:
     """Return what the code of a report holds: every finding that is not in order, the root cause first."""
     numbers = {k.cause: n for n, k in enumerate(causes())}
-    found = sorted((f for f in report.findings if f.severity in SEVERITIES), key=lambda f: (not f.primary, -f.severity))
+    head = report.headline
+    found = sorted((f for f in report.findings if f.severity in SEVERITIES), key=lambda f: (f is not head, -f.severity))
     items = tuple(
         dict.fromkeys(
             Item(cause=numbers.get(f.cause, NO_CAUSE), severity=f.severity.word, step=f.step)  # type: ignore[arg-type] # held to SEVERITIES above

@@ -61,8 +61,8 @@ class SummaryPage(Page):
 
     def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
         box.addWidget(heading(headline(report)))
-        if report.primary:
-            self.cards = [FindingCard(report.primary, theme, self._acts)]
+        if report.headline:
+            self.cards = [FindingCard(report.headline, theme, self._acts)]
             box.addWidget(self.cards[0])
         elif words.in_place(report):
             box.addWidget(plain_label(_("Every part was looked at, and each says so for itself:"), muted=True))
@@ -138,6 +138,8 @@ def headline(report: Report) -> str:
     """Return the result of a scan in one short line."""
     if report.primary:
         return _("One cause was found")
+    if report.headline:
+        return _("Something is wrong, and its cause is not decided")
     if report.worst >= Severity.WARNING:
         return _("Some things need a look")
     if report.worst is Severity.UNKNOWN:

@@ -11,9 +11,9 @@ from core.findings import Evidence, Finding
 from core.i18n import _, n_, told
 from core.rules import loading_cuda, loading_extra, loading_order, loading_search
 from core.rules.cudnn_files import faults, signatures
-from core.rules.loads import CONCERNS, Case, called, in_order, spread, trouble
+from core.rules.loads import Case, called, in_order, spread, trouble
 from core.rules.view import candidates, shown
-from core.rules.words import ERROR, GOOD, UNKNOWN, advice, finding, saw
+from core.rules.words import ERROR, GOOD, UNKNOWN, advice, concerning, finding, saw
 from core.steps import Severity, Step
 
 Reason = Callable[[Case], Iterator[Finding]]
@@ -130,10 +130,12 @@ def loads(seen: Snapshot) -> Iterator[Finding]:
             key = (found.id, found.subject)
             old = told.get(key)
             if old is None:
-                told[key] = replace(found, evidence=(*found.evidence, c.concerns))
-            elif c.concerns not in old.evidence:
+                told[key] = concerning(found, c.concerns)
+            elif c.concerns.consumer not in old.consumers:
                 worst = max(old.severity, found.severity)
-                told[key] = replace(old, severity=worst, evidence=(*old.evidence, c.concerns))
+                more = dict.fromkeys((*old.about, *found.about))
+                subjects = tuple(more) if len(more) > 1 else ()
+                told[key] = concerning(replace(old, severity=worst, subjects=subjects), c.concerns)
     yield from told.values()
 
 
@@ -147,4 +149,3 @@ def judge(c: Case) -> Iterator[Finding]:
 
 
 RULES = (loads,)
-__all__ = ["CONCERNS", "RULES", "judge"]

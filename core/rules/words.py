@@ -5,8 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
+from core.facts import Consumer
 from core.findings import Evidence, Finding, Fix, Restart
-from core.i18n import _, told
+from core.i18n import N_, _, told
 from core.rules.view import shown
 from core.steps import Severity, Step
 
@@ -17,6 +20,15 @@ ERROR, WARNING, UNKNOWN, NOTE, GOOD = (
     Severity.NOTE,
     Severity.GOOD,
 )
+
+CONCERNS = N_("Concerns")
+
+
+class Concern(Evidence, frozen=True, kw_only=True):
+    """The row that tells the reader whom a finding concerns. ``finding`` keeps its id as data beside it."""
+
+    consumer: str
+    """``Consumer.full_id``."""
 
 
 def finding(
@@ -30,19 +42,36 @@ def finding(
     evidence: Iterable[Evidence] = (),
     fix: Fix | None = None,
     subject: str = "",
+    subjects: Iterable[str] = (),
 ) -> Finding:
-    """Return a Finding whose id is the step and the name: "driver.no-gpu"."""
-    return Finding(
+    """Return a Finding whose id is the step and the name: "driver.no-gpu"; its first subject stands for several."""
+    rows, several = list(evidence), tuple(dict.fromkeys(subjects))
+    told = Finding(
         id=f"{step.value}.{name}",
         cause=cause,
         step=step,
         severity=severity,
         title=title,
         why=why,
-        subject=subject,
-        evidence=shown(list(evidence)),
+        subject=subject or next(iter(several), ""),
+        subjects=several if len(several) > 1 else (),
+        evidence=shown([row for row in rows if not isinstance(row, Concern)]),
         fix=fix,
     )
+    return concerning(told, *(row for row in rows if isinstance(row, Concern)))
+
+
+def concerning(told: Finding, *concerns: Concern) -> Finding:
+    """Return the finding with these consumers: as a row for the reader, and as data."""
+    new = tuple(c for c in concerns if c.consumer not in told.consumers)
+    rows = dict.fromkeys(Evidence(label=c.label, value=c.value, source=c.source) for c in new)
+    ids = dict.fromkeys((*told.consumers, *(c.consumer for c in new if c.consumer)))
+    return replace(told, evidence=(*told.evidence, *rows), consumers=tuple(ids))
+
+
+def concern(consumer: Consumer) -> Concern:
+    """Return the row that says whom a finding concerns."""
+    return Concern(label=CONCERNS, value=consumer.words, consumer=consumer.full_id)
 
 
 def saw(label: str, value: object, source: str = "") -> Evidence:

@@ -130,8 +130,7 @@ def test_on_linux_the_folder_goes_into_the_environments_that_it_concerns() -> No
     finding = found("cudnn_not_on_search_path", "/opt/cudnn/lib", "cudnn.not-on-search-path")
     [change] = changes(finding, seen)
     assert (change.at, change.after.text) == ("/lacks", "prepend /opt/cudnn/lib")
-    concerns = Evidence(label="Concerns", value="has")
-    [change] = changes(msgspec.structs.replace(finding, evidence=(concerns,)), seen)
+    [change] = changes(msgspec.structs.replace(finding, consumers=("python:/has",)), seen)
     assert change.at == "/has"
     stale = found("cudnn_not_on_search_path", "/opt/cudnn/lib", "cudnn.stale-loader-cache")
     assert changes(stale, seen) == ()
