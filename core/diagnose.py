@@ -83,6 +83,9 @@ NEVER = ("no_nvidia_gpu",)
 ASIDE = "cudnn.unused-", "toolkit.unused-", "cudnn.header-differs"
 """Starts of ids that are about something that no examined program loads: never primary."""
 
+OF_ALL = "environment.in-order"
+"""Id of what is said of a whole step, and only where nothing that belongs to the step is at fault."""
+
 DRIVER_EXPLAINS = ("cudnn.roll-call-failed", "driver.cuda-init", "benchmark.ladder-driver", "benchmark.ladder-device")
 """Ids that follow from any fault of the driver."""
 
@@ -98,6 +101,8 @@ def diagnose(snapshot: Snapshot) -> tuple[Finding, ...]:
         found = [_explained(f, head) for f in found]
     elif head is not None:
         found = [replace(f, headline=True) if f is head else f for f in found]
+    if any(f.severity >= Severity.WARNING and Step.ENVIRONMENT in (f.step, *f.also) for f in found):
+        found = [f for f in found if f.id != OF_ALL]
     found = [_with_what_decides(f, snapshot) for f in found]
     steps = list(Step)
     return tuple(sorted(found, key=lambda f: (not f.headline, -f.severity, bool(f.follows_from), steps.index(f.step))))

@@ -214,5 +214,5 @@ def report_on(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
     findings = tuple(with_changes(f, snapshot) for f in diagnose(snapshot))
     table = grid(snapshot, findings) if snapshot.pythons is not None else None
     if steps:
-        findings = tuple(f for f in findings if f.headline or f.step in steps)
+        findings = tuple(f for f in findings if f.headline or {f.step, *f.also} & {*steps})
     return Report(snapshot=snapshot, findings=findings, grid=table, version=__version__)

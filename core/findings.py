@@ -55,6 +55,8 @@ class Finding(Fact, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...] = ()
     fix: Fix | None = None
     primary: bool = False
+    also: tuple[Step, ...] = ()
+    """Further steps to which it belongs: where its cause lives."""
     headline: bool = False
     """The report leads with it: the primary, or else the fault that matters most, whose cause is then not decided."""
     follows_from: str = ""
@@ -92,6 +94,8 @@ class GridRow(Fact, frozen=True, kw_only=True):
     python: str
     kind: str
     found_by: str
+    importance: int = 3
+    """0 named, 1 active, 2 on the search path, 3 any other that was examined in full, 4 only listed."""
     problem: str = ""
     cells: tuple[GridCell, ...] = ()
 
@@ -156,8 +160,8 @@ class Report(Fact, frozen=True, kw_only=True):
         return max((f.severity for f in self.findings), default=Severity.GOOD)
 
     def of(self, step: Step) -> tuple[Finding, ...]:
-        """Return the findings of one step, the headline first, then worst first."""
-        return tuple(f for f in self.findings if f.step is step)
+        """Return the findings that belong to one step, the headline first, then worst first."""
+        return tuple(f for f in self.findings if f.step is step or step in f.also)
 
 
 # --- JSON ------------------------------------------------------------------------------------------------
@@ -183,6 +187,7 @@ class _FindingForm(Fact, frozen=True, kw_only=True):
     follows_from: str = ""
     subjects: tuple[str, ...] = ()
     consumers: tuple[str, ...] = ()
+    also: tuple[Step, ...] = ()
     headline: bool = False
 
 

@@ -48,6 +48,7 @@ def grid(seen: Snapshot, findings: tuple[Finding, ...] = ()) -> Grid:
             python=home.python.version,
             kind=home.python.kind,
             found_by=home.python.found_by,
+            importance=home.near,
             problem=home.python.problem,
             cells=tuple(_cells(home, side, findings)),
         )

@@ -9,6 +9,7 @@ from core.grid import as_lines
 from core.i18n import N_, _, plain_number, told
 from core.redact import every_text
 from core.redact import told as taken_out
+from core.standing import whole
 from core.steps import Severity
 from core.wrapping import wrap
 
@@ -58,8 +59,9 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
     rest = [f for f in report.findings if f is not head]
     if head:
         lines += ["", *_full(head, colour, width, _("The cause:") if primary else _("The cause is not decided:"))]
-    elif report.worst <= Severity.NOTE:
-        lines += ["", f"{_mark(Severity.GOOD, colour)} {_('Nothing wrong was found in what was looked at.')}"]
+    elif (stands := whole(report)) <= Severity.UNKNOWN:
+        sign = stands if stands is Severity.UNKNOWN else Severity.GOOD
+        lines += ["", f"{_mark(sign, colour)} {healthy(stands)}"]
     follow = [f for f in rest if primary and f.follows_from == primary.id and f.severity > Severity.NOTE]
     if follow:
         lines += ["", _("What follows from it")]
@@ -92,6 +94,13 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
     if report.taken_out:
         lines += ["", *_wrapped(taken_out(report), 0, width)]
     return "\n".join(lines) + "\n"
+
+
+def healthy(stands: Severity) -> str:
+    """Return the verdict on a machine without a fault."""
+    if stands is Severity.UNKNOWN:
+        return _("Nothing wrong was found, but not everything could be decided.")
+    return _("Nothing wrong was found in what was looked at.")
 
 
 def _mark(severity: Severity, colour: bool) -> str:
@@ -169,7 +178,7 @@ def as_markdown(report: Report) -> str:
     loud = [f for f in report.findings if f.severity > Severity.NOTE]
     calm = [f for f in report.findings if f.severity <= Severity.NOTE]
     if not loud:
-        lines.append(_("Nothing wrong was found in what was looked at."))
+        lines.append(healthy(whole(report)))
     for f in loud:
         lines += _md_finding(f)
     if calm:

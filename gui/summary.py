@@ -70,7 +70,7 @@ class SummaryPage(Page):
         self._left_to_do(box, report)
         self._changed(box, theme)
         row = QHBoxLayout()
-        if report.worst < Severity.WARNING and report.snapshot.benchmark is None and _has_gpu(report):
+        if words.whole(report) < Severity.WARNING and report.snapshot.benchmark is None and _has_gpu(report):
             row.addWidget(push(_("To the GPU benchmark"), partial(self._to, Step.BENCHMARK), primary=True))
         row.addWidget(push(_("Copy report"), self._on_copy))
         row.addWidget(push(_("Save report..."), self._on_save))
@@ -140,9 +140,10 @@ def headline(report: Report) -> str:
         return _("One cause was found")
     if report.headline:
         return _("Something is wrong, and its cause is not decided")
-    if report.worst >= Severity.WARNING:
+    stands = words.whole(report)
+    if stands >= Severity.WARNING:
         return _("Some things need a look")
-    if report.worst is Severity.UNKNOWN:
+    if stands is Severity.UNKNOWN:
         return _("No fault was found, but not everything could be decided")
     return _("Everything needed is in place") if words.in_place(report) else _("No fault was found")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from core.facts import Fact, System
 from core.knowledge import read
+from core.steps import Step
 
 
 class Row(Fact, frozen=True, kw_only=True):
@@ -128,6 +130,12 @@ class Cause(Fact, frozen=True, kw_only=True):
     cause: str
     step: str
     meaning: str
+
+
+@functools.cache
+def home_of(cause: str) -> Step | None:
+    """Return the step in which a cause lives; None for none, and for a cause that the vocabulary does not have."""
+    return next((Step(c.step) for c in read("causes", tuple[Cause, ...]) if c.cause == cause), None)
 
 
 def compatibility() -> Compatibility:

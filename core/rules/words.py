@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from core.facts import Consumer
 from core.findings import Evidence, Finding, Fix, Restart
 from core.i18n import N_, _, told
+from core.rules.known import home_of
 from core.rules.view import shown
 from core.steps import Severity, Step
 
@@ -57,8 +58,21 @@ def finding(
         subjects=several if len(several) > 1 else (),
         evidence=shown([row for row in rows if not isinstance(row, Concern)]),
         fix=fix,
+        also=_also(step, cause),
     )
     return concerning(told, *(row for row in rows if isinstance(row, Concern)))
+
+
+OUTSIDE = (Step.DRIVER, Step.ENVIRONMENT)
+"""Steps whose causes show in others: a search path that leads to the wrong file, a GPU that nobody sees."""
+SHOWING = (Step.FRAMEWORKS, Step.BENCHMARK)
+"""Steps in which causes of every other step show. (In the others, faulty files are at home where they lie.)"""
+
+
+def _also(step: Step, cause: str) -> tuple[Step, ...]:
+    """Return the further step to which a finding belongs: where its cause lives."""
+    at = home_of(cause) if cause else None
+    return (at,) if at and at is not step and (at in OUTSIDE or step in SHOWING) else ()
 
 
 def concerning(told: Finding, *concerns: Concern) -> Finding:
