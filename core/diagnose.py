@@ -11,6 +11,7 @@ from core.findings import Finding
 from core.rules import RULES
 from core.rules.loads import rank
 from core.rules.undecided import deciding
+from core.rules.view import tidy
 from core.steps import Severity, Step
 
 PRECEDENCE: tuple[str, ...] = (
@@ -126,14 +127,19 @@ def may_lead(finding: Finding) -> bool:
 def importances(snapshot: Snapshot) -> Callable[[Finding], int]:
     """Return how to tell the importance of whom a finding concerns: 0 for who was named, 1 active, 2 on the search path.
 
-    A fault of the driver concerns every program, so also the most important one.
+    A fault of the driver concerns every program, so also the most important environment that uses a GPU.
     """
+    system = snapshot.machine.system
+    users = (*(load.consumer.prefix for load in snapshot.loads or ()), *(t.prefix for t in snapshot.trials or ()))
+    built = snapshot.frameworks.builds if snapshot.frameworks else ()
+    using = {tidy(system, prefix) for prefix in (*users, *(b.prefix for b in built)) if prefix}
+    best = min((rank(snapshot, prefix) for prefix in using), default=NOBODY)
     pythons = {p.consumer().id: rank(snapshot, p.prefix) for p in snapshot.pythons or ()}
     known = {load.consumer.id: rank(snapshot, load.consumer.prefix) for load in snapshot.loads or ()}
     known |= {**pythons, "plain": PLAIN}
 
     def importance(finding: Finding) -> int:
-        nobody = 0 if finding.step is Step.DRIVER else NOBODY
+        nobody = best if finding.step is Step.DRIVER else NOBODY
         return min((known.get(split_id(c)[0], NOBODY) for c in finding.consumers), default=nobody)
 
     return importance
@@ -169,12 +175,13 @@ def follows(finding: Finding, primary: Finding) -> bool:
     """Whether a finding is a consequence of the primary."""
     if finding.severity < Severity.UNKNOWN or finding.id == primary.id:
         return False
-    by_driver = primary.step is Step.DRIVER and (finding.id in DRIVER_EXPLAINS)
     same = _shared(finding, primary)
+    dead = primary.step is Step.DRIVER and primary.severity is Severity.ERROR and (same or not primary.consumers)
+    by_driver = dead and finding.id in DRIVER_EXPLAINS
     on_its_files = bool(set(finding.about) & set(primary.about))
     by_files = primary.step is Step.CUDNN and (same or on_its_files) and finding.step in (Step.CUDNN, Step.BENCHMARK)
-    tried = finding.id.startswith("frameworks.trial-") and not finding.cause
-    by_driver = by_driver or (tried and primary.step is Step.DRIVER)
+    tried = finding.id.startswith("frameworks.trial-") and not finding.cause and finding.severity <= primary.severity
+    by_driver = by_driver or (tried and dead)
     by_files = by_files or (tried and same)
     by_driver = by_driver or (primary.cause == "driver_too_old" == finding.cause)
     by_path = finding.id == "environment.broken-entry" and primary.cause.endswith("_not_on_search_path")

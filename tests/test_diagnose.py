@@ -186,6 +186,24 @@ def test_an_error_without_a_cause_leads_before_an_unrelated_warning() -> None:
     assert any(f.cause == "cuda_path_env_wrong" for f in diagnose(seen))
 
 
+def test_a_mild_fault_of_the_driver_explains_no_error() -> None:
+    seen = failing(m.wheel_machine(), m.PREFIX)
+    gpu = (seen.driver.gpus or ())[0] if seen.driver else None
+    assert gpu is not None
+    full = m.with_driver(seen, gpus=(replace(gpu, memory_free=1 << 20, memory_total=24 << 30),))
+    assert headline(full).id == "frameworks.trial-torch"
+    assert any(f.cause == "gpu_memory_exhausted" and not f.primary for f in diagnose(full))
+
+
+def test_an_error_of_the_only_environment_leads_before_a_mild_fault_of_the_driver() -> None:
+    seen = m.without_file(m.wheel_machine(), "ops")
+    gpu = (seen.driver.gpus or ())[0] if seen.driver else None
+    assert gpu is not None
+    full = m.with_driver(seen, gpus=(replace(gpu, memory_free=1 << 20, memory_total=24 << 30),))
+    full = replace(full, pythons=(m.python(found_by="conda's list of environments"),))
+    assert headline(full).cause == "cudnn_sublibrary_missing"
+
+
 def test_an_error_without_a_cause_follows_from_the_cause_that_explains_it() -> None:
     seen = failing(m.without_file(m.wheel_machine(), "ops"), m.PREFIX)
     led = headline(seen)
