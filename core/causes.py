@@ -100,3 +100,9 @@ def causes() -> tuple[CauseRow, ...]:
 def ranks() -> Mapping[str, int | None]:
     """Return the rank of each cause."""
     return {row.cause: row.rank for row in causes()}
+
+
+@functools.cache
+def home_of(cause: str) -> Step | None:
+    """Return the step in which a cause lives; None for none, and for a cause that the vocabulary does not have."""
+    return next((row.step for row in causes() if row.cause == cause), None)

@@ -74,7 +74,7 @@ def fix(options: argparse.Namespace) -> int:
 
 def _chosen(report: Report, ids: Sequence[str]) -> tuple[Finding, ...]:
     if not ids:
-        return (report.primary,) if report.primary else ()
+        return (report.headline,) if report.headline else ()
     known = {f.id for f in report.findings}
     for wish in ids:
         if wish not in known:

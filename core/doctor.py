@@ -188,7 +188,7 @@ def examine(
     trials: bool = False,
     pythons: tuple[str, ...] = (),
 ) -> Report:
-    """Look at the machine and diagnose it. ``steps`` limits both; the primary cause is kept wherever it lies."""
+    """Look at the machine and diagnose it. ``steps`` limits both; the headline is kept wherever it lies."""
     snapshot = look(host, watch, steps=steps, thorough=thorough, trials=trials, pythons=pythons, meanwhile=load_rules)
     watch.say(_("Finding the cause"))
     from core.renewed import Renewed
@@ -214,5 +214,5 @@ def report_on(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
     findings = tuple(with_changes(f, snapshot) for f in diagnose(snapshot))
     table = grid(snapshot, findings) if snapshot.pythons is not None else None
     if steps:
-        findings = tuple(f for f in findings if f.primary or f.step in steps)
+        findings = tuple(f for f in findings if f.headline or {f.step, *f.also} & {*steps})
     return Report(snapshot=snapshot, findings=findings, grid=table, version=__version__)

@@ -49,13 +49,26 @@ class Finding(Fact, frozen=True, kw_only=True):
     """Why it matters, or how it follows; two or three plain sentences."""
     subject: str = ""
     """What it is about: a folder, a file, a variable, a GPU."""
+    subjects: tuple[str, ...] = ()
+    """All that it is about, ``subject`` first, where that is more than one thing."""
+    consumers: tuple[str, ...] = ()
+    """Whom it concerns: ``Consumer.full_id`` of each; empty for a fault that is nobody's in particular."""
     evidence: tuple[Evidence, ...] = ()
     fix: Fix | None = None
     primary: bool = False
+    also: tuple[Step, ...] = ()
+    """Further steps to which it belongs: where its cause lives."""
+    headline: bool = False
+    """The report leads with it: the primary, or else the fault that matters most, whose cause is then not decided."""
     follows_from: str = ""
     """``id`` of the finding that explains this one."""
     remedy: Remedy | None = None
     """What would cure it, where the rule knows; in a report there is none left, core/fixes.py has made its fix of it."""
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """Everything that it is about."""
+        return self.subjects or ((self.subject,) if self.subject else ())
 
 
 Verdict = Literal["runs", "should run", "cpu only", "cannot run", "not decided"]
@@ -84,6 +97,8 @@ class GridRow(Fact, frozen=True, kw_only=True):
     python: str
     kind: str
     found_by: str
+    importance: int = 3
+    """0 named, 1 active, 2 on the search path, 3 any other that was examined in full, 4 only listed."""
     problem: str = ""
     cells: tuple[GridCell, ...] = ()
 
@@ -120,7 +135,7 @@ class Done(Fact, frozen=True, kw_only=True):
 
 
 class Report(Fact, frozen=True, kw_only=True):
-    """A Snapshot and what was concluded from it, worst first."""
+    """A Snapshot and what was concluded from it, the headline first, then worst first."""
 
     snapshot: Snapshot
     findings: tuple[Finding, ...] = ()
@@ -138,13 +153,18 @@ class Report(Fact, frozen=True, kw_only=True):
         return next((f for f in self.findings if f.primary), None)
 
     @property
+    def headline(self) -> Finding | None:
+        """What the report leads with: the primary, or the fault whose cause has to be decided."""
+        return self.primary or next((f for f in self.findings if f.headline), None)
+
+    @property
     def worst(self) -> Severity:
         """The worst severity of all findings; GOOD when there is none."""
         return max((f.severity for f in self.findings), default=Severity.GOOD)
 
     def of(self, step: Step) -> tuple[Finding, ...]:
-        """Return the findings of one step, worst first."""
-        return tuple(f for f in self.findings if f.step is step)
+        """Return the findings that belong to one step, the headline first, then worst first."""
+        return tuple(f for f in self.findings if f.step is step or step in f.also)
 
 
 # --- JSON ------------------------------------------------------------------------------------------------
@@ -168,6 +188,10 @@ class _FindingForm(Fact, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
     fix: Fix | None = None
     follows_from: str = ""
+    subjects: tuple[str, ...] = ()
+    consumers: tuple[str, ...] = ()
+    also: tuple[Step, ...] = ()
+    headline: bool = False
 
 
 class _ReportForm(Fact, frozen=True, kw_only=True):

@@ -52,7 +52,7 @@ def to_those_concerned(folder: str, finding: Finding, snapshot: Snapshot) -> Add
 def _concerned(finding: Finding, snapshot: Snapshot) -> list[Case]:
     """Return the loads that the finding names as its own, else those that find no cuDNN."""
     every = list(cases(snapshot))
-    return [c for c in every if c.concerns in finding.evidence] or [c for c in every if c.winner is None]
+    return [c for c in every if c.load.consumer.full_id in finding.consumers] or [c for c in every if c.winner is None]
 
 
 # --- off the path --------------------------------------------------------------------------------------------------

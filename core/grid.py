@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.causes import Cause
-from core.facts import Distribution, FrameworkBuild, Snapshot
+from core.facts import Distribution, FrameworkBuild, Snapshot, split_id
 from core.findings import Finding, Grid, GridCell, GridRow, Verdict
 from core.i18n import _, told
 from core.rules.frameworks_builds import is_cpu
@@ -13,7 +13,7 @@ from core.rules.frameworks_known import GpuSide, build_fits, gpu_side
 from core.rules.frameworks_trials import failed
 from core.rules.frameworks_view import Home, homes
 from core.rules.known import numbers
-from core.rules.loads import CONCERNS, answered
+from core.rules.loads import answered
 from core.rules.view import tidy
 from core.rules.words import listed
 from core.steps import Severity
@@ -49,6 +49,7 @@ def grid(seen: Snapshot, findings: tuple[Finding, ...] = ()) -> Grid:
             python=home.python.version,
             kind=home.python.kind,
             found_by=home.python.found_by,
+            importance=home.near,
             problem=home.python.problem,
             cells=tuple(_cells(home, side, findings)),
         )
@@ -168,20 +169,20 @@ def _loads_well(home: Home, what: Distribution) -> bool:
 
 def _against(home: Home, what: Distribution, findings: tuple[Finding, ...]) -> Finding | None:
     """Return the worst finding that concerns this framework in this environment, warnings and errors only."""
-    words = f"the Python environment {home.python.prefix}"
-    mine = []
-    for finding in findings:
-        if finding.severity < Severity.WARNING or finding.cause in ONLY_PROCESSOR:
-            continue
-        for e in finding.evidence:
-            if e.label == CONCERNS and e.value.startswith(words) and _names(e.value[len(words) :], what):
-                mine.append(finding)
+    mine = [
+        f
+        for f in findings
+        if f.severity >= Severity.WARNING
+        and f.cause not in ONLY_PROCESSOR
+        and any(_means(c, home, what) for c in f.consumers)
+    ]
     return max(mine, key=lambda f: f.severity, default=None)
 
 
-def _names(tail: str, what: Distribution) -> bool:
-    """Whether the words behind an environment's name mean this framework, or no framework in particular."""
-    return tail == "" or tail.startswith((f" ({what.name} ", f" ({what.name}-"))
+def _means(consumer: str, home: Home, what: Distribution) -> bool:
+    """Whether a finding's consumer is this framework in this environment, or all of the environment."""
+    its, framework = split_id(consumer)
+    return its == home.python.consumer().id and (framework in ("", what.name) or framework.startswith(f"{what.name}-"))
 
 
 def _best(columns: tuple[str, ...], rows: tuple[GridRow, ...]) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from core.grid import as_lines
 from core.i18n import N_, _, plain_number, told
 from core.redact import every_text
 from core.redact import told as taken_out
+from core.standing import whole
 from core.steps import Severity
 from core.wrapping import wrap
 
@@ -54,12 +55,13 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
         )
     ]
     lines[0] += "  " + _("(looked for {took} s)", took=plain_number(took, 1)) if took else ""
-    primary = report.primary
-    rest = [f for f in report.findings if not f.primary]
-    if primary:
-        lines += ["", *_full(primary, colour, width, _("The cause:"))]
-    elif report.worst <= Severity.NOTE:
-        lines += ["", f"{_mark(Severity.GOOD, colour)} {_('Nothing wrong was found in what was looked at.')}"]
+    head, primary = report.headline, report.primary
+    rest = [f for f in report.findings if f is not head]
+    if head:
+        lines += ["", *_full(head, colour, width, _("The cause:") if primary else _("The cause is not decided:"))]
+    elif (stands := whole(report)) <= Severity.UNKNOWN:
+        sign = stands if stands is Severity.UNKNOWN else Severity.GOOD
+        lines += ["", f"{_mark(sign, colour)} {healthy(stands)}"]
     follow = [f for f in rest if primary and f.follows_from == primary.id and f.severity > Severity.NOTE]
     if follow:
         lines += ["", _("What follows from it")]
@@ -70,7 +72,7 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
     ):
         some = [f for f in rest if f.severity in severities and f not in follow]
         if some:
-            heading = title if primary or Severity.ERROR not in severities else _("What is wrong")
+            heading = title if head or Severity.ERROR not in severities else _("What is wrong")
             lines += ["", heading]
             for f in some:
                 lines += _full(f, colour, width, "")
@@ -94,6 +96,13 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
     return "\n".join(lines) + "\n"
 
 
+def healthy(stands: Severity) -> str:
+    """Return the verdict on a machine without a fault."""
+    if stands is Severity.UNKNOWN:
+        return _("Nothing wrong was found, but not everything could be decided.")
+    return _("Nothing wrong was found in what was looked at.")
+
+
 def _mark(severity: Severity, colour: bool) -> str:
     sign, _word, code = MARKS[severity]
     return f"\x1b[{code}m{sign}\x1b[0m" if colour else sign
@@ -105,8 +114,8 @@ def _head(f: Finding) -> str:
 
 def _full(f: Finding, colour: bool, width: int, before: str) -> list[str]:
     lines = _wrapped(" ".join(filter(None, (_mark(f.severity, colour), before, _head(f)))), 2, width)
-    if f.subject and f.subject not in f.title:
-        lines += _wrapped(f.subject, 4, width)
+    for subject in f.about:
+        lines += _wrapped(subject, 4, width) if subject not in f.title else []
     if f.why:
         lines += _wrapped(f.why, 4, width)
     if f.evidence:
@@ -169,7 +178,7 @@ def as_markdown(report: Report) -> str:
     loud = [f for f in report.findings if f.severity > Severity.NOTE]
     calm = [f for f in report.findings if f.severity <= Severity.NOTE]
     if not loud:
-        lines.append(_("Nothing wrong was found in what was looked at."))
+        lines.append(healthy(whole(report)))
     for f in loud:
         lines += _md_finding(f)
     if calm:
@@ -184,6 +193,8 @@ def _md_finding(f: Finding) -> list[str]:
     word = _(MARKS[f.severity][1])
     if f.primary:
         word = _("the cause, {word}", word=word)
+    elif f.headline:
+        word = _("the cause is not decided, {word}", word=word)
     cause = f" `{f.cause}`" if f.cause else ""
     lines = [f"- **{word}**{cause}: {_md(f.title)}"]
     if f.why:

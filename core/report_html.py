@@ -13,6 +13,7 @@ from core.i18n import N_, _, language, moment, sentences, told
 from core.redact import told as taken_out
 from core.report import MARKS, afterwards
 from core.report_tables import cell, history, libraries, machine_facts, table
+from core.standing import standing, whole
 from core.steps import SECTIONS, Severity, Step
 
 STEPS = {
@@ -66,31 +67,32 @@ def as_html(report: Report) -> str:
 
 def verdict(report: Report) -> str:
     """Return the verdict as one sentence."""
-    if report.primary:
-        return report.primary.title
+    if report.headline:
+        return report.headline.title
     return {
         Severity.ERROR: _("Something is wrong, and no single cause explains it."),
         Severity.WARNING: _("Nothing is broken; some things may become a problem."),
         Severity.UNKNOWN: _("Nothing wrong was found, but not everything could be decided."),
-    }.get(report.worst, _("Nothing wrong was found in what was looked at."))
+    }.get(whole(report), _("Nothing wrong was found in what was looked at."))
 
 
 def _worst(report: Report) -> Severity:
-    return report.primary.severity if report.primary else report.worst if report.findings else Severity.GOOD
+    return report.headline.severity if report.headline else whole(report)
 
 
 def _verdict_word(report: Report) -> str:
-    return (
-        _("The cause") if report.primary else _("In order") if report.worst <= Severity.NOTE else _(WORDS[report.worst])
-    )
+    if report.headline and not report.primary:
+        return _("The cause is not decided")
+    stands = whole(report)
+    return _("The cause") if report.primary else _("In order") if stands <= Severity.NOTE else _(WORDS[stands])
 
 
 def _summary(report: Report) -> str:
-    primary = report.primary
-    if primary is None:
+    head = report.headline
+    if head is None:
         return ""
-    fix = f"<p><strong>{_('What to do:')}</strong> {cell(primary.fix.title)}</p>" if primary.fix else ""
-    return (f"<p>{cell(primary.why)}</p>" if primary.why else "") + fix
+    fix = f"<p><strong>{_('What to do:')}</strong> {cell(head.fix.title)}</p>" if head.fix else ""
+    return (f"<p>{cell(head.why)}</p>" if head.why else "") + fix
 
 
 def _machine(report: Report) -> str:
@@ -119,7 +121,7 @@ def _parts(report: Report) -> tuple[tuple[str, str, str], ...]:
     """Return every part of the page: anchor, heading, body; one with an empty body is left out."""
     return (
         ("steps", _("The steps"), _steps(report)),
-        *((f"step-{s.value}", _(STEPS[s]), "".join(map(_finding, report.of(s)))) for s in Step),
+        *((f"step-{s.value}", _(STEPS[s]), "".join(_told(f, s) for f in report.of(s))) for s in Step),
         ("machine", _("What is on the machine"), machine_facts(report.snapshot)),
         ("libraries", _("Which files would be loaded"), libraries(report.snapshot)),
         ("history", _("What was changed and undone"), history(report.history)),
@@ -135,23 +137,36 @@ def _steps(report: Report) -> str:
         if not found:
             result = cell(_("Looked at; nothing to say") if seen else _("Not looked at"), tag="td")
         else:
-            worst = max(f.severity for f in found)
+            worst = standing(report, step)[0]
             result = cell(f"{MARKS[worst][0]} {_(WORDS[worst])}", tag="td", css=worst.word)
         name = f'<a href="#step-{step.value}">{_(STEPS[step])}</a>' if found else _(STEPS[step])
-        rows.append(f'<tr><th scope="row">{name}</th>{result}{cell(found[0].title if found else "", tag="td")}</tr>')
+        rows.append(
+            f'<tr><th scope="row">{name}</th>{result}{cell(standing(report, step)[1] if found else "", tag="td")}</tr>'
+        )
     return table(
         _("Each step and the worst that was found in it"), (_("Step"), _("Result"), _("Foremost")), "".join(rows)
     )
 
 
+def _told(f: Finding, step: Step) -> str:
+    """Return a finding in its own step; in the further ones where it belongs, a line that leads there."""
+    if f.step is step:
+        return _finding(f)
+    says = _("{title} See: {step}.", title=f.title, step=_(STEPS[f.step]))
+    return f'<p class="aside"><a href="#step-{f.step.value}">{MARKS[f.severity][0]} {cell(says)}</a></p>'
+
+
 def _finding(f: Finding) -> str:
-    word = _("The cause: {word}", word=_(WORDS[f.severity])) if f.primary else _(WORDS[f.severity])
+    word = _(WORDS[f.severity])
+    if f.primary:
+        word = _("The cause: {word}", word=word)
+    elif f.headline:
+        word = _("The cause is not decided: {word}", word=word)
     lines = [
         f'<article class="finding {f.severity.word}"><p class="word">{MARKS[f.severity][0]} {cell(word)}</p>',
         f"<h3>{cell(f.title)}</h3>",
     ]
-    if f.subject and f.subject not in f.title:
-        lines.append(f'<p class="subject">{cell(f.subject)}</p>')
+    lines += [f'<p class="subject">{cell(subject)}</p>' for subject in f.about if subject not in f.title]
     if f.why:
         lines.append(f"<p>{cell(f.why)}</p>")
     if f.follows_from:

@@ -66,7 +66,8 @@ class Told(Fact, frozen=True, kw_only=True):
 def told(report: Report) -> Told:
     """Return what the code of a report holds: every finding that is not in order, the root cause first."""
     numbers: dict[str, int] = {row.cause: n for n, row in enumerate(causes())}
-    found = sorted((f for f in report.findings if f.severity in SEVERITIES), key=lambda f: (not f.primary, -f.severity))
+    head = report.headline
+    found = sorted((f for f in report.findings if f.severity in SEVERITIES), key=lambda f: (f is not head, -f.severity))
     items = tuple(
         dict.fromkeys(
             Item(cause=numbers.get(f.cause, NO_CAUSE), severity=f.severity.word, step=f.step)  # type: ignore[arg-type] # held to SEVERITIES above

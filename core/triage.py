@@ -53,6 +53,7 @@ class _Finding(Fact, frozen=True, kw_only=True):
     severity: Severity
     title: str = ""
     primary: bool = False
+    headline: bool = False
 
 
 class _Report(Fact, frozen=True, kw_only=True):
@@ -161,7 +162,7 @@ def read(folder: Path, name: str) -> Row | Bad:
 
 def _row(name: str, report: _Report) -> Row:
     worst: Severity = min((f.severity for f in report.findings), key=ORDER.index, default="good")
-    first = next((f for f in report.findings if f.primary), None)
+    first = next((f for f in report.findings if f.primary or f.headline), None)
     if first is None and worst in ("error", "warning"):
         first = next(f for f in report.findings if f.severity == worst)
     driver = report.snapshot.driver

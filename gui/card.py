@@ -87,10 +87,10 @@ class FindingCard(Card):
     def __init__(self, finding: Finding, theme: Theme, acts: Acts, word: str = "") -> None:
         super().__init__(
             sign(theme, finding.severity),
-            word or (_("The cause") if finding.primary else looks.word(finding.severity)),
+            word or _head_word(finding) or looks.word(finding.severity),
             theme.of(finding.severity),
             finding.title,
-            large=finding.primary,
+            large=finding.primary or finding.headline,
         )
         self.finding = finding
         self.fix_button: QPushButton | None = None
@@ -108,6 +108,13 @@ class FindingCard(Card):
             self.add(self.evidence)
         if finding.cause:
             self.add(about_button(finding, acts), wide=False)
+
+
+def _head_word(finding: Finding) -> str:
+    """Return the word above the card that the report leads with; empty for any other."""
+    if finding.primary:
+        return _("The cause")
+    return _("The cause is not decided") if finding.headline else ""
 
 
 def about_button(finding: Finding, acts: Acts) -> QPushButton:

@@ -6,10 +6,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFormLayout, QFrame, QGridLayout, QVBoxLayout, QWidget
 
 from core.facts import Gpu, Snapshot
-from core.findings import Grid, Report
+from core.findings import Report
 from core.i18n import _
 from core.steps import Step
-from gui import seen
+from gui import seen, words
+from gui.models import Row
 from gui.table import Table
 from gui.text import enlarge, picture, plain_label
 from gui.theme import Theme
@@ -27,12 +28,18 @@ def details(step: Step, report: Report, theme: Theme) -> QWidget | None:
         Step.ENVIRONMENT: _environment,
     }
     if step is Step.FRAMEWORKS:
-        return _frameworks(report.grid, theme)
+        return _frameworks(report, theme)
     maker = makers.get(step)
-    return maker(report.snapshot, theme) if maker else None
+    return maker(report, theme) if maker else None
 
 
-def _driver(snapshot: Snapshot, theme: Theme) -> QWidget | None:
+def _rows(step: Step, rows: tuple[Row, ...], report: Report) -> tuple[Row, ...]:
+    """Return the rows of a step's table; none is worse than the step."""
+    return seen.within(rows, words.verdict(report, step)[0])
+
+
+def _driver(report: Report, theme: Theme) -> QWidget | None:
+    snapshot = report.snapshot
     driver = snapshot.driver
     if driver is None:
         return None
@@ -88,29 +95,40 @@ def _gpu(gpu: Gpu, snapshot: Snapshot, theme: Theme) -> QFrame:
     return card
 
 
-def _toolkits(snapshot: Snapshot, theme: Theme) -> QWidget | None:
-    if not snapshot.toolkits:
+def _toolkits(report: Report, theme: Theme) -> QWidget | None:
+    found = report.snapshot.toolkits
+    if not found:
         return None
     columns = (_("Version"), _("Where"), _("From"), _("Named by"))
-    return Table(_("CUDA toolkits"), columns, seen.toolkits(snapshot.toolkits), theme, paths=(1,))
+    return Table(_("CUDA toolkits"), columns, _rows(Step.TOOLKIT, seen.toolkits(found), report), theme, paths=(1,))
 
 
-def _cudnn(snapshot: Snapshot, theme: Theme) -> QWidget | None:
-    if not snapshot.cudnn:
+def _cudnn(report: Report, theme: Theme) -> QWidget | None:
+    if not report.snapshot.cudnn:
         return None
     columns = (_("Version"), _("Where"), _("Complete?"), _("For CUDA"), _("Found first by"))
-    return Table(_("Copies of cuDNN"), columns, seen.copies(snapshot), theme, paths=(1,))
+    return Table(
+        _("Copies of cuDNN"), columns, _rows(Step.CUDNN, seen.copies(report.snapshot), report), theme, paths=(1,)
+    )
 
 
-def _environment(snapshot: Snapshot, theme: Theme) -> QWidget | None:
-    rows = seen.search_paths(snapshot)
-    if not rows:
-        return None
-    columns = (_("Variable"), _("Place"), _("Entry"), _("Remarks"), _("Set for"))
-    return Table(_("Search paths, in the loader's order"), columns, rows, theme, paths=(2,))
+def _environment(report: Report, theme: Theme) -> QWidget | None:
+    body = QWidget()
+    box = QVBoxLayout(body)
+    box.setContentsMargins(0, 0, 0, 0)
+    paths = _rows(Step.ENVIRONMENT, seen.search_paths(report.snapshot), report)
+    variables = _rows(Step.ENVIRONMENT, seen.variables(report), report)
+    if paths:
+        columns = (_("Variable"), _("Place"), _("Entry"), _("Remarks"), _("Set for"))
+        box.addWidget(Table(_("Search paths, in the loader's order"), columns, paths, theme, paths=(2,)))
+    if variables:
+        headers = (_("Variable"), _("Value"), _("Set for"))
+        box.addWidget(Table(_("Variables"), headers, variables, theme, paths=(1,)))
+    return body if paths or variables else None
 
 
-def _frameworks(grid: Grid | None, theme: Theme) -> QWidget | None:
+def _frameworks(report: Report, theme: Theme) -> QWidget | None:
+    grid = report.grid
     if grid is None or not grid.rows:
         return None
     body = QWidget()
@@ -120,7 +138,8 @@ def _frameworks(grid: Grid | None, theme: Theme) -> QWidget | None:
         headers = (_("For this framework"), _("use this environment"))
         box.addWidget(Table(_("Which one to use"), headers, chosen, theme, paths=(1,)))
     columns = (_("Environment"), _("Python"), *grid.columns)
-    box.addWidget(Table(_("Python environments"), columns, seen.environments(grid), theme, paths=(0,)))
+    rows = _rows(Step.FRAMEWORKS, seen.environments(report), report)
+    box.addWidget(Table(_("Python environments"), columns, rows, theme, paths=(0,)))
     if meaning := seen.legend(grid):
         box.addWidget(plain_label(meaning, muted=True))
     return body

@@ -164,12 +164,12 @@ class StepPage(Page):
         severity, sentence = words.verdict(report, self.step)
         findings = report.of(self.step)
         box.addWidget(heading(self.title))
-        primary = report.primary
-        if primary is None or primary.step is not self.step:
+        head = report.headline
+        if head is None or head not in findings:
             box.addWidget(Verdict(severity, sentence, theme))
         self._what_is_this(box)
         self._actions(box)
-        ordered = sorted(findings, key=lambda f: (not f.primary, -f.severity))
+        ordered = sorted(findings, key=lambda f: (f is not head, -f.severity))
         self._add(box, [f for f in ordered if f.severity > Severity.GOOD], theme)
         details = self._details(report, theme)
         if details is not None:

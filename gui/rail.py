@@ -197,8 +197,7 @@ class Rail(QFrame):
                 self.mark(row, "waiting", theme.muted, _("not run"))
             else:
                 self._mark_severity(row, words.verdict(report, step)[0], theme)
-        whole = Severity.GOOD if words.in_place(report) else report.worst
-        self._mark_severity(self.steps.count() - 1, whole, theme)
+        self._mark_severity(self.steps.count() - 1, words.whole(report), theme)
 
     def _mark_severity(self, row: int, severity: Severity, theme: Theme) -> None:
         self.mark(row, severity.word, theme.of(severity), looks.word(severity))

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from core.facts import Attempt, CudnnCopy, Gpu, How, LibraryFile, Load, Snapshot, Toolkit
-from core.findings import Grid
-from core.i18n import _, n_, significant, told
+from core.findings import Grid, GridCell, GridRow, Report
+from core.i18n import _, n_, sentences, significant, told
 from core.rules.view import folder_of, main_resolution, tidy
 from core.steps import Severity
 from gui.models import Row
 
 BY_SEARCH_PATH = {How.PATH: "PATH", How.LD_LIBRARY_PATH: "LD_LIBRARY_PATH"}
-BAD_MARKS = ("missing", "not a folder", "unreadable", "unexpanded", "quoted", "relative")
+BAD_MARKS = ("unreadable", "unexpanded", "quoted", "relative")
+"""Marks of entries that may lead nobody where they should; the loader skips the others."""
+
+
+def within(rows: tuple[Row, ...], page: Severity) -> tuple[Row, ...]:
+    """Return rows that are no worse than the page that they stand on: what the rules let pass is a note at most."""
+    most = max(page, Severity.NOTE)
+    return tuple(replace(r, severity=min(r.severity, most), inner=within(r.inner, page)) for r in rows)
 
 
 def size(count: int | None) -> str:
@@ -162,6 +170,19 @@ def search_paths(snapshot: Snapshot) -> tuple[Row, ...]:
     return tuple(rows)
 
 
+def variables(report: Report) -> tuple[Row, ...]:
+    """Return the variables beside the search paths, those that a finding is about first."""
+    environment = report.snapshot.environment
+    listed = {e.variable.upper() for e in environment.entries} & {"PATH", "LD_LIBRARY_PATH"} if environment else set()
+    worst = {name.upper(): f.severity for f in reversed(report.findings) for name in f.about}
+    rows = [
+        Row((v.name, v.value or _("(empty)"), told(v.scope)), severity=worst.get(v.name.upper(), Severity.GOOD))
+        for v in (environment.variables if environment else ())
+        if v.name.upper() not in listed
+    ]
+    return tuple(sorted(rows, key=lambda r: -r.severity))
+
+
 def mark_word(mark: str) -> str:
     """Return a mark of a search path's entry in words."""
     return {
@@ -216,32 +237,39 @@ def _told(
 # --- environments --------------------------------------------------------------------------------------------------
 
 
-def environments(grid: Grid) -> tuple[Row, ...]:
+def environments(report: Report) -> tuple[Row, ...]:
     """Return each environment with the verdict and version of each framework, and the reasons inside; frameworks first."""
     from core.grid import MARKS, verdict_word
+    from core.standing import of_cell
 
-    rows = []
+    rows: list[Row] = []
+    grid = report.grid
+    if grid is None:
+        return ()
     for r in sorted(grid.rows, key=lambda r: not r.cells):
         cells = {c.framework: c for c in r.cells}
         shown = tuple(f"{MARKS[c.verdict]} {c.version}" if (c := cells.get(name)) else "" for name in grid.columns)
-        worst = max((STANDS[c.verdict] for c in r.cells), default=Severity.GOOD)
+        stands = {c.framework: of_cell(report, r, c) for c in r.cells}
+        worst = max(stands.values(), default=Severity.GOOD)
         reasons = tuple(
-            Row((f"{c.framework} {c.version}: {verdict_word(c.verdict)}. {c.reason}",), severity=STANDS[c.verdict])
+            Row(
+                (f"{c.framework} {c.version}: {verdict_word(c.verdict)}. {_reason(r, c)}",),
+                severity=stands[c.framework],
+            )
             for c in r.cells
         )
-        problem = (Row((told(r.problem),), severity=Severity.UNKNOWN),) if r.problem else ()
-        severity = max(worst, Severity.UNKNOWN) if r.problem else worst
+        unread = Severity.UNKNOWN if r.importance == 0 else Severity.NOTE
+        problem = (Row((told(r.problem),), severity=unread),) if r.problem else ()
+        severity = max(worst, unread) if r.problem else worst
         rows.append(Row((r.prefix, r.python or "?", *shown), (*problem, *reasons), severity))
     return tuple(rows)
 
 
-STANDS = {
-    "runs": Severity.GOOD,
-    "should run": Severity.GOOD,
-    "cpu only": Severity.NOTE,
-    "not decided": Severity.UNKNOWN,
-    "cannot run": Severity.ERROR,
-}
+def _reason(row: GridRow, cell: GridCell) -> str:
+    """Return why a cell has its verdict, and what would decide one that is open."""
+    is_open = cell.verdict == "not decided" and not cell.finding and not row.problem
+    command = f"convalesce scan --try --python {row.executable or row.prefix}"
+    return sentences(cell.reason, _("To decide it: {command}", command=command) if is_open else "")
 
 
 def choices(grid: Grid) -> tuple[Row, ...]:

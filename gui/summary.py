@@ -61,8 +61,8 @@ class SummaryPage(Page):
 
     def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
         box.addWidget(heading(headline(report)))
-        if report.primary:
-            self.cards = [FindingCard(report.primary, theme, self._acts)]
+        if report.headline:
+            self.cards = [FindingCard(report.headline, theme, self._acts)]
             box.addWidget(self.cards[0])
         elif words.in_place(report):
             box.addWidget(plain_label(_("Every part was looked at, and each says so for itself:"), muted=True))
@@ -70,7 +70,7 @@ class SummaryPage(Page):
         self._left_to_do(box, report)
         self._changed(box, theme)
         row = QHBoxLayout()
-        if report.worst < Severity.WARNING and report.snapshot.benchmark is None and _has_gpu(report):
+        if words.whole(report) < Severity.WARNING and report.snapshot.benchmark is None and _has_gpu(report):
             row.addWidget(push(_("To the GPU benchmark"), partial(self._to, Step.BENCHMARK), primary=True))
         row.addWidget(push(_("Copy report"), self._on_copy))
         row.addWidget(push(_("Save report..."), self._on_save))
@@ -138,9 +138,12 @@ def headline(report: Report) -> str:
     """Return the result of a scan in one short line."""
     if report.primary:
         return _("One cause was found")
-    if report.worst >= Severity.WARNING:
+    if report.headline:
+        return _("Something is wrong, and its cause is not decided")
+    stands = words.whole(report)
+    if stands >= Severity.WARNING:
         return _("Some things need a look")
-    if report.worst is Severity.UNKNOWN:
+    if stands is Severity.UNKNOWN:
         return _("No fault was found, but not everything could be decided")
     return _("Everything needed is in place") if words.in_place(report) else _("No fault was found")
 

@@ -265,16 +265,14 @@ class Window(QWidget):
         """Fill every page, and land on the one with the cause, or on the summary."""
         self.errands.report, self._scanning = report, False
         self._fill(report)
-        primary = report.primary
+        head = report.headline
         if not self._moved:
             shown = words.shown_steps()
-            self.steps.setCurrentRow(
-                shown.index(primary.step) if primary and primary.step in shown else len(self.pages) - 1
-            )
+            self.steps.setCurrentRow(shown.index(head.step) if head and head.step in shown else len(self.pages) - 1)
         self.stack.refresh()
         if not self._moved:
             (self.stack.cure() or self.steps).setFocus()  # the cure's button asks before it does anything
-        self._announce(primary.title if primary else headline(report))
+        self._announce(report.primary.title if report.primary else headline(report))
 
     def _fill(self, report: Report) -> None:
         self.stack.show_report(report, self._theme)

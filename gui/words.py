@@ -10,7 +10,6 @@ from core.steps import Severity, Step
 if TYPE_CHECKING:
     from core.causes import Cause
     from core.changes import EditPath, SetVariable
-    from core.facts import Snapshot
     from core.findings import Finding, Fix, Report
 
 CURED_BY_A_SET: frozenset[Cause] = frozenset(
@@ -77,47 +76,25 @@ def what_is_this(step: Step) -> str:
     }[step]
 
 
-def looked_at(snapshot: Snapshot, step: Step) -> bool:
-    """Whether the step's own section of the Snapshot is there."""
-    section: dict[Step, object] = {
-        Step.DRIVER: snapshot.driver,
-        Step.TOOLKIT: snapshot.toolkits,
-        Step.CUDNN: snapshot.cudnn,
-        Step.ENVIRONMENT: snapshot.environment,
-        Step.FRAMEWORKS: snapshot.pythons,
-        Step.BENCHMARK: snapshot.benchmark,
-    }
-    return section.get(step) is not None
-
-
 def verdict(report: Report, step: Step) -> tuple[Severity, str]:
-    """Return a step's worst severity and one plain sentence about it."""
-    findings = report.of(step)
-    worst = max((f.severity for f in findings), default=Severity.GOOD)
-    if worst >= Severity.UNKNOWN:
-        first = next(f for f in findings if f.severity is worst)
-        more = sum(f.severity >= Severity.WARNING for f in findings) - (worst >= Severity.WARNING)
-        return worst, first.title + (" " + n_("({n} more below)", "({n} more below)", more) if more else "")
-    if step is Step.BENCHMARK and not findings:
-        return Severity.NOTE, _("Not run yet; it is the last proof, at the press of a button.")
-    if not looked_at(report.snapshot, step):
-        return Severity.UNKNOWN, _("This was not looked at.")
-    for severity in (
-        Severity.GOOD,
-        Severity.NOTE,
-    ):  # a note alone is no praise: there may be nothing that could be in order
-        titles = [f.title for f in findings if f.severity is severity]
-        if titles:
-            return severity, titles[0]
-    return Severity.GOOD, _("Nothing wrong was found here.")
+    """Return how a step stands, and one plain sentence about it."""
+    from core.standing import standing  # not at the start: the window is there before there is a report
+
+    return standing(report, step)
 
 
 def in_place(report: Report) -> bool:
-    """Whether a GPU can really be used here: no fault, and driver and cuDNN each were found in order."""
-    proved = (Step.DRIVER, Step.CUDNN)
-    return report.worst <= Severity.NOTE and all(
-        verdict(report, s)[0] is Severity.GOOD and report.of(s) for s in proved
-    )
+    """Whether a GPU can really be used here."""
+    from core.standing import in_place
+
+    return in_place(report)
+
+
+def whole(report: Report) -> Severity:
+    """Return how the machine stands as a whole."""
+    from core.standing import whole
+
+    return Severity.GOOD if in_place(report) else whole(report)
 
 
 def shown_steps() -> tuple[Step, ...]:

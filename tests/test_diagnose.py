@@ -12,9 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from core import i18n
 from core.causes import LAST, causes
 from core.diagnose import diagnose
-from core.facts import CudaInit, Load, ProbeError, Snapshot
+from core.facts import (
+    CudaInit,
+    DamagedFile,
+    Distribution,
+    FrameworkBuild,
+    Frameworks,
+    FrameworkTrial,
+    Load,
+    PackageRecords,
+    ProbeError,
+    Snapshot,
+)
 from core.findings import Finding
 from core.steps import Severity
 from tests import machines as m
@@ -118,7 +130,7 @@ def test_named_environment_outranks_another() -> None:
     snapshot = replace(
         snapshot,
         cudnn=(stray, *(snapshot.cudnn or ())),
-        pythons=(m.python(), replace(m.python(), prefix=other, found_by="conda's list of environments")),
+        pythons=(m.python(), m.python(prefix=other, found_by="conda's list of environments")),
         loads=(
             Load(consumer=consumer, major=8, resolutions=(m.search("libcudnn.so.8", m.found(stray.files[0].path)),)),
             *(snapshot.loads or ()),
@@ -128,6 +140,101 @@ def test_named_environment_outranks_another() -> None:
     assert found is not None
     assert found.cause == "cudnn_sublibrary_missing"
     assert any(f.cause == "library_unreadable" and f.severity is Severity.ERROR for f in diagnose(snapshot))
+
+
+def twice(near: str, far: str) -> Snapshot:
+    """Return a machine with a torch in two environments, of which one was found in these ways and one in those."""
+    other = "/home/ada/old"
+    distributions = (Distribution(name="torch", version="2.6.0", location=f"{other}/lib"),)
+    loads = m.wheel_machine().loads or ()
+    consumer = replace(m.PYTHON, id=f"python:{other}", prefix=other, label=f"the Python environment {other}")
+    return replace(
+        m.wheel_machine(),
+        pythons=(m.python(found_by=near), m.python(prefix=other, found_by=far, distributions=distributions)),
+        loads=(replace(loads[0], consumer=consumer), *loads),
+    )
+
+
+def failing(seen: Snapshot, prefix: str) -> Snapshot:
+    """Return the machine after the torch of an environment failed with words that tell no cause."""
+    trial = FrameworkTrial(prefix=prefix, framework="torch", version="2.6.0", reached="import", problem="Oops")
+    return replace(seen, trials=(trial,))
+
+
+def headline(snapshot: Snapshot) -> Finding:
+    """Return what the report leads with."""
+    (found,) = [f for f in diagnose(snapshot) if f.headline]
+    return found
+
+
+@pytest.mark.parametrize("language", ["en", "de", "zh_CN"])
+def test_damage_in_the_active_environment_leads_in_every_language(language: str) -> None:
+    """Beside it, a variable overrides the cuDNN of an environment that was only found."""
+    i18n.use_language(language)
+    seen = twice("VIRTUAL_ENV", "conda's list of environments")
+    damaged = DamagedFile(path=f"{m.SITE}/torch/lib/libtorch_cuda.so", distribution="torch", version="2.6.0", state="size differs", header="truncated", size=1, recorded=9)  # fmt: skip
+    seen = replace(overridden(seen), records=(PackageRecords(prefix=m.PREFIX, damaged=(damaged,)),))
+    assert headline(seen).id == "frameworks.record-torch"
+
+
+def test_an_error_without_a_cause_leads_before_an_unrelated_warning() -> None:
+    seen = m.with_variable(failing(m.wheel_machine(), m.PREFIX), "CUDA_PATH", "/gone", "missing")
+    led = headline(seen)
+    assert (led.id, led.primary, led.cause) == ("frameworks.trial-torch", False, "")
+    assert led.fix is not None
+    assert "convalesce scan --thorough" in led.fix.advice
+    assert primary(seen) is None
+    assert any(f.cause == "cuda_path_env_wrong" for f in diagnose(seen))
+
+
+def test_a_mild_fault_of_the_driver_explains_no_error() -> None:
+    seen = failing(m.wheel_machine(), m.PREFIX)
+    gpu = (seen.driver.gpus or ())[0] if seen.driver else None
+    assert gpu is not None
+    full = m.with_driver(seen, gpus=(replace(gpu, memory_free=1 << 20, memory_total=24 << 30),))
+    assert headline(full).id == "frameworks.trial-torch"
+    assert any(f.cause == "gpu_memory_exhausted" and not f.primary for f in diagnose(full))
+
+
+def test_an_error_of_the_only_environment_leads_before_a_mild_fault_of_the_driver() -> None:
+    seen = m.without_file(m.wheel_machine(), "ops")
+    gpu = (seen.driver.gpus or ())[0] if seen.driver else None
+    assert gpu is not None
+    full = m.with_driver(seen, gpus=(replace(gpu, memory_free=1 << 20, memory_total=24 << 30),))
+    full = replace(full, pythons=(m.python(found_by="conda's list of environments"),))
+    assert headline(full).cause == "cudnn_sublibrary_missing"
+
+
+def test_an_error_without_a_cause_follows_from_the_cause_that_explains_it() -> None:
+    seen = failing(m.without_file(m.wheel_machine(), "ops"), m.PREFIX)
+    led = headline(seen)
+    assert led.cause == "cudnn_sublibrary_missing"
+    assert [f.follows_from for f in diagnose(seen) if f.id == "frameworks.trial-torch"] == [led.id]
+
+
+@pytest.mark.parametrize(
+    ("near", "far", "led"),
+    [("--python", "VIRTUAL_ENV", m.PREFIX), ("pyenv", "VIRTUAL_ENV", "/home/ada/old"), ("conda's list of environments", "python on PATH", "/home/ada/old")],
+)  # fmt: skip
+def test_the_environment_that_matters_most_leads(near: str, far: str, led: str) -> None:
+    """Two environments are built without CUDA."""
+    seen = twice(near, far)
+    builds = tuple(
+        FrameworkBuild(prefix=p.prefix, distribution="torch", version="2.6.0", cuda="") for p in seen.pythons or ()
+    )
+    assert headline(replace(seen, frameworks=Frameworks(builds=builds))).subject == led
+
+
+def test_two_folders_of_one_variable_are_two_subjects() -> None:
+    seen = m.wheel_machine()
+    other, third = m.system_copy("9.10.2", "/opt/a and b/lib"), m.system_copy("9.11.0", "/opt/c")
+    seen = replace(seen, cudnn=(*(seen.cudnn or ()), other, third))
+    for role, copy in zip(m.ROLES9[1:3], (other, third), strict=True):
+        name = m.file_name(role, 9)
+        first = m.found(f"{copy.folder}/{name}", m.How.LD_LIBRARY_PATH, "LD_LIBRARY_PATH")
+        seen = m.with_search(seen, name, first, m.found(f"{m.CUDNN}/{name}"))
+    found = next(f for f in diagnose(seen) if f.id == "cudnn.overridden-by-variable")
+    assert (found.subject, found.about) == (other.folder, (other.folder, third.folder))
 
 
 def test_damage_in_a_copy_that_nothing_loads_is_no_root() -> None:

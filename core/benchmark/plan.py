@@ -33,8 +33,7 @@ class Chosen:
     @property
     def label(self) -> str:
         """The consumer in words, as findings about it name it."""
-        consumer = self.want.consumer
-        return f"{consumer.label} ({consumer.framework})" if consumer.framework else consumer.label
+        return self.want.consumer.words
 
 
 def choose(request: Request, where: Places) -> Chosen | None:

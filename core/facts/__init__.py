@@ -36,9 +36,10 @@ from core.facts.frameworks import (
     FrameworkTrial,
     PackageRecords,
     PythonEnvironment,
+    Way,
 )
 from core.facts.libraries import CudnnCopy, FileState, LibraryFile, Origin, RecordState, Signature, Toolkit
-from core.facts.loading import Attempt, Call, Consumer, How, Load, Mapped, Outcome, Resolution, RollCall
+from core.facts.loading import Attempt, Call, Consumer, How, Load, Mapped, Outcome, Resolution, RollCall, split_id
 from core.facts.machine import Machine, ProbeError, Program
 from core.facts.snapshot import Snapshot
 
@@ -101,5 +102,7 @@ __all__ = [
     "Timing",
     "Toolkit",
     "Variable",
+    "Way",
+    "split_id",
     "text",
 ]

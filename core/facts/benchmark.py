@@ -148,6 +148,8 @@ class GpuRun(Fact, frozen=True, kw_only=True):
     card: GpuCard | None = None
     consumer: str = ""
     """Whose cuDNN was used, in words; prediction and environment are those of this consumer."""
+    consumer_id: str = ""
+    """``Consumer.full_id`` of the same; empty in older reports."""
     library: str = ""
     """The cuDNN main library that was asked for."""
     version: str | None = None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec.structs import force_setattr
+
 from core.facts.base import Fact
-from core.facts.loading import Mapped
+from core.facts.loading import Consumer, Mapped
 
 
 class Distribution(Fact, frozen=True, kw_only=True):
@@ -18,6 +20,22 @@ class Distribution(Fact, frozen=True, kw_only=True):
     """Requirements on nvidia-* distributions, as written."""
     pins: tuple[str, ...] = ()
     """Requirements on other distributions that matter here, as written: torchvision's on torch."""
+
+
+Way = Literal["--python", "VIRTUAL_ENV", "CONDA_PREFIX", "python", "python3", "here", "elsewhere"]
+"""What led to an environment: the person, a variable, the command that PATH leads to, the current folder, another place."""
+
+WAYS: dict[str, Way] = {
+    "--python": "--python",
+    "VIRTUAL_ENV": "VIRTUAL_ENV",
+    "CONDA_PREFIX": "CONDA_PREFIX",
+    "python on PATH": "python",
+    "python.exe on PATH": "python",
+    "python3 on PATH": "python3",
+    ".venv in the current folder": "here",
+    "venv in the current folder": "here",
+}
+"""What reports from before ``ways`` say in ``found_by``; every other text is "elsewhere"."""
 
 
 class PythonEnvironment(Fact, frozen=True, kw_only=True):
@@ -37,7 +55,26 @@ class PythonEnvironment(Fact, frozen=True, kw_only=True):
     dll_folders: tuple[str, ...] = ()
     """Windows: folders that its own .pth files give to os.add_dll_directory at every start."""
     found_by: str = ""
+    """What led to it, in words; programs read ``ways``."""
+    ways: tuple[Way, ...] = ()
     problem: str = ""
+
+    def __post_init__(self) -> None:
+        """Take the ways of an older report from its text."""
+        if self.found_by and not self.ways:
+            force_setattr(self, "ways", tuple(WAYS.get(text, "elsewhere") for text in self.found_by.split(", ")))
+
+    def consumer(self, framework: str = "") -> Consumer:
+        """Return what loads libraries here: the whole environment, or its ``framework`` (name and version)."""
+        kind = self.kind if self.kind in ("conda", "store") else "python"
+        words = {"conda": "the conda environment", "store": "the Microsoft Store's Python"}
+        return Consumer(
+            id=f"python:{self.prefix}",
+            kind=kind,
+            label=f"{words.get(kind, 'the Python environment')} {self.prefix}",
+            prefix=self.prefix,
+            framework=framework,
+        )
 
 
 class FrameworkBuild(Fact, frozen=True, kw_only=True):

@@ -83,6 +83,25 @@ class Consumer(Fact, frozen=True, kw_only=True):
     framework: str = ""
     """The distribution whose wish this is (torch 2.11.0), empty for none."""
 
+    @property
+    def words(self) -> str:
+        """It in plain words, with its framework."""
+        return f"{self.label} ({self.framework})" if self.framework else self.label
+
+    @property
+    def full_id(self) -> str:
+        """Its id with the name of its framework, as findings name it: "python/torch:/opt/venv"."""
+        kind, _, rest = self.id.partition(":")
+        name = self.framework.partition(" ")[0]
+        return f"{kind}/{name}:{rest}" if name and rest else self.id
+
+
+def split_id(full_id: str) -> tuple[str, str]:
+    """Return the id and the framework of ``Consumer.full_id``; no framework for all of a consumer."""
+    kind, _, rest = full_id.partition(":")
+    kind, _, framework = kind.partition("/")
+    return f"{kind}:{rest}" if rest else kind, framework
+
 
 class Call(Fact, frozen=True, kw_only=True):
     """One call of the roll call and its answer."""

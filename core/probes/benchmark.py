@@ -263,6 +263,7 @@ class _One:
             index=gpu.index,
             card=card,
             consumer=chosen.label if chosen else "",
+            consumer_id=chosen.want.consumer.full_id if chosen else "",
             library=roll.main if roll else "",
             version=_dotted(number),
             rungs=self._rungs(major or (chosen.want.wish.major if chosen else 9)),

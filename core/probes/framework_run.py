@@ -87,9 +87,8 @@ def wanted(request: Request, where: Places) -> Iterator[Trial]:
     driver = request.seen.driver
     gpu = bool(driver and driver.gpus)
     for python in request.seen.pythons or ():
-        ways = python.found_by.split(", ")
-        active = gpu and bool({"VIRTUAL_ENV", "CONDA_PREFIX"} & set(ways))
-        if python.executable and not python.problem and ("--python" in ways or active):
+        active = gpu and bool({"VIRTUAL_ENV", "CONDA_PREFIX"} & set(python.ways))
+        if python.executable and not python.problem and ("--python" in python.ways or active):
             yield from installed(python, where)
 
 

@@ -7,7 +7,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from core.facts import PythonEnvironment, text
+from msgspec.structs import replace
+
+from core.facts import PythonEnvironment, Way, text
 from core.probes.frameworks_find import STEPS, Candidate
 from core.probes.frameworks_read import describe, prefix_of
 from core.probes.frameworks_roots import FAR_STEPS
@@ -67,7 +69,7 @@ def found(
     """Follow ``steps`` in order. Past BUDGET seconds on ``clock`` an environment is listed, but not read."""
     where = places(request.host)
     end = clock() + BUDGET
-    ways: dict[str, list[str]] = {}
+    ways: dict[str, dict[str, Way]] = {}
     chosen: dict[str, tuple[str, Candidate]] = {}
     for step in steps:
         satisfied = ""
@@ -83,10 +85,11 @@ def found(
                 continue
             satisfied = candidate.group or satisfied
             chosen.setdefault(same, (prefix, candidate))
-            if candidate.found_by not in ways.setdefault(same, []) and not (candidate.weak and ways[same]):
-                ways[same].append(candidate.found_by)
+            its = ways.setdefault(same, {})
+            if not (candidate.weak and its):
+                its.setdefault(candidate.found_by, candidate.way)
     return tuple(
-        _describe(prefix, candidate, ", ".join(ways[same]), request, where, late=clock() > end)
+        _named(_describe(prefix, candidate, request, where, late=clock() > end), ways[same])
         for same, (prefix, candidate) in chosen.items()
     )
 
@@ -96,14 +99,16 @@ def is_ours(prefix: str, where: Places) -> bool:
     return sys.prefix != sys.base_prefix and prefix == where.real(where.shown(sys.prefix))
 
 
-def _describe(
-    prefix: str, candidate: Candidate, found_by: str, request: Request, where: Places, *, late: bool
-) -> PythonEnvironment:
+def _named(python: PythonEnvironment, ways: dict[str, Way]) -> PythonEnvironment:
+    return replace(python, found_by=", ".join(ways), ways=tuple(dict.fromkeys(ways.values())))
+
+
+def _describe(prefix: str, candidate: Candidate, request: Request, where: Places, *, late: bool) -> PythonEnvironment:
     if not prefix:
         problem = "There is no Python environment here."
         if where.stat(candidate.path) is None:
             problem = "This path does not exist, or this user may not look at it."
-        return PythonEnvironment(prefix=text(candidate.path), found_by=found_by, problem=problem)
+        return PythonEnvironment(prefix=text(candidate.path), problem=problem)
     if late:
-        return PythonEnvironment(prefix=text(prefix), found_by=found_by, problem="It was not read: time ran out.")
-    return describe(prefix, candidate.path, found_by, request.env, where)
+        return PythonEnvironment(prefix=text(prefix), problem="It was not read: time ran out.")
+    return describe(prefix, candidate.path, request.env, where)

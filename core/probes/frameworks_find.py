@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.facts import Fact
+from core.facts import Fact, Way
 from core.pathlist import searched
 from core.probes.places import Places, places
 from core.probes.request import Request
@@ -19,6 +19,7 @@ class Candidate(Fact, frozen=True, kw_only=True):
 
     path: str
     found_by: str
+    way: Way = "elsewhere"
     named: bool = False
     """The person named it: it is listed whatever it is."""
     group: str = ""
@@ -30,14 +31,15 @@ class Candidate(Fact, frozen=True, kw_only=True):
 def named(request: Request) -> Iterator[Candidate]:
     """Yield what the person named with --python."""
     for path in request.pythons:
-        yield Candidate(path=_absolute(path, places(request.host)), found_by="--python", named=True)
+        yield Candidate(path=_absolute(path, places(request.host)), found_by="--python", way="--python", named=True)
 
 
 def active(request: Request) -> Iterator[Candidate]:
     """Yield the environment that the variables say is active."""
-    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+    names: tuple[Way, ...] = ("VIRTUAL_ENV", "CONDA_PREFIX")
+    for name in names:
         if request.env.get(name):
-            yield Candidate(path=request.env[name], found_by=name)
+            yield Candidate(path=request.env[name], found_by=name, way=name)
 
 
 def on_path(request: Request) -> Iterator[Candidate]:
@@ -50,7 +52,8 @@ def on_path(request: Request) -> Iterator[Candidate]:
     for name in names:
         for folder in dict.fromkeys(folders):
             if where.form.isabs(folder) and where.stat(path := where.join(folder, name)) is not None:
-                yield Candidate(path=path, found_by=f"{name} on PATH", group=name)
+                way: Way = "python3" if name == "python3" else "python"
+                yield Candidate(path=path, found_by=f"{name} on PATH", way=way, group=name)
 
 
 def beside(request: Request) -> Iterator[Candidate]:
@@ -59,7 +62,7 @@ def beside(request: Request) -> Iterator[Candidate]:
     here = _here(where)
     for name in (".venv", "venv"):
         if here and where.is_folder(path := where.join(here, name)):
-            yield Candidate(path=path, found_by=f"{name} in the current folder")
+            yield Candidate(path=path, found_by=f"{name} in the current folder", way="here")
 
 
 def known_to_conda(request: Request) -> Iterator[Candidate]:

@@ -75,7 +75,7 @@ def interpreter(prefix: str, where: Places) -> str:
     return next((p for n in names if where.is_file(p := where.join(prefix, n))), "")
 
 
-def describe(prefix: str, given: str, found_by: str, env: Mapping[str, str], where: Places) -> PythonEnvironment:
+def describe(prefix: str, given: str, env: Mapping[str, str], where: Places) -> PythonEnvironment:
     """Return what the files of one environment tell. A broken one has ``problem``; this never raises."""
     settings = _settings(where.text(where.join(prefix, "pyvenv.cfg")))
     executable = given if given.startswith(prefix) and where.is_file(given) else interpreter(prefix, where)
@@ -102,7 +102,6 @@ def describe(prefix: str, given: str, found_by: str, env: Mapping[str, str], whe
         installer=_installer(folders, settings, where),
         managed=kind != "venv" and _managed(prefix, where),
         dll_folders=tuple(_dll_folders(folders, where)) if where.system == "windows" else (),
-        found_by=found_by,
         problem=problem,
     )
 

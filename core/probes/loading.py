@@ -47,11 +47,11 @@ def wanted(request: Request, where: Places, known: Knowledge) -> Iterator[Want]:
         asked = wishes(python, where, known)
         majors = {wish.major for wish in asked}
         for wish in asked:
-            yield Want(_consumer(python, wish.framework), wish, python)
+            yield Want(python.consumer(wish.framework), wish, python)
         for copy in copies:
             idle = copy.environment == python.prefix and copy.origin == "wheel" and copy.major not in majors
             if idle and (main := _main(copy, where)):
-                yield Want(_consumer(python, ""), Wish(major=copy.major, main=main), python)
+                yield Want(python.consumer(), Wish(major=copy.major, main=main), python)
     for major in sorted({copy.major for copy in copies if _is_everyones(copy)}):
         label = "any program that looks for cuDNN by its name"
         yield Want(Consumer(id="plain", kind="plain", label=label), Wish(major=major))
@@ -67,17 +67,3 @@ def _is_everyones(copy: CudnnCopy) -> bool:
     """Whether a copy is no Python environment's own, or lies on the search path of every program."""
     on_path = copy.source in ("LD_LIBRARY_PATH", "PATH", "ld.so.cache")
     return on_path or (not copy.environment and copy.origin not in ("wheel", "framework"))
-
-
-def _consumer(python: PythonEnvironment, framework: str) -> Consumer:
-    kind = python.kind if python.kind in ("conda", "store") else "python"
-    words = {"conda": "the conda environment", "store": "the Microsoft Store's Python"}.get(
-        python.kind, "the Python environment"
-    )
-    return Consumer(
-        id=f"python:{python.prefix}",
-        kind=kind,
-        label=f"{words} {python.prefix}",
-        prefix=python.prefix,
-        framework=framework,
-    )

@@ -8,8 +8,7 @@ from core.causes import Cause, OptionalCause
 from core.facts import GpuProcess, GpuRun, GpuState, RateLimit, Rung, Snapshot, Timing
 from core.findings import Evidence, Fix
 from core.i18n import _, plain_number
-from core.rules.loads import CONCERNS
-from core.rules.words import advice, saw
+from core.rules.words import CONCERNS, Concern, advice, saw
 
 GIB = 1 << 30
 NEARLY_FULL = 0.06
@@ -143,7 +142,7 @@ def subject(run: GpuRun) -> str:
 
 def concerns(run: GpuRun) -> list[Evidence]:
     """Return whom it concerns, as evidence."""
-    return [saw(CONCERNS, run.consumer)] if run.consumer else []
+    return [Concern(label=CONCERNS, value=run.consumer, consumer=run.consumer_id)] if run.consumer else []
 
 
 def free_memory(run: GpuRun) -> Fix:

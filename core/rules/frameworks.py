@@ -31,7 +31,7 @@ FRAMEWORKS = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "ctranslate2", "p
 def unread(seen: Snapshot) -> Iterator[Finding]:
     """An environment that was named and could not be read."""
     for python in seen.pythons or ():
-        if python.problem and "--python" in python.found_by:
+        if python.problem and "--python" in python.ways:
             yield finding(
                 Step.FRAMEWORKS,
                 UNKNOWN,
@@ -79,17 +79,15 @@ def _frameworks(python: PythonEnvironment) -> list[str]:
 def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
     """An activated environment is not the one whose interpreter starts, or has no framework while another has one."""
     active = variable(seen, "VIRTUAL_ENV") or variable(seen, "CONDA_PREFIX")
-    started = next(
-        (p for p in seen.pythons or () if "python on PATH" in p.found_by or "python.exe on PATH" in p.found_by), None
-    )
+    started = next((p for p in seen.pythons or () if "python" in p.ways), None)
     system = seen.machine.system
     if active is None or not active.value:
         return
-    known = any(active.name in p.found_by.split(", ") for p in seen.pythons or ())
+    known = any(active.name in p.ways for p in seen.pythons or ())
     if (
         known
         and started
-        and active.name not in started.found_by
+        and active.name not in started.ways
         and tidy(system, started.prefix) != tidy(system, active.value)
     ):
         yield finding(
@@ -126,7 +124,7 @@ def _activation(seen: Snapshot, name: str, prefix: str) -> str:
 
 def _without_framework(seen: Snapshot, name: str) -> Iterator[Finding]:
     everything = list(homes(seen))
-    mine = next((h for h in everything if name in h.python.found_by.split(", ")), None)
+    mine = next((h for h in everything if name in h.python.ways), None)
     others = [h for h in everything if h is not mine and on_gpu(h)]
     if mine is None or mine.builds or not others or not gpu_side(seen).there or mine.python.problem:
         return

@@ -11,11 +11,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from core.facts import Distribution, FrameworkBuild, FrameworkTrial, PythonEnvironment, Snapshot
-from core.findings import Evidence
-from core.i18n import _
-from core.rules.loads import CONCERNS, rank
+from core.rules.loads import rank
 from core.rules.view import tidy
-from core.rules.words import ERROR, NOTE, WARNING, saw
+from core.rules.words import ERROR, NOTE, WARNING, Concern, concern
 from core.steps import Severity
 
 
@@ -34,11 +32,10 @@ class Home(msgspec.Struct, frozen=True):
         """How much a fault of it matters: a named or active one most, one that was only listed least."""
         return ERROR if self.near <= 1 else WARNING if self.near <= 3 else NOTE
 
-    def concerns(self, name: str = "") -> Evidence:
-        """Whom a finding concerns, in the words of the loads' consumers: the environment and a distribution of it."""
+    def concerns(self, name: str = "") -> Concern:
+        """Whom a finding concerns: the whole environment, or a distribution of it."""
         its = self.has(name)
-        tail = f" ({its.name} {its.version})" if its else ""
-        return saw(CONCERNS, _("the Python environment {prefix}{tail}", prefix=self.python.prefix, tail=tail))
+        return concern(self.python.consumer(f"{its.name} {its.version}" if its else ""))
 
     def build(self, *names: str) -> FrameworkBuild | None:
         """Return the first build of these distributions."""

@@ -187,7 +187,7 @@ def _fits(c: Case, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
             if compiled and new
             else "",
         ),
-        evidence=rows,
+        evidence=[*rows, c.concerns],
         subject=copy.folder,
         fix=_other_release(c, copy, gpu, capability, new=new),
     )

@@ -12,9 +12,9 @@ from core.i18n import _, n_, told
 from core.remedies import both
 from core.rules import loading_cuda, loading_extra, loading_order, loading_search
 from core.rules.cudnn_files import faults, signatures
-from core.rules.loads import CONCERNS, Case, called, in_order, spread, trouble
+from core.rules.loads import Case, called, in_order, spread, trouble
 from core.rules.view import candidates, shown
-from core.rules.words import ERROR, GOOD, UNKNOWN, advice, finding, saw
+from core.rules.words import ERROR, GOOD, UNKNOWN, advice, concerning, finding, saw
 from core.steps import Severity, Step
 
 Reason = Callable[[Case], Iterator[Finding]]
@@ -133,11 +133,13 @@ def loads(seen: Snapshot) -> Iterator[Finding]:
             key = (found.id, found.subject)
             old = told.get(key)
             if old is None:
-                told[key] = replace(found, evidence=(*found.evidence, c.concerns))
-            elif c.concerns not in old.evidence:
+                told[key] = concerning(found, c.concerns)
+            elif c.concerns.consumer not in old.consumers:
                 worst = max(old.severity, found.severity)
+                more = dict.fromkeys((*old.about, *found.about))
+                subjects = tuple(more) if len(more) > 1 else ()
                 remedy = both(old.remedy, found.remedy)
-                told[key] = replace(old, severity=worst, evidence=(*old.evidence, c.concerns), remedy=remedy)
+                told[key] = concerning(replace(old, severity=worst, subjects=subjects, remedy=remedy), c.concerns)
     yield from told.values()
 
 
@@ -151,4 +153,3 @@ def judge(c: Case) -> Iterator[Finding]:
 
 
 RULES = (loads,)
-__all__ = ["CONCERNS", "RULES", "judge"]

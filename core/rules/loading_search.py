@@ -74,7 +74,7 @@ def overridden(c: Case) -> Iterator[Finding]:
             "often without a message."
         ),
         evidence=[*rows, *(saw(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for w in outside), *trouble(c)],
-        subject=" and ".join(folders),
+        subjects=folders,
         fix=without_variable(folders),
         remedy=TakeOut(variable="LD_LIBRARY_PATH", places=overriding(c)),
     )

@@ -9,14 +9,11 @@ import msgspec
 
 from core.facts import Attempt, CudnnCopy, How, Load, Resolution, RollCall, Snapshot, System
 from core.findings import Evidence
-from core.i18n import N_, _, told
+from core.i18n import _, told
 from core.knowledge import read
 from core.rules.known import FaultyRelease, Releases, compatibility, numbers, older
 from core.rules.view import copy_at, folder_of, inside, main_resolution, package_of, tidy
-from core.rules.words import listed, saw
-
-CONCERNS = N_("Concerns")
-"""Label of the evidence that names the consumers of a finding; diagnose asks for it."""
+from core.rules.words import Concern, concern, listed, saw
 
 _CUDNN = re.compile(r"libcudnn(?:_([a-z0-9_]+?))?(?:\.so.*)|cudnn(?:_([a-z0-9_]+?))?64_\d+\.dll", re.IGNORECASE)
 
@@ -57,10 +54,9 @@ class Case(msgspec.Struct, frozen=True):
         return bool(self.load.consumer.framework or self.load.wanted_version or self.own)
 
     @property
-    def concerns(self) -> Evidence:
+    def concerns(self) -> Concern:
         """Whom it concerns, as evidence."""
-        framework = f" ({self.load.consumer.framework})" if self.load.consumer.framework else ""
-        return saw(CONCERNS, self.load.consumer.label + framework)
+        return concern(self.load.consumer)
 
 
 def case(seen: Snapshot, load: Load) -> Case:
@@ -270,12 +266,12 @@ def rank(seen: Snapshot, prefix: str) -> int:
     """Return 0 for an environment that was named, 1 for an active one, 2 for what runs by default, 3 for any other."""
     system = seen.machine.system
     python = next((p for p in seen.pythons or () if tidy(system, p.prefix) == tidy(system, prefix)), None)
-    ways = python.found_by.split(", ") if python and prefix else []
+    ways = python.ways if python and prefix else ()
     if "--python" in ways:
         return 0
     if {"VIRTUAL_ENV", "CONDA_PREFIX"} & set(ways):
         return 1
-    return 2 if any(way.endswith("on PATH") for way in ways) else 3
+    return 2 if {"python", "python3"} & set(ways) else 3
 
 
 def versions(copies: list[CudnnCopy]) -> str:

@@ -142,9 +142,10 @@ def disagree(seen: Snapshot) -> Iterator[Finding]:
 def libraries(seen: Snapshot) -> Iterator[Finding]:
     """Damaged, foreign or unreadable libraries of CUDA: an error where a consumer loads them."""
     used = _used(seen)
+    system = seen.machine.system
     for toolkit in seen.toolkits or ():
         for cause, name, words, bad in _bad(seen, toolkit):
-            loaded = [f for f in bad if tidy(seen.machine.system, f.path) in used]
+            loaded = [row for f in bad for row in used.get(tidy(system, f.path), ())]
             severity = ERROR if loaded else WARNING
             yield finding(
                 Step.TOOLKIT,
@@ -155,22 +156,24 @@ def libraries(seen: Snapshot) -> Iterator[Finding]:
                 why=_("Every program that loads this library fails, often with a message that names another file.")
                 if loaded
                 else _("Nothing that was examined loads it now."),
-                evidence=[saw(f.path, told(f.problem) or f.architecture or _(f.state), _(f.record)) for f in bad],
-                subject=folder_of(seen.machine.system, bad[0].path),
+                evidence=[saw(f.path, told(f.problem) or f.architecture or _(f.state), _(f.record)) for f in bad]
+                + loaded,
+                subject=folder_of(system, bad[0].path),
                 fix=_again(seen, toolkit, bad, severity),
             )
 
 
-def _used(seen: Snapshot) -> set[str]:
-    """Return the files that some consumer loads, or would if they were sound; tidied."""
-    used = set()
+def _used(seen: Snapshot) -> dict[str, list[Evidence]]:
+    """Return the files that some consumer loads, or would if they were sound, tidied; each with whom that concerns."""
+    used: dict[str, list[Evidence]] = {}
     for c in in_order(seen):
         for search in c.load.resolutions:
             what = family(search.name)
             if search.winner:
-                used.add(tidy(c.system, search.winner.path))
+                used.setdefault(tidy(c.system, search.winner.path), []).append(c.concerns)
             elif what:
-                used |= {tidy(c.system, f.path) for f in unfit(c, *what)}
+                for f in unfit(c, *what):
+                    used.setdefault(tidy(c.system, f.path), []).append(c.concerns)
     return used
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from core.causes import OptionalCause
+from msgspec.structs import replace
+
+from core.causes import OptionalCause, home_of
+from core.facts import Consumer
 from core.findings import Evidence, Finding, Fix, Restart
-from core.i18n import _, told
+from core.i18n import N_, _, told
 from core.remedies import Remedy
 from core.rules.view import shown
 from core.steps import Severity, Step
@@ -19,6 +22,15 @@ ERROR, WARNING, UNKNOWN, NOTE, GOOD = (
     Severity.NOTE,
     Severity.GOOD,
 )
+
+CONCERNS = N_("Concerns")
+
+
+class Concern(Evidence, frozen=True, kw_only=True):
+    """The row that tells the reader whom a finding concerns. ``finding`` keeps its id as data beside it."""
+
+    consumer: str
+    """``Consumer.full_id``."""
 
 
 def finding(
@@ -33,20 +45,50 @@ def finding(
     fix: Fix | None = None,
     subject: str = "",
     remedy: Remedy | None = None,
+    subjects: Iterable[str] = (),
 ) -> Finding:
-    """Return a Finding whose id is the step and the name: "driver.no-gpu"."""
-    return Finding(
+    """Return a Finding whose id is the step and the name: "driver.no-gpu"; its first subject stands for several."""
+    rows, several = list(evidence), tuple(dict.fromkeys(subjects))
+    told = Finding(
         id=f"{step.value}.{name}",
         cause=cause,
         step=step,
         severity=severity,
         title=title,
         why=why,
-        subject=subject,
-        evidence=shown(list(evidence)),
+        subject=subject or next(iter(several), ""),
+        subjects=several if len(several) > 1 else (),
+        evidence=shown([row for row in rows if not isinstance(row, Concern)]),
         fix=fix,
         remedy=remedy,
+        also=_also(step, cause),
     )
+    return concerning(told, *(row for row in rows if isinstance(row, Concern)))
+
+
+OUTSIDE = (Step.DRIVER, Step.ENVIRONMENT)
+"""Steps whose causes show in others: a search path that leads to the wrong file, a GPU that nobody sees."""
+SHOWING = (Step.FRAMEWORKS, Step.BENCHMARK)
+"""Steps in which causes of every other step show. (In the others, faulty files are at home where they lie.)"""
+
+
+def _also(step: Step, cause: str) -> tuple[Step, ...]:
+    """Return the further step to which a finding belongs: where its cause lives."""
+    at = home_of(cause) if cause else None
+    return (at,) if at and at is not step and (at in OUTSIDE or step in SHOWING) else ()
+
+
+def concerning(told: Finding, *concerns: Concern) -> Finding:
+    """Return the finding with these consumers: as a row for the reader, and as data."""
+    new = tuple(c for c in concerns if c.consumer not in told.consumers)
+    rows = dict.fromkeys(Evidence(label=c.label, value=c.value, source=c.source) for c in new)
+    ids = dict.fromkeys((*told.consumers, *(c.consumer for c in new if c.consumer)))
+    return replace(told, evidence=(*told.evidence, *rows), consumers=tuple(ids))
+
+
+def concern(consumer: Consumer) -> Concern:
+    """Return the row that says whom a finding concerns."""
+    return Concern(label=CONCERNS, value=consumer.words, consumer=consumer.full_id)
 
 
 def saw(label: str, value: object, source: str = "") -> Evidence:

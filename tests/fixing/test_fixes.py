@@ -31,7 +31,7 @@ from core.facts import (
     Toolkit,
     Variable,
 )
-from core.findings import Evidence, Finding, Fix
+from core.findings import Finding, Fix
 from core.fixes import with_changes
 from core.fixes_files import dll_hook
 from core.fixes_search import to_those_concerned
@@ -153,7 +153,7 @@ def test_on_linux_the_folder_goes_into_the_environments_that_it_concerns() -> No
     nobody = found(None)
     [change] = changes(found(to_those_concerned("/opt/cudnn/lib", nobody, seen)), seen)
     assert (change.at, change.after.text) == ("/lacks", "prepend /opt/cudnn/lib")
-    one = msgspec.structs.replace(nobody, evidence=(Evidence(label="Concerns", value="has"),))
+    one = msgspec.structs.replace(nobody, consumers=("python:/has",))
     [change] = changes(found(to_those_concerned("/opt/cudnn/lib", one, seen)), seen)
     assert change.at == "/has"
     [change] = changes(found(AddFolder(folder="/opt/cudnn/lib", prefixes=("/has", "/global"))), seen)

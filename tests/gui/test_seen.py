@@ -61,7 +61,7 @@ def test_each_copy_says_who_finds_it_first_and_what_it_lacks() -> None:
 def test_the_grid_says_for_each_environment_what_will_use_the_gpu() -> None:
     report = recorded.report("fifty pythons")
     assert report.grid is not None
-    rows = seen.environments(report.grid)
+    rows = seen.environments(report)
     assert len(rows) == 50
     assert all(len(row.cells) == 2 + len(report.grid.columns) for row in rows)
     assert rows[0].inner[0].cells[0].startswith("PyTorch 2.6.0: ")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from core.facts import PythonEnvironment
@@ -87,6 +88,9 @@ def test_one_environment_is_listed_once_with_all_that_led_to_it(tmp_path: Path):
         ("/home/ada/link", "--python, VIRTUAL_ENV, python on PATH, conda's list of environments"),
         ("/usr", "python3 on PATH"),
     ]
+    assert [e.ways for e in found] == [("--python", "VIRTUAL_ENV", "python", "elsewhere"), ("python3",)]
+    older = [msgspec.convert({"prefix": e.prefix, "found_by": e.found_by}, PythonEnvironment) for e in found]
+    assert [e.ways for e in older] == [e.ways for e in found]
 
 
 def test_the_first_python_of_path_is_the_one(tmp_path: Path):

@@ -38,7 +38,7 @@ def machine(
 ) -> Snapshot:
     """A machine whose environment has these builds; their distributions are installed."""
     python.setdefault("distributions", tuple(dist(b.distribution, b.version) for b in builds))
-    home = replace((base.pythons or (m.python(),))[0], **python)
+    home = replace((base.pythons or (m.python(),))[0], **({"ways": ()} | python))
     return replace(base, pythons=(home,), frameworks=Frameworks(builds=builds), trials=trials)
 
 

@@ -23,7 +23,7 @@ from core.facts import (
     Snapshot,
 )
 from core.findings import Finding
-from core.rules.loads import CONCERNS
+from core.rules.words import CONCERNS
 from core.steps import Severity
 from tests import machines as m
 

@@ -1,0 +1,32 @@
+"""What would decide a question that is left open: exact steps, as far as they were not taken yet."""
+
+from __future__ import annotations
+
+from core.facts import Snapshot, split_id
+from core.findings import Finding, Fix
+from core.i18n import _
+from core.rules.cures import python_of_environment
+from core.rules.driver_facts import works
+from core.rules.view import tidy
+from core.rules.words import advice
+
+
+def deciding(finding: Finding, seen: Snapshot) -> Fix:
+    """Return the steps that would decide what a finding leaves open."""
+    system = seen.machine.system
+    tried = {tidy(system, t.prefix) for t in seen.trials or ()}
+    found = (split_id(c)[0].partition(":")[2] for c in finding.consumers)
+    prefixes = [p for p in dict.fromkeys(found) if p and tidy(system, p) not in tried]
+    usable = seen.driver is not None and works(seen.driver)
+    return advice(
+        _("Find out what causes it"),
+        *(
+            _("Let its framework compute once: {command}", command=f"convalesce scan --try --python {python}")
+            for python in (python_of_environment(seen, p) for p in prefixes[:2])
+        ),
+        "" if seen.thorough else _("Check every file's content: {command}", command="convalesce scan --thorough"),
+        _("Measure cuDNN without any framework: {command}", command="convalesce benchmark")
+        if usable and seen.benchmark is None
+        else "",
+        _("Give the program's own message to: {command}", command="convalesce explain"),
+    )
