@@ -15,10 +15,15 @@ from core.steps import Severity, Step
 PRECEDENCE: tuple[str, ...] = (
     # without a driver that starts, nothing else can be seen to work
     "container_no_gpu_runtime",
+    "container_lost_devices",
+    "open_kernel_module_required",
+    "legacy_driver_required",
     "secure_boot_blocks_module",
     "driver_module_not_loaded",
     "wsl_libcuda_not_found",
     "libcuda_wrong_library",
+    "cuda_compat_mismatch",
+    "cuda_compat_unsupported",
     "driver_library_mismatch",
     "device_node_permission",
     "uvm_stale_after_suspend",

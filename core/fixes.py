@@ -54,7 +54,13 @@ def with_changes(finding: Finding, snapshot: Snapshot) -> Finding:
     return finding
 
 
-ABOUT_LIBRARIES = ("ld_library_path_override", "libcuda_wrong_library", "cuda_lib_shadowed")
+ABOUT_LIBRARIES = (
+    "ld_library_path_override",
+    "libcuda_wrong_library",
+    "cuda_compat_mismatch",
+    "cuda_compat_unsupported",
+    "cuda_lib_shadowed",
+)
 """Causes that LD_LIBRARY_PATH brings about; those of other variables have the variable as their subject."""
 
 
@@ -118,6 +124,8 @@ def repair_cuda_path(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]
 MAKERS: dict[str, tuple[Maker, ...]] = {
     "gpu_hidden_by_env": (unhide,),
     "libcuda_wrong_library": (drop_wrong_libcuda,),
+    "cuda_compat_mismatch": (drop_wrong_libcuda,),
+    "cuda_compat_unsupported": (drop_wrong_libcuda,),
     "cuda_path_env_wrong": (repair_cuda_path,),
     "cudnn_not_on_search_path": (add_named_folder,),
     "cuda_not_on_search_path": (add_named_folder,),

@@ -23,6 +23,7 @@ from core.rules.loading_cuda import family
 from core.rules.loading_order import behind_foreign, better
 from core.rules.loads import Case, by_variable, cases
 from core.rules.view import folder_of, inside, tidy
+from core.steps import Step
 
 LIBRARIES = "LD_LIBRARY_PATH"
 
@@ -61,8 +62,10 @@ def _concerned(finding: Finding, snapshot: Snapshot) -> list[Case]:
 # --- off the path --------------------------------------------------------------------------------------------------
 
 
-def drop_override(_finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
+def drop_override(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
     """Take the overriding folder out of LD_LIBRARY_PATH: where it is kept, else while an environment is active."""
+    if finding.step is Step.DRIVER:
+        return ()  # whose libraries harm the driver is not what the loads of cuDNN tell
     found: dict[str, list[str]] = {}
     for c in cases(snapshot):
         outside = [e for e in _overriding(c) if e]

@@ -10,6 +10,7 @@ import msgspec
 from core.facts import FrameworkBuild, FrameworkTrial, Snapshot
 from core.findings import Evidence, Finding, Fix
 from core.i18n import N_, _, sentences, told
+from core.rules.counter import Outcome
 from core.rules.cures import without_variable
 from core.rules.frameworks_builds import is_cpu
 from core.rules.frameworks_cures import another_torch, tensorflow_for_gpu, whole_again
@@ -77,7 +78,15 @@ MESSAGES = (
         N_("The build has no machine code for this GPU."),
     ),
     Message(
-        r"CUDA driver version is insufficient|driver on your system is too old|CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+        r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|unsupported display driver / cuda driver combination"
+        r"|CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE|forward compatibility was attempted on non supported HW",
+        "",
+        N_(
+            "The libcuda that is loaded does not fit the driver or the GPU. The step about the driver says which of them is wrong."
+        ),
+    ),
+    Message(
+        r"CUDA driver version is insufficient|driver on your system is too old",
         "driver_too_old",
         N_("The driver is too old for the CUDA version that this build uses."),
         N_("Install a newer driver for this GPU, or a build for an older CUDA."),
@@ -130,7 +139,8 @@ def tried(seen: Snapshot) -> Iterator[Finding]:
     """What every trial showed."""
     for home in homes(seen):
         for trial in home.trials:
-            if trial.clean is not None and (failed(trial) or _foreign(trial)):
+            outcome = _counter_test(home, trial)
+            if outcome is Outcome.PROVED or (outcome is Outcome.OPEN and trial.clean is not None and _foreign(trial)):
                 yield _override(home, trial)
             elif (trial.problem or trial.ended) and not _only_without_gpu(home, trial):
                 yield _failure(home, trial)
@@ -185,13 +195,18 @@ def _rows(home: Home, trial: FrameworkTrial) -> list[Evidence]:
     return [*rows, home.concerns(trial.framework)]
 
 
+def _counter_test(home: Home, trial: FrameworkTrial) -> Outcome:
+    """Return what the trial without LD_LIBRARY_PATH says about it. One that lacks nothing but a GPU has worked as far as it can."""
+    if trial.clean is None or not failed(trial):
+        return Outcome.OPEN
+    return Outcome.REFUTED if failed(trial.clean) and not _only_without_gpu(home, trial.clean) else Outcome.PROVED
+
+
 def _override(home: Home, trial: FrameworkTrial) -> Finding:
     clean = trial.clean
     assert clean is not None
-    proved = failed(trial) and not failed(clean)
+    proved = _counter_test(home, trial) is Outcome.PROVED
     files = _foreign(trial) or [m.path for m in trial.mapped if m.origin == "LD_LIBRARY_PATH"]
-    if failed(trial) and failed(clean):
-        return _failure(home, trial)
     folders = list(dict.fromkeys(folder_of(home.seen.machine.system, f) for f in files))
     return finding(
         STEP,

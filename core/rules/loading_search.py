@@ -9,15 +9,16 @@ from msgspec.structs import replace
 from core.facts import Attempt, CudnnCopy
 from core.findings import Finding, Fix
 from core.i18n import N_, _, told
+from core.rules.counter import Outcome, blamed
 from core.rules.cudnn_files import faults
 from core.rules.cures import name_folder, pinned, pip, without_variable
 from core.rules.known import differs
 from core.rules.loads import (
     Case,
-    answered,
     at_hand,
     by_variable,
     called,
+    counter_test,
     expects,
     is_whole,
     meant_for,
@@ -35,7 +36,8 @@ ROLL = N_("roll call in a child process")
 def overridden(c: Case) -> Iterator[Finding]:
     """LD_LIBRARY_PATH puts another folder before the libraries that the program brings."""
     clean = c.load.clean_roll_call
-    proved = bool(trouble(c)) and answered(clean)
+    outcome = counter_test(c)
+    proved = outcome is Outcome.PROVED
     theirs = [w for w in (c.winner, *(s.winner for _, s in c.parts)) if by_variable(w)]
     outside = [w for w in theirs if w and not (c.own and lies_in(c, w.path, c.own))]
     if not outside or not (c.own or proved):
@@ -56,23 +58,30 @@ def overridden(c: Case) -> Iterator[Finding]:
         rows.append(saw(_("What the program brings"), called(home), home.folder))
     if proved:
         rows.append(saw(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL)))
-    yield finding(
-        Step.CUDNN,
-        ERROR,
-        "overridden-by-variable",
-        _(
-            "LD_LIBRARY_PATH makes {label} load another cuDNN than the one that it brings.",
-            label=told(c.load.consumer.label),
+    yield from blamed(
+        outcome,
+        lambda: finding(
+            Step.CUDNN,
+            ERROR,
+            "overridden-by-variable",
+            _(
+                "LD_LIBRARY_PATH makes {label} load another cuDNN than the one that it brings.",
+                label=told(c.load.consumer.label),
+            ),
+            cause="ld_library_path_override",
+            why=_(
+                "Folders in LD_LIBRARY_PATH are searched before the folder that a wheel's libraries name "
+                "themselves. The program then runs with files of another release, or of two releases at once, "
+                "often without a message."
+            ),
+            evidence=[
+                *rows,
+                *(saw(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for w in outside),
+                *trouble(c),
+            ],
+            subject=" and ".join(folders),
+            fix=without_variable(folders),
         ),
-        cause="ld_library_path_override",
-        why=_(
-            "Folders in LD_LIBRARY_PATH are searched before the folder that a wheel's libraries name "
-            "themselves. The program then runs with files of another release, or of two releases at once, "
-            "often without a message."
-        ),
-        evidence=[*rows, *(saw(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for w in outside), *trouble(c)],
-        subject=" and ".join(folders),
-        fix=without_variable(folders),
     )
 
 

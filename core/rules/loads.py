@@ -11,6 +11,7 @@ from core.facts import Attempt, CudnnCopy, How, Load, Resolution, RollCall, Snap
 from core.findings import Evidence
 from core.i18n import N_, _, told
 from core.knowledge import read
+from core.rules.counter import Outcome, of_failures
 from core.rules.known import FaultyRelease, Releases, compatibility, numbers, older
 from core.rules.view import copy_at, folder_of, inside, main_resolution, package_of, tidy
 from core.rules.words import listed, saw
@@ -153,6 +154,20 @@ def failures(roll: RollCall | None, spared: str = "") -> list[Evidence]:
         lines = [line for line in roll.output.strip().splitlines() if line.strip()]
         rows.append(saw(_("It printed"), "\n".join(lines[:3])[:400], "cuDNN"))
     return rows
+
+
+def failures_of(roll: RollCall | None) -> frozenset[tuple[str, ...]] | None:
+    """Return a roll call's failures in a form that compares equal wherever they happen; None when none was made."""
+    if roll is None or not (roll.calls or roll.version or roll.ended):
+        return None
+    calls = (c for c in roll.calls if failed(c.function, c.result))
+    named = {(c.function, re.split(r"[\\/]", c.library)[-1], str(c.result)) for c in calls}
+    return frozenset(named | ({("ended",)} if roll.ended else set()))
+
+
+def counter_test(c: Case) -> Outcome:
+    """Return what the roll call without LD_LIBRARY_PATH says about that variable."""
+    return of_failures(failures_of(c.load.roll_call) or frozenset(), failures_of(c.load.clean_roll_call))
 
 
 def failed(function: str, result: int | None) -> bool:
