@@ -16,6 +16,7 @@ from core.rules.frameworks_builds import is_cpu
 from core.rules.frameworks_cures import another_torch, tensorflow_for_gpu, whole_again
 from core.rules.frameworks_known import build_fits, gpu_side
 from core.rules.frameworks_view import Home, homes
+from core.rules.loads import NO_LIBCUDA
 from core.rules.view import folder_of
 from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
 from core.steps import Step
@@ -135,6 +136,11 @@ def _only_without_gpu(home: Home, trial: FrameworkTrial) -> bool:
     return imported and gpu_side(home.seen).there is False and bool(_NO_GPU.search(trial.problem))
 
 
+def _waits_for_driver(home: Home, trial: FrameworkTrial) -> bool:
+    """Whether a framework cannot even be imported for want of the driver's own library, on a machine without a GPU."""
+    return trial.reached == "nothing" and gpu_side(home.seen).there is False and NO_LIBCUDA in trial.problem
+
+
 def tried(seen: Snapshot) -> Iterator[Finding]:
     """What every trial showed."""
     for home in homes(seen):
@@ -142,6 +148,8 @@ def tried(seen: Snapshot) -> Iterator[Finding]:
             outcome = _counter_test(home, trial)
             if outcome is Outcome.PROVED or (outcome is Outcome.OPEN and trial.clean is not None and _foreign(trial)):
                 yield _override(home, trial)
+            elif _waits_for_driver(home, trial):
+                yield _waiting(home, trial)
             elif (trial.problem or trial.ended) and not _only_without_gpu(home, trial):
                 yield _failure(home, trial)
             elif trial.right is False:
@@ -232,6 +240,24 @@ def _override(home: Home, trial: FrameworkTrial) -> Finding:
         ],
         subject=home.python.prefix,
         fix=without_variable(folders),
+    )
+
+
+def _waiting(home: Home, trial: FrameworkTrial) -> Finding:
+    return finding(
+        STEP,
+        NOTE,
+        f"trial-{trial.framework}",
+        _(
+            "{name} in {prefix} can be imported only where the GPU's driver is.",
+            name=_name(trial),
+            prefix=home.python.prefix,
+        ),
+        why=_(
+            "The build needs the driver's own library, and this machine has no NVIDIA GPU and no driver. That is no fault of it."
+        ),
+        evidence=_rows(home, trial),
+        subject=home.python.prefix,
     )
 
 

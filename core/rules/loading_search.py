@@ -40,6 +40,8 @@ def overridden(c: Case) -> Iterator[Finding]:
     proved = outcome is Outcome.PROVED
     theirs = [w for w in (c.winner, *(s.winner for _, s in c.parts)) if by_variable(w)]
     outside = [w for w in theirs if w and not (c.own and lies_in(c, w.path, c.own))]
+    if proved and not outside:
+        yield _needs_overridden(c)
     if not outside or not (c.own or proved):
         return
     other = copy_at(c.seen, outside[0].path)
@@ -82,6 +84,29 @@ def overridden(c: Case) -> Iterator[Finding]:
             subject=" and ".join(folders),
             fix=without_variable(folders),
         ),
+    )
+
+
+def _needs_overridden(c: Case) -> Finding:
+    """Return the finding that LD_LIBRARY_PATH, with whatever lies there, keeps a cuDNN that is found rightly from loading."""
+    named = [(r.name, r.winner) for r in c.load.resolutions if r.winner and by_variable(r.winner)]
+    folders = list(dict.fromkeys(folder_of(c.system, w.path) for _name, w in named))
+    return finding(
+        Step.CUDNN,
+        ERROR,
+        "needs-overridden",
+        _("LD_LIBRARY_PATH keeps cuDNN from loading for {label}.", label=told(c.load.consumer.label)),
+        cause="ld_library_path_override",
+        why=_(
+            "The same load works without that variable: a library in one of its folders takes the place of the right one."
+        ),
+        evidence=[
+            *(saw(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for _name, w in named),
+            saw(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL)),
+            *trouble(c),
+        ],
+        subject=" and ".join(folders) or c.load.consumer.id,
+        fix=without_variable(folders),
     )
 
 
