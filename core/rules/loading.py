@@ -11,7 +11,7 @@ from core.findings import Evidence, Finding
 from core.i18n import _, n_, told
 from core.rules import loading_cuda, loading_extra, loading_order, loading_search
 from core.rules.cudnn_files import faults, signatures
-from core.rules.loads import CONCERNS, Case, called, in_order, spread, trouble, waiting
+from core.rules.loads import CONCERNS, Case, called, in_order, put_together, spread, trouble, waiting
 from core.rules.view import candidates, name_of, shown
 from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, advice, finding, saw
 from core.steps import Severity, Step
@@ -23,6 +23,8 @@ def files(c: Case) -> Iterator[Finding]:
     """Faults in the files of the consumer's own copy, else of the copy that it takes."""
     for copy in (c.own, c.copy):
         for fault in faults(c.seen, copy) if copy else ():
+            if fault.id == "cudnn.sublibrary-missing" and copy and put_together(c, copy):
+                continue
             rows = (*fault.evidence, *_leaks(c), *trouble(c))
             other = (
                 loading_order.past_foreign(c) if fault.cause == "dll_wrong_architecture" and copy is c.copy else None

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from core.facts import Attempt, Call, CudnnCopy, How, Load, Resolution, RollCall, Snapshot, System
+from core.facts import Attempt, Call, CudnnCopy, How, LibraryFile, Load, Resolution, RollCall, Snapshot, System
 from core.findings import Evidence
 from core.i18n import N_, _, told
 from core.knowledge import read
 from core.rules.counter import Outcome, of_failures
-from core.rules.known import FaultyRelease, Releases, compatibility, numbers, older
+from core.rules.known import FaultyRelease, Releases, compatibility, differs, numbers, older
 from core.rules.view import copy_at, folder_of, inside, main_resolution, package_of, tidy
 from core.rules.words import listed, saw
 
@@ -287,8 +287,45 @@ def mapped_folders(c: Case) -> list[str]:
 
 
 def is_whole(copy: CudnnCopy) -> bool:
-    """Whether every file of a copy is there and sound."""
-    return not copy.missing and all(f.state == "good" for f in copy.files)
+    """Whether every file of a copy is there, sound, and what its name says."""
+    return not copy.missing and all(f.state == "good" and not true_name(f) for f in copy.files)
+
+
+def true_name(file: LibraryFile) -> str:
+    """Return the name under which a cuDNN library was built, where the file bears that of another one; empty where it agrees.
+
+    A link or a copy under another name does not change what is inside: its own name (SONAME), the real file's, its version.
+    """
+    role, major = role_of(file.name), _major(file.name)
+    if role is None or major is None:
+        return ""
+    real = re.split(r"[\\/]", file.real_path)[-1]
+    for name in (file.soname, real):
+        if role_of(name) is not None and _major(name) is not None and (role_of(name), _major(name)) != (role, major):
+            return name
+    if numbers(file.version)[:1] not in ((), (major,)):
+        return f"cuDNN {file.version}"
+    return ""
+
+
+def _major(name: str) -> int | None:
+    found = re.search(r"(?:\.so\.|64_)(\d{1,3})\b", name)
+    return int(found[1]) if found else None
+
+
+def put_together(c: Case, copy: CudnnCopy) -> bool:
+    """Whether the loader finds every part that a copy lacks in another folder, of the same release, and all answered.
+
+    What a package's RECORD lists is missed all the same: only its own files are known to be the right ones.
+    """
+    if copy.origin in ("wheel", "conda") or c.copy is None or copy.folder != c.copy.folder or not copy.missing:
+        return False
+    parts = {role: search.winner for role, search in c.parts}
+    found = [parts.get(role_of(name) or "") for name in copy.missing]
+    others = [copy_at(c.seen, w.path) if w and w.outcome == "found" else None for w in found]
+    if any(other is None for other in others) or not answered(c.load.roll_call):
+        return False
+    return not any(differs(f.version, copy.version) for other in others if other for f in other.files if f.version)
 
 
 def meant_for(c: Case, copy: CudnnCopy) -> bool:
