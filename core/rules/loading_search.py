@@ -266,12 +266,12 @@ def _nowhere(c: Case) -> Finding:
         ERROR,
         "not-installed",
         _(
-            "{framework} needs cuDNN {major}, and there is none.",
+            "{framework} needs cuDNN {major}, and none lies where it looks.",
             framework=sentence(c.load.consumer.framework or told(c.load.consumer.label)),
             major=c.load.major,
         ),
         cause="cudnn_not_installed",
-        why=_("No file of this name lies where the loader looks, nor anywhere else that was searched."),
+        why=_("No file of this name lies in the folders that are listed, nor in any other place where cuDNN was looked for."),
         evidence=[
             saw(_("Wanted"), f"cuDNN {c.load.wanted_version or c.load.major}", c.load.wanted_source),
             *candidates(c.main),
