@@ -85,7 +85,9 @@ def _searched(seen: Snapshot) -> list[Evidence]:
     for name in SEARCHING:
         if name == "PATH" and system == "linux":
             continue  # no program looks for libraries there
-        folders = [e.expanded or e.text for e in (seen.environment.entries if seen.environment else ()) if e.variable == name]
+        folders = [
+            e.expanded or e.text for e in (seen.environment.entries if seen.environment else ()) if e.variable == name
+        ]
         if folders:
             rows.append(saw(_("Searched: {variable}", variable=name), listed(folders), name))
     if seen.pythons:

@@ -271,7 +271,9 @@ def _nowhere(c: Case) -> Finding:
             major=c.load.major,
         ),
         cause="cudnn_not_installed",
-        why=_("No file of this name lies in the folders that are listed, nor in any other place where cuDNN was looked for."),
+        why=_(
+            "No file of this name lies in the folders that are listed, nor in any other place where cuDNN was looked for."
+        ),
         evidence=[
             saw(_("Wanted"), f"cuDNN {c.load.wanted_version or c.load.major}", c.load.wanted_source),
             *candidates(c.main),
