@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.diagnose import diagnose
 from core.facts import CudaInit, Load, RollCall, Snapshot
 from core.findings import Finding, from_json
+from core.rules import devices, driver, frameworks, loading
 from core.rules.counter import Outcome, of_cuda, of_failures, starts
-from core.rules.loads import failures_of
+from core.rules.loading import judge
+from core.rules.loads import case, failures_of, trouble
 from core.steps import Severity, Step
 from tests import machines
 from tests.rules import test_driver, test_loading
@@ -50,8 +51,11 @@ BY_LIBRARY_PATH = {
 }
 
 
+TOPICS = {Step.DRIVER: (*driver.RULES, *devices.RULES), Step.CUDNN: loading.RULES, Step.FRAMEWORKS: frameworks.RULES}
+
+
 def errors(seen: Snapshot, step: Step) -> list[Finding]:
-    return [f for f in diagnose(seen) if f.severity is Severity.ERROR and f.step is step]
+    return [f for rule in TOPICS[step] for f in rule(seen) if f.severity is Severity.ERROR and f.step is step]
 
 
 def driver_variants(seen: Snapshot) -> Iterator[tuple[Snapshot, CudaInit]]:
@@ -116,6 +120,19 @@ def test_a_search_path_without_which_cudnn_fails_alike_is_not_blamed(name: str) 
         if found.id == "cudnn.overridden-by-variable":
             concerned = {load.consumer.id for load in seen.loads or () if load.consumer.label in str(found.evidence)}
             assert not concerned & failing
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_search_path_without_which_cudnn_loads_is_blamed(name: str) -> None:
+    seen = EVERY[name]
+    if seen.machine.system != "linux":
+        return
+    for index, load in enumerate(seen.loads or ()):
+        if not failures_of(load.roll_call) or not trouble(case(seen, load)):
+            continue
+        proved = machines.with_load(seen, index, clean_roll_call=machines.answers(machines.cudnn()))
+        found = [f for f in judge(case(proved, (proved.loads or ())[index])) if f.severity is Severity.ERROR]
+        assert [f.cause for f in found] == ["ld_library_path_override"]
 
 
 @pytest.mark.parametrize("name", EVERY)
