@@ -64,6 +64,11 @@ Cause = Literal[
     "path_too_long",
     "wrong_results",
     "gpu_busy",
+    "cuda_compat_mismatch",
+    "cuda_compat_unsupported",
+    "open_kernel_module_required",
+    "legacy_driver_required",
+    "container_lost_devices",
 ]
 """Written by ``python3 dev.py causes`` from the rows; do not edit. A misspelt cause fails the type check."""
 

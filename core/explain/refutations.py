@@ -63,8 +63,10 @@ def not_on_windows(_r: Reading, seen: Snapshot) -> Against:
     )
 
 
-def no_container(_r: Reading, seen: Snapshot) -> Against:
-    """No container was recognised."""
+def no_container(reading: Reading, seen: Snapshot) -> Against:
+    """No container was recognised, and the text is no container engine's own: that speaks on the host."""
+    if reading.marks & {"container-runtime", "container-cli"}:
+        return ()
     return _saw("Container", "none") if seen.machine.container is None else ()
 
 
@@ -251,6 +253,11 @@ def driver_starts(_r: Reading, seen: Snapshot) -> Against:
     return ()
 
 
+def container_has_gpu(reading: Reading, seen: Snapshot) -> Against:
+    """CUDA starts inside this container. That it starts on a host says nothing of the host's containers."""
+    return driver_starts(reading, seen) if seen.machine.container else ()
+
+
 def driver_new_enough(_r: Reading, seen: Snapshot) -> Against:
     """The driver runs a CUDA at least as new as every toolkit of this machine."""
     driver = seen.driver
@@ -267,7 +274,7 @@ def nothing_hides(_r: Reading, seen: Snapshot) -> Against:
     """No variable hides a GPU."""
     if seen.environment is None:
         return ()
-    hiding = [v for v in seen.environment.variables if v.name in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")]
+    hiding = [v for v in seen.environment.variables if v.name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")]
     return () if hiding else _saw("CUDA_VISIBLE_DEVICES", _("not set"))
 
 

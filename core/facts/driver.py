@@ -42,6 +42,8 @@ class DeviceNode(Fact, frozen=True, kw_only=True):
     group: str = ""
     opened: bool | None = None
     problem: str = ""
+    errno: str = ""
+    """Name of the error that opening it gave: EACCES, EPERM, ...; empty for none, and in older reports."""
 
 
 class DriverLibrary(Fact, frozen=True, kw_only=True):
@@ -107,7 +109,7 @@ class Driver(Fact, frozen=True, kw_only=True):
     nvml: Nvml | None = None
     cuda: CudaInit | None = None
     cuda_unhidden: CudaInit | None = None
-    """The same call with CUDA_VISIBLE_DEVICES and its like taken away; None when none was set."""
+    """The same call with CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER taken away; None when none was set."""
     cuda_clean: CudaInit | None = None
     """The same call without LD_LIBRARY_PATH; None when it was not set (Linux)."""
     module_version: str | None = None

@@ -38,15 +38,19 @@ def rows(distribution: Distribution, wanted: str, where: Places) -> dict[str, Ro
 
     Paths are those of the examined system, joined to the distribution's folder of packages.
     """
-    folder = distribution.location
+    search = re.compile(wanted).search
+    lines = (line for line in record(distribution, where).splitlines() if search(line))
+    return dict(_row(line, distribution.location, where) for line in lines if line.count(",") >= 2)
+
+
+def record(distribution: Distribution, where: Places) -> str:
+    """Return a distribution's RECORD; empty where it has none."""
     for spelt in dict.fromkeys((distribution.name.replace("-", "_"), distribution.name)):
-        info = where.join(folder, f"{spelt}-{distribution.version}.dist-info", "RECORD")
+        info = where.join(distribution.location, f"{spelt}-{distribution.version}.dist-info", "RECORD")
         data = where.read(info, LIMIT)
         if data is not None:
-            search = re.compile(wanted).search
-            lines = (line for line in data.decode("utf-8", "replace").splitlines() if search(line))
-            return dict(_row(line, folder, where) for line in lines if line.count(",") >= 2)
-    return {}
+            return data.decode("utf-8", "replace")
+    return ""
 
 
 def _row(line: str, folder: str, where: Places) -> tuple[str, Row]:

@@ -25,8 +25,8 @@ NVML_PATIENCE = 8.0
 CUDA_PATIENCE = 9.0
 """Seconds for one cuInit: it wakes every GPU, which takes seconds on servers without persistence mode."""
 
-HIDING = ("CUDA_VISIBLE_DEVICES",)
-"""Variables that hide GPUs from a process. NVIDIA_VISIBLE_DEVICES matters only when a container is started."""
+HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+"""Variables by which cuInit may give a process no GPU. NVIDIA_VISIBLE_DEVICES matters only when a container is started."""
 
 T = TypeVar("T", Nvml, CudaInit)
 

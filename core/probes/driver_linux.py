@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -92,7 +93,7 @@ def node(path: str, where: Places) -> DeviceNode:
     """Open and close one device node for reading and writing, as the driver's library does; nothing is written."""
     real = where.under(path)
     opened: bool | None = None
-    problem = ""
+    problem = name = ""
     try:
         seen = os.stat(real)  # noqa: PTH116
     except OSError as error:
@@ -104,6 +105,7 @@ def node(path: str, where: Places) -> DeviceNode:
         opened = True
     except OSError as error:
         opened, problem = False, os.strerror(error.errno or 0)
+        name = errno.errorcode.get(error.errno or 0, "")
     return DeviceNode(
         path=path,
         mode=f"{seen.st_mode & 0o7777:04o}",
@@ -111,6 +113,7 @@ def node(path: str, where: Places) -> DeviceNode:
         group=group_name(seen.st_gid),
         opened=opened,
         problem=problem,
+        errno=name,
     )
 
 

@@ -1,11 +1,12 @@
-"""Frameworks' and NVIDIA's libraries against the RECORD of the distribution that installed them; nothing is run.
+"""Frameworks' and NVIDIA's files against the RECORD of the distribution that installed them; nothing is run.
 
-Sizes are compared always; hashes only with --thorough, and only in environments that are near. cuDNN's own files are the
+Python modules are looked for, no more: people edit them. Of libraries, sizes are compared always; hashes only with --thorough, and only in environments that are near. cuDNN's own files are the
 affair of the cuDNN probe where that looks, which is near too.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections import Counter
@@ -17,12 +18,23 @@ from msgspec.structs import replace
 from core.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment
 from core.i18n import _
 from core.loader import images
-from core.probes.cudnn_record import Row, hashes, rows, verdict
+from core.probes.cudnn_record import Row, hashes, record, rows, verdict
 from core.probes.places import Places, places
 from core.probes.request import Request
 
 LIBRARY = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
 """The end of a library's name in a line of RECORD."""
+
+MODULE = re.compile(r"^(?!\.\.)([^\",\n]*/)?([^\",/\n]+\.py),", re.MULTILINE)
+"""Folder and name of a Python module in a RECORD. Byte code can be made again, and typing stubs nobody runs."""
+
+STRIPPED = re.compile(
+    r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$"
+)
+"""Paths that people strip from an image, and that nothing misses."""
+
+MAX_MODULES = 20
+"""Missing modules that are kept of one distribution: where the whole package is gone, these tell it."""
 
 WITH_LIBRARIES = re.compile(
     r"nvidia-.*|torch|torchvision|torchaudio|torch-nightly|tensorflow.*|tf-nightly.*|jaxlib|jax-cuda\d+-.*|onnxruntime.*"
@@ -64,14 +76,15 @@ def _environment(
 ) -> PackageRecords | None:
     """Compare one environment's libraries. ``hashed``: known hashes by device and number of the file; None: sizes only."""
     request.watch.check()
+    names: dict[str, frozenset[str] | None] = {}
+    modules = list(_missing_modules(python, where, names)) if hashed is not None else []
     listed = list(_listed(python, where, cudnn=hashed is None))
-    if not listed:
+    if not listed and not modules:
         return None
     owners = Counter(one.path for one in listed)
     mine = [one for one in listed if owners[one.path] == 1]  # who overwrote whom is told elsewhere
     damaged: list[DamagedFile] = []
     whole: list[Listed] = []
-    names: dict[str, frozenset[str] | None] = {}
     for one in mine:
         seen = where.stat(one.path)
         if seen is None:
@@ -85,6 +98,7 @@ def _environment(
     if any(d.state == "missing" for d in damaged):
         needers = _needers([one.path for one in whole], where)
         damaged = [replace(d, needed_by=needers.get(where.name(d.path), "")) for d in damaged]
+    damaged += modules
     count = 0
     if hashed is not None and request.thorough:
         request.watch.say(_("Comparing the libraries in {prefix} with their hashes", prefix=python.prefix))
@@ -109,7 +123,23 @@ def _listed(python: PythonEnvironment, where: Places, *, cudnn: bool) -> Iterato
         if _by_conda(what, where):
             continue
         for path, row in rows(what, LIBRARY, where).items():
-            yield Listed(what, path, row)
+            if not STRIPPED.search(path.replace("\\", "/").removeprefix(what.location.replace("\\", "/"))):
+                yield Listed(what, path, row)
+
+
+def _missing_modules(
+    python: PythonEnvironment, where: Places, names: dict[str, frozenset[str] | None]
+) -> Iterator[DamagedFile]:
+    """Yield the Python modules that a RECORD lists and that are not there, nor their byte code in their place."""
+    for what in python.distributions:
+        if _by_conda(what, where):
+            continue  # it rewrites what it packs
+        found = MODULE.finditer(record(what, where))
+        listed = (m[1] + m[2] if m[1] else m[2] for m in found)
+        paths = (str(where.form.normpath(where.join(what.location, p))) for p in listed if not STRIPPED.search(p))
+        gone = (p for p in paths if _gone(p, names, where) and _gone(p + "c", names, where))
+        for path in itertools.islice(gone, MAX_MODULES):
+            yield DamagedFile(path=path, distribution=what.name, version=what.version, state="missing")
 
 
 def _by_conda(what: Distribution, where: Places) -> bool:

@@ -8,6 +8,7 @@ from core.causes import Cause, OptionalCause
 from core.facts import GpuProcess, GpuRun, GpuState, RateLimit, Rung, Snapshot, Timing
 from core.findings import Evidence, Fix
 from core.i18n import _, plain_number
+from core.rules.counter import Outcome, of_cuda
 from core.rules.words import CONCERNS, Concern, advice, saw
 
 GIB = 1 << 30
@@ -25,7 +26,7 @@ DRIVER_CAUSES: dict[int, Cause] = {
     101: "gpu_hidden_by_env",
     214: "hardware_fault",
     803: "driver_library_mismatch",
-    804: "libcuda_wrong_library",
+    804: "cuda_compat_unsupported",
 }
 CUDNN_CAUSES: dict[int, Cause] = {
     14: "mixed_cudnn_sublibraries",
@@ -48,11 +49,21 @@ def cause_of(rung: Rung, run: GpuRun, seen: Snapshot) -> OptionalCause:
     if rung.call.startswith("cudnn"):
         return CUDNN_CAUSES.get(rung.status or -1, "")
     if rung.call.startswith("cu") and not rung.call.startswith("cublas"):
-        cause: OptionalCause = DRIVER_CAUSES.get(rung.status or -1, "")
-        return "" if cause == "gpu_hidden_by_env" and not hiding(seen) else cause
+        return _driver_cause(DRIVER_CAUSES.get(rung.status or -1, ""), seen)
     if rung.call.startswith("nvrtc"):
         return "nvrtc_missing_or_mismatch"
     return ""
+
+
+def _driver_cause(cause: OptionalCause, seen: Snapshot) -> OptionalCause:
+    """Return the cause that a status of the driver names, as far as the counter-experiments of this machine allow it."""
+    driver = seen.driver
+    if cause == "gpu_hidden_by_env":
+        outcome = of_cuda(driver.cuda, driver.cuda_unhidden) if driver else Outcome.OPEN
+        return cause if hiding(seen) and outcome in (Outcome.PROVED, Outcome.OPEN) else ""
+    if cause == "driver_library_mismatch" and driver and of_cuda(driver.cuda, driver.cuda_clean) is Outcome.PROVED:
+        return "cuda_compat_mismatch"
+    return cause
 
 
 def hiding(seen: Snapshot) -> str:

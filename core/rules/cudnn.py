@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.facts import CudnnCopy, Snapshot
-from core.findings import Finding
+from core.findings import Evidence, Finding
 from core.i18n import _, sentences, told
 from core.rules.cudnn_files import faults, lone
 from core.rules.driver_facts import works
 from core.rules.known import differs, numbers, older
 from core.rules.loads import called, cases, used_folders
 from core.rules.view import said_installed, tidy
-from core.rules.words import NOTE, WARNING, advice, finding, saw
+from core.rules.words import NOTE, WARNING, advice, finding, listed, saw
 from core.steps import Step
 
 
@@ -44,7 +44,7 @@ def none(seen: Snapshot) -> Iterator[Finding]:
         Step.CUDNN,
         WARNING if usable else NOTE,
         "none",
-        _("There is no cuDNN on this machine."),
+        _("No cuDNN lies in the places that were searched."),
         cause="cudnn_not_installed",
         why=sentences(
             _(
@@ -54,7 +54,7 @@ def none(seen: Snapshot) -> Iterator[Finding]:
             "" if usable else _("Without a GPU that works, nothing misses it."),
         ),
         evidence=[
-            saw(_("Copies of cuDNN"), _("none in the usual places nor on the search paths"), _("file system")),
+            *_searched(seen),
             *said_installed(seen, "cudnn"),
         ],
         fix=advice(
@@ -66,6 +66,33 @@ def none(seen: Snapshot) -> Iterator[Finding]:
             _("For other programs, get cuDNN from developer.nvidia.com/cudnn."),
         ),
     )
+
+
+USUAL = {
+    "linux": "/etc/ld.so.cache, /etc/ld.so.conf, /lib, /lib64, /usr/lib, /usr/lib64, /usr/local/lib, /usr/local/cuda*, "
+    "/usr/local/cudnn*, /opt/cuda*, /opt/cudnn*",
+    "windows": r"C:\Windows\System32, C:\Program Files\NVIDIA\CUDNN, C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA, "
+    r"C:\tools\cuda, C:\cuda, C:\cudnn",
+}
+"""Where cuDNN is looked for on every machine; the cuDNN probe's list in a few words."""
+SEARCHING = ("PATH", "LD_LIBRARY_PATH", "CUDNN_PATH", "CUDNN_HOME", "CUDNN_ROOT", "CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
+
+
+def _searched(seen: Snapshot) -> list[Evidence]:
+    """Return the places that were searched: each variable's folders, each environment, and the usual ones."""
+    system = seen.machine.system
+    rows = []
+    for name in SEARCHING:
+        if name == "PATH" and system == "linux":
+            continue  # no program looks for libraries there
+        folders = [
+            e.expanded or e.text for e in (seen.environment.entries if seen.environment else ()) if e.variable == name
+        ]
+        if folders:
+            rows.append(saw(_("Searched: {variable}", variable=name), listed(folders), name))
+    if seen.pythons:
+        rows.append(saw(_("Searched: Python environments"), listed(p.prefix for p in seen.pythons), _("file system")))
+    return [*rows, saw(_("Searched: usual places"), USUAL[system], _("file system"))]
 
 
 def shims(seen: Snapshot) -> Iterator[Finding]:

@@ -11,8 +11,8 @@ from core.i18n import N_, _, n_, number, sentences, told
 from core.remedies import CompleteSet, PutPackageBack
 from core.rules.cures import anew, another_release
 from core.rules.known import differs
-from core.rules.loads import called, faulty_release, role_of
-from core.rules.view import package_of
+from core.rules.loads import called, faulty_release, role_of, true_name
+from core.rules.view import folder_of, package_of
 from core.rules.words import ERROR, NOTE, advice, finding, listed, saw
 from core.steps import Step
 
@@ -30,7 +30,7 @@ MAIN = N_("Programs open cuDNN's main library by this name, and there is no file
 
 def faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Yield every fault of a copy's files as an error; who loads it decides later how much it matters."""
-    for kind in (release, unreadable, architecture, damaged, foreign, unlisted, missing):
+    for kind in (release, unreadable, architecture, damaged, renamed, foreign, unlisted, missing):
         yield from kind(seen, copy)
 
 
@@ -180,10 +180,51 @@ def release_of(copy: CudnnCopy) -> str | None:
     return max(known, key=lambda v: (known.count(v), v == copy.version), default=copy.version)
 
 
+def renamed(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Files of another major version, or another part, under the name of this one: links and copies with a new name."""
+    other = [(f, name) for f in copy.files if f.state == "good" and (name := true_name(f))]
+    if not other:
+        return
+    names = listed(dict.fromkeys(name for _f, name in other))
+    owned = copy.origin in ("wheel", "conda", "distribution")
+    remove = "del" if seen.machine.system == "windows" else "rm"
+    yield finding(
+        Step.CUDNN,
+        ERROR,
+        "renamed",
+        _("{named} is really {names}, under another name.", named=_named([f for f, _name in other]), names=names),
+        cause="cudnn_major_mismatch",
+        why=_(
+            "A link or a copy with another name does not make one library into another. Programs that ask for this name expect "
+            "other functions, and fail when they call them."
+        ),
+        evidence=[
+            saw(_("Copy"), called(copy), copy.folder),
+            *(
+                saw(
+                    f.path,
+                    _("leads to {path}", path=f.real_path) if f.real_path else _("a copy of {name}", name=name),
+                    f.version_source or _("its own name inside"),
+                )
+                for f, name in other
+            ),
+        ],
+        subject=copy.folder,
+        fix=anew(seen, copy)
+        if owned
+        else advice(
+            _("Take the file with the wrong name away, and install the cuDNN that is asked for"),
+            *(f'{remove} "{f.path}"' for f, _name in other),
+            _("Then install cuDNN {major} beside the other one: both may lie side by side.", major=copy.major),
+            restart="program",
+        ),
+    )
+
+
 def foreign(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files of another release in one folder: their versions differ, or an intact file has another size than RECORD says."""
     base = release_of(copy)
-    other = [f for f in copy.files if f.state == "good" and differs(f.version, base)]
+    other = [f for f in copy.files if f.state == "good" and differs(f.version, base) and not true_name(f)]
     exchanged = [
         f
         for f in copy.files
@@ -192,7 +233,13 @@ def foreign(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     if not other and not exchanged:
         return
     rows = [
-        saw(f.path, _("version {version}, the set is {base}", version=f.version, base=base), f.version_source)
+        saw(
+            f.path,
+            _("a link to {path}: version {version}, the set is {base}", path=f.real_path, version=f.version, base=base)
+            if f.real_path and folder_of(seen.machine.system, f.real_path) != copy.folder
+            else _("version {version}, the set is {base}", version=f.version, base=base),
+            f.version_source,
+        )
         for f in other
     ]
     rows += [
@@ -252,7 +299,8 @@ def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     gone = [name for name in copy.missing if not (row and row.missing and name.startswith(row.missing))]
     dangling = [f for f in copy.files if f.state in ("dangling", "missing")]
     names = list(dict.fromkeys([*gone, *(f.name for f in dangling)]))
-    if not names or lone(copy) or not copy.files:
+    listed_by_record = copy.origin == "wheel"  # its own list says what was there, even where no file is left to say it
+    if not names or lone(copy) or not (copy.files or listed_by_record):
         return
     main_gone = any(role_of(name) == "" for name in names)
     rows = [saw(_("Missing"), name, copy.missing_source or _("the set's own files")) for name in gone]

@@ -2,51 +2,61 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from core.facts import Driver, Snapshot, Variable
+from core.facts import DeviceNode, Driver, Snapshot, Variable
 from core.findings import Evidence, Finding, Fix
 from core.i18n import _, n_, sentences, told
+from core.knowledge import read
 from core.remedies import PutCacheAside, Unset
-from core.rules.driver_facts import answers, said, works
-from core.rules.known import code
+from core.rules.counter import Outcome, blamed, of_cuda
+from core.rules.driver_facts import answers, unhidden, works
+from core.rules.known import Hints
 from core.rules.view import variable
 from core.rules.words import ERROR, WARNING, advice, finding, listed, saw
 from core.steps import Step
 
-HIDING = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
-"""Variables that choose the GPUs that CUDA shows to a program; the last two matter to containers and to few programs."""
+HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+"""Variables by which CUDA gives a program no GPU. NVIDIA_VISIBLE_DEVICES (heeded when a container starts) and
+GPU_DEVICE_ORDINAL are none of them: cuInit of driver 580.159.04 gave both GPUs with either, whatever it said."""
+ORDERS = ("FASTEST_FIRST", "PCI_BUS_ID")
+"""Values of CUDA_DEVICE_ORDER (CUDA C++ Programming Guide, "CUDA Environment Variables"); others make cuInit fail with 101."""
 LITTLE = 200 << 20
 """Bytes of free GPU memory below which cuDNN cannot even start: its kernels alone take about 150 MB from 8.5 on."""
-RECENT_XIDS = (48, 79)
 
 
 def hides_all(value: str, count: int | None) -> bool | None:
     """Whether this CUDA_VISIBLE_DEVICES hides every GPU; None where that depends on what is not known.
 
-    The driver takes indices up to the first that is invalid; an empty value or -1 hides all (CUDA C++ Programming
-    Guide, "CUDA Environment Variables").
+    The driver takes numbers up to the first that does not exist, and no GPU at all if one of them comes twice. What begins
+    with neither a number nor GPU- or MIG- is no GPU: an empty value, -1, quotes, "cuda:0" (driver 580.159.04).
     """
-    first = value.split(",", maxsplit=1)[0].strip()
-    if first in ("", "-1", "NoDevFiles", "none", "void"):
+    numbers: list[int] = []
+    for word in value.split(","):
+        number = re.match(r"\s*\+?(\d{1,9})(?![\dx])", word)
+        if number is None or (count is not None and int(number[1]) >= count):
+            break
+        numbers.append(int(number[1]))
+    if len(set(numbers)) < len(numbers):
         return True
-    if first.isdigit() and len(first) < 9:
-        return None if count is None else int(first) >= count
-    return True if first.startswith("-") else None
+    if numbers:
+        return None if count is None else False
+    first = value.partition(",")[0].strip()
+    return None if first.startswith(("GPU-", "MIG-", "0x")) else True
 
 
 def hidden(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """A variable hides every GPU, and the driver answers without it."""
+    """A variable hides every GPU: the driver answers without it, or its value says so and nothing speaks against it."""
+    outcome = of_cuda(driver.cuda, driver.cuda_unhidden)
     count = driver.nvml.device_count if driver.nvml else None
     names = _hiding(seen, count if count is not None else len(driver.gpus or ()) or None)
-    proved = bool(driver.cuda_unhidden and driver.cuda_unhidden.status == 0 and driver.cuda_unhidden.device_count != 0)
     asked = driver.cuda is not None and (driver.cuda.status in (100, 101) or driver.cuda.device_count == 0)
-    if not (proved and asked) and not (names and asked):
+    if outcome is Outcome.PROVED:
+        names = names or [v for name in HIDING if (v := variable(seen, name)) is not None]
+    elif outcome is Outcome.CHANGED or not (names and asked):
         return
-    extra = []
-    if driver.cuda_unhidden:
-        extra = [saw(_("cuInit without the variable"), said(driver.cuda_unhidden), driver.cuda_unhidden.library)]
-    yield _hidden(seen, names, answers(driver) + extra, certain=True)
+    yield from blamed(outcome, lambda: _hidden(seen, names, answers(driver), certain=True))
 
 
 def hidden_unasked(seen: Snapshot) -> Iterator[Finding]:
@@ -61,7 +71,9 @@ def hidden_unasked(seen: Snapshot) -> Iterator[Finding]:
 
 def _hiding(seen: Snapshot, count: int | None) -> list[Variable]:
     found = [v for name in HIDING if (v := variable(seen, name)) is not None]
-    return [v for v in found if hides_all(v.value, count)]
+    return [
+        v for v in found if (v.value.strip() not in ("", *ORDERS) if v.name == HIDING[1] else hides_all(v.value, count))
+    ]
 
 
 def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, certain: bool) -> Finding:
@@ -81,8 +93,14 @@ def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, 
         cause="gpu_hidden_by_env",
         why=sentences(
             _(
-                "CUDA shows a program only the GPUs that this variable names. An empty value, -1 or a number "
-                "that does not exist hides them all, and programs say that there is no GPU."
+                "CUDA knows two values of this variable, {orders}, and gives a program no GPU with any other.",
+                orders=listed(ORDERS),
+            )
+            if name == HIDING[1]
+            else _(
+                "CUDA shows a program only the GPUs that this variable names. An empty value, -1, a number that does not "
+                "exist, one that comes twice, or a name that CUDA does not know hides them all, and programs say that "
+                "there is no GPU."
             ),
             "" if certain else _("It will do so as soon as there is a GPU that works."),
         ),
@@ -99,10 +117,49 @@ def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, 
     )
 
 
+def lost_devices(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """The kernel refuses the GPU's device nodes although their mode lets everybody in: a container or a job has no right to them."""
+    refused = [n for n in driver.nodes or () if _refusal(n) == "EPERM" and re.search(r"[67]$", n.mode)]
+    if not refused or works(driver):
+        return
+    container = seen.machine.container
+    steps = (
+        (
+            _("Start the container anew: {container} restart NAME, or make it again.", container=container)
+            if container in ("docker", "podman")
+            else _("Start the container anew where it is defined."),
+            _("Containers lose their devices when the host's systemd reads its units again (systemctl daemon-reload)."),
+            _(
+                "To prevent that, pass the GPU by CDI (--device nvidia.com/gpu=all), or name each device file with --device."
+            ),
+        )
+        if container
+        else (
+            _("In a job of a cluster, ask the queue for a GPU (Slurm: --gres=gpu:1)."),
+            _("In a service of systemd, allow the device files with DeviceAllow=."),
+        )
+    )
+    yield finding(
+        Step.DRIVER,
+        ERROR,
+        "devices-lost",
+        _("This {container} container may not use the GPU's devices any more.", container=container)
+        if container
+        else _("The system does not let this program use the GPU's devices."),
+        cause="container_lost_devices",
+        why=_(
+            "The device files are open to everybody by their mode, and the kernel refuses them all the same (EPERM): the "
+            "control group of this container, job or service does not list them. Rights of the files do not matter here."
+        ),
+        evidence=[*_nodes(refused), *answers(driver)],
+        fix=advice(_("Let this container or job have the GPU's devices"), *steps),
+    )
+
+
 def permission(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The GPU's device nodes are closed to this user."""
-    shut = [n for n in driver.nodes or () if n.opened is False and _forbidden(n.problem)]
-    if not shut or (driver.cuda and driver.cuda.status == 0):
+    shut = [n for n in driver.nodes or () if n.opened is False and _refusal(n)]
+    if not shut or works(driver):
         return
     groups = sorted({n.group for n in shut if n.group and n.group != "root"})
     join = _("sudo usermod -aG {groups} $USER, then log out and in again.", groups=",".join(groups)) if groups else ""
@@ -113,10 +170,7 @@ def permission(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         _("This user may not open the GPU's device files."),
         cause="device_node_permission",
         why=_("The driver is loaded, but the files through which programs reach it are closed to this user."),
-        evidence=[
-            *(saw(n.path, f"{n.mode} {n.owner}:{n.group} {told(n.problem)}".strip(), "/dev") for n in shut),
-            *answers(driver),
-        ],
+        evidence=[*_nodes(shut), *answers(driver)],
         fix=advice(
             _("Let this user open the device files"),
             join,
@@ -126,14 +180,24 @@ def permission(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     )
 
 
-def _forbidden(problem: str) -> bool:
-    return any(word in problem.lower() for word in ("permission", "denied", _("not permitted"), "eacces", "eperm"))
+def _nodes(nodes: list[DeviceNode]) -> list[Evidence]:
+    return [saw(n.path, f"{n.mode} {n.owner}:{n.group} {told(n.problem)}".strip(), "/dev") for n in nodes]
+
+
+REFUSALS = {"Permission denied": "EACCES", "Operation not permitted": "EPERM"}
+"""strerror's words in reports from before a node had its errno."""
+
+
+def _refusal(node: DeviceNode) -> str:
+    """Return how the kernel refused a node: EACCES by its mode or list of rights, EPERM by a control group; else nothing."""
+    found = node.errno or REFUSALS.get(node.problem, "")
+    return found if node.opened is False and found in REFUSALS.values() else ""
 
 
 def mig(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """A divided GPU of which no part exists or is named."""
-    divided = [g for g in driver.gpus or () if g.mig]
-    if divided and driver.cuda and (driver.cuda.status == 100 or driver.cuda.device_count == 0):
+    divided, cuda = [g for g in driver.gpus or () if g.mig], unhidden(driver)
+    if divided and cuda and (cuda.status == 100 or cuda.device_count == 0):
         yield finding(
             Step.DRIVER,
             ERROR,
@@ -212,32 +276,31 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
 
 def kernel_log(seen: Snapshot) -> Iterator[Finding]:
     """The kernel logged a fault of the GPU itself."""
-    for number in RECENT_XIDS:
-        lines = [
-            x for x in (seen.driver.kernel_log if seen.driver else ()) or () if f"): {number}," in x and "Xid" in x
-        ]
-        known = code("xid", number)
-        if lines and known:
+    log = (seen.driver.kernel_log if seen.driver else ()) or ()
+    for known in (row for row in read("hints", Hints).codes if row.api == "xid"):
+        lines = [line for line in log if f"): {known.code}," in line and "Xid" in line]
+        if lines:
             yield finding(
                 Step.DRIVER,
                 WARNING,
-                f"xid-{number}",
+                f"xid-{known.code}",
                 _("The kernel has logged a fault of the GPU: {meaning}.", meaning=_(known.meaning)),
                 cause="hardware_fault",
                 why=n_(
-                    "{n} line with Xid {number} since the start of the computer. Power, heat or a fault of the card cause that.",
-                    "{n} lines with Xid {number} since the start of the computer. Power, heat or a fault of the card cause that.",
+                    "{n} line with Xid {number} since the start of the computer. NVIDIA counts it among the faults of the GPU itself.",
+                    "{n} lines with Xid {number} since the start of the computer. NVIDIA counts it among the faults of the GPU itself.",
                     len(lines),
-                    number=number,
+                    number=known.code,
                 ),
                 evidence=[saw(_("Kernel log"), line.strip(), "kernel") for line in lines[-3:]],
-                fix=_card(),
+                fix=_card(_(known.next) if known.next else ""),
             )
 
 
-def _card() -> Fix:
+def _card(first: str) -> Fix:
     return advice(
         _("Check the card"),
+        first,
         _("Shut the computer down, check power cables and cooling, and start it again."),
         _("If it returns, have the card examined."),
         restart="computer",

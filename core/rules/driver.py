@@ -106,13 +106,17 @@ def _how_to_list(seen: Snapshot) -> str:
 
 EXPLANATIONS = (
     reasons.wrong_library,
+    reasons.compatibility_library,
+    reasons.hidden_library,
     devices.hidden,
     reasons.container,
     reasons.wsl,
     reasons.lost,
+    driver_module.other_module,
     driver_module.module,
     driver_module.mismatch,
     reasons.no_library,
+    devices.lost_devices,
     devices.permission,
     devices.mig,
     driver_module.stale_uvm,

@@ -10,6 +10,7 @@ from core.facts import CudaInit, Driver, DriverLibrary, Snapshot
 from core.findings import Evidence, Finding, Fix
 from core.i18n import N_, _, n_, told
 from core.remedies import Remedy
+from core.rules.counter import Outcome, of_cuda, starts
 from core.rules.known import code
 from core.rules.view import inside
 from core.rules.words import ERROR, finding, saw
@@ -28,7 +29,7 @@ def on_bus(seen: Snapshot) -> bool | None:
         return None
     if driver.gpus or any(d.vendor_id.lower() == NVIDIA for d in driver.pci or ()):
         return True
-    if driver.nvml and driver.nvml.device_count:
+    if (driver.nvml and driver.nvml.device_count) or starts(driver.cuda_unhidden) or starts(driver.cuda_clean):
         return True
     if seen.machine.wsl:  # WSL shows no PCI device for the GPU of Windows; it brings that driver's library instead
         return True if any(inside("linux", lib.path, WSL_FOLDER) for lib in cuda_libraries(driver)) else None
@@ -37,7 +38,13 @@ def on_bus(seen: Snapshot) -> bool | None:
 
 def works(driver: Driver) -> bool:
     """Whether the driver answered for at least one GPU."""
-    return bool(driver.cuda and driver.cuda.status == 0 and driver.cuda.device_count != 0)
+    return starts(driver.cuda)
+
+
+def unhidden(driver: Driver) -> CudaInit | None:
+    """Return what cuInit answers once no variable hides GPUs: what is left to explain where that is another failure."""
+    changed = of_cuda(driver.cuda, driver.cuda_unhidden) is Outcome.CHANGED
+    return driver.cuda_unhidden if changed else driver.cuda
 
 
 def cuda_libraries(driver: Driver) -> tuple[DriverLibrary, ...]:
@@ -48,7 +55,12 @@ def cuda_libraries(driver: Driver) -> tuple[DriverLibrary, ...]:
 def answers(driver: Driver) -> list[Evidence]:
     """Return what the driver and the kernel said, as evidence."""
     rows = []
-    for label, cuda in (("cuInit", driver.cuda), (_("cuInit without LD_LIBRARY_PATH"), driver.cuda_clean)):
+    calls = (
+        ("cuInit", driver.cuda),
+        (_("cuInit without the variable"), driver.cuda_unhidden),
+        (_("cuInit without LD_LIBRARY_PATH"), driver.cuda_clean),
+    )
+    for label, cuda in calls:
         if cuda is not None:
             rows.append(saw(label, said(cuda), cuda.library or _("child process")))
     if driver.nvml is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from core.facts import Driver, Snapshot
 from core.findings import Evidence, Finding
 from core.i18n import N_, _
-from core.rules.driver_facts import NVIDIA, answers, cuda_libraries, error, on_bus
+from core.rules.driver_facts import NVIDIA, answers, cuda_libraries, error, on_bus, unhidden
 from core.rules.known import differs
 from core.rules.words import advice, saw
 
@@ -18,6 +18,69 @@ REFUSED = re.compile(
     r"key was rejected|loading of unsigned module is rejected|required key not available|lockdown", re.I
 )
 """What Linux kernels log when Secure Boot refuses a module."""
+
+
+LOADED = re.compile(r"NVRM: loading NVIDIA")
+"""What the module logs whenever it is loaded; what an earlier one said no longer counts."""
+OPEN_WANTED = re.compile(r"requires use of the NVIDIA open kernel modules", re.I)
+LEGACY = re.compile(r"supported through the NVIDIA ([\w.-]+) Legacy drivers", re.I)
+TOO_OLD = re.compile(
+    r"is not supported by open nvidia\.ko|is not supported by the (?:NVIDIA )?[\d.]* ?(?:NVIDIA )?driver release", re.I
+)
+"""How NVIDIA's module refuses a GPU (kernel-open/nvidia/nv-pci.c in NVIDIA/open-gpu-kernel-modules, and its closed twin)."""
+
+
+def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """The kernel module itself says that this GPU needs another one: the open module, or that of an older branch."""
+    lines = [line for line in driver.kernel_log or () if "NVRM" in line]
+    start = max((n for n, line in enumerate(lines) if LOADED.search(line)), default=0)
+    lines = lines[start:]
+    # the message is one record of several lines, and is written in several forms: joined, without what stands before each line
+    said = " ".join(" ".join(re.split(r"(?:\\x0a|^)\s*(?:\[[^\]]*\])?\s*NVRM:\s*", line)) for line in lines)
+    said = " ".join(said.split())
+    branch = driver.module_version or (driver.nvml.driver_version if driver.nvml else None) or ""
+    rows = [saw(_("Kernel log"), line.strip(), "kernel") for line in lines if not LOADED.search(line)][:6]
+    if OPEN_WANTED.search(said):
+        yield error(
+            "open-module-required",
+            "open_kernel_module_required",
+            _("This GPU needs NVIDIA's open kernel module, and the closed one is installed."),
+            _(
+                "The module that is loaded says so in the kernel's log, and leaves the GPU alone. The version of the driver is no matter."
+            ),
+            evidence=[*rows, *answers(driver)],
+            fix=advice(
+                _("Install the same driver with its open kernel module"),
+                _("Ubuntu: sudo apt install nvidia-driver-{branch}-open", branch=branch.split(".")[0])
+                if branch
+                else _("Ubuntu: take the driver whose name ends with -open."),
+                _("From NVIDIA's package repository: sudo apt install nvidia-open (or: sudo dnf install nvidia-open)"),
+                _("NVIDIA's installer asks for the kind of module: choose MIT/GPL."),
+                restart="computer",
+            ),
+        )
+        return
+    legacy = LEGACY.search(said)
+    if legacy or TOO_OLD.search(said):
+        yield error(
+            "legacy-driver-required",
+            "legacy_driver_required",
+            _("This GPU is too old for the installed driver: it needs NVIDIA's branch {branch}.", branch=legacy[1])
+            if legacy
+            else _("This GPU is too old for the installed driver's kernel module."),
+            _("The module that is loaded says so in the kernel's log, and ignores the GPU."),
+            evidence=[*rows, *answers(driver)],
+            fix=advice(
+                _("Install the driver that still supports this GPU"),
+                _("Take the branch {branch} from your distribution, or from www.nvidia.com/drivers.", branch=legacy[1])
+                if legacy
+                else _(
+                    "Choose this GPU on www.nvidia.com/drivers, and take a driver with the proprietary kernel module."
+                ),
+                _("Then choose builds of your frameworks for a CUDA that this driver runs."),
+                restart="computer",
+            ),
+        )
 
 
 def module(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
@@ -29,7 +92,8 @@ def module(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     windows = seen.machine.system == "windows"
     missing = driver.libraries == () if windows else _unloaded(driver)
     uvm = driver.modules is not None and "nvidia" in driver.modules and "nvidia_uvm" not in driver.modules
-    if not missing and not (other and not driver.gpus) and not (uvm and driver.cuda and driver.cuda.status):
+    cuda = unhidden(driver)
+    if not missing and not (other and not driver.gpus) and not (uvm and cuda and cuda.status):
         return
     installed = bool(cuda_libraries(driver))
     evidence = answers(driver)
@@ -132,8 +196,9 @@ def _secure_boot(evidence: list[Evidence]) -> Finding:
 def mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The kernel module and the driver's libraries are of two versions."""
     nvml = driver.nvml.status if driver.nvml else None
-    cuda = driver.cuda.status if driver.cuda else None
-    used = driver.cuda.library if driver.cuda else ""
+    answer = unhidden(driver)
+    cuda = answer.status if answer else None
+    used = answer.library if answer else ""
     libraries = [
         lib
         for lib in driver.libraries or ()
@@ -172,7 +237,8 @@ def mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 def stale_uvm(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """After a suspend NVML answers, and cuInit does not."""
-    if not (driver.cuda and driver.cuda.status in (3, 999) and driver.nvml and driver.nvml.status == 0):
+    cuda = unhidden(driver)
+    if not (cuda and cuda.status in (3, 999) and driver.nvml and driver.nvml.status == 0):
         return
     if driver.modules is not None and "nvidia_uvm" not in driver.modules:
         return

@@ -7,13 +7,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.facts import Driver, DriverLibrary, Snapshot
+from core.facts import Driver, DriverLibrary, PathEntry, Snapshot
 from core.findings import Finding
 from core.i18n import _
 from core.remedies import Place, TakeOut
-from core.rules.driver_facts import WSL_FOLDER, answers, cuda_libraries, error, on_bus
+from core.rules.counter import Outcome, blamed, of_cuda
+from core.rules.driver_facts import WSL_FOLDER, answers, cuda_libraries, error, on_bus, unhidden
 from core.rules.known import code
-from core.rules.view import folder_of, inside, tidy
+from core.rules.view import folder_of, inside, tidy, variable
 from core.rules.words import UNKNOWN, advice, finding, saw
 from core.steps import Step
 
@@ -32,36 +33,153 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if not stub and wrong is None:
         return
     folder = folder_of("linux", path)
-    named = [
-        e
-        for e in (seen.environment.entries if seen.environment else ())
-        if inside("linux", folder, e.expanded or e.text)
-    ]
-    named = [e for e in named if e.variable == "LD_LIBRARY_PATH"]
+    named = _entries(seen, folder)
+    outcome = of_cuda(cuda, driver.cuda_clean) if named else Outcome.OPEN
+    if outcome is Outcome.REFUTED and stub and driver.cuda_clean:  # the loader's cache leads to a stub as well
+        folder = folder_of("linux", driver.cuda_clean.library or path)
+        outcome, named = Outcome.OPEN, []
     evidence = [saw(_("File that is found first"), path or _("unknown"), "loader")]
     if wrong and wrong.size == 0:
         evidence.append(saw(_("Its size"), _("0 bytes"), path))
     evidence += [saw(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named]
     what = _("the stub that is meant for building programs") if stub else _("a file that is not the driver's library")
-    steps = [
-        _("Take {text} out of LD_LIBRARY_PATH where it is set, then open a new terminal.", text=e.text) for e in named
-    ]
-    steps = steps or _off_the_cache(folder)
-    places = tuple(Place(folder=e.expanded or e.text) for e in named)
-    remedy = TakeOut(variable="LD_LIBRARY_PATH", places=places) if places and folder else None
+    yield from blamed(
+        outcome,
+        lambda: error(
+            "wrong-libcuda",
+            "libcuda_wrong_library",
+            _("Programs load {what} in place of the GPU driver.", what=what),
+            _(
+                "The first libcuda.so.1 on the search path wins. A stub or an empty file answers every program "
+                "with an error, however good the real driver is; messages about a missing driver mislead here."
+            ),
+            evidence=evidence + answers(driver),
+            fix=advice(
+                _("Take the wrong libcuda off the search path"),
+                *(_out_of_variable(named) or _off_the_cache(folder)),
+                restart="terminal",
+            ),
+            subject=folder,
+            remedy=_take_out(named),
+        ),
+    )
+
+
+def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """CUDA's forward-compatibility libcuda (cuda-compat) is loaded, and does not fit this driver or this GPU.
+
+    Sources: CUDA Compatibility, "Forward Compatibility"; cudaErrorSystemDriverMismatch (803) and
+    cudaErrorCompatNotSupportedOnDevice (804) in driver_types.h.
+    """
+    cuda, clean = driver.cuda, driver.cuda_clean
+    if cuda is None or seen.machine.system != "linux":
+        return
+    outcome = of_cuda(cuda, clean)
+    used = clean if outcome is Outcome.REFUTED and clean and clean.library else cuda
+    unsupported = cuda.status == 804
+    if not unsupported and not (cuda.status == 803 and (_is_compat(used.library) or outcome is Outcome.PROVED)):
+        return
+    path = _as_found(driver, used.library)
+    folder = folder_of("linux", path) if path else ""
+    named = [] if outcome is Outcome.REFUTED else _entries(seen, folder)
+    version = next((lib.version for lib in driver.libraries or () if path and lib.path == path), None)
+    evidence = [saw(_("File that is found first"), path or _("unknown"), "loader")]
+    if version:
+        evidence.append(saw(_("Its version"), version, path))
+    evidence += [saw(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named]
+    away = _out_of_variable(named)
+    if not away and outcome is Outcome.PROVED:
+        away = [_("Take the folder of that file out of LD_LIBRARY_PATH where it is set, then open a new terminal.")]
     yield error(
-        "wrong-libcuda",
-        "libcuda_wrong_library",
-        _("Programs load {what} in place of the GPU driver.", what=what),
+        "compat-not-for-this-gpu" if unsupported else "compat-mismatch",
+        "cuda_compat_unsupported" if unsupported else "cuda_compat_mismatch",
+        _("CUDA's forward-compatibility library is loaded, and it does not support this GPU.")
+        if unsupported
+        else _("A libcuda of another release stands in the place of the GPU driver's own."),
         _(
-            "The first libcuda.so.1 on the search path wins. A stub or an empty file answers every program "
-            "with an error, however good the real driver is; messages about a missing driver mislead here."
+            "The package cuda-compat brings a newer libcuda for older drivers. NVIDIA supports it on data-centre GPUs "
+            "only; on this GPU every CUDA program fails as long as it is found first."
+        )
+        if unsupported
+        else _(
+            "Such a libcuda comes with the package cuda-compat, or was copied there. It works with some drivers only, and "
+            "the kernel module that is loaded here is none of them. The driver itself needs no repair."
         ),
         evidence=evidence + answers(driver),
-        fix=advice(_("Take the wrong libcuda off the search path"), *steps, restart="terminal"),
+        fix=advice(
+            _("Let programs find the driver's own libcuda"),
+            *(away or _off_the_cache(folder)),
+            _("Or remove the package that brought it (Debian, Ubuntu: its name begins with cuda-compat)."),
+            _("If a program needs a newer CUDA than the driver has, install a newer driver."),
+            restart="terminal",
+        ),
         subject=folder,
-        remedy=remedy,
+        remedy=_take_out(named),
     )
+
+
+def hidden_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """The driver starts as soon as LD_LIBRARY_PATH is gone, whatever lies in its folders."""
+    cuda, clean = driver.cuda, driver.cuda_clean
+    if of_cuda(cuda, clean) is not Outcome.PROVED or cuda is None or clean is None:
+        return
+    foreign = cuda.library != clean.library
+    path = _as_found(driver, cuda.library) if foreign else ""
+    folder = folder_of("linux", path) if path else ""
+    named = _entries(seen, folder) if folder else []
+    every = [e for e in (seen.environment.entries if seen.environment else ()) if e.variable == "LD_LIBRARY_PATH"]
+    yield error(
+        "hidden-by-library-path",
+        "libcuda_wrong_library" if foreign else "ld_library_path_override",
+        _("LD_LIBRARY_PATH keeps the GPU driver from starting."),
+        _(
+            "The same call works without that variable: a library in one of its folders takes the place of the driver's own."
+        ),
+        evidence=[
+            *([saw(_("File that is found first"), path, "loader")] if path else ()),
+            *(saw(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named or every),
+            *answers(driver),
+        ],
+        fix=advice(
+            _("Take the folder out of LD_LIBRARY_PATH"),
+            *(
+                _out_of_variable(named)
+                or [_("For this terminal: unset LD_LIBRARY_PATH (or set it without that folder).")]
+            ),
+            restart="terminal",
+        ),
+        subject=folder,
+        remedy=_take_out(named),
+    )
+
+
+def _take_out(named: list[PathEntry]) -> TakeOut | None:
+    """Return how these entries go out of LD_LIBRARY_PATH; None for none."""
+    places = tuple(Place(folder=e.expanded or e.text) for e in named)
+    return TakeOut(variable="LD_LIBRARY_PATH", places=places) if places else None
+
+
+def _is_compat(path: str) -> bool:
+    """Whether a libcuda lies where NVIDIA's and conda's packages for forward compatibility put it."""
+    return bool({"compat", "cuda-compat"} & set(path.split("/")[:-1]))
+
+
+def _as_found(driver: Driver, path: str) -> str:
+    """Return the name under which the loader comes to a mapped file: a link's, where one leads there."""
+    libraries = cuda_libraries(driver)
+    return next((lib.path for lib in libraries if path and path in (lib.path, lib.real_path)), path)
+
+
+def _entries(seen: Snapshot, folder: str) -> list[PathEntry]:
+    """Return the entries of LD_LIBRARY_PATH that lead to a folder."""
+    entries = seen.environment.entries if seen.environment else ()
+    return [e for e in entries if e.variable == "LD_LIBRARY_PATH" and inside("linux", folder, e.expanded or e.text)]
+
+
+def _out_of_variable(named: list[PathEntry]) -> list[str]:
+    return [
+        _("Take {text} out of LD_LIBRARY_PATH where it is set, then open a new terminal.", text=e.text) for e in named
+    ]
 
 
 def _off_the_cache(folder: str) -> list[str]:
@@ -105,6 +223,8 @@ def container(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         evidence.append(saw(_("libcuda.so.1"), _("not in this container"), "loader"))
     if no_nodes:
         evidence.append(saw(_("/dev/nvidia*"), _("not in this container"), "/dev"))
+    if (asked := variable(seen, "NVIDIA_VISIBLE_DEVICES")) is not None:
+        evidence.append(saw(asked.name, repr(asked.value), asked.source or asked.scope))
     run = (
         _("{kind} run --device nvidia.com/gpu=all ...", kind=kind)
         if kind == "podman"
@@ -230,13 +350,14 @@ def unexplained(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             fix=advice(_("Scan again"), _("Close programs that use much memory, then scan again.")),
         )
         return
-    known = code("cuInit", cuda.status)
+    left = unhidden(driver) or cuda
+    known = code("cuInit", left.status)
     log = _("Look at the kernel log: sudo dmesg | grep -i -e nvidia -e nvrm")
     if seen.machine.system == "windows":
         log = _("Open the Event Viewer, Windows Logs, System, and look for entries of nvlddmkm or Display.")
     steps = [_(known.next)] if known and known.next else [log]
     title = _("CUDA does not start on this GPU, and the reason could not be seen.")
-    if known and cuda.status in (802, 804):
+    if known and left.status == 802:
         title = _("CUDA does not start: {meaning}.", meaning=_(known.meaning))
     yield error(
         "cuda-init",

@@ -12,12 +12,14 @@ from core.causes import Cause
 from core.facts import FrameworkBuild, FrameworkTrial, Snapshot
 from core.findings import Evidence, Finding, Fix
 from core.i18n import N_, _, sentences, told
+from core.rules.counter import Outcome
 from core.rules.cures import without_variable
 from core.rules.frameworks_builds import is_cpu
 from core.rules.frameworks_cures import another_torch, tensorflow_for_gpu, whole_again
 from core.rules.frameworks_known import build_fits, gpu_side
 from core.rules.frameworks_view import Home, homes
 from core.rules.loading_search import all_overriding
+from core.rules.loads import NO_LIBCUDA
 from core.rules.view import folder_of
 from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
 from core.steps import Step
@@ -31,7 +33,7 @@ class Message(msgspec.Struct, frozen=True):
     """A framework's or the system's own words, the cause that they tell by themselves, and what it means."""
 
     pattern: str
-    cause: Cause | Literal["gpu_arch"]
+    cause: Cause | Literal["gpu_arch", ""]
     meaning: str
     advice: str = ""
 
@@ -80,7 +82,15 @@ MESSAGES = (
         N_("The build has no machine code for this GPU."),
     ),
     Message(
-        r"CUDA driver version is insufficient|driver on your system is too old|CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+        r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|unsupported display driver / cuda driver combination"
+        r"|CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE|forward compatibility was attempted on non supported HW",
+        "",
+        N_(
+            "The libcuda that is loaded does not fit the driver or the GPU. The step about the driver says which of them is wrong."
+        ),
+    ),
+    Message(
+        r"CUDA driver version is insufficient|driver on your system is too old",
         "driver_too_old",
         N_("The driver is too old for the CUDA version that this build uses."),
         N_("Install a newer driver for this GPU, or a build for an older CUDA."),
@@ -129,12 +139,20 @@ def _only_without_gpu(home: Home, trial: FrameworkTrial) -> bool:
     return imported and gpu_side(home.seen).there is False and bool(_NO_GPU.search(trial.problem))
 
 
+def _waits_for_driver(home: Home, trial: FrameworkTrial) -> bool:
+    """Whether a framework cannot even be imported for want of the driver's own library, on a machine without a GPU."""
+    return trial.reached == "nothing" and gpu_side(home.seen).there is False and NO_LIBCUDA in trial.problem
+
+
 def tried(seen: Snapshot) -> Iterator[Finding]:
     """What every trial showed."""
     for home in homes(seen):
         for trial in home.trials:
-            if trial.clean is not None and (failed(trial) or _foreign(trial)):
+            outcome = _counter_test(home, trial)
+            if outcome is Outcome.PROVED or (outcome is Outcome.OPEN and trial.clean is not None and _foreign(trial)):
                 yield _override(home, trial)
+            elif _waits_for_driver(home, trial):
+                yield _waiting(home, trial)
             elif (trial.problem or trial.ended) and not _only_without_gpu(home, trial):
                 yield _failure(home, trial)
             elif trial.right is False:
@@ -188,13 +206,18 @@ def _rows(home: Home, trial: FrameworkTrial) -> list[Evidence]:
     return [*rows, home.concerns(trial.framework)]
 
 
+def _counter_test(home: Home, trial: FrameworkTrial) -> Outcome:
+    """Return what the trial without LD_LIBRARY_PATH says about it. One that lacks nothing but a GPU has worked as far as it can."""
+    if trial.clean is None or not failed(trial):
+        return Outcome.OPEN
+    return Outcome.REFUTED if failed(trial.clean) and not _only_without_gpu(home, trial.clean) else Outcome.PROVED
+
+
 def _override(home: Home, trial: FrameworkTrial) -> Finding:
     clean = trial.clean
     assert clean is not None
-    proved = failed(trial) and not failed(clean)
+    proved = _counter_test(home, trial) is Outcome.PROVED
     files = _foreign(trial) or [m.path for m in trial.mapped if m.origin == "LD_LIBRARY_PATH"]
-    if failed(trial) and failed(clean):
-        return _failure(home, trial)
     folders = list(dict.fromkeys(folder_of(home.seen.machine.system, f) for f in files))
     return finding(
         STEP,
@@ -221,6 +244,24 @@ def _override(home: Home, trial: FrameworkTrial) -> Finding:
         subject=home.python.prefix,
         fix=without_variable(folders),
         remedy=all_overriding(home.seen, home.python.prefix),
+    )
+
+
+def _waiting(home: Home, trial: FrameworkTrial) -> Finding:
+    return finding(
+        STEP,
+        NOTE,
+        f"trial-{trial.framework}",
+        _(
+            "{name} in {prefix} can be imported only where the GPU's driver is.",
+            name=_name(trial),
+            prefix=home.python.prefix,
+        ),
+        why=_(
+            "The build needs the driver's own library, and this machine has no NVIDIA GPU and no driver. That is no fault of it."
+        ),
+        evidence=_rows(home, trial),
+        subject=home.python.prefix,
     )
 
 

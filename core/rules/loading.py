@@ -12,9 +12,9 @@ from core.i18n import _, n_, told
 from core.remedies import both
 from core.rules import loading_cuda, loading_extra, loading_order, loading_search
 from core.rules.cudnn_files import faults, signatures
-from core.rules.loads import Case, called, in_order, spread, trouble
-from core.rules.view import candidates, shown
-from core.rules.words import ERROR, GOOD, UNKNOWN, advice, concerning, finding, saw
+from core.rules.loads import Case, called, in_order, put_together, spread, trouble, waiting
+from core.rules.view import candidates, name_of, shown
+from core.rules.words import ERROR, GOOD, NOTE, UNKNOWN, advice, concerning, finding, saw
 from core.steps import Severity, Step
 
 Reason = Callable[[Case], Iterator[Finding]]
@@ -24,6 +24,8 @@ def files(c: Case) -> Iterator[Finding]:
     """Faults in the files of the consumer's own copy, else of the copy that it takes."""
     for copy in (c.own, c.copy):
         for fault in faults(c.seen, copy) if copy else ():
+            if fault.id == "cudnn.sublibrary-missing" and copy and put_together(c, copy):
+                continue
             rows = (*fault.evidence, *_leaks(c), *trouble(c))
             other = (
                 loading_order.past_foreign(c) if fault.cause == "dll_wrong_architecture" and copy is c.copy else None
@@ -75,10 +77,43 @@ def undecided(c: Case) -> Iterator[Finding]:
         )
 
 
+def without_driver(c: Case) -> Iterator[Finding]:
+    """Parts that wait for the driver's own library, which a machine without its driver, or an image, does not have."""
+    parts = waiting(c)
+    if not parts or trouble(c):
+        return
+    yield finding(
+        Step.CUDNN,
+        NOTE,
+        "waits-for-driver",
+        n_(
+            "{n} library of cuDNN opens for {label} only where the GPU's driver is.",
+            "{n} libraries of cuDNN open for {label} only where the GPU's driver is.",
+            len(parts),
+            label=told(c.load.consumer.label),
+        ),
+        why=_(
+            "The driver's own library is not on this machine. That is no fault of cuDNN; what else it needs was found."
+        ),
+        evidence=[
+            *(
+                saw(
+                    f"{call.function} {name_of(c.system, call.library)}",
+                    told(call.meaning),
+                    _("roll call in a child process"),
+                )
+                for call in parts
+            ),
+            saw(_("Copy"), called(c.copy)),
+        ],
+        subject=c.load.consumer.id,
+    )
+
+
 def works(c: Case) -> Iterator[Finding]:
     """Everything loaded and answered."""
     roll = c.load.roll_call
-    if roll is None or not (roll.calls or roll.version) or trouble(c):
+    if roll is None or not (roll.calls or roll.version) or trouble(c) or waiting(c):
         return
     yield finding(
         Step.CUDNN,
@@ -120,6 +155,7 @@ REASONS: tuple[Reason, ...] = (
     loading_order.brackets,
     unanswered,
     undecided,
+    without_driver,
     works,
 )
 """Why a load fails, the surest and deepest reason first. Of each load the first reason above a note is told."""

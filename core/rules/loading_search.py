@@ -11,16 +11,17 @@ from core.facts import Attempt, CudnnCopy, Snapshot
 from core.findings import Finding, Fix
 from core.i18n import N_, _, told
 from core.remedies import AddFolder, Place, TakeOut
+from core.rules.counter import Outcome, blamed
 from core.rules.cudnn_files import completed, faults
 from core.rules.cures import name_folder, pinned, pip, without_variable
 from core.rules.known import differs
 from core.rules.loads import (
     Case,
-    answered,
     at_hand,
     by_variable,
     called,
     cases,
+    counter_test,
     expects,
     is_whole,
     meant_for,
@@ -38,9 +39,12 @@ ROLL = N_("roll call in a child process")
 def overridden(c: Case) -> Iterator[Finding]:
     """LD_LIBRARY_PATH puts another folder before the libraries that the program brings."""
     clean = c.load.clean_roll_call
-    proved = bool(trouble(c)) and answered(clean)
+    outcome = counter_test(c)
+    proved = outcome is Outcome.PROVED
     theirs = [w for w in (c.winner, *(s.winner for _, s in c.parts)) if by_variable(w)]
     outside = [w for w in theirs if w and not (c.own and lies_in(c, w.path, c.own))]
+    if proved and not outside:
+        yield _needs_overridden(c)
     if not outside or not (c.own or proved):
         return
     other = copy_at(c.seen, outside[0].path)
@@ -59,35 +63,68 @@ def overridden(c: Case) -> Iterator[Finding]:
         rows.append(saw(_("What the program brings"), called(home), home.folder))
     if proved:
         rows.append(saw(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL)))
-    yield finding(
+    yield from blamed(
+        outcome,
+        lambda: finding(
+            Step.CUDNN,
+            ERROR,
+            "overridden-by-variable",
+            _(
+                "LD_LIBRARY_PATH makes {label} load another cuDNN than the one that it brings.",
+                label=told(c.load.consumer.label),
+            ),
+            cause="ld_library_path_override",
+            why=_(
+                "Folders in LD_LIBRARY_PATH are searched before the folder that a wheel's libraries name "
+                "themselves. The program then runs with files of another release, or of two releases at once, "
+                "often without a message."
+            ),
+            evidence=[
+                *rows,
+                *(saw(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for w in outside),
+                *trouble(c),
+            ],
+            subjects=folders,
+            fix=without_variable(folders),
+            remedy=TakeOut(variable="LD_LIBRARY_PATH", places=overriding(c)),
+        ),
+    )
+
+
+def _needs_overridden(c: Case) -> Finding:
+    """Return the finding that LD_LIBRARY_PATH, with whatever lies there, keeps a cuDNN that is found rightly from loading."""
+    named = [(r.name, r.winner) for r in c.load.resolutions if r.winner and by_variable(r.winner)]
+    folders = list(dict.fromkeys(folder_of(c.system, w.path) for _name, w in named))
+    return finding(
         Step.CUDNN,
         ERROR,
-        "overridden-by-variable",
-        _(
-            "LD_LIBRARY_PATH makes {label} load another cuDNN than the one that it brings.",
-            label=told(c.load.consumer.label),
-        ),
+        "needs-overridden",
+        _("LD_LIBRARY_PATH keeps cuDNN from loading for {label}.", label=told(c.load.consumer.label)),
         cause="ld_library_path_override",
         why=_(
-            "Folders in LD_LIBRARY_PATH are searched before the folder that a wheel's libraries name "
-            "themselves. The program then runs with files of another release, or of two releases at once, "
-            "often without a message."
+            "The same load works without that variable: a library in one of its folders takes the place of the right one."
         ),
-        evidence=[*rows, *(saw(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for w in outside), *trouble(c)],
+        evidence=[
+            *(saw(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for _name, w in named),
+            saw(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL)),
+            *trouble(c),
+        ],
+        subject="" if folders else c.load.consumer.id,
         subjects=folders,
         fix=without_variable(folders),
-        remedy=TakeOut(variable="LD_LIBRARY_PATH", places=overriding(c)),
+        remedy=TakeOut(variable="LD_LIBRARY_PATH", places=_places(c, [w for _name, w in named])) if named else None,
     )
 
 
 def overriding(c: Case) -> tuple[Place, ...]:
     """Return the entries of LD_LIBRARY_PATH that lead a consumer away from its own copy, as they are written there."""
     away = [w for w in (c.winner, *(s.winner for _, s in c.parts)) if w and by_variable(w)]
-    entries = [
-        w.via if w.via.startswith("/") else folder_of(c.system, w.path)
-        for w in away
-        if not (c.own and lies_in(c, w.path, c.own))
-    ]
+    return _places(c, [w for w in away if not (c.own and lies_in(c, w.path, c.own))])
+
+
+def _places(c: Case, found: list[Attempt]) -> tuple[Place, ...]:
+    """Return the entries of LD_LIBRARY_PATH that led to these files."""
+    entries = (w.via if w.via.startswith("/") else folder_of(c.system, w.path) for w in found)
     return tuple(Place(folder=e, prefix=c.load.consumer.prefix) for e in dict.fromkeys(entries))
 
 
@@ -257,12 +294,14 @@ def _nowhere(c: Case) -> Finding:
         ERROR,
         "not-installed",
         _(
-            "{framework} needs cuDNN {major}, and there is none.",
+            "{framework} needs cuDNN {major}, and none lies where it looks.",
             framework=sentence(c.load.consumer.framework or told(c.load.consumer.label)),
             major=c.load.major,
         ),
         cause="cudnn_not_installed",
-        why=_("No file of this name lies where the loader looks, nor anywhere else that was searched."),
+        why=_(
+            "No file of this name lies in the folders that are listed, nor in any other place where cuDNN was looked for."
+        ),
         evidence=[
             saw(_("Wanted"), f"cuDNN {c.load.wanted_version or c.load.major}", c.load.wanted_source),
             *candidates(c.main),

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from core.facts import Attempt, CudnnCopy, How, Load, Resolution, RollCall, Snapshot, System
+from core.facts import Attempt, Call, CudnnCopy, How, LibraryFile, Load, Resolution, RollCall, Snapshot, System
 from core.findings import Evidence
 from core.i18n import _, told
 from core.knowledge import read
-from core.rules.known import FaultyRelease, Releases, compatibility, numbers, older
+from core.rules.counter import Outcome, of_failures
+from core.rules.known import FaultyRelease, Releases, compatibility, differs, numbers, older
 from core.rules.view import copy_at, folder_of, inside, main_resolution, package_of, tidy
 from core.rules.words import Concern, concern, listed, saw
 
@@ -119,9 +120,11 @@ def faulty_release(seen: Snapshot, copy: CudnnCopy) -> FaultyRelease | None:
 
 
 def trouble(c: Case) -> list[Evidence]:
-    """Return what went wrong in a load's roll call; a part that its release never had is not missed."""
-    row = faulty_release(c.seen, c.copy) if c.copy else None
-    rows = failures(c.load.roll_call, row.missing if row else "")
+    """Return what went wrong in a load's roll call; a part that its release never had is not missed.
+
+    What waits for the GPU's driver alone is no trouble of cuDNN's: see ``waiting``.
+    """
+    rows = failures(c.load.roll_call, spared(c), needing_driver(c))
     output = c.load.roll_call.output if c.load.roll_call else ""
     version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
     if rows and "zlibwapi" in output.lower() and older(version, "8.9.4") is False:
@@ -130,25 +133,94 @@ def trouble(c: Case) -> list[Evidence]:
     return rows
 
 
-def failures(roll: RollCall | None, spared: str = "") -> list[Evidence]:
-    """Return what went wrong in a roll call, as evidence; empty when everything answered or none was made.
+def spared(c: Case) -> str:
+    """Return the start of the name of the part that a faulty release never had; empty for none."""
+    row = faulty_release(c.seen, c.copy) if c.copy else None
+    return row.missing if row else ""
 
-    ``spared``: start of a library's bare name whose absence does not count.
+
+def needing_driver(c: Case) -> frozenset[str]:
+    """Return the files of a copy, by name, that need the driver's own library where Windows finds none; Linux names it itself."""
+    if c.system != "windows" or c.copy is None or any(s.winner for s in c.load.resolutions if s.name.lower() == NVCUDA):
+        return frozenset()
+    needed = {f.name.lower(): {n.lower() for n in f.needed} for f in c.copy.files}
+    names = {name for name, its in needed.items() if NVCUDA in its}
+    for _link in range(3):  # the longest chain of cuDNN files that need each other
+        names |= {name for name, its in needed.items() if its & names}
+    return frozenset(names)
+
+
+NVCUDA = "nvcuda.dll"
+NO_LIBCUDA = "libcuda.so.1: cannot open shared object file"
+"""glibc's words when a library needs the driver's own and there is none."""
+
+
+def waits(call: Call, needing: frozenset[str] = frozenset()) -> bool:
+    """Whether a library could not be opened for want of the driver's own library alone (126: Windows found no file)."""
+    if call.function.startswith("cudnn") or call.result == 0:
+        return False
+    return call.meaning.startswith(NO_LIBCUDA) or (call.result == 126 and _file(call).lower() in needing)
+
+
+def waiting(c: Case) -> list[Call]:
+    """Return the loads of a roll call that only the absence of the GPU's driver kept from succeeding."""
+    needing = needing_driver(c)
+    return [call for call in (c.load.roll_call.calls if c.load.roll_call else ()) if waits(call, needing)]
+
+
+def _file(call: Call) -> str:
+    return re.split(r"[\\/]", call.library)[-1]
+
+
+def _failed(roll: RollCall, spared: str, needing: frozenset[str]) -> tuple[list[Call], bool]:
+    """Return a roll call's failures, and whether the end of its child is one.
+
+    Where libraries failed for want of the driver alone, so did the functions that open them.
+    """
+    calls = [c for c in roll.calls if failed(c.function, c.result) and not (spared and c.library.startswith(spared))]
+    left = [c for c in calls if not waits(c, needing)]
+    if len(left) < len(calls) and all(c.function.startswith("cudnn") for c in left):
+        return [], False
+    return left, bool(roll.ended)
+
+
+def failures(roll: RollCall | None, spared: str = "", needing: frozenset[str] = frozenset()) -> list[Evidence]:
+    """Return what went wrong in a roll call, as evidence; empty when nothing did or none was made.
+
+    ``spared``: start of a library's bare name whose absence does not count. ``needing``: see ``needing_driver``.
     """
     if roll is None:
         return []
     rows = []
-    for call in roll.calls:
-        if failed(call.function, call.result) and not (spared and call.library.startswith(spared)):
-            answer = f"{call.result if call.result is not None else _('failed')} {told(call.meaning)}".strip()
-            name = re.split(r"[\\/]", call.library)[-1]
-            rows.append(saw(f"{call.function} {name}".strip(), answer, _("roll call in a child process")))
-    if roll.ended:
+    calls, ended = _failed(roll, spared, needing)
+    for call in calls:
+        answer = f"{call.result if call.result is not None else _('failed')} {told(call.meaning)}".strip()
+        rows.append(saw(f"{call.function} {_file(call)}".strip(), answer, _("roll call in a child process")))
+    if ended:
         rows.append(saw(_("The child process"), told(roll.ended), _("roll call in a child process")))
     if rows and roll.output.strip():
         lines = [line for line in roll.output.strip().splitlines() if line.strip()]
         rows.append(saw(_("It printed"), "\n".join(lines[:3])[:400], "cuDNN"))
     return rows
+
+
+def failures_of(
+    roll: RollCall | None, spared: str = "", needing: frozenset[str] = frozenset()
+) -> frozenset[tuple[str, ...]] | None:
+    """Return a roll call's failures in a form that compares equal wherever they happen; None when none was made."""
+    if roll is None or not (roll.calls or roll.version or roll.ended):
+        return None
+    calls, ended = _failed(roll, spared, needing)
+    return frozenset({(c.function, _file(c), str(c.result)) for c in calls} | ({("ended",)} if ended else set()))
+
+
+def counter_test(c: Case) -> Outcome:
+    """Return what the roll call without LD_LIBRARY_PATH says about that variable."""
+    clean = c.load.clean_roll_call
+    there = copy_at(c.seen, clean.loaded) if clean else None
+    row = faulty_release(c.seen, there) if there else None
+    first = failures_of(c.load.roll_call, spared(c), needing_driver(c)) or frozenset()
+    return of_failures(first, failures_of(clean, row.missing if row else ""))
 
 
 def failed(function: str, result: int | None) -> bool:
@@ -160,7 +232,9 @@ def failed(function: str, result: int | None) -> bool:
 
 def answered(roll: RollCall | None, spared: str = "") -> bool:
     """Whether a roll call was made and everything in it answered."""
-    return roll is not None and bool(roll.calls or roll.version) and not failures(roll, spared)
+    if roll is None or not (roll.calls or roll.version):
+        return False
+    return not failures(roll, spared) and not any(waits(c) for c in roll.calls)
 
 
 def idle(c: Case) -> bool:
@@ -168,7 +242,8 @@ def idle(c: Case) -> bool:
     loads = c.seen.loads or ()
     if c.load.consumer.kind != "plain":
         return not c.load.consumer.framework
-    return c.load.consumer.kind == "plain" and any(x.consumer.kind != "plain" and answered(x.roll_call) for x in loads)
+    theirs = [x.roll_call for x in loads if x.consumer.kind != "plain" and x.roll_call]
+    return any((r.calls or r.version) and not failures(r) for r in theirs)
 
 
 def by_variable(attempt: Attempt | None) -> bool:
@@ -208,8 +283,45 @@ def mapped_folders(c: Case) -> list[str]:
 
 
 def is_whole(copy: CudnnCopy) -> bool:
-    """Whether every file of a copy is there and sound."""
-    return not copy.missing and all(f.state == "good" for f in copy.files)
+    """Whether every file of a copy is there, sound, and what its name says."""
+    return not copy.missing and all(f.state == "good" and not true_name(f) for f in copy.files)
+
+
+def true_name(file: LibraryFile) -> str:
+    """Return the name under which a cuDNN library was built, where the file bears that of another one; empty where it agrees.
+
+    A link or a copy under another name does not change what is inside: its own name (SONAME), the real file's, its version.
+    """
+    role, major = role_of(file.name), _major(file.name)
+    if role is None or major is None:
+        return ""
+    real = re.split(r"[\\/]", file.real_path)[-1]
+    for name in (file.soname, real):
+        if role_of(name) is not None and _major(name) is not None and (role_of(name), _major(name)) != (role, major):
+            return name
+    if numbers(file.version)[:1] not in ((), (major,)):
+        return f"cuDNN {file.version}"
+    return ""
+
+
+def _major(name: str) -> int | None:
+    found = re.search(r"(?:\.so\.|64_)(\d{1,3})\b", name)
+    return int(found[1]) if found else None
+
+
+def put_together(c: Case, copy: CudnnCopy) -> bool:
+    """Whether the loader finds every part that a copy lacks in another folder, of the same release, and all answered.
+
+    What a package's RECORD lists is missed all the same: only its own files are known to be the right ones.
+    """
+    if copy.origin in ("wheel", "conda") or c.copy is None or copy.folder != c.copy.folder or not copy.missing:
+        return False
+    parts = {role: search.winner for role, search in c.parts}
+    found = [parts.get(role_of(name) or "") for name in copy.missing]
+    others = [copy_at(c.seen, w.path) if w and w.outcome == "found" else None for w in found]
+    if any(other is None for other in others) or not answered(c.load.roll_call):
+        return False
+    return not any(differs(f.version, copy.version) for other in others if other for f in other.files if f.version)
 
 
 def meant_for(c: Case, copy: CudnnCopy) -> bool:

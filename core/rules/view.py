@@ -172,9 +172,9 @@ def candidates(search: Resolution | None) -> list[Evidence]:
     ]
     if not rows and search.attempts:
         places = list(dict.fromkeys(_plain_folder(a.path) for a in search.attempts))
-        named = ", ".join(places[:4])
-        if len(places) > 4:
-            named = _("{names} and {count} more", names=named, count=len(places) - 4)
+        named = ", ".join(places[:8])
+        if len(places) > 8:
+            named = _("{names} and {count} more", names=named, count=len(places) - 8)
         rows = [Evidence(label=_("{name} is not in", name=search.name), value=named, source=_("loader"))]
     return rows
 

@@ -109,7 +109,7 @@ REFUTED = {
     "ld_library_path_override": "Segmentation fault in torch conv2d",
     "gpu_hidden_by_env": "No CUDA GPUs are available",
     "driver_module_not_loaded": "nvidia-smi has failed because it couldn't communicate with the NVIDIA driver",
-    "container_no_gpu_runtime": "docker: could not select device driver with capabilities: [[gpu]]",
+    "container_no_gpu_runtime": "in the docker container: libcuda.so.1: cannot open shared object file",
     "wsl_libcuda_not_found": "Failed to dlopen libcuda.so",
     "uvm_stale_after_suspend": "CUDA unknown error",
     "device_node_permission": "/dev/nvidia0: Permission denied",
@@ -117,6 +117,19 @@ REFUTED = {
     "mixed_cudnn_sublibraries": "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
     "driver_too_old": "CUDA driver version is insufficient for CUDA runtime version",
 }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "docker: Error response from daemon: could not select device driver with capabilities: [[gpu]]",
+        "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file",
+    ],
+)
+def test_a_host_in_order_does_not_refute_what_its_container_engine_says(text: str) -> None:
+    """The engine speaks on the host, of a container that does not exist yet: that the host has none is no answer."""
+    ranked = next(r for r in explain(text, m.wheel_machine()).causes if r.cause == "container_no_gpu_runtime")
+    assert ranked.verdict == "open"
 
 
 @pytest.mark.parametrize("cause", REFUTED)

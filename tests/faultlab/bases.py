@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 
-from tests.faultlab import setups, wheels
+from tests.faultlab import setups, standins, wheels
 from tests.faultlab.setups import HOME, Lab, Site
 
 CUDA = "/usr/local/cuda-12.4/lib64"
@@ -122,3 +123,61 @@ def cuda_11_torch(*which: wheels.Wheel) -> Callable[[Lab], Site]:
 def in_home(folder: str) -> str:
     """Return a path in the user's home."""
     return f"{HOME}/{folder}"
+
+
+def bare_wheel(wheel: wheels.Wheel) -> Callable[[Lab], Site]:
+    """An environment with one cuDNN wheel and the CUDA libraries that it asks for, without a framework."""
+    return lambda lab: setups.install(setups.environment(lab), *_runtime(wheel), wheel)
+
+
+def _runtime(wheel: wheels.Wheel) -> tuple[wheels.Wheel, ...]:
+    return setups.RUNTIME if wheel.name.endswith("cu12") else ()
+
+
+def system_alone(wheel: wheels.Wheel) -> Callable[[Lab], Site]:
+    """A cuDNN in a folder of /usr/local that every program's loader searches, beside a toolkit, and an empty environment."""
+
+    def base(lab: Lab) -> Site:
+        _toolkit_of(wheel, lab)
+        setups.system_cudnn(lab, wheel, "/usr/local/cudnn/lib64")
+        return setups.environment(lab)
+
+    return base
+
+
+def _toolkit_of(wheel: wheels.Wheel, lab: Lab) -> None:
+    """Install the toolkit that a cuDNN was built for; CUDA 13's libraries are stand-ins."""
+    if wheel.name.endswith("cu12"):
+        setups.toolkit(lab)
+        return
+    folder = "/usr/local/cuda-13.0/lib64"
+    for name in ("cudart", "cublas", "cublasLt", "nvrtc"):
+        standins.library(lab.at(f"{folder}/lib{name}.so.13"))
+    standins.library(lab.at(f"{folder}/libnvrtc-builtins.so.13.0"))
+    lab.write("/usr/local/cuda-13.0/version.json", '{"cuda": {"name": "CUDA SDK", "version": "13.0.0"}}\n')
+    lab.at("/usr/local/cuda").symlink_to("cuda-13.0")
+    lab.search(folder, "cuda-13-0")
+
+
+IMAGE = {
+    "LD_LIBRARY_PATH": "/usr/local/nvidia/lib:/usr/local/nvidia/lib64",
+    "LIBRARY_PATH": "/usr/local/cuda-stubs",
+    "NVIDIA_VISIBLE_DEVICES": "all",
+    "NVIDIA_DRIVER_CAPABILITIES": "compute,utility",
+    "CUDA_VERSION": "12.4.1",
+}
+"""What the images nvidia/cuda:*-cudnn-devel set."""
+
+
+def image(wheel: wheels.Wheel) -> Callable[[Lab], Site]:
+    """A container of such an image: cuDNN in the distribution's folder, the toolkit in /usr/local/cuda with its stub."""
+
+    def base(lab: Lab) -> Site:
+        _toolkit_of(wheel, lab)
+        standins.stub(lab.at("/usr/local/cuda-stubs/libcuda.so"))
+        folder = setups.system_cudnn(lab, wheel, "/usr/lib/x86_64-linux-gnu", searched=False)
+        shutil.rmtree(folder.parent / "include")  # those images have their headers elsewhere, or none
+        lab.write("/.dockerenv", "")
+        return setups.environment(lab)
+
+    return base

@@ -118,11 +118,12 @@ def _place(source: Path | str, target: Path) -> None:
     _bind(source, target)
 
 
-def _cleanse(folder: Path) -> None:
-    """Show a folder of the system without what NVIDIA's packages put there."""
+def _cleanse(folder: Path, tree: Path) -> None:
+    """Show a folder of the system without what NVIDIA's packages put there, and so that what the lab adds is added here alone."""
     entries = sorted(folder.iterdir())
     kept = [e for e in entries if not any(fnmatch(e.name, pattern) for pattern in _NVIDIAN)]
-    if folder != Path("/usr/local") and kept == entries:
+    ours = folder == Path("/usr/local") or (tree / folder.relative_to("/")).exists()
+    if kept == entries and not ours:
         return
     links = {e: e.readlink() for e in kept if e.is_symlink()}
     rest = {e: _held(e) for e in kept if e not in links}
@@ -182,7 +183,7 @@ def set_up(tree: Path, keep: Sequence[Path], gone_after_cache: Sequence[str]) ->
             _empty(folder)
     for folder in map(Path, _CLEANSED):
         if _real_folder(folder):
-            _cleanse(folder)
+            _cleanse(folder, Path(held_tree))
     for path, source in held.items():
         if not path.exists():
             _place(source, path)

@@ -7,6 +7,24 @@ from tests.faultlab import plants as p
 from tests.faultlab.bases import CUDA, NEW, OLD, in_home
 from tests.faultlab.faults import Fault
 
+COMPLETE = {
+    "8.9": wheels.CUDNN_8_9,
+    "9.1": wheels.CUDNN_9_1,
+    "9.10": wheels.CUDNN_9_10,
+    "9.21-cuda-13": wheels.CUDNN_9_21_CUDA_13,
+}
+"""Every wheel of the lab that was published whole."""
+
+NO_DRIVER = tuple(
+    Fault(f"healthy-no-gpu-{name}-{layout}", "", why, base(wheel), driver=None, environment=variables)
+    for name, wheel in COMPLETE.items()
+    for layout, why, base, variables in (
+        ("environment", "The wheel in an environment, no GPU and no driver.", bases.bare_wheel, {}),
+        ("program", "A cuDNN that any program finds, no GPU and no driver.", bases.system_alone, {}),
+        ("image", "An image of NVIDIA's layout, built or started without a GPU.", bases.image, bases.IMAGE),
+    )
+)
+
 HEALTHY = (
     Fault("healthy-8", "", "cuDNN 8.9 from its wheel.", bases.tensorflow_8),
     Fault("healthy-9", "", "cuDNN 9.1 from its wheel.", bases.torch_9),
@@ -73,6 +91,7 @@ HEALTHY = (
         bases.torch_9_beside_toolkit,
         p.stub_libcuda(f"{CUDA}/stubs"),
     ),
+    *NO_DRIVER,
     Fault("healthy-no-gpu", "", "No NVIDIA GPU: one calm note.", bases.torch_9, driver=None, notes=("driver.no-gpu",)),
     Fault(
         "other-header",

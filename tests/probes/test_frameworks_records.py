@@ -232,3 +232,62 @@ def test_what_the_rules_about_cuda_tell_as_an_error_is_not_told_twice(site: Site
     search = m.search(path.name, m.found(str(path)))
     used = replace((m.wheel_machine().loads or ())[0], resolutions=(search,))
     assert list(damaged_libraries(replace(known, loads=(used,)))) == []
+
+
+@pytest.fixture
+def modules(site: Site) -> dict[str, Path]:
+    """Modules, tests, a header and byte code of torch, listed in its RECORD beside its libraries."""
+    names = (
+        "torch/__init__.py",
+        "torch/nn/modules/conv.py",
+        "torch/nn/__init__.pyi",
+        "torch/__pycache__/functional.cpython-311.pyc",
+        "torch/include/ATen/ATen.h",
+        "torch/test/test_nn.py",
+        "torch/testing/_internal/common_utils.py",
+        "torch/utils/conftest.py",
+    )
+    files = {name: site.folder / name for name in names}
+    for file in files.values():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+    libraries = sorted((site.folder / "torch" / "lib").iterdir())
+    standin.record_wheel(site.folder, "torch", "2.8.0+cu128", [*libraries, *files.values()])
+    return files
+
+
+def missing(site: Site, **how: bool) -> set[str]:
+    return {Path(d.path).name for r in records(site, **how) for d in r.damaged if d.state == "missing"}
+
+
+def test_a_module_that_is_gone_is_told_even_though_nothing_asks_for_it(site: Site, modules: dict[str, Path]) -> None:
+    assert missing(site) == set()
+    modules["torch/nn/modules/conv.py"].unlink()
+    assert missing(site) == {"conv.py"}
+    found = [f for f in damaged_libraries(_seen(site, thorough=False)) if f.cause == "corrupt_or_truncated_file"]
+    assert [(f.id, f.severity.word) for f in found] == [("frameworks.record-torch", "warning")]
+    assert "conv.py" in found[0].title
+
+
+def test_a_whole_package_that_is_gone_is_told(site: Site, modules: dict[str, Path]) -> None:
+    for file in modules.values():
+        file.unlink()
+    assert {"__init__.py", "conv.py"} <= missing(site)
+
+
+def test_headers_tests_and_byte_code_that_were_stripped_are_not_missed(site: Site, modules: dict[str, Path]) -> None:
+    for name, file in modules.items():
+        if name not in ("torch/__init__.py", "torch/nn/modules/conv.py"):
+            file.unlink()
+    assert missing(site) == set()
+
+
+def test_byte_code_in_the_place_of_its_module_serves(site: Site, modules: dict[str, Path]) -> None:
+    conv = modules["torch/nn/modules/conv.py"]
+    conv.rename(conv.with_suffix(".pyc"))
+    assert missing(site) == set()
+
+
+def test_modules_of_environments_further_away_are_not_looked_for(site: Site, modules: dict[str, Path]) -> None:
+    modules["torch/nn/modules/conv.py"].unlink()
+    assert missing(site, near=False) == set()

@@ -25,6 +25,27 @@ SHUT = tuple(
 )
 STUB = DriverLibrary(path="/opt/stubs/libcuda.so.1", stub=True, size=60_000, source="LD_LIBRARY_PATH")
 EMPTY = DriverLibrary(path="/opt/x/libcuda.so.1", size=0, problem="is empty (0 bytes)", source="LD_LIBRARY_PATH")
+COMPAT = DriverLibrary(
+    path="/usr/local/cuda/compat/libcuda.so.1",
+    real_path="/usr/local/cuda-12.4/compat/libcuda.so.550.54.15",
+    version="550.54.15",
+    stub=False,
+    size=28 << 20,
+    source="LD_LIBRARY_PATH",
+)
+WITH_COMPAT = (COMPAT, *(m.working_driver().libraries or ()))
+STARTS = CudaInit(status=0, device_count=1, library=LIBCUDA)
+TAKEN = tuple(
+    DeviceNode(path=f"/dev/{n}", mode="0666", owner="root", group="root", opened=False, problem="x", errno="EPERM")
+    for n in ("nvidia0", "nvidiactl")
+)
+LOAD_CLOSED = "[    5.4] NVRM: loading NVIDIA UNIX x86_64 Kernel Module  580.105.08  Wed Oct 29 23:15:11 UTC 2025"
+LOAD_OPEN = "[   90.1] NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  580.105.08  Release Build"
+WANTS_OPEN = (
+    "[    5.5] NVRM: The NVIDIA GPU 0000:02:00.0 (PCI ID: 10de:2c58)",
+    "               NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
+    "[    5.6] NVRM: GPU 0000:02:00.0: RmInitAdapter failed! (0x22:0x56:884)",
+)
 GTX = Gpu(index=0, name="NVIDIA GeForce GTX 1080", compute_capability="6.1", memory_total=8 << 30, memory_free=7 << 30)
 RTX = Gpu(
     index=0, name="NVIDIA GeForce RTX 5090", compute_capability="12.0", memory_total=32 << 30, memory_free=31 << 30
@@ -112,6 +133,123 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
         ERROR,
     ),
     "nodes closed": (changed(nodes=SHUT, cuda=NO_DEVICE, nvml=Nvml(status=999)), "device_node_permission", ERROR),
+    "803, and the forward-compatibility library answered": (
+        with_variable(
+            "LD_LIBRARY_PATH",
+            "/usr/local/cuda/compat",
+            changed(
+                cuda=CudaInit(status=803, library=COMPAT.real_path),
+                cuda_clean=STARTS,
+                nvml=Nvml(status=0, device_count=1),
+                libraries=WITH_COMPAT,
+            ),
+        ),
+        "cuda_compat_mismatch",
+        ERROR,
+    ),
+    "803, and the loader's cache leads to the forward-compatibility library": (
+        changed(cuda=CudaInit(status=803, library=COMPAT.real_path), libraries=WITH_COMPAT),
+        "cuda_compat_mismatch",
+        ERROR,
+    ),
+    "803 that LD_LIBRARY_PATH has, from a folder of any name": (
+        with_variable(
+            "LD_LIBRARY_PATH",
+            "/opt/old",
+            changed(cuda=CudaInit(status=803, library="/opt/old/libcuda.so.1"), cuda_clean=STARTS),
+        ),
+        "cuda_compat_mismatch",
+        ERROR,
+    ),
+    "803 with and without LD_LIBRARY_PATH": (
+        with_variable(
+            "LD_LIBRARY_PATH",
+            "/usr/local/cuda/compat",
+            changed(
+                cuda=CudaInit(status=803, library=COMPAT.real_path),
+                cuda_clean=CudaInit(status=803, library=LIBCUDA),
+                nvml=Nvml(status=18),
+                libraries=WITH_COMPAT,
+            ),
+        ),
+        "driver_library_mismatch",
+        ERROR,
+    ),
+    "804: not for this GPU": (
+        changed(cuda=CudaInit(status=804, library=COMPAT.real_path), libraries=WITH_COMPAT),
+        "cuda_compat_unsupported",
+        ERROR,
+    ),
+    "another error that LD_LIBRARY_PATH alone has": (
+        with_variable(
+            "LD_LIBRARY_PATH",
+            "/opt/old",
+            changed(cuda=CudaInit(status=3, library="/opt/old/libcuda.so.1"), cuda_clean=STARTS),
+        ),
+        "libcuda_wrong_library",
+        ERROR,
+    ),
+    "the same libcuda starts without LD_LIBRARY_PATH": (
+        with_variable(
+            "LD_LIBRARY_PATH",
+            "/opt/old",
+            changed(cuda=CudaInit(status=999, library=LIBCUDA), cuda_clean=STARTS),
+        ),
+        "ld_library_path_override",
+        ERROR,
+    ),
+    "the module asks for the open one": (
+        changed(cuda=NO_DEVICE, nvml=Nvml(status=0, device_count=0), gpus=(), kernel_log=(LOAD_CLOSED, *WANTS_OPEN)),
+        "open_kernel_module_required",
+        ERROR,
+    ),
+    "the module asks for the open one, in one record of /dev/kmsg": (
+        changed(
+            cuda=NO_DEVICE,
+            gpus=(),
+            kernel_log=(
+                WANTS_OPEN[0] + r"\x0aNVRM: installed in this system requires use of the NVIDIA open kernel modules.",
+            ),
+        ),
+        "open_kernel_module_required",
+        ERROR,
+    ),
+    "the module asked for the open one, which was loaded since": (
+        changed(cuda=CudaInit(status=999), kernel_log=(LOAD_CLOSED, *WANTS_OPEN, LOAD_OPEN)),
+        "",
+        ERROR,
+    ),
+    "the module asks for a legacy branch, and is gone again": (
+        bare(
+            kernel_log=(
+                "[ 11.1] NVRM: The NVIDIA GeForce 920M GPU installed in this system is",
+                "[ 11.1] NVRM:  supported through the NVIDIA 470.xx Legacy drivers. Please",
+            )
+        ),
+        "legacy_driver_required",
+        ERROR,
+    ),
+    "the open module has no use for an old GPU": (
+        bare(
+            kernel_log=(
+                "[ 11.1] NVRM: The NVIDIA GPU 0000:17:00.0 (PCI ID: 10de:1bb3) installed in this system",
+                "[ 11.1] NVRM: is not supported by open nvidia.ko because it does not include the",
+                "[ 11.1] NVRM: required GPU System Processor (GSP).",
+            )
+        ),
+        "legacy_driver_required",
+        ERROR,
+    ),
+    "a container that lost its devices": (
+        lambda: m.with_driver(m.container_machine(), nodes=TAKEN, cuda=NO_DEVICE, nvml=Nvml(status=999), gpus=()),
+        "container_lost_devices",
+        ERROR,
+    ),
+    "a job without a right to the devices": (
+        changed(nodes=TAKEN, cuda=NO_DEVICE, nvml=Nvml(status=999), gpus=()),
+        "container_lost_devices",
+        ERROR,
+    ),
     "container without GPU": (in_container(), "container_no_gpu_runtime", ERROR),
     "container with driver packages of another version": (
         in_container(
@@ -169,6 +307,43 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
         "gpu_hidden_by_env",
         ERROR,
     ),
+    "one GPU named twice": (
+        with_variable("CUDA_VISIBLE_DEVICES", "0,0", changed(cuda=CudaInit(status=101))),
+        "gpu_hidden_by_env",
+        ERROR,
+    ),
+    "an order of devices that CUDA does not know": (
+        with_variable(
+            "CUDA_DEVICE_ORDER",
+            "PCI",
+            changed(cuda=CudaInit(status=101), cuda_unhidden=CudaInit(status=0, device_count=1)),
+        ),
+        "gpu_hidden_by_env",
+        ERROR,
+    ),
+    "variables that CUDA does not heed, and a driver that finds no GPU": (
+        with_variable(
+            "NVIDIA_VISIBLE_DEVICES", "void", with_variable("GPU_DEVICE_ORDINAL", "7", changed(cuda=NO_DEVICE, gpus=()))
+        ),
+        "",
+        ERROR,
+    ),
+    "nodes closed, and the variable that hides changes nothing": (
+        with_variable(
+            "CUDA_VISIBLE_DEVICES",
+            "5",
+            changed(nodes=SHUT, cuda=NO_DEVICE, cuda_unhidden=NO_DEVICE, nvml=Nvml(status=999)),
+        ),
+        "device_node_permission",
+        ERROR,
+    ),
+    "without the variable that hides, CUDA's memory is stale": (
+        with_variable(
+            "CUDA_VISIBLE_DEVICES", "5", changed(cuda=NO_DEVICE, cuda_unhidden=CudaInit(status=999), resumed=5000.0)
+        ),
+        "uvm_stale_after_suspend",
+        ERROR,
+    ),
     "hiding variable without a GPU": (
         with_variable("CUDA_VISIBLE_DEVICES", "", m.no_gpu_machine),
         "gpu_hidden_by_env",
@@ -224,6 +399,11 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
         "nv_compute_cache_bad",
         WARNING,
     ),
+    "kernel log tells of the GPU's own processor": (
+        changed(kernel_log=("[ 9.1] NVRM: Xid (PCI:0000:01:00): 119, pid=1, Timeout after 45s of waiting for RPC",)),
+        "hardware_fault",
+        WARNING,
+    ),
     "kernel log tells of a fallen GPU": (
         changed(kernel_log=("[ 9.1] NVRM: Xid (PCI:0000:01:00): 79, pid=1, GPU has fallen off the bus.",)),
         "hardware_fault",
@@ -259,6 +439,9 @@ CALM: dict[str, Callable[[], Snapshot]] = {
     "the stub lies in the toolkit, the driver is found first": changed(
         libraries=(*(m.working_driver().libraries or ()), STUB)
     ),
+    "CUDA_DEVICE_ORDER as it should be": with_variable("CUDA_DEVICE_ORDER", "PCI_BUS_ID", m.wheel_machine),
+    "a variable of containers": with_variable("NVIDIA_VISIBLE_DEVICES", "void", m.wheel_machine),
+    "devices that are taken and not needed": changed(nodes=TAKEN),
     "CUDA_VISIBLE_DEVICES=0": with_variable("CUDA_VISIBLE_DEVICES", "0", m.wheel_machine),
     "a forward-compatibility library that works": changed(module_version="535.104.05"),
     "closed nodes that are not needed": changed(nodes=SHUT),
@@ -290,6 +473,17 @@ def test_no_false_alarm(name: str) -> None:
         ("GPU-8932f937", 1, None),
         ("MIG-1", None, None),
         (" 0", 1, False),
+        ("0,0", 2, True),
+        ("0,1,0", 2, True),
+        ("0,5,0", 2, False),
+        ('"0"', 2, True),
+        ("cuda:0", 2, True),
+        ("gpu-8932f937", 2, True),
+        ("1abc", 2, False),
+        ("+1", 2, False),
+        ("01", 2, False),
+        ("0x1", 2, None),
+        ("99999999999", None, True),
     ],
 )
 def test_what_hides_every_gpu(value: str, count: int | None, hides: bool | None) -> None:

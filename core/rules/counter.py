@@ -1,0 +1,56 @@
+"""Counter-experiments: the same once more without a variable, and what that answer says about the variable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+
+from core.facts import CudaInit
+from core.findings import Finding
+
+
+class Outcome(StrEnum):
+    """What a counter-experiment says about what it took away."""
+
+    PROVED = "proved"
+    """Without it, it works."""
+    REFUTED = "refuted"
+    """Without it, the very same failure."""
+    CHANGED = "changed"
+    """Without it, another failure: it explains the first alone, and hides the second."""
+    OPEN = "open"
+    """It was not made, gave no answer, or there was no failure to explain."""
+
+
+def starts(cuda: CudaInit | None) -> bool:
+    """Whether cuInit succeeded and gave at least one GPU."""
+    return cuda is not None and cuda.status == 0 and cuda.device_count != 0
+
+
+def of_cuda(asked: CudaInit | None, again: CudaInit | None) -> Outcome:
+    """Return what cuInit without a variable (``again``) says about that variable."""
+    if asked is None or again is None or starts(asked):
+        return Outcome.OPEN
+    if starts(again):
+        return Outcome.PROVED
+    if asked.status == again.status and (asked.status is not None or asked.problem == again.problem):
+        return Outcome.REFUTED
+    return Outcome.OPEN if again.status is None else Outcome.CHANGED
+
+
+def of_failures(failures: frozenset[tuple[str, ...]], again: frozenset[tuple[str, ...]] | None) -> Outcome:
+    """Return what the failures without a variable say about it; None where it was not tried without.
+
+    A failure is named so that it compares equal wherever it happens: what was called, on which file name, with which answer.
+    """
+    if not failures or again is None:
+        return Outcome.OPEN
+    if not again:
+        return Outcome.PROVED
+    return Outcome.REFUTED if failures <= again else Outcome.CHANGED
+
+
+def blamed(outcome: Outcome, found: Callable[[], Finding]) -> Iterator[Finding]:
+    """Yield the finding that blames what was taken away: never where the same failure came without it."""
+    if outcome is not Outcome.REFUTED:
+        yield found()
