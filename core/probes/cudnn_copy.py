@@ -146,8 +146,8 @@ def lacking(
     """Return the names of the set that are not there, and who names them.
 
     cuDNN's own binaries name every part that they open or need, and nothing else of cuDNN: so in each of the 43 wheels
-    from 8.5.0.96 to 9.28.0.42 whose names were listed. The one exception, nvidia-cudnn-cu13 9.20.0.48 (its graph library
-    names engines_tensor_ir, which the wheel lacks), is a known faulty release.
+    from 8.5.0.96 to 9.28.0.42 whose names were listed. The one exception, cuDNN 9.20.0 (in every wheel of it the graph
+    library names engines_tensor_ir, which the wheel lacks), is a known faulty release.
     """
     there = {what.role for f in files if f.state != "missing" and (what := parse(f.name, system))}
     named: dict[str, str] = {}

@@ -9,7 +9,7 @@ from core.findings import Evidence, Finding
 from core.i18n import N_, _, n_, number, sentences, told
 from core.rules.cures import anew, another_release
 from core.rules.known import differs
-from core.rules.loads import called, faulty_release, role_of
+from core.rules.loads import called, faulty_release, never_there, role_of
 from core.rules.view import package_of
 from core.rules.words import ERROR, NOTE, advice, finding, listed, saw
 from core.steps import Step
@@ -48,18 +48,20 @@ def _error(
 
 def release(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """A release that was published with a fault: a note, as long as no load suffers from it."""
-    row = faulty_release(seen, copy)
+    row = faulty_release(copy)
     if row is None:
         return
     yield finding(
         Step.CUDNN,
         NOTE,
         "faulty-release",
-        _("The package {package} {version} was published with a fault.", package=row.package, version=row.version),
+        _("The package {package} {version} was published with a fault.", package=row.package, version=row.version)
+        if row.package
+        else _("cuDNN {version} was published with a fault.", version=row.cudnn),
         cause="upstream_packaging_bug",
         why=row.what,
         evidence=[
-            saw(_("Package"), f"{row.package} {row.version}", copy.owner and copy.folder),
+            saw(_("Copy"), called(copy), copy.folder),
             *(saw(_("Missing file"), name, copy.missing_source) for name in copy.missing),
             saw(_("Known from"), row.source),
         ],
@@ -243,8 +245,8 @@ def unlisted(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 
 def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files that the set names and that are not in the folder."""
-    row = faulty_release(seen, copy)
-    gone = [name for name in copy.missing if not (row and row.missing and name.startswith(row.missing))]
+    row = faulty_release(copy)
+    gone = [name for name in copy.missing if not never_there(row, name)]
     dangling = [f for f in copy.files if f.state in ("dangling", "missing")]
     names = list(dict.fromkeys([*gone, *(f.name for f in dangling)]))
     if not names or lone(copy) or not copy.files:

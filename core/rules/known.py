@@ -87,14 +87,16 @@ class Gpus(Fact, frozen=True, kw_only=True):
 
 
 class FaultyRelease(Row, frozen=True, kw_only=True):
-    """A package that was published with a fault, and the neighbour that has it not."""
+    """A release that was published with a fault, and the neighbour that has it not."""
 
     package: str
+    """The package; empty where every copy of ``cudnn`` has the fault, whoever brings it."""
+    cudnn: str
+    """Version of cuDNN as the library tells it; empty where only the package has the fault."""
     version: str
-    system: str
-    """linux or windows; empty for both."""
-    missing: str
-    """Start of the name of the file that it lacks; empty when it lacks none."""
+    """As packages write it."""
+    lacks: str
+    """Role of the library that it names and does not have; empty when it lacks none."""
     what: str
     instead: str
     instead_source: str

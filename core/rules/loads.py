@@ -111,21 +111,25 @@ def _parts(load: Load) -> Iterator[tuple[str, Resolution]]:
     yield from found.items()
 
 
-def faulty_release(seen: Snapshot, copy: CudnnCopy) -> FaultyRelease | None:
+def faulty_release(copy: CudnnCopy) -> FaultyRelease | None:
     """Return the row of a release that was published with a fault, if this copy is one and shows the fault."""
     package = package_of(copy.owner)
     for row in read("releases", Releases).faults:
-        if package != (row.package, row.version) or row.system not in ("", seen.machine.system):
-            continue
-        if not row.missing or any(name.startswith(row.missing) for name in copy.missing):
+        concerned = copy.version == row.cudnn if row.cudnn else package == (row.package, row.version)
+        if concerned and (not row.lacks or any(role_of(name) == row.lacks for name in copy.missing)):
             return row
     return None
 
 
+def never_there(row: FaultyRelease | None, name: str) -> bool:
+    """Whether a library's name stands for the part that a faulty release was published without."""
+    return row is not None and bool(row.lacks) and role_of(re.split(r"[\\/]", name)[-1]) == row.lacks
+
+
 def trouble(c: Case) -> list[Evidence]:
     """Return what went wrong in a load's roll call; a part that its release never had is not missed."""
-    row = faulty_release(c.seen, c.copy) if c.copy else None
-    rows = failures(c.load.roll_call, row.missing if row else "")
+    row = faulty_release(c.copy) if c.copy else None
+    rows = failures(c.load.roll_call, row)
     output = c.load.roll_call.output if c.load.roll_call else ""
     version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
     if rows and "zlibwapi" in output.lower() and older(version, "8.9.4") is False:
@@ -134,16 +138,16 @@ def trouble(c: Case) -> list[Evidence]:
     return rows
 
 
-def failures(roll: RollCall | None, spared: str = "") -> list[Evidence]:
+def failures(roll: RollCall | None, row: FaultyRelease | None = None) -> list[Evidence]:
     """Return what went wrong in a roll call, as evidence; empty when everything answered or none was made.
 
-    ``spared``: start of a library's bare name whose absence does not count.
+    ``row``: the faulty release whose lacking part does not count.
     """
     if roll is None:
         return []
     rows = []
     for call in roll.calls:
-        if failed(call.function, call.result) and not (spared and call.library.startswith(spared)):
+        if failed(call.function, call.result) and not never_there(row, call.library):
             answer = f"{call.result if call.result is not None else _('failed')} {told(call.meaning)}".strip()
             name = re.split(r"[\\/]", call.library)[-1]
             rows.append(saw(f"{call.function} {name}".strip(), answer, _("roll call in a child process")))
@@ -162,9 +166,9 @@ def failed(function: str, result: int | None) -> bool:
     return result != 0
 
 
-def answered(roll: RollCall | None, spared: str = "") -> bool:
+def answered(roll: RollCall | None) -> bool:
     """Whether a roll call was made and everything in it answered."""
-    return roll is not None and bool(roll.calls or roll.version) and not failures(roll, spared)
+    return roll is not None and bool(roll.calls or roll.version) and not failures(roll)
 
 
 def idle(c: Case) -> bool:
@@ -212,8 +216,9 @@ def mapped_folders(c: Case) -> list[str]:
 
 
 def is_whole(copy: CudnnCopy) -> bool:
-    """Whether every file of a copy is there and sound."""
-    return not copy.missing and all(f.state == "good" for f in copy.files)
+    """Whether every file that a copy was published with is there and sound."""
+    row = faulty_release(copy)
+    return all(never_there(row, name) for name in copy.missing) and all(f.state == "good" for f in copy.files)
 
 
 def meant_for(c: Case, copy: CudnnCopy) -> bool:
