@@ -19,7 +19,7 @@ class TorchBuild(Row, frozen=True, kw_only=True):
 
     torch: str
     cuda: str
-    cudnn: str
+    processors: tuple[str, ...] = ("x86_64",)
     python: str
     """As PyTorch writes it: ">=3.10, <=(3.14 exp.)"."""
     stable: bool
@@ -33,6 +33,7 @@ class TorchCode(Row, frozen=True, kw_only=True, rename={"first": "from", "last":
     last: str
     cuda: str
     system: System
+    processor: str = "x86_64"
     sass: tuple[int, ...]
     ptx: tuple[int, ...]
 
@@ -46,15 +47,6 @@ class TensorFlowBuild(Row, frozen=True, kw_only=True):
     python: str
     cudnn: str
     cuda: str
-
-
-class Span(Row, frozen=True, kw_only=True):
-    """Releases ``first`` <= version < ``below`` (empty: open), and the CUDA and cuDNN majors that they want."""
-
-    first: str
-    below: str
-    cuda: str
-    cudnn: str
 
 
 class Plugin(Row, frozen=True, kw_only=True):
@@ -86,8 +78,6 @@ class Tables(Fact, frozen=True, kw_only=True):
     torch: tuple[TorchBuild, ...]
     torch_code: tuple[TorchCode, ...]
     tensorflow: tuple[TensorFlowBuild, ...]
-    onnxruntime: tuple[Span, ...]
-    ctranslate2: tuple[Span, ...]
     jax: tuple[Plugin, ...]
     instructions: tuple[Instructions, ...]
     facts: tuple[Saying, ...]
@@ -236,9 +226,3 @@ def takes_python(wanted: str, version: str) -> bool:
         return True
     found = [numbers(n) for n in re.findall(r"\d+\.\d+", wanted)]
     return (not found or its >= found[0]) and (len(found) < 2 or its <= found[-1])
-
-
-def span_of(rows: tuple[Span, ...], version: str) -> Span | None:
-    """Return the row that a version falls into."""
-    its = numbers(version)
-    return next((r for r in rows if numbers(r.first) <= its and (not r.below or its < numbers(r.below))), None)

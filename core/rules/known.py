@@ -16,7 +16,7 @@ class Row(Fact, frozen=True, kw_only=True):
 
 
 class DriverFloor(Row, frozen=True, kw_only=True):
-    """The driver that one CUDA version shipped with: the oldest that runs all of it."""
+    """The driver that one CUDA version before 11 shipped with: the oldest that runs it."""
 
     cuda: str
     linux: str
@@ -46,6 +46,7 @@ class CudnnCode(Row, frozen=True, kw_only=True):
     version: str
     cuda_major: int
     system: System
+    processor: str = "x86_64"
     sass: tuple[int, ...]
 
 
@@ -71,13 +72,11 @@ class Compatibility(Fact, frozen=True, kw_only=True):
 
 
 class Architecture(Row, frozen=True, kw_only=True):
-    """A GPU generation: its first and last CUDA version, and the last driver branch; empty = not ended."""
+    """A GPU generation and the last CUDA that supports it; empty = not ended."""
 
     architecture: str
     compute_capability: tuple[str, ...]
-    first_cuda: str
     last_cuda: str
-    last_driver_branch: str
 
 
 class Gpus(Fact, frozen=True, kw_only=True):

@@ -41,7 +41,7 @@ def asked(root: Path, name: str, version: str, *requires: str, system: System = 
     ],
 )
 def test_a_pin(requires: str, system: System, version: str | None, major: int | None) -> None:
-    found = pin(Distribution(name="x", version="1", requires=(requires,)), system)
+    found = pin(Distribution(name="x", version="1", requires=(requires,)), system, "x86_64")
     assert (found[0], found[2]) == (version, major)
     assert bool(found[1]) == (major is not None or requires == "nvidia-cudnn-cu12")
 
