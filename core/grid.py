@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from core.facts import Distribution, FrameworkBuild, Snapshot
 from core.findings import Finding, Grid, GridCell, GridRow, Verdict
+from core.horizon import beyond, family
 from core.i18n import _, told
 from core.rules.frameworks_builds import is_cpu
 from core.rules.frameworks_known import GpuSide, build_fits, gpu_side
@@ -128,6 +129,8 @@ def _by_files(
         return "not decided", _("Its files do not tell whether it was built for CUDA."), ""
     if side.there and not side.works:
         return "cannot run", _("The GPU driver does not work for any program."), ""
+    if beyond(family(build.distribution), build.version) or beyond("cuda", build.cuda):
+        return "not decided", _("It is newer than this program knows."), f"frameworks.newer-{build.distribution}"
     if side.runs_cuda(build.cuda) is False:
         return (
             "cannot run",

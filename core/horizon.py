@@ -130,7 +130,7 @@ def horizon(name: Family) -> Horizon:
 
 def _of(pattern: str) -> str:
     """Return the family that a row of cudnn.json, whose key is a pattern, is about."""
-    return pattern.split("-")[0]
+    return pattern.split("-", maxsplit=1)[0]
 
 
 def _numbers(version: str) -> tuple[int, ...]:

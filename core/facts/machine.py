@@ -47,7 +47,9 @@ class Machine(Fact, frozen=True, kw_only=True):
 
 def platform_machine(system: System, architecture: str) -> str:
     """Return a processor in the words of Python's platform.machine(), which requirements ask for: AMD64 for x86_64 on Windows."""
-    return {"x86_64": "AMD64", "aarch64": "ARM64"}.get(architecture, architecture) if system == "windows" else architecture
+    return (
+        {"x86_64": "AMD64", "aarch64": "ARM64"}.get(architecture, architecture) if system == "windows" else architecture
+    )
 
 
 class ProbeError(Fact, frozen=True, kw_only=True):

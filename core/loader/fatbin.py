@@ -70,7 +70,9 @@ def machine_code(path: str | os.PathLike[str], *, root: str = "/", seconds: floa
                 found.update(_entries(file.source, section, deadline))
     except (UnfitError, UndecidedError):
         return None
-    suffixed = sorted((kind, number, suffix) for kind, number, suffix in found if suffix and (kind, suffix) != (CUBIN, FAMILY))
+    suffixed = sorted(
+        (kind, number, suffix) for kind, number, suffix in found if suffix and (kind, suffix) != (CUBIN, FAMILY)
+    )
     return Code(
         sass=tuple(sorted({number for kind, number, _ in found if kind == CUBIN})),
         ptx=tuple(sorted({number for kind, number, _ in found if kind == PTX})),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from core.facts import CudnnCopy, LibraryFile, Snapshot
 from core.findings import Evidence, Finding
+from core.horizon import beyond
 from core.i18n import N_, _, n_, number, sentences, told
 from core.rules.cures import anew, another_release
 from core.rules.known import differs
@@ -26,7 +27,8 @@ MAIN = N_("Programs open cuDNN's main library by this name, and there is no file
 
 def faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Yield every fault of a copy's files as an error; who loads it decides later how much it matters."""
-    for kind in (release, unreadable, architecture, damaged, foreign, unlisted, missing):
+    kinds = (unreadable, architecture, damaged, unlisted) if beyond("cudnn", copy.major) else KINDS
+    for kind in kinds:
         yield from kind(seen, copy)
 
 
@@ -279,3 +281,7 @@ def lone(copy: CudnnCopy) -> bool:
     """Whether a copy is the main library alone, as some programs ship it to use the parts that the machine has."""
     roles = {role_of(f.name) for f in copy.files if f.state == "good"}
     return copy.major >= 8 and roles == {""} and copy.origin not in ("wheel", "conda", "distribution")
+
+
+KINDS = (release, unreadable, architecture, damaged, foreign, unlisted, missing)
+"""The surest cause first."""

@@ -150,9 +150,9 @@ def framework_without_code(seen: Snapshot) -> Iterator[Finding]:
 
 def _without_code(home: Home, build: FrameworkBuild) -> Finding:
     side = gpu_side(home.seen)
-    row = torch_code(build.version, build.cuda or "", side.system) if build.distribution == "torch" else None
+    row = torch_code(build.version, build.cuda or "", side) if build.distribution == "torch" else None
     sass, source = (build.sass, build.binary) if build.sass else (row.sass if row else (), row.source if row else "")
-    gpu = next(g for g in side.gpus if code_fits(sass or (999,), build.ptx or (), (g,)) is False)
+    gpu = next(g for g in side.gpus if code_fits(sass or (999,), build.ptx or (), (g,), build.bound) is False)
     new = bool(sass) and (on(gpu.compute_capability) or 0) > min(sass or ())
     return finding(
         Step.FRAMEWORKS,

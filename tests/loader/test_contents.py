@@ -219,7 +219,10 @@ def test_a_page_of_zeros_between_leaves_it_undecided(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [0, (1 << 64) - 1, 1 << 63])
 def test_sizes_that_lie_end(tmp_path: Path, size: int) -> None:
     good = fatbin((SASS, 80))
-    assert gpu(tmp_path / "x.dll", struct.pack("<IHHQ", 0xBA55ED50, 1, 16, size) + good[16:]) in (((80,), (), ()), ((), (), ()))
+    assert gpu(tmp_path / "x.dll", struct.pack("<IHHQ", 0xBA55ED50, 1, 16, size) + good[16:]) in (
+        ((80,), (), ()),
+        ((), (), ()),
+    )
     assert gpu(tmp_path / "y.dll", good[:24] + struct.pack("<Q", size) + good[32:]) == ((80,), (), ())
 
 
