@@ -37,7 +37,16 @@ from core.facts.frameworks import (
     PackageRecords,
     PythonEnvironment,
 )
-from core.facts.libraries import CudnnCopy, FileState, LibraryFile, Origin, RecordState, Signature, Toolkit
+from core.facts.libraries import (
+    CudnnCopy,
+    FileState,
+    LibraryFile,
+    Origin,
+    RecordState,
+    Signature,
+    Toolkit,
+    cuda_in_name,
+)
 from core.facts.loading import Attempt, Call, Consumer, How, Load, Mapped, Outcome, Resolution, RollCall
 from core.facts.machine import Machine, ProbeError, Program, platform_machine
 from core.facts.snapshot import Snapshot
@@ -101,6 +110,7 @@ __all__ = [
     "Timing",
     "Toolkit",
     "Variable",
+    "cuda_in_name",
     "platform_machine",
     "text",
 ]

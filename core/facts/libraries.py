@@ -13,6 +13,11 @@ RecordState = Literal["matches", "size differs", "hash differs", "not listed", "
 Origin = Literal["wheel", "conda", "distribution", "installer", "folder", "framework", "system", "driver"]
 
 
+def cuda_in_name(number: int) -> int:
+    """Return CUDA's major from the number in a Windows library's name: 12; 112 for 11.2, 80 for 8.0."""
+    return number if number < 50 else number // 10
+
+
 class LibraryFile(Fact, frozen=True, kw_only=True):
     """One shared library on disk, as far as its headers tell."""
 

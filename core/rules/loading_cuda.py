@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from core.facts import LibraryFile, Resolution, Toolkit
+from core.facts import LibraryFile, Resolution, Toolkit, cuda_in_name
 from core.findings import Evidence, Finding, Fix
 from core.i18n import _, sentences, told
 from core.rules.cudnn_files import BROKEN
@@ -40,7 +40,7 @@ def family(name: str) -> tuple[str, int] | None:
         return found["linux"], int(found["major"])
     number = int(found["number"][:6])
     spelt = next(f for f in (*PACKAGES, "nvrtc-builtins") if f.lower() == found["windows"].lower())
-    return spelt, number if number < 90 else number // 10  # 11.2 is written 112
+    return spelt, cuda_in_name(number)
 
 
 class Absent(msgspec.Struct, frozen=True):

@@ -91,7 +91,10 @@ SHIFTS: dict[str, tuple[Callable[[Snapshot], Snapshot], frozenset[str]]] = {
         ),
     ),
     "PyTorch 2.17": (of_torch_2_17, frozenset()),
-    "CUDA 14": (of_cuda_14, frozenset({"driver_too_old", "cudnn_cuda_major_mismatch", "cuda_toolkit_version_mismatch"})),
+    "CUDA 14": (
+        of_cuda_14,
+        frozenset({"driver_too_old", "cudnn_cuda_major_mismatch", "cuda_toolkit_version_mismatch"}),
+    ),
 }
 """How a machine moves beyond the tables, and the causes that would be a verdict about that version."""
 
@@ -101,7 +104,7 @@ def errors(report: Report) -> set[tuple[str, str]]:
 
 
 def on_aarch64(seen: Snapshot) -> Snapshot:
-    return shifted(seen, ("x86_64(?=[\"-])", "aarch64"))
+    return shifted(seen, ('x86_64(?=["-])', "aarch64"))
 
 
 @pytest.mark.parametrize("shift", SHIFTS)
@@ -230,7 +233,11 @@ def arm(seen: Snapshot, gpu: Gpu, kernel: str = "6.8.0-1021-nvidia-64k") -> Snap
 @pytest.mark.parametrize(
     ("gpu", "kernel", "index"),
     [
-        (GRACE, "6.8.0-1021-nvidia-64k", "torch==2.14.1 torchvision --index-url https://download.pytorch.org/whl/cu130"),
+        (
+            GRACE,
+            "6.8.0-1021-nvidia-64k",
+            "torch==2.14.1 torchvision --index-url https://download.pytorch.org/whl/cu130",
+        ),
         (THOR, "6.8.12-tegra", "torch==2.14.1 torchvision --index-url https://download.pytorch.org/whl/cu130"),
         (ORIN, "5.15.148-tegra", ""),
     ],
