@@ -15,7 +15,10 @@ from core.facts import Distribution, FrameworkBuild, Frameworks, Gpu, Snapshot
 from core.findings import Finding, Report
 from core.grid import grid
 from core.horizon import beyond, family, horizon
+from core.loader.contents import cuda_major
+from core.rules import loading_cuda
 from core.rules.frameworks_known import is_tegra
+from core.rules.gpu_fit import compiles, runs
 from core.steps import Severity
 from tests import machines as m
 from tests import test_pseudo
@@ -263,6 +266,80 @@ def test_a_tegra_is_told_apart_from_a_server() -> None:
     assert not is_tegra(seen)
     findings = diagnose(arm(seen, ORIN, "5.15.148-tegra"))
     assert {f.cause for f in findings} & {"gpu_arch_too_new", "gpu_arch_too_old"} == set()
+
+
+# --- machine code ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sass", "gpu", "bound", "does"),
+    [
+        ((80,), 86, (), True),
+        ((86,), 80, (), False),
+        ((80,), 90, (), False),
+        ((120,), 121, (), True),
+        ((100,), 100, ("sm_100a",), True),
+        ((100,), 103, ("sm_100a",), False),
+        ((90,), 90, ("sm_90a",), True),
+        ((80, 100), 130, (), None),
+        ((80,), 87, (), None),
+        ((87,), 87, (), True),
+    ],
+)
+def test_machine_code_runs_within_its_major_or_on_its_own_architecture(
+    sass: tuple[int, ...], gpu: int, bound: tuple[str, ...], does: bool | None
+) -> None:
+    assert runs(sass, gpu, bound) is does
+
+
+@pytest.mark.parametrize(
+    ("ptx", "gpu", "bound", "does"),
+    [
+        ((80,), 120, (), True),
+        ((120,), 90, (), False),
+        ((120,), 121, ("compute_120f",), True),
+        ((100,), 120, ("compute_100f",), False),
+        ((120,), 121, ("compute_120a",), False),
+        ((120,), 120, ("compute_120a",), True),
+        ((75, 120), 107, ("compute_120f",), True),
+    ],
+)
+def test_ptx_is_compiled_for_newer_gpus_for_its_family_or_for_one(
+    ptx: tuple[int, ...], gpu: int, bound: tuple[str, ...], does: bool
+) -> None:
+    assert compiles(ptx, gpu, bound) is does
+
+
+RUBIN = Gpu(index=0, name="NVIDIA Rubin", compute_capability="10.7")
+
+
+@pytest.mark.parametrize(
+    ("bound", "severity"),
+    [((), Severity.WARNING), (("compute_90a",), Severity.ERROR), (("compute_90f",), Severity.ERROR)],
+)
+def test_where_nothing_can_be_compiled_nothing_is_called_slow(bound: tuple[str, ...], severity: Severity) -> None:
+    seen = m.with_copy(m.with_driver(m.wheel_machine(), gpus=(RUBIN,)), sass=(80, 90), ptx=(90,), bound=bound)
+    found = of(diagnose(seen), "driver.gpu-too-new")
+    assert (found.cause, found.severity) == ("gpu_arch_too_new", severity)
+
+
+@pytest.mark.parametrize(
+    ("name", "its"),
+    [
+        ("cudart64_80.dll", ("cudart", 8)),
+        ("cublas64_75.dll", ("cublas", 7)),
+        ("cublas64_92.dll", ("cublas", 9)),
+        ("cudart64_110.dll", ("cudart", 11)),
+        ("nvrtc64_112_0.dll", ("nvrtc", 11)),
+        ("cublasLt64_13.dll", ("cublasLt", 13)),
+        ("libcudart.so.8.0", ("cudart", 8)),
+        ("cublas64_14.dll", ("cublas", 14)),
+    ],
+)
+def test_the_cuda_in_a_librarys_name(name: str, its: tuple[str, int]) -> None:
+    assert loading_cuda.family(name) == its
+    if its[0] != "nvrtc":
+        assert cuda_major((name,)) == its[1]
 
 
 # --- the tables ------------------------------------------------------------------------------------------
