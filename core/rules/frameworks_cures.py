@@ -106,14 +106,19 @@ def _torch_command(seen: Snapshot, python: PythonEnvironment, wanted: str, choic
     return pip(seen, python, "install", "--force-reinstall", wanted, *beside, "--index-url", index)
 
 
+def for_jetson() -> Fix:
+    """Return what holds for every framework on a Jetson."""
+    return advice(
+        _("Install the build for Jetson"),
+        _("This is a Jetson: builds that use its GPU are made for its JetPack release and come from NVIDIA."),
+        _("Builds of pip's default index and of pytorch.org for this processor are for servers."),
+    )
+
+
 def no_torch(side: GpuSide) -> Fix:
     """Return what is left where no known build of PyTorch suits, or where the tables do not reach."""
     if side.tegra:
-        return advice(
-            _("Install the build for Jetson"),
-            _("This is a Jetson: its builds of PyTorch are made for its JetPack release and come from NVIDIA."),
-            _("Builds of pip's default index and of pytorch.org for this processor are for servers."),
-        )
+        return for_jetson()
     if side.unlisted or side.processor not in tables().processors:
         return advice(
             _("Choose the build at {where}", where=WHERE),
@@ -143,6 +148,8 @@ def no_torch(side: GpuSide) -> Fix:
 
 def gpu_onnxruntime(seen: Snapshot, python: PythonEnvironment, remove: tuple[str, ...], version: str) -> Fix:
     """Return how to have onnxruntime-gpu alone: all of them away first, since they share one folder."""
+    if gpu_side(seen).tegra:
+        return for_jetson()
     return advice(
         _("Take both packages away, then install onnxruntime-gpu"),
         pip(seen, python, "uninstall", "-y", *remove),
@@ -187,6 +194,8 @@ def tensorflow_on_windows(seen: Snapshot) -> Fix:
 
 def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
     """Return how to have TensorFlow with the CUDA libraries that it pins."""
+    if gpu_side(seen).tegra:
+        return for_jetson()
     if numbers(version) >= (2, 14):
         fact = tables().fact("tf_extra")
         return advice(
@@ -218,6 +227,9 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
         return advice(
             _("Use JAX inside WSL2"), _(fact.fact), _('There: python3 -m pip install "jax[cuda12]"'), f"({fact.source})"
         )
+    side = gpu_side(seen)
+    if side.tegra:
+        return for_jetson()
     if beyond("jax", version):
         return advice(
             _("Install JAX's plugin for CUDA"),
@@ -228,7 +240,6 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
                 where="docs.jax.dev/en/latest/installation.html",
             ),
         )
-    side = gpu_side(seen)
     fitting = [p for p in tables().jax if side.runs_cuda(p.plugin[8:10]) and _takes(p.capability, side)]
     if not fitting:
         return advice(

@@ -10,7 +10,7 @@ from core.facts import Fact, FrameworkBuild, Gpu, PythonEnvironment, Snapshot, S
 from core.horizon import beyond
 from core.knowledge import read
 from core.rules.driver_facts import on_bus, works
-from core.rules.gpu_fit import TEGRA, compiles, runs
+from core.rules.gpu_fit import compiles, is_tegra, runs
 from core.rules.known import Row, Saying, compatibility, driver_floor, numbers, older
 from core.rules.view import on
 
@@ -142,14 +142,6 @@ def gpu_side(seen: Snapshot) -> GpuSide:
         system=seen.machine.system,
         processor=seen.machine.architecture,
         tegra=is_tegra(seen),
-    )
-
-
-def is_tegra(seen: Snapshot) -> bool:
-    """Whether this is a Jetson or its like: NVIDIA's kernel for it says so in its name, or the GPU is of its kind."""
-    gpus = (seen.driver.gpus or ()) if seen.driver else ()
-    return seen.machine.architecture == "aarch64" and (
-        "tegra" in seen.machine.kernel or any(on(g.compute_capability) in TEGRA for g in gpus)
     )
 
 

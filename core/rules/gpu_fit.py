@@ -108,6 +108,8 @@ def _newer_driver(seen: Snapshot, floor: str, major: str) -> Fix:
             "Install driver {at_least} for this GPU from www.nvidia.com/drivers (on Windows, not inside WSL).",
             at_least=at_least,
         )
+    elif is_tegra(seen):
+        step = _("The driver of a Jetson is part of JetPack: install a JetPack with {at_least}.", at_least=at_least)
     elif seen.machine.container:
         step = _("The driver belongs to the host: have {at_least} installed there.", at_least=at_least)
     else:
@@ -150,6 +152,14 @@ def code_of(copy: CudnnCopy, seen: Snapshot) -> tuple[tuple[int, ...] | None, st
 
 TEGRA = (53, 62, 72, 87, 101, 110)
 """GPUs of Jetson and its like, for which NVIDIA promises no machine code but their own (10.1 was renamed 11.0)."""
+
+
+def is_tegra(seen: Snapshot) -> bool:
+    """Whether this is a Jetson or its like: NVIDIA's kernel for it says so in its name, or the GPU is of its kind."""
+    gpus = (seen.driver.gpus or ()) if seen.driver else ()
+    return seen.machine.architecture == "aarch64" and (
+        "tegra" in seen.machine.kernel or any(on(g.compute_capability) in TEGRA for g in gpus)
+    )
 
 
 def runs(sass: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> bool | None:

@@ -17,8 +17,7 @@ from core.grid import grid
 from core.horizon import beyond, family, horizon
 from core.loader.contents import cuda_major
 from core.rules import loading_cuda
-from core.rules.frameworks_known import is_tegra
-from core.rules.gpu_fit import compiles, runs
+from core.rules.gpu_fit import compiles, is_tegra, runs
 from core.steps import Severity
 from tests import machines as m
 from tests import test_pseudo
@@ -121,8 +120,11 @@ def test_a_version_beyond_the_tables_is_no_error_and_nothing_to_praise(name: str
     assert {cause for cause, _subject in errors(now)} - causes == set()
     if shift != "CUDA 14" or not of_known_loads(seen):
         assert {cause for cause, _subject in errors(now)} & verdicts == set()
+    good = [f for f in now.findings if f.severity is Severity.GOOD]
     if shift == "cuDNN 10":
-        assert [f.title for f in now.findings if f.severity is Severity.GOOD and "loads completely" in f.title] == []
+        assert [f.title for f in good if f.id == "cudnn.loads"] == []
+    if shift == "CUDA 14":
+        assert [f.title for f in good if f.id in ("cudnn.loads", "toolkit.whole") and "unknown" not in f.title] == []
 
 
 def of_known_loads(seen: Snapshot) -> bool:
@@ -257,6 +259,17 @@ def test_a_gpu_that_the_builds_for_arm_leave_out_is_told() -> None:
     seen = home("2.14.1+cu130", "13.0")
     assert "frameworks.code-torch" not in {f.id for f in diagnose(replace(seen, driver=m.working_driver(gpus=(T4G,))))}
     assert of(diagnose(arm(seen, T4G)), "frameworks.code-torch").cause == "gpu_arch_too_old"
+
+
+@pytest.mark.parametrize(("name", "version"), [("jax", "0.12.0"), ("tensorflow", "2.21.0"), ("onnxruntime", "1.31.1")])
+def test_no_framework_for_servers_is_offered_to_a_jetson(name: str, version: str) -> None:
+    seen = arm(home("2.14.1+cu130", "13.0"), ORIN, "5.15.148-tegra")
+    build = FrameworkBuild(prefix=m.PREFIX, distribution=name, version=version, cuda="")
+    seen = replace(seen, frameworks=Frameworks(builds=(build,)))
+    fix = of(diagnose(seen), f"frameworks.cpu-build-{name}").fix
+    assert fix is not None
+    assert "JetPack" in fix.advice
+    assert "pip install" not in fix.advice
 
 
 def test_a_tegra_is_told_apart_from_a_server() -> None:
