@@ -9,6 +9,7 @@ import msgspec
 
 from core.facts import LibraryFile, Resolution, Toolkit, cuda_in_name
 from core.findings import Evidence, Finding, Fix
+from core.horizon import beyond
 from core.i18n import _, sentences, told
 from core.rules.cudnn_files import BROKEN
 from core.rules.cures import name_folder, pinned, pip
@@ -56,7 +57,8 @@ class Absent(msgspec.Struct, frozen=True):
 def absent(c: Case, *families: str) -> list[Absent]:
     """Return the wanted libraries of these families that no search finds, a framework's wishes first.
 
-    What is there and unfit (closed to this user, damaged) is not absent: the toolkit's own rule tells it.
+    What is there and unfit (closed to this user, damaged) is not absent: the toolkit's own rule tells it. What belongs to a
+    CUDA that is newer than the tables is not judged.
     """
     found: dict[str, list[Resolution]] = {}
     for search in c.load.resolutions:
@@ -64,6 +66,8 @@ def absent(c: Case, *families: str) -> list[Absent]:
     out = []
     for searches in found.values():
         what = family(searches[0].name)
+        if what and beyond("cuda", what[1]):
+            continue
         if what and what[0] in families and not any(s.winner for s in searches) and not unfit(c, *what):
             theirs = [s for s in searches if not _by_cudnn(c, s)]
             asks = bool(theirs) or what[1] in framework_cuda(c)
