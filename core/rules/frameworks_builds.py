@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from core.facts import FrameworkBuild, Snapshot
 from core.findings import Finding
+from core.horizon import beyond
 from core.i18n import _, sentences
 from core.rules.frameworks_cures import (
     another_torch,
@@ -104,7 +105,7 @@ def _cpu_only(home: Home, build: FrameworkBuild) -> Finding:
 
 
 def _native_tensorflow(home: Home, build: FrameworkBuild) -> bool:
-    windows = home.seen.machine.system == "windows"
+    windows = home.seen.machine.system == "windows" and not beyond("tensorflow", build.version)
     return windows and build.distribution in TENSORFLOW and numbers(build.version) >= (2, 11)
 
 

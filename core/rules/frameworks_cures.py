@@ -6,7 +6,7 @@ import re
 
 from core.facts import FrameworkBuild, PythonEnvironment, Snapshot
 from core.findings import Fix
-from core.horizon import beyond, horizon
+from core.horizon import Family, beyond, horizon
 from core.i18n import _
 from core.rules.cures import installing, python_of_environment
 from core.rules.frameworks_known import Choice, GpuSide, choose_torch, gpu_side, tables, takes_python
@@ -74,8 +74,9 @@ def newer_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild
     return advice(
         _("Choose PyTorch {release}'s build for this GPU and driver", release=release),
         _(
-            "PyTorch {release} is newer than this program knows (tables of {date}): {where} lists its builds.",
-            release=release,
+            "{name} {version} is newer than this program knows (tables of {date}): {where} lists its builds.",
+            name="PyTorch",
+            version=release,
             date=known.known_until,
             where=WHERE,
         ),
@@ -104,6 +105,20 @@ def _torch_command(seen: Snapshot, python: PythonEnvironment, wanted: str, choic
     wanted = f'"{wanted}"' if "*" in wanted else wanted
     index = f"{tables().torch_index.url}{choice.variant}"
     return pip(seen, python, "install", "--force-reinstall", wanted, *beside, "--index-url", index)
+
+
+def newer_framework(name: str, its: Family, version: str, where: str) -> Fix:
+    """Return where a person finds the build with CUDA of a release that is newer than the tables."""
+    return advice(
+        _("Choose the build of {name} {version} with CUDA", name=name, version=version),
+        _(
+            "{name} {version} is newer than this program knows (tables of {date}): {where} lists its builds.",
+            name=name,
+            version=version,
+            date=horizon(its).known_until,
+            where=where,
+        ),
+    )
 
 
 def for_jetson() -> Fix:
@@ -196,6 +211,8 @@ def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) 
     """Return how to have TensorFlow with the CUDA libraries that it pins."""
     if gpu_side(seen).tegra:
         return for_jetson()
+    if beyond("tensorflow", version):
+        return newer_framework("TensorFlow", "tensorflow", version, "tensorflow.org/install/pip")
     if numbers(version) >= (2, 14):
         fact = tables().fact("tf_extra")
         return advice(
@@ -222,23 +239,15 @@ def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) 
 
 def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
     """Return how to give JAX its CUDA plugin: the newest whose driver is here."""
-    if seen.machine.system == "windows":
-        fact = tables().fact("jax_windows")
-        return advice(
-            _("Use JAX inside WSL2"), _(fact.fact), _('There: python3 -m pip install "jax[cuda12]"'), f"({fact.source})"
-        )
     side = gpu_side(seen)
     if side.tegra:
         return for_jetson()
     if beyond("jax", version):
+        return newer_framework("JAX", "jax", version, "docs.jax.dev/en/latest/installation.html")
+    if seen.machine.system == "windows":
+        fact = tables().fact("jax_windows")
         return advice(
-            _("Install JAX's plugin for CUDA"),
-            _(
-                "JAX {version} is newer than this program knows (tables of {date}): {where} lists its plugins.",
-                version=version,
-                date=horizon("jax").known_until,
-                where="docs.jax.dev/en/latest/installation.html",
-            ),
+            _("Use JAX inside WSL2"), _(fact.fact), _('There: python3 -m pip install "jax[cuda12]"'), f"({fact.source})"
         )
     fitting = [p for p in tables().jax if side.runs_cuda(p.plugin[8:10]) and _takes(p.capability, side)]
     if not fitting:

@@ -203,6 +203,24 @@ def test_a_python_that_a_release_does_not_take_is_not_offered_it() -> None:
     assert "torch==2.14.*" in fix.advice
 
 
+@pytest.mark.parametrize(
+    ("name", "version", "system"),
+    [("tensorflow", "2.30.0", "windows"), ("tensorflow", "2.30.0", "linux"), ("jax", "0.20.0", "linux")],
+)
+def test_what_holds_for_known_releases_is_not_said_of_newer_ones(name: str, version: str, system: str) -> None:
+    seen = home("2.15.0+cu130", "13.0", system=system, sass=(80, 86))
+    builds = (FrameworkBuild(prefix=(seen.pythons or ())[0].prefix, distribution=name, version=version, cuda=""),)
+    seen = replace(seen, frameworks=Frameworks(builds=builds), machine=replace(seen.machine, instructions=()))
+    distributions = (Distribution(name=name, version=version),)
+    seen = replace(seen, pythons=tuple(replace(p, distributions=distributions) for p in seen.pythons or ()))
+    findings = diagnose(seen)
+    assert {f.cause for f in findings if f.severity >= Severity.WARNING} == {"framework_cpu_only_build"}
+    fix = of(findings, f"frameworks.cpu-build-{name}").fix
+    assert fix is not None
+    assert horizon("jax").known_until in fix.advice
+    assert "pip install" not in fix.advice
+
+
 def test_a_build_for_cuda_14_is_not_called_too_new_for_the_driver() -> None:
     findings = diagnose(home("2.15.0+cu140", "14.0"))
     assert "driver_too_old" not in {f.cause for f in findings}
