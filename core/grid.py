@@ -129,8 +129,6 @@ def _by_files(
         return "not decided", _("Its files do not tell whether it was built for CUDA."), ""
     if side.there and not side.works:
         return "cannot run", _("The GPU driver does not work for any program."), ""
-    if beyond(family(build.distribution), build.version) or beyond("cuda", build.cuda):
-        return "not decided", _("It is newer than this program knows."), f"frameworks.newer-{build.distribution}"
     if side.runs_cuda(build.cuda) is False:
         return (
             "cannot run",
@@ -141,6 +139,8 @@ def _by_files(
             ),
             "",
         )
+    if beyond(family(build.distribution), build.version) or beyond("cuda", build.cuda):
+        return "not decided", _("It is newer than this program knows."), f"frameworks.newer-{build.distribution}"
     if build_fits(build, side) is False:
         return (
             "cannot run",

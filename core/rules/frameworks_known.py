@@ -117,9 +117,12 @@ class GpuSide(msgspec.Struct, frozen=True):
         return self.tegra or any(beyond("gpu", g.compute_capability) for g in self.gpus)
 
     def runs_cuda(self, cuda: str) -> bool | None:
-        """Whether the driver runs programs built for this CUDA version; None where that cannot be told."""
+        """Whether the driver runs programs built for this CUDA version; None where that cannot be told.
+
+        The driver's own answer decides, also about a CUDA that is newer than the tables.
+        """
         wanted = numbers(cuda)
-        if not wanted or beyond("cuda", cuda):
+        if not wanted:
             return None
         if self.cuda:
             have = numbers(self.cuda)

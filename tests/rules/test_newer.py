@@ -110,7 +110,12 @@ SHIFTS: dict[str, tuple[Callable[[Snapshot], Snapshot], frozenset[str]]] = {
 
 
 def faults(report: Report) -> set[tuple[str, str]]:
-    return {(f.cause, f.subject) for f in report.findings if f.severity >= Severity.WARNING and f.cause}
+    """Return cause and subject of what is called wrong; a build that the driver says it cannot run is the driver's answer."""
+    return {
+        (f.cause, f.subject)
+        for f in report.findings
+        if f.severity >= Severity.WARNING and f.cause and not f.id.startswith("frameworks.cuda-")
+    }
 
 
 def on_aarch64(seen: Snapshot) -> Snapshot:
@@ -221,10 +226,17 @@ def test_what_holds_for_known_releases_is_not_said_of_newer_ones(name: str, vers
     assert "pip install" not in fix.advice
 
 
-def test_a_build_for_cuda_14_is_not_called_too_new_for_the_driver() -> None:
-    findings = diagnose(home("2.15.0+cu140", "14.0"))
-    assert "driver_too_old" not in {f.cause for f in findings}
-    assert "14.0" in of(findings, "frameworks.newer-torch").title
+@pytest.mark.parametrize(("driver_cuda", "runs_it"), [("13.0", False), ("14.0", True), ("15.1", True)])
+def test_the_drivers_own_answer_decides_about_a_build_for_cuda_14(driver_cuda: str, runs_it: bool) -> None:
+    seen = home("2.17.0+cu140", "14.0")
+    cuda = m.CudaInit(status=0, driver_cuda=driver_cuda, device_count=1)
+    findings = diagnose(replace(seen, driver=m.working_driver(cuda=cuda)))
+    assert ("driver_too_old" not in {f.cause for f in findings}) == runs_it
+    assert of(findings, "frameworks.newer-torch").severity is Severity.UNKNOWN
+    if not runs_it:
+        fix = of(findings, "frameworks.cuda-torch").fix
+        assert fix is not None
+        assert not re.search(r"torch==(?!2\.17\.0)", fix.advice)
 
 
 def test_a_made_up_package_of_a_known_family() -> None:
