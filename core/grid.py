@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from core.causes import Cause
 from core.facts import Distribution, FrameworkBuild, Snapshot, split_id
 from core.findings import Finding, Grid, GridCell, GridRow, Verdict
+from core.horizon import beyond, family
 from core.i18n import _, told
 from core.rules.frameworks_builds import is_cpu
 from core.rules.frameworks_known import GpuSide, build_fits, gpu_side
@@ -140,6 +141,8 @@ def _by_files(
             ),
             "",
         )
+    if beyond(family(build.distribution), build.version) or beyond("cuda", build.cuda):
+        return "not decided", _("It is newer than this program knows."), f"frameworks.newer-{build.distribution}"
     if build_fits(build, side) is False:
         return (
             "cannot run",

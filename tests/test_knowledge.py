@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
+from datetime import date
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import core.rules
+import resources
 from core.causes import causes
 from core.knowledge import read
 from core.rules.known import (
@@ -115,12 +119,29 @@ def test_oldest_driver(cuda: str, system: str, floor: str) -> None:
     assert driver_floor(compatibility(), cuda, system)[0] == floor  # type: ignore[arg-type]  # the table's words
 
 
-def test_unverified_driver_rows_are_never_used() -> None:
+def test_a_driver_row_that_was_not_verified_is_never_used() -> None:
     known = compatibility()
-    doubtful = [r for r in known.drivers if not r.verified]
-    assert doubtful
-    for row in doubtful:
-        assert driver_floor(known, row.cuda, "linux")[0] != row.linux
+    doubted = replace(known, drivers=tuple(replace(r, verified=False) for r in known.drivers))
+    assert driver_floor(known, "10.2", "linux")[0] == "440.33"
+    assert driver_floor(doubted, "10.2", "linux") == ("", "")
+
+
+TABLES = ("compatibility", "cudnn", "frameworks", "gpus", "gpu_rates", "releases", "hints")
+"""Knowledge about releases, devices and what they answer, which grows old."""
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_that_grows_old_says_until_when_it_knows(name: str) -> None:
+    known = json.loads((Path(resources.__path__[0]) / "knowledge" / f"{name}.json").read_bytes())
+    assert date.fromisoformat(known["known_until"]) >= date(2026, 11, 22)
+
+
+@pytest.mark.parametrize("name", ["compatibility", "cudnn", "frameworks"])
+def test_a_table_about_files_says_for_which_processors(name: str) -> None:
+    known = json.loads((Path(resources.__path__[0]) / "knowledge" / f"{name}.json").read_bytes())
+    listed = {p for r in (*known.get("cudnn", ()), *known.get("torch_code", ())) if (p := r.get("processor"))}
+    listed |= {p for r in known.get("torch", ()) for p in r.get("processors", ())}
+    assert {"x86_64", *listed} <= set(known["processors"])
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,18 @@ from core.facts.frameworks import (
     PythonEnvironment,
     Way,
 )
-from core.facts.libraries import CudnnCopy, FileState, LibraryFile, Origin, RecordState, Signature, Toolkit
+from core.facts.libraries import (
+    CudnnCopy,
+    FileState,
+    LibraryFile,
+    Origin,
+    RecordState,
+    Signature,
+    Toolkit,
+    cuda_in_name,
+)
 from core.facts.loading import Attempt, Call, Consumer, How, Load, Mapped, Outcome, Resolution, RollCall, split_id
-from core.facts.machine import Machine, ProbeError, Program
+from core.facts.machine import Machine, ProbeError, Program, platform_machine
 from core.facts.snapshot import Snapshot
 
 __all__ = [
@@ -103,6 +112,8 @@ __all__ = [
     "Toolkit",
     "Variable",
     "Way",
+    "cuda_in_name",
+    "platform_machine",
     "split_id",
     "text",
 ]

@@ -100,6 +100,8 @@ class FrameworkBuild(Fact, frozen=True, kw_only=True):
     sass: tuple[int, ...] | None = None
     """Machine code in that library; None: not looked at, or there is no such library."""
     ptx: tuple[int, ...] | None = None
+    bound: tuple[str, ...] = ()
+    """Of sass and ptx, what is there with a suffix only: sm_100a (for this capability alone), compute_120f (for 12.x alone)."""
     commit: int | None = None
     """Bytes that Windows must promise when all its libraries are loaded, each writable section a private copy."""
 

@@ -13,6 +13,11 @@ RecordState = Literal["matches", "size differs", "hash differs", "not listed", "
 Origin = Literal["wheel", "conda", "distribution", "installer", "folder", "framework", "system", "driver"]
 
 
+def cuda_in_name(number: int) -> int:
+    """Return CUDA's major from the number in a Windows library's name: 12; 112 for 11.2, 80 for 8.0."""
+    return number if number < 50 else number // 10
+
+
 class LibraryFile(Fact, frozen=True, kw_only=True):
     """One shared library on disk, as far as its headers tell."""
 
@@ -40,6 +45,8 @@ class LibraryFile(Fact, frozen=True, kw_only=True):
     sass: tuple[int, ...] | None = None
     """GPU machine code inside, as 10 x major + minor (86 for compute capability 8.6); None = not looked."""
     ptx: tuple[int, ...] | None = None
+    bound: tuple[str, ...] = ()
+    """Of sass and ptx, what is there with a suffix only: sm_100a (for this capability alone), compute_120f (for 12.x alone)."""
     record: RecordState = "unchecked"
     """Verdict of the wheel's RECORD about this file."""
     sha256: str = ""
@@ -90,6 +97,8 @@ class CudnnCopy(Fact, frozen=True, kw_only=True):
     sass: tuple[int, ...] | None = None
     """GPU machine code that every GPU-carrying library of the set has."""
     ptx: tuple[int, ...] | None = None
+    bound: tuple[str, ...] = ()
+    """Of sass and ptx, what is there with a suffix only: sm_100a (for this capability alone), compute_120f (for 12.x alone)."""
     header_version: str | None = None
     """What cudnn_version.h beside it says: what a compiler would build against."""
     header: str = ""

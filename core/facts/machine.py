@@ -45,6 +45,13 @@ class Machine(Fact, frozen=True, kw_only=True):
     """On Windows: whether paths of more than 260 characters may be used without a prefix."""
 
 
+def platform_machine(system: System, architecture: str) -> str:
+    """Return a processor in the words of Python's platform.machine(), which requirements ask for: AMD64 for x86_64 on Windows."""
+    return (
+        {"x86_64": "AMD64", "aarch64": "ARM64"}.get(architecture, architecture) if system == "windows" else architecture
+    )
+
+
 class ProbeError(Fact, frozen=True, kw_only=True):
     """A probe that crashed, was refused or ran out of time. This is data, too."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.facts import text
+from core.facts import cuda_in_name, text
 from core.loader.files import UnfitError, once, under
 from core.loader.sections import Layout, Section, chunks, layout
 
@@ -95,7 +95,7 @@ def _in(piece: bytes, ending: bytes, whole: re.Pattern[bytes]) -> Iterator[str]:
 
 
 CUDA_LIBRARY = re.compile(
-    r"^(?:lib(?:cublas|cublasLt|nvrtc|cudart)\.so\.|(?:cublas|cublasLt|cudart)64_)(\d{2})(?=\D|$)"
+    r"^(?:lib(?:cublas|cublasLt|nvrtc|cudart)\.so\.(\d{1,2})|(?:cublas|cublasLt|cudart)64_(\d{2,3}))(?=\D|$)"
 )
 
 
@@ -104,5 +104,6 @@ def cuda_major(names: tuple[str, ...]) -> int | None:
 
     None when it names none, or several.
     """
-    majors = {int(found[1]) for name in names if (found := CUDA_LIBRARY.match(name))}
+    found = (CUDA_LIBRARY.match(name) for name in names)
+    majors = {int(m[1]) if m[1] else cuda_in_name(int(m[2])) for m in found if m}
     return majors.pop() if len(majors) == 1 else None

@@ -16,9 +16,9 @@ from core.facts import Attempt, How, Outcome, Resolution, text
 from core.loader import images
 from core.loader.files import under
 from core.loader.images import Image
-from core.loader.winpolicy import Policy, conda, places, plain, python
+from core.loader.winpolicy import Policy, conda_folders, places, plain, python
 
-__all__ = ["Policy", "Search", "closure", "conda", "is_api_set", "judge", "plain", "python", "resolve"]
+__all__ = ["Policy", "Search", "closure", "conda_folders", "is_api_set", "judge", "plain", "python", "resolve"]
 
 MAX_LIBRARIES = 2000
 MAX_NAMES = 200_000

@@ -1,4 +1,4 @@
-r"""Search policies of Windows' loader as data: a plain program, CPython since 3.8, conda's Python, altered search path.
+r"""Search policies of Windows' loader as data: a plain program, CPython since 3.8, conda's folders, altered search path.
 
 After Microsoft's "Dynamic-link library search order" (MicrosoftDocs/win32, desktop-src/Dlls/dynamic-link-library-search-order.md)
 and the text of "What's New in Python 3.8". A policy yields its places by a tuple of plain functions, in order.
@@ -114,15 +114,16 @@ def python(application: str, path: str = "", *, added: Iterable[str] = (), root:
     return Policy(application=application, path=path, added=tuple(added), flags=DLL_LOAD_DIR | DEFAULT_DIRS, root=root)
 
 
-def conda(
-    application: str, path: str = "", *, variable: str = "", added: Iterable[str] = (), root: str = "/"
-) -> Policy:
-    """Return conda's Python: CPython's policy, plus PATH where CONDA_DLL_SEARCH_MODIFICATION_ENABLE is set (to 1).
+CONDA = ("Library\\mingw-w64\\bin", "Library\\usr\\bin", "Library\\bin", "Scripts", "bin")
 
-    The variable's effect is known from conda's own tests, not from a run of ours.
+
+def conda_folders(prefix: str) -> tuple[str, ...]:
+    """Return the folders that conda's Python gives to AddDllDirectory when it starts, whatever variables say.
+
+    After conda-forge/python-feedstock, recipe/patches/0007-Add-CondaEcosystemModifyDllSearchPath.patch; its variable that
+    added PATH was taken out with Python 3.11.
     """
-    entries = tuple(place.folder for place in _path(Policy(path=path))) if variable == "1" else ()
-    return python(application, path, added=(*added, *entries), root=root)
+    return tuple(ntpath.join(prefix, tail) for tail in CONDA)
 
 
 # --- the order -------------------------------------------------------------------------------------------

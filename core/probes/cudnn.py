@@ -54,7 +54,8 @@ def _copies(found: Found, survey: Survey) -> Iterator[CudnnCopy]:
     wheel, recorded = _recorded(folder, where)
     beside = links(found, where)
     version, path = header(folder, where)
-    for major in MAJORS:
+    named = {what.major for n in (*found.names, *recorded) if (what := parse(n, where.system)) and what.major}
+    for major in sorted(m for m in named if m >= MAJORS[0]):
         survey.request.watch.check()
         mine = {n: row for n, row in recorded.items() if (what := parse(n, where.system)) and what.major == major}
         copy = _copy(found, major, mine, survey)

@@ -97,6 +97,7 @@ def describe(
         soname=image.soname,
         sass=code[0] if code else None,
         ptx=code[1] if code else None,
+        bound=code.bound if code else (),
         record=verdict(row, image.size, sha256) if row else "unchecked",
         sha256=sha256,
         signature=signature,
@@ -115,7 +116,7 @@ def assemble(
     """Return the copy that ``files`` make up."""
     missing, missing_source = lacking(major, files, recorded, where.system)
     by_role = {what.role: f for f in files if (what := parse(f.name, where.system))}
-    first = by_role.get(FIRST[major]) or LibraryFile(path="", name="")
+    first = by_role.get(FIRST.get(major, FIRST[max(FIRST)])) or LibraryFile(path="", name="")
     main = by_role.get("")
     version, version_source = first.version, f"{first.name}: {first.version_source}" if first.version else ""
     if version is None and main is not None and main.version:
@@ -136,6 +137,7 @@ def assemble(
         missing_source=missing_source,
         sass=_common(f.sass for f in files),
         ptx=_common(f.ptx for f in files if f.sass),
+        bound=tuple(sorted({word for f in files for word in f.bound})),
         source=found.spot.source,
     )
 
@@ -146,8 +148,8 @@ def lacking(
     """Return the names of the set that are not there, and who names them.
 
     cuDNN's own binaries name every part that they open or need, and nothing else of cuDNN: so in each of the 43 wheels
-    from 8.5.0.96 to 9.28.0.42 whose names were listed. The one exception, nvidia-cudnn-cu13 9.20.0.48 (its graph library
-    names engines_tensor_ir, which the wheel lacks), is a known faulty release.
+    from 8.5.0.96 to 9.28.0.42 whose names were listed. The one exception, cuDNN 9.20.0 (in every wheel of it the graph
+    library names engines_tensor_ir, which the wheel lacks), is a known faulty release.
     """
     there = {what.role for f in files if f.state != "missing" and (what := parse(f.name, system))}
     named: dict[str, str] = {}

@@ -16,6 +16,7 @@ FIRST = {7: "", 8: "ops_infer", 9: "graph"}
 """Major -> role of the library whose version is that of the set: cudnnGetVersion is answered there."""
 
 MAJORS = (7, 8, 9)
+"""What is known of cuDNN's names and parts holds for these; a newer major is listed, and judged by no rule."""
 
 
 class Name(Fact, frozen=True, kw_only=True):
@@ -61,7 +62,7 @@ def asked(role: str, major: int, version: str | None, system: System) -> tuple[s
     "%s.%d.%d" and "%s.%d" in the wheels from 9.1.0.70 on); 8 and Windows ask for one name.
     ``version`` is that of the library that asks.
     """
-    if system == "windows" or major != 9:
+    if system == "windows" or major < 9:
         return (file_name(role, major, system),)
     bare = f"libcudnn_{role}.so"
     parts = version.split(".")[:3] if version else [str(major)]
@@ -71,12 +72,12 @@ def asked(role: str, major: int, version: str | None, system: System) -> tuple[s
 def sub_libraries(names: tuple[str, ...], major: int, system: System) -> tuple[str, ...]:
     """Return the roles among ``names`` (a binary's own words) that stand for a sub-library of this major.
 
-    In cuDNN 9 for Linux the words are unversioned (libcudnn_graph.so); elsewhere they carry the major.
+    From cuDNN 9 on for Linux the words are unversioned (libcudnn_graph.so); elsewhere they carry the major.
     """
     roles = []
     for name in names:
         what = parse(name, system)
-        if what and what.role and (what.major or 9) == major and what.role not in roles:
+        if what and what.role and (what.major or max(major, 9)) == major and what.role not in roles:
             roles.append(what.role)
     return tuple(roles)
 
@@ -93,4 +94,4 @@ def dotted(code: int) -> str | None:
 def unpacked(code: int) -> str | None:
     """Return an exported version constant as text: 0x080907 is 8.9.7; None when it cannot be one."""
     major, minor, patch = code >> 16, code >> 8 & 255, code & 255
-    return f"{major}.{minor}.{patch}" if major in MAJORS else None
+    return f"{major}.{minor}.{patch}" if MAJORS[0] <= major < 100 else None

@@ -115,7 +115,9 @@ def in_environment(python: PythonEnvironment, where: Places) -> Iterator[Spot]:
                         )
     if python.kind == "conda":
         tails = (
-            ("lib", "targets/x86_64-linux/lib") if where.system == "linux" else ("Library\\bin", "Library\\bin\\x64")
+            ("lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
+            if where.system == "linux"
+            else ("Library\\bin", "Library\\bin\\x64")
         )
         for tail in tails:
             folder = where.join(python.prefix, tail)

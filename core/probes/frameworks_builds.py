@@ -12,7 +12,7 @@ import msgspec
 from core.facts import Distribution, FrameworkBuild, PythonEnvironment
 from core.loader import images
 from core.loader.contents import cuda_major
-from core.loader.fatbin import machine_code
+from core.loader.fatbin import Code, machine_code
 from core.loader.files import UnfitError
 from core.loader.sections import layout
 from core.probes.frameworks_dists import normal
@@ -134,6 +134,7 @@ def _build(python: PythonEnvironment, what: Distribution, where: Places, *, code
             binary=binary,
             sass=found[0] if found else None,
             ptx=found[1] if found else None,
+            bound=found.bound if found else (),
             commit=_commit(what, where) if code else None,
             **fields,  # type: ignore[arg-type]  # cuda, cuda_source, cudnn, other, really: all texts
         ),
@@ -268,7 +269,7 @@ def _named_like(pattern: str, folder: str, where: Places) -> Iterable[str]:
     return fnmatch.filter(where.names(folder) or (), pattern) if "*" in pattern else (pattern,)
 
 
-def _code(binary: str, where: Places) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+def _code(binary: str, where: Places) -> Code | None:
     return machine_code(binary, root=where.root, seconds=CODE_SECONDS)
 
 

@@ -44,7 +44,7 @@ def wanted(request: Request, where: Places, known: Knowledge) -> Iterator[Want]:
     """Yield who wants which cuDNN on this machine."""
     copies = request.seen.cudnn or ()
     for python in request.seen.pythons or ():
-        asked = wishes(python, where, known)
+        asked = wishes(python, where, known, request.seen.machine.architecture)
         majors = {wish.major for wish in asked}
         for wish in asked:
             yield Want(python.consumer(wish.framework), wish, python)

@@ -8,6 +8,7 @@ import msgspec
 
 from core.facts import Consumer, How, PythonEnvironment, Resolution, System
 from core.loader.linux import Loaded, Search
+from core.loader.windows import conda_folders
 from core.probes.cudnn_names import file_name, parse
 from core.probes.loading_linux import Tracer, loader, preloaded
 from core.probes.loading_windows import imported
@@ -48,7 +49,7 @@ def plan(consumer: Consumer, wish: Wish, python: PythonEnvironment | None, setti
     resolve = _on_windows if setting.where.system == "windows" else _on_linux
     resolutions = resolve(wish, python, setting)
     main = _main(wish, resolutions, setting)
-    roll = _roll(main, wish, resolutions, setting, python.dll_folders if python else ()) if main else None
+    roll = _roll(main, wish, resolutions, setting, added_folders(python)) if main else None
     checks = tuple(c for c in setting.known.checks if c.major == wish.major)
     needed = {f.path: f.needed for copy in setting.request.seen.cudnn or () for f in copy.files}
     return Plan(consumer, wish, resolutions, roll, fragile(resolutions, checks, needed))
@@ -68,11 +69,18 @@ def _on_windows(wish: Wish, python: PythonEnvironment | None, setting: Setting) 
     where = setting.where
     application = where.parent(python.executable) if python and python.executable else ""
     way: Way | None = wish.way if wish.askers else "whole folder" if wish.main else None
-    added = python.dll_folders if python else ()
+    added = added_folders(python)
     policy = windows_loader(setting.env, application, way, (*_folders(wish, where), *added), where)
     main = wish.main or file_name("", wish.major, "windows")
     traced = windows_trace(main, wish.major, policy, setting.known.zlibwapi, where, preload=_preload(wish, where))
     return (*traced, *imported(wish.askers, wish.way, policy))
+
+
+def added_folders(python: PythonEnvironment | None) -> tuple[str, ...]:
+    """Return the folders that an environment on Windows makes known for DLLs: its own settings' and conda's."""
+    if python is None:
+        return ()
+    return (*python.dll_folders, *(conda_folders(python.prefix) if python.kind == "conda" else ()))
 
 
 def _folders(wish: Wish, where: Places) -> tuple[str, ...]:

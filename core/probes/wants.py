@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from core.facts import Distribution, Fact, PythonEnvironment, System
+from core.facts import Distribution, Fact, PythonEnvironment, System, platform_machine
+from core.horizon import beyond, family
 from core.knowledge import read
 from core.loader import images
 from core.probes.cudnn_names import parse
@@ -34,6 +35,8 @@ class Framework(Fact, frozen=True, kw_only=True):
     linux: tuple[str, ...] = ()
     windows: tuple[str, ...] = ()
     windows_way: Way = "bare name"
+    newest: str = ""
+    """The newest release that was read, where no other table lists them."""
     majors: tuple[Since, ...] = ()
     """A major of 0: from there on it wants none."""
     windows_majors: tuple[Since, ...] = ()
@@ -94,21 +97,25 @@ class Wish(Fact, frozen=True, kw_only=True):
     wanted_source: str = ""
 
 
-def wishes(python: PythonEnvironment, where: Places, known: Knowledge) -> tuple[Wish, ...]:
-    """Return every wish of an environment's frameworks."""
+def wishes(
+    python: PythonEnvironment, where: Places, known: Knowledge, architecture: str = "x86_64"
+) -> tuple[Wish, ...]:
+    """Return every wish of an environment's frameworks. ``architecture``: the machine's processor."""
     return tuple(
         wish
         for distribution in python.distributions
         for framework in known.frameworks
         if re.fullmatch(framework.distribution, distribution.name)
-        for wish in _wish(distribution, framework, where)
+        for wish in _wish(distribution, framework, where, python.architecture or architecture)
     )
 
 
-def _wish(distribution: Distribution, framework: Framework, where: Places) -> Iterator[Wish]:
+def _wish(distribution: Distribution, framework: Framework, where: Places, architecture: str) -> Iterator[Wish]:
     askers, major = _binaries(distribution, framework, where)
-    pinned, source, pinned_major = pin(distribution, where.system)
-    since = _since(distribution.version, (where.system == "windows" and framework.windows_majors) or framework.majors)
+    pinned, source, pinned_major = pin(distribution, where.system, architecture)
+    newer = beyond(family(distribution.name), distribution.version)
+    majors = (where.system == "windows" and framework.windows_majors) or framework.majors
+    since = None if newer else _since(distribution.version, majors)
     major = major or (0 if since == 0 else pinned_major or since)
     if askers and major:
         yield Wish(
@@ -136,7 +143,7 @@ def _binaries(distribution: Distribution, framework: Framework, where: Places) -
     return tuple(there), None
 
 
-def pin(distribution: Distribution, system: System) -> tuple[str | None, str, int | None]:
+def pin(distribution: Distribution, system: System, architecture: str) -> tuple[str | None, str, int | None]:
     """Return the cuDNN version that a distribution's requirements fix, the requirement's words, and its major.
 
     Only ``==`` fixes a version; of a range the words and the major of its lower end are returned.
@@ -152,7 +159,7 @@ def pin(distribution: Distribution, system: System) -> tuple[str | None, str, in
             continue
         if not re.fullmatch(r"nvidia-cudnn(-cu\d+)?", wish.name.lower().replace("_", "-")):
             continue
-        if wish.marker and not _applies(wish, system):
+        if wish.marker and not _applies(wish, system, architecture):
             continue
         words = f"{distribution.name} {distribution.version} requires {wish.name}{wish.specifier}"
         fixed = [s.version for s in wish.specifier if s.operator == "==" and "*" not in s.version]
@@ -162,22 +169,18 @@ def pin(distribution: Distribution, system: System) -> tuple[str | None, str, in
     return None, "", None
 
 
-def _applies(wish: Requirement, system: System) -> bool:
+SYSTEM_FACTS = {
+    "linux": {"platform_system": "Linux", "sys_platform": "linux", "os_name": "posix"},
+    "windows": {"platform_system": "Windows", "sys_platform": "win32", "os_name": "nt"},
+}
+
+
+def _applies(wish: Requirement, system: System, architecture: str) -> bool:
     """Whether a requirement's marker holds on the examined system; for extras, as if they had been asked for."""
     facts = {
-        "linux": {
-            "platform_system": "Linux",
-            "sys_platform": "linux",
-            "os_name": "posix",
-            "platform_machine": "x86_64",
-        },
-        "windows": {
-            "platform_system": "Windows",
-            "sys_platform": "win32",
-            "os_name": "nt",
-            "platform_machine": "AMD64",
-        },
-    }[system]
+        **SYSTEM_FACTS[system],
+        "platform_machine": platform_machine(system, architecture),
+    }
     extras = re.findall(r"extra\s*==\s*[\"']([^\"']+)", str(wish.marker)) or [""]
     return wish.marker is None or any(wish.marker.evaluate({**facts, "extra": extra}) for extra in extras)
 

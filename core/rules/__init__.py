@@ -12,7 +12,19 @@ from collections.abc import Callable, Iterator
 
 from core.facts import Snapshot
 from core.findings import Finding
-from core.rules import benchmark, cudnn, devices, driver, environment, frameworks, gpu_fit, loading, scan, toolkit
+from core.rules import (
+    benchmark,
+    cudnn,
+    devices,
+    driver,
+    environment,
+    frameworks,
+    gpu_fit,
+    loading,
+    newer,
+    scan,
+    toolkit,
+)
 
 Rule = Callable[[Snapshot], Iterator[Finding]]
 
@@ -26,5 +38,6 @@ RULES: tuple[Rule, ...] = (
     *environment.RULES,
     *frameworks.RULES,
     *benchmark.RULES,
+    *newer.RULES,
     *scan.RULES,
 )

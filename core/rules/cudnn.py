@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from core.facts import CudnnCopy, Snapshot
 from core.findings import Evidence, Finding
+from core.horizon import beyond
 from core.i18n import _, sentences, told
 from core.rules.cudnn_files import faults, lone
 from core.rules.driver_facts import works
@@ -116,7 +117,7 @@ def shims(seen: Snapshot) -> Iterator[Finding]:
 def headers(seen: Snapshot) -> Iterator[Finding]:
     """What a compiler would build against is not what is there."""
     for copy in seen.cudnn or ():
-        if not differs(copy.header_version, copy.version):
+        if beyond("cudnn", copy.major) or not differs(copy.header_version, copy.version):
             continue
         newer = older(copy.version, copy.header_version)
         other_major = numbers(copy.header_version)[:1] != (copy.major,)

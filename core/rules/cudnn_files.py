@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from core.causes import Cause
 from core.facts import CudnnCopy, LibraryFile, Snapshot
 from core.findings import Evidence, Finding
+from core.horizon import beyond
 from core.i18n import N_, _, n_, number, sentences, told
 from core.remedies import CompleteSet, PutPackageBack
 from core.rules.cures import anew, another_release
 from core.rules.known import differs
-from core.rules.loads import called, faulty_release, role_of, true_name
+from core.rules.loads import called, faulty_release, never_there, role_of, true_name
 from core.rules.view import folder_of, package_of
 from core.rules.words import ERROR, NOTE, advice, finding, listed, saw
 from core.steps import Step
@@ -30,7 +31,8 @@ MAIN = N_("Programs open cuDNN's main library by this name, and there is no file
 
 def faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Yield every fault of a copy's files as an error; who loads it decides later how much it matters."""
-    for kind in (release, unreadable, architecture, damaged, renamed, foreign, unlisted, missing):
+    kinds = (unreadable, architecture, damaged, unlisted) if beyond("cudnn", copy.major) else KINDS
+    for kind in kinds:
         yield from kind(seen, copy)
 
 
@@ -53,18 +55,20 @@ def _error(
 
 def release(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """A release that was published with a fault: a note, as long as no load suffers from it."""
-    row = faulty_release(seen, copy)
+    row = faulty_release(copy)
     if row is None:
         return
     yield finding(
         Step.CUDNN,
         NOTE,
         "faulty-release",
-        _("The package {package} {version} was published with a fault.", package=row.package, version=row.version),
+        _("The package {package} {version} was published with a fault.", package=row.package, version=row.version)
+        if row.package
+        else _("cuDNN {version} was published with a fault.", version=row.cudnn),
         cause="upstream_packaging_bug",
         why=row.what,
         evidence=[
-            saw(_("Package"), f"{row.package} {row.version}", copy.owner and copy.folder),
+            saw(_("Copy"), called(copy), copy.folder),
             *(saw(_("Missing file"), name, copy.missing_source) for name in copy.missing),
             saw(_("Known from"), row.source),
         ],
@@ -295,8 +299,8 @@ def unlisted(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 
 def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files that the set names and that are not in the folder."""
-    row = faulty_release(seen, copy)
-    gone = [name for name in copy.missing if not (row and row.missing and name.startswith(row.missing))]
+    row = faulty_release(copy)
+    gone = [name for name in copy.missing if not never_there(row, name)]
     dangling = [f for f in copy.files if f.state in ("dangling", "missing")]
     names = list(dict.fromkeys([*gone, *(f.name for f in dangling)]))
     listed_by_record = copy.origin == "wheel"  # its own list says what was there, even where no file is left to say it
@@ -383,3 +387,7 @@ def _is_same_build(donor: CudnnCopy, copy: CudnnCopy, wanted: tuple[str, ...]) -
     sizes = {f.name.lower(): f.size for f in donor.files}
     staying = [f for f in copy.files if f.name not in wanted]
     return bool(staying) and all(sizes.get(f.name.lower()) == f.size for f in staying)
+
+
+KINDS = (release, unreadable, architecture, damaged, renamed, foreign, unlisted, missing)
+"""The surest cause first."""

@@ -103,10 +103,28 @@ def anew(seen: Snapshot, copy: CudnnCopy) -> Fix:
 
 
 def another_release(seen: Snapshot, copy: CudnnCopy, row: FaultyRelease) -> Fix:
-    """Return how to replace a release that was published with a fault."""
+    """Return how to replace a release that was published with a fault; what a framework carries inside stays."""
+    package = package_of(copy.owner)
+    if package is None:
+        return advice(
+            _("Keep another cuDNN {major} off its search path", major=copy.major),
+            _("It works as long as no other cuDNN {major} lies on the search path.", major=copy.major),
+            _(
+                "A release of {owner} that brings cuDNN {instead} or a newer one does not have the fault ({source}).",
+                owner=copy.owner,
+                instead=row.instead,
+                source=row.instead_source,
+            )
+            if copy.owner
+            else _(
+                "cuDNN {instead} and newer ones do not have the fault ({source}); replace the whole set.",
+                instead=row.instead,
+                source=row.instead_source,
+            ),
+        )
     return advice(
-        _("Install {package} {instead} instead", package=row.package, instead=row.instead),
-        pip(seen, copy.environment, "install", "--no-deps", f"{row.package}=={row.instead}"),
+        _("Install {package} {instead} instead", package=package[0], instead=row.instead),
+        pip(seen, copy.environment, "install", "--no-deps", f"{package[0]}=={row.instead}"),
         _(
             "({instead_source}. A framework that pins {version} is named by pip; that is only a message.)",
             instead_source=row.instead_source,

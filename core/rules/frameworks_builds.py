@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from core.facts import FrameworkBuild, Snapshot
 from core.findings import Finding
+from core.horizon import beyond
 from core.i18n import _, sentences
 from core.rules.frameworks_cures import (
     another_torch,
@@ -104,7 +105,7 @@ def _cpu_only(home: Home, build: FrameworkBuild) -> Finding:
 
 
 def _native_tensorflow(home: Home, build: FrameworkBuild) -> bool:
-    windows = home.seen.machine.system == "windows"
+    windows = home.seen.machine.system == "windows" and not beyond("tensorflow", build.version)
     return windows and build.distribution in TENSORFLOW and numbers(build.version) >= (2, 11)
 
 
@@ -150,9 +151,9 @@ def framework_without_code(seen: Snapshot) -> Iterator[Finding]:
 
 def _without_code(home: Home, build: FrameworkBuild) -> Finding:
     side = gpu_side(home.seen)
-    row = torch_code(build.version, build.cuda or "", side.system) if build.distribution == "torch" else None
+    row = torch_code(build.version, build.cuda or "", side) if build.distribution == "torch" else None
     sass, source = (build.sass, build.binary) if build.sass else (row.sass if row else (), row.source if row else "")
-    gpu = next(g for g in side.gpus if code_fits(sass or (999,), build.ptx or (), (g,)) is False)
+    gpu = next(g for g in side.gpus if code_fits(sass or (999,), build.ptx or (), (g,), build.bound) is False)
     new = bool(sass) and (on(gpu.compute_capability) or 0) > min(sass or ())
     return finding(
         Step.FRAMEWORKS,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from core.causes import Cause
 from core.facts import FrameworkBuild, Snapshot, Toolkit
 from core.findings import Finding, Fix
+from core.horizon import beyond
 from core.i18n import N_, _
 from core.rules.cures import name_folder
 from core.rules.frameworks_builds import on_gpu
@@ -20,7 +21,10 @@ from core.steps import Step
 SEARCHED = {"linux": {"LD_LIBRARY_PATH", "ld.so.cache"}, "windows": {"PATH"}}
 """What a bare name leads to, in the words of the toolkits' ``named_by``."""
 
-DEFAULTS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu")
+DEFAULTS = (
+    *("/lib", "/lib64", "/usr/lib", "/usr/lib64"),
+    *(f"{usr}/lib/{processor}-linux-gnu" for usr in ("", "/usr") for processor in ("x86_64", "aarch64")),
+)
 
 SOURCE = N_("needed names, RPATH and ctranslate2/__init__.py, read in 4.4.0 and 4.8.5")
 
@@ -33,6 +37,8 @@ def cublas_by_name(seen: Snapshot) -> Iterator[Finding]:
         build = home.build("ctranslate2")
         if build is None or build not in on_gpu(home) or home.near > 3 or home.python.kind == "conda":
             continue  # conda's interpreter leads its extension modules to its own lib folder
+        if beyond("ctranslate2", build.version) or beyond("cuda", build.cuda):
+            continue
         places = list(_places(home, build))
         if not any(_searched(seen, t) for t in places):
             yield _lost(home, build, places)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from core.facts import Snapshot
 from core.findings import Finding
+from core.horizon import beyond, family
 from core.i18n import _, number
 from core.rules.frameworks_builds import on_gpu
 from core.rules.frameworks_known import tables
@@ -30,6 +31,8 @@ def without_instructions(seen: Snapshot) -> Iterator[Finding]:
             for row in tables().instructions:
                 lacking = [n for n in row.needs if n not in here]
                 if not lacking or not re.fullmatch(row.distribution, d.name) or numbers(d.version) < numbers(row.first):
+                    continue
+                if beyond(family(d.name), d.version):
                     continue
                 names = listed(NAMES[n] for n in lacking)
                 yield finding(

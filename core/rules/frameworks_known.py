@@ -7,9 +7,10 @@ import re
 import msgspec
 
 from core.facts import Fact, FrameworkBuild, Gpu, PythonEnvironment, Snapshot, System
+from core.horizon import beyond
 from core.knowledge import read
 from core.rules.driver_facts import on_bus, works
-from core.rules.gpu_fit import runs
+from core.rules.gpu_fit import compiles, is_tegra, runs
 from core.rules.known import Row, Saying, compatibility, driver_floor, numbers, older
 from core.rules.view import on
 
@@ -19,7 +20,8 @@ class TorchBuild(Row, frozen=True, kw_only=True):
 
     torch: str
     cuda: str
-    cudnn: str
+    processors: tuple[str, ...] = ("x86_64",)
+    """Those that it is published for on Linux; on Windows it is for x86_64 alone."""
     python: str
     """As PyTorch writes it: ">=3.10, <=(3.14 exp.)"."""
     stable: bool
@@ -33,6 +35,7 @@ class TorchCode(Row, frozen=True, kw_only=True, rename={"first": "from", "last":
     last: str
     cuda: str
     system: System
+    processor: str = "x86_64"
     sass: tuple[int, ...]
     ptx: tuple[int, ...]
 
@@ -46,15 +49,6 @@ class TensorFlowBuild(Row, frozen=True, kw_only=True):
     python: str
     cudnn: str
     cuda: str
-
-
-class Span(Row, frozen=True, kw_only=True):
-    """Releases ``first`` <= version < ``below`` (empty: open), and the CUDA and cuDNN majors that they want."""
-
-    first: str
-    below: str
-    cuda: str
-    cudnn: str
 
 
 class Plugin(Row, frozen=True, kw_only=True):
@@ -82,12 +76,12 @@ class Index(Row, frozen=True, kw_only=True):
 class Tables(Fact, frozen=True, kw_only=True):
     """frameworks.json."""
 
+    processors: tuple[str, ...]
+    """Those that it has rows for."""
     torch_index: Index
     torch: tuple[TorchBuild, ...]
     torch_code: tuple[TorchCode, ...]
     tensorflow: tuple[TensorFlowBuild, ...]
-    onnxruntime: tuple[Span, ...]
-    ctranslate2: tuple[Span, ...]
     jax: tuple[Plugin, ...]
     instructions: tuple[Instructions, ...]
     facts: tuple[Saying, ...]
@@ -113,9 +107,20 @@ class GpuSide(msgspec.Struct, frozen=True):
     """The newest CUDA that the driver runs."""
     gpus: tuple[Gpu, ...]
     system: System
+    processor: str = "x86_64"
+    tegra: bool = False
+    """Whether this is a Jetson or its like, whose programs come from NVIDIA's own index."""
+
+    @property
+    def unlisted(self) -> bool:
+        """Whether the tables cannot tell which machine code a GPU here runs: it is newer than they are, or a Tegra's."""
+        return self.tegra or any(beyond("gpu", g.compute_capability) for g in self.gpus)
 
     def runs_cuda(self, cuda: str) -> bool | None:
-        """Whether the driver runs programs built for this CUDA version; None where that cannot be told."""
+        """Whether the driver runs programs built for this CUDA version; None where that cannot be told.
+
+        The driver's own answer decides, also about a CUDA that is newer than the tables.
+        """
         wanted = numbers(cuda)
         if not wanted:
             return None
@@ -138,6 +143,8 @@ def gpu_side(seen: Snapshot) -> GpuSide:
         cuda=((d.cuda.driver_cuda if d and d.cuda else None) or (nvml.driver_cuda if nvml else None)) or "",
         gpus=(d.gpus or ()) if d else (),
         system=seen.machine.system,
+        processor=seen.machine.architecture,
+        tegra=is_tegra(seen),
     )
 
 
@@ -146,29 +153,37 @@ def short(version: str) -> str:
     return ".".join(str(n) for n in numbers(version)[:2])
 
 
-def torch_code(version: str, cuda: str, system: System) -> TorchCode | None:
-    """Return what is known of the machine code in one build of PyTorch."""
+def torch_code(version: str, cuda: str, side: GpuSide) -> TorchCode | None:
+    """Return what is known of the machine code in one build of PyTorch for this system and processor."""
     its = numbers(version)[:2]
+    here = (side.system, side.processor, short(cuda))
     for row in tables().torch_code:
-        if row.system == system and row.cuda == short(cuda) and numbers(row.first) <= its <= numbers(row.last):
+        if (row.system, row.processor, row.cuda) == here and numbers(row.first) <= its <= numbers(row.last):
             return row
     return None
 
 
-def code_fits(sass: tuple[int, ...], ptx: tuple[int, ...], gpus: tuple[Gpu, ...]) -> bool | None:
+def code_fits(
+    sass: tuple[int, ...], ptx: tuple[int, ...], gpus: tuple[Gpu, ...], bound: tuple[str, ...] = ()
+) -> bool | None:
     """Whether code runs on every GPU; PTX counts, since the driver compiles it. None where a GPU's kind is not known."""
-    capabilities = [on(g.compute_capability) for g in gpus]
-    if not capabilities or None in capabilities:
-        return None
-    return all(c is not None and (runs(sass, c) or any(p <= c for p in ptx)) for c in capabilities)
+    answers = [_fits_one(sass, ptx, on(g.compute_capability), bound) for g in gpus]
+    if False in answers:
+        return False
+    return None if not answers or None in answers else True
+
+
+def _fits_one(sass: tuple[int, ...], ptx: tuple[int, ...], gpu: int | None, bound: tuple[str, ...]) -> bool | None:
+    run = None if gpu is None else runs(sass, gpu, bound)
+    return run if gpu is None or run is not False else compiles(ptx, gpu, bound)
 
 
 def build_fits(build: FrameworkBuild, side: GpuSide) -> bool | None:
     """Whether a build has code for every GPU here: from its files, else from the tables; None where neither tells."""
     if build.sass:
-        return code_fits(build.sass, build.ptx or (), side.gpus)
+        return code_fits(build.sass, build.ptx or (), side.gpus, build.bound)
     if build.distribution == "torch" and build.cuda:
-        row = torch_code(build.version, build.cuda, side.system)
+        row = torch_code(build.version, build.cuda, side)
         return code_fits(row.sass, row.ptx, side.gpus) if row else None
     plugin = next(
         (p for p in tables().jax if build.distribution in ("jax", p.plugin) and (build.cuda or "-") in p.plugin), None
@@ -187,6 +202,8 @@ class Choice(msgspec.Struct, frozen=True):
     version: str
     """What to ask for: "2.8.0", or "2.8.*" where another release is proposed."""
     same_release: bool
+    sure: bool
+    """Whether its machine code for these GPUs is in the tables."""
 
     @property
     def variant(self) -> str:
@@ -199,16 +216,17 @@ def choose_torch(version: str, python: PythonEnvironment, side: GpuSide) -> Choi
 
     Of the installed release a build also counts whose machine code is not in the tables; of another one it does not.
     """
-    rows = tables().torch
+    mine = side.processor if side.system == "linux" or side.processor == "x86_64" else ""
+    rows = [r for r in tables().torch if mine in r.processors]
     same = [r for r in rows if r.torch == short(version) and _suits(r, side) is not False and side.runs_cuda(r.cuda)]
     if same:
         best = max(same, key=lambda r: (_suits(r, side) is True, r.stable, _within(r, side), numbers(r.cuda)))
-        return Choice(best, version.partition("+")[0], True)
+        return Choice(best, version.partition("+")[0], True, _suits(best, side) is True)
     others = [r for r in rows if side.runs_cuda(r.cuda) and _suits(r, side) and takes_python(r.python, python.version)]
     if not others:
         return None
     best = max(others, key=lambda r: (r.stable, _within(r, side), numbers(r.torch), numbers(r.cuda)))
-    return Choice(best, best.torch + ".*", False)
+    return Choice(best, best.torch + ".*", False, True)
 
 
 def _within(row: TorchBuild, side: GpuSide) -> bool:
@@ -221,10 +239,11 @@ def _suits(row: TorchBuild, side: GpuSide) -> bool | None:
 
     Of a release that was not read, its neighbours for the same CUDA tell, where they agree.
     """
-    code = torch_code(row.torch, row.cuda, side.system)
+    code = torch_code(row.torch, row.cuda, side)
     if code:
         return code_fits(code.sass, (), side.gpus)
-    rows = [c for c in tables().torch_code if c.cuda == row.cuda and c.system == side.system]
+    here = (side.system, side.processor, row.cuda)
+    rows = [c for c in tables().torch_code if (c.system, c.processor, c.cuda) == here]
     beside = {code_fits(c.sass, (), side.gpus) for c in rows}
     return beside.pop() if len(beside) == 1 else None
 
@@ -236,9 +255,3 @@ def takes_python(wanted: str, version: str) -> bool:
         return True
     found = [numbers(n) for n in re.findall(r"\d+\.\d+", wanted)]
     return (not found or its >= found[0]) and (len(found) < 2 or its <= found[-1])
-
-
-def span_of(rows: tuple[Span, ...], version: str) -> Span | None:
-    """Return the row that a version falls into."""
-    its = numbers(version)
-    return next((r for r in rows if numbers(r.first) <= its and (not r.below or its < numbers(r.below))), None)

@@ -10,7 +10,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from core.facts import Distribution, FrameworkBuild, FrameworkTrial, PythonEnvironment, Snapshot
+from core.facts import Distribution, FrameworkBuild, FrameworkTrial, PythonEnvironment, Snapshot, platform_machine
 from core.rules.loads import rank
 from core.rules.view import tidy
 from core.rules.words import ERROR, NOTE, WARNING, Concern, concern
@@ -121,7 +121,7 @@ def _marker_facts(home: Home) -> dict[str, str]:
         "platform_system": "Windows" if windows else "Linux",
         "sys_platform": "win32" if windows else "linux",
         "os_name": "nt" if windows else "posix",
-        "platform_machine": "AMD64" if windows and architecture == "x86_64" else architecture,
+        "platform_machine": platform_machine(home.seen.machine.system, architecture),
         "python_version": ".".join(parts[:2]) if parts[0] else "3.11",
         "python_full_version": home.python.version or "3.11.0",
         "implementation_name": "cpython",

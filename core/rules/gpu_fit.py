@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from core.facts import CudnnCopy, Gpu, Snapshot
 from core.findings import Evidence, Finding, Fix
+from core.horizon import beyond
 from core.i18n import _, sentences, told
 from core.knowledge import read
 from core.rules.driver_facts import works
@@ -28,7 +29,7 @@ def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
     known = compatibility()
     told: set[str] = set()
     for cuda, who, where, severity in _needs(seen):
-        if not numbers(cuda):
+        if not numbers(cuda) or beyond("cuda", cuda):
             continue
         needed, floor, source = _too_old(known, cuda, most, version, seen)
         major = str(numbers(cuda)[0])
@@ -107,6 +108,8 @@ def _newer_driver(seen: Snapshot, floor: str, major: str) -> Fix:
             "Install driver {at_least} for this GPU from www.nvidia.com/drivers (on Windows, not inside WSL).",
             at_least=at_least,
         )
+    elif is_tegra(seen):
+        step = _("The driver of a Jetson is part of JetPack: install a JetPack with {at_least}.", at_least=at_least)
     elif seen.machine.container:
         step = _("The driver belongs to the host: have {at_least} installed there.", at_least=at_least)
     else:
@@ -140,24 +143,60 @@ def code_of(copy: CudnnCopy, seen: Snapshot) -> tuple[tuple[int, ...] | None, st
     """Return the machine code that every GPU library of a copy has, from its files, else from the tables."""
     if copy.sass:
         return copy.sass, _("machine code in the files")
-    wanted = (numbers(copy.version)[:3], copy.cuda_major, seen.machine.system)
+    wanted = (numbers(copy.version)[:3], copy.cuda_major, seen.machine.system, seen.machine.architecture)
     for row in compatibility().cudnn:
-        if (numbers(row.version)[:3], row.cuda_major, row.system) == wanted and row.verified:
+        if (numbers(row.version)[:3], row.cuda_major, row.system, row.processor) == wanted and row.verified:
             return row.sass, row.source
     return None, ""
 
 
-def runs(sass: tuple[int, ...], gpu: int) -> bool:
-    """Whether machine code serves a GPU: the same major version, and a minor version that is not higher."""
-    return any(code // 10 == gpu // 10 and code <= gpu for code in sass)
+TEGRA = (53, 62, 72, 87, 101, 110)
+"""GPUs of Jetson and its like, for which NVIDIA promises no machine code but their own (10.1 was renamed 11.0)."""
+
+
+def is_tegra(seen: Snapshot) -> bool:
+    """Whether this is a Jetson or its like: NVIDIA's kernel for it says so in its name, or the GPU is of its kind."""
+    gpus = (seen.driver.gpus or ()) if seen.driver else ()
+    return seen.machine.architecture == "aarch64" and (
+        "tegra" in seen.machine.kernel or any(on(g.compute_capability) in TEGRA for g in gpus)
+    )
+
+
+def runs(sass: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> bool | None:
+    """Whether machine code serves a GPU: the same major version, and a minor version that is not higher.
+
+    What is ``bound`` to one architecture (sm_100a) serves that one alone. None: newer than the tables, or a Tegra without
+    code of its own, for which the rule does not hold.
+    """
+    if beyond("gpu", f"{gpu // 10}.{gpu % 10}"):
+        return None
+    if gpu in sass:
+        return True
+    if gpu in TEGRA:
+        return None
+    return any(code // 10 == gpu // 10 and code < gpu and f"sm_{code}a" not in bound for code in sass)
+
+
+def compiles(ptx: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> bool:
+    """Whether the driver makes machine code of PTX: for any newer GPU, of a family's for that, of an architecture's for it alone."""
+    return any(
+        code == gpu
+        or (
+            code < gpu
+            and f"compute_{code}a" not in bound
+            and (code // 10 == gpu // 10 or f"compute_{code}f" not in bound)
+        )
+        for code in ptx
+    )
 
 
 def _fits(c: Case, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
     capability = on(gpu.compute_capability)
     sass, source = code_of(copy, c.seen)
-    if capability is None or not sass or runs(sass, capability):
+    newer = beyond("cudnn", copy.major)
+    if capability is None or not sass or newer or runs(sass, capability, copy.bound) is not False:
         return
-    compiled = bool(copy.ptx) and min(copy.ptx or ()) <= capability
+    compiled = compiles(copy.ptx or (), capability, copy.bound)
     new = capability > min(sass)
     rows = [
         saw(
@@ -194,7 +233,10 @@ def _fits(c: Case, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
 
 
 def _other_release(c: Case, copy: CudnnCopy, gpu: Gpu, capability: int, *, new: bool) -> Fix:
-    rows = [r for r in compatibility().cudnn if r.system == c.system and runs(r.sass, capability) and r.verified]
+    here = (c.system, c.seen.machine.architecture)
+    rows = [
+        r for r in compatibility().cudnn if (r.system, r.processor) == here and runs(r.sass, capability) and r.verified
+    ]
     rows = [r for r in rows if r.cuda_major == copy.cuda_major] or rows
     pick = (min if new else max)(rows, key=lambda r: numbers(r.version), default=None)
     architecture = next(
@@ -242,7 +284,7 @@ def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
         row = rows.get(numbers(toolkit.nvcc_version or toolkit.version)[:2])
         for gpu in seen.driver.gpus or ():
             capability = on(gpu.compute_capability)
-            if not toolkit.nvcc or row is None or capability is None or runs(row.sm, capability):
+            if not toolkit.nvcc or row is None or capability is None or runs(row.sm, capability) is not False:
                 continue
             new = capability > max(row.sm)
             yield finding(

@@ -16,7 +16,7 @@ class Row(Fact, frozen=True, kw_only=True):
 
 
 class DriverFloor(Row, frozen=True, kw_only=True):
-    """The driver that one CUDA version shipped with: the oldest that runs all of it."""
+    """The driver that one CUDA version before 11 shipped with: the oldest that runs it."""
 
     cuda: str
     linux: str
@@ -46,6 +46,7 @@ class CudnnCode(Row, frozen=True, kw_only=True):
     version: str
     cuda_major: int
     system: System
+    processor: str = "x86_64"
     sass: tuple[int, ...]
 
 
@@ -71,13 +72,11 @@ class Compatibility(Fact, frozen=True, kw_only=True):
 
 
 class Architecture(Row, frozen=True, kw_only=True):
-    """A GPU generation: its first and last CUDA version, and the last driver branch; empty = not ended."""
+    """A GPU generation and the last CUDA that supports it; empty = not ended."""
 
     architecture: str
     compute_capability: tuple[str, ...]
-    first_cuda: str
     last_cuda: str
-    last_driver_branch: str
 
 
 class Gpus(Fact, frozen=True, kw_only=True):
@@ -87,14 +86,16 @@ class Gpus(Fact, frozen=True, kw_only=True):
 
 
 class FaultyRelease(Row, frozen=True, kw_only=True):
-    """A package that was published with a fault, and the neighbour that has it not."""
+    """A release that was published with a fault, and the neighbour that has it not."""
 
     package: str
+    """The package; empty where every copy of ``cudnn`` has the fault, whoever brings it."""
+    cudnn: str
+    """Version of cuDNN as the library tells it; empty where only the package has the fault."""
     version: str
-    system: str
-    """linux or windows; empty for both."""
-    missing: str
-    """Start of the name of the file that it lacks; empty when it lacks none."""
+    """As packages write it."""
+    lacks: str
+    """Role of the library that it names and does not have; empty when it lacks none."""
     what: str
     instead: str
     instead_source: str

@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from core.facts import Snapshot
 from core.findings import Evidence, Finding
+from core.horizon import beyond
 from core.i18n import _, n_, told
 from core.remedies import both
-from core.rules import loading_cuda, loading_extra, loading_order, loading_search
+from core.rules import loading_cuda, loading_extra, loading_order, loading_search, newer
 from core.rules.cudnn_files import faults, signatures
 from core.rules.loads import Case, called, in_order, put_together, spread, trouble, waiting
 from core.rules.view import candidates, name_of, shown
@@ -161,6 +162,21 @@ REASONS: tuple[Reason, ...] = (
 """Why a load fails, the surest and deepest reason first. Of each load the first reason above a note is told."""
 
 
+NEWER_CUDNN: tuple[Reason, ...] = (files, newer.load)
+"""What is said of a cuDNN that is newer than the tables: what its files' own headers and records say, and no more."""
+OF_CUDA = (loading_cuda.other_cuda, loading_cuda.pair, loading_extra.compiler, loading_cuda.runtime)
+
+
+def reasons(c: Case) -> tuple[Reason, ...]:
+    """Return what can be judged of a load: all, or what does not lie beyond the tables."""
+    copy = c.copy or c.own
+    if beyond("cudnn", c.load.major):
+        return NEWER_CUDNN
+    if copy and beyond("cuda", copy.cuda_major):
+        return (*(r for r in REASONS if r not in (*OF_CUDA, works)), newer.load)
+    return REASONS
+
+
 def loads(seen: Snapshot) -> Iterator[Finding]:
     """Judge every load; the same fault for several consumers is one finding that names them all."""
     told: dict[tuple[str, str], Finding] = {}
@@ -181,7 +197,7 @@ def loads(seen: Snapshot) -> Iterator[Finding]:
 
 def judge(c: Case) -> Iterator[Finding]:
     """Yield the reason why one load fails, or that it works; notes beside it."""
-    for reason in REASONS:
+    for reason in reasons(c):
         for found in reason(c):
             yield found
             if found.severity > Severity.NOTE:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from core.facts import LibraryFile, Resolution, Toolkit
+from core.facts import LibraryFile, Resolution, Toolkit, cuda_in_name
 from core.findings import Evidence, Finding, Fix
+from core.horizon import beyond
 from core.i18n import _, sentences, told
 from core.remedies import AddFolder, Place, TakeOut
 from core.rules.cudnn_files import BROKEN
@@ -41,7 +42,7 @@ def family(name: str) -> tuple[str, int] | None:
         return found["linux"], int(found["major"])
     number = int(found["number"][:6])
     spelt = next(f for f in (*PACKAGES, "nvrtc-builtins") if f.lower() == found["windows"].lower())
-    return spelt, number if number < 90 else number // 10  # 11.2 is written 112
+    return spelt, cuda_in_name(number)
 
 
 class Absent(msgspec.Struct, frozen=True):
@@ -57,7 +58,8 @@ class Absent(msgspec.Struct, frozen=True):
 def absent(c: Case, *families: str) -> list[Absent]:
     """Return the wanted libraries of these families that no search finds, a framework's wishes first.
 
-    What is there and unfit (closed to this user, damaged) is not absent: the toolkit's own rule tells it.
+    What is there and unfit (closed to this user, damaged) is not absent: the toolkit's own rule tells it. What belongs to a
+    CUDA that is newer than the tables is not judged.
     """
     found: dict[str, list[Resolution]] = {}
     for search in c.load.resolutions:
@@ -65,6 +67,8 @@ def absent(c: Case, *families: str) -> list[Absent]:
     out = []
     for searches in found.values():
         what = family(searches[0].name)
+        if what and beyond("cuda", what[1]):
+            continue
         if what and what[0] in families and not any(s.winner for s in searches) and not unfit(c, *what):
             theirs = [s for s in searches if not _by_cudnn(c, s)]
             asks = bool(theirs) or what[1] in framework_cuda(c)

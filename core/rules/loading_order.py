@@ -14,7 +14,17 @@ from core.rules.cudnn_files import faults
 from core.rules.cures import anew, another_release, name_folder
 from core.rules.known import differs, older
 from core.rules.loading_search import ROLL, install, lies_in
-from core.rules.loads import Case, at_hand, called, faulty_release, is_whole, mapped_folders, spread, trouble
+from core.rules.loads import (
+    Case,
+    at_hand,
+    called,
+    faulty_release,
+    is_whole,
+    mapped_folders,
+    never_there,
+    spread,
+    trouble,
+)
 from core.rules.view import candidates, copy_at, copy_in, folder_of, inside, main_name, tidy
 from core.rules.words import ERROR, WARNING, advice, finding, listed, saw, sentence
 from core.steps import Step
@@ -196,8 +206,8 @@ def too_old(c: Case) -> Iterator[Finding]:
 
 def parts_missing(c: Case) -> Iterator[Finding]:
     """The main library is found, and parts of it are not."""
-    row = faulty_release(c.seen, c.copy) if c.copy else None
-    gone = [s for _, s in c.parts if s.winner is None and not (row and row.missing and s.name.startswith(row.missing))]
+    row = faulty_release(c.copy) if c.copy else None
+    gone = [s for _, s in c.parts if s.winner is None and not never_there(row, s.name)]
     if c.winner is None or not gone:
         return
     beside = {f.name.lower() for f in c.copy.files if f.state == "good"} if c.copy else set()
@@ -245,7 +255,7 @@ def mixed(c: Case) -> Iterator[Finding]:
     alone = base is not None and {f.name for f in base.files} == {main_name(c.system, c.load.major)}
     if alone and not trouble(c):
         return  # a main library that is meant to use the machine's parts, and does
-    row = faulty_release(c.seen, base) if base else None
+    row = faulty_release(base) if base else None
     yield finding(
         Step.CUDNN,
         ERROR,
@@ -266,7 +276,7 @@ def mixed(c: Case) -> Iterator[Finding]:
 
 
 def _one_release(c: Case) -> Fix | None:
-    row = faulty_release(c.seen, c.copy) if c.copy else None
+    row = faulty_release(c.copy) if c.copy else None
     if c.copy is None:
         return None
     strays = [s.winner.path for _role, s in c.parts if s.winner and s.winner.how in SYSTEM_FOLDERS]

@@ -75,9 +75,9 @@ def overridden(c: Case) -> Iterator[Finding]:
             ),
             cause="ld_library_path_override",
             why=_(
-                "Folders in LD_LIBRARY_PATH are searched before the folder that a wheel's libraries name "
-                "themselves. The program then runs with files of another release, or of two releases at once, "
-                "often without a message."
+                "Folders in LD_LIBRARY_PATH are searched before the folders that these libraries name "
+                "themselves (by RUNPATH; the older RPATH would come first). The program then runs with files of another "
+                "release, or of two releases at once, often without a message."
             ),
             evidence=[
                 *rows,

@@ -108,15 +108,19 @@ def _parts(load: Load) -> Iterator[tuple[str, Resolution]]:
     yield from found.items()
 
 
-def faulty_release(seen: Snapshot, copy: CudnnCopy) -> FaultyRelease | None:
+def faulty_release(copy: CudnnCopy) -> FaultyRelease | None:
     """Return the row of a release that was published with a fault, if this copy is one and shows the fault."""
     package = package_of(copy.owner)
     for row in read("releases", Releases).faults:
-        if package != (row.package, row.version) or row.system not in ("", seen.machine.system):
-            continue
-        if not row.missing or any(name.startswith(row.missing) for name in copy.missing):
+        concerned = copy.version == row.cudnn if row.cudnn else package == (row.package, row.version)
+        if concerned and (not row.lacks or any(role_of(name) == row.lacks for name in copy.missing)):
             return row
     return None
+
+
+def never_there(row: FaultyRelease | None, name: str) -> bool:
+    """Whether a library's name stands for the part that a faulty release was published without."""
+    return row is not None and bool(row.lacks) and role_of(re.split(r"[\\/]", name)[-1]) == row.lacks
 
 
 def trouble(c: Case) -> list[Evidence]:
@@ -124,19 +128,13 @@ def trouble(c: Case) -> list[Evidence]:
 
     What waits for the GPU's driver alone is no trouble of cuDNN's: see ``waiting``.
     """
-    rows = failures(c.load.roll_call, spared(c), needing_driver(c))
+    rows = failures(c.load.roll_call, faulty_release(c.copy) if c.copy else None, needing_driver(c))
     output = c.load.roll_call.output if c.load.roll_call else ""
     version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
     if rows and "zlibwapi" in output.lower() and older(version, "8.9.4") is False:
         fact = compatibility().fact("zlib_static")
         rows.insert(0, saw(_("This message misleads"), _(fact.fact), fact.source))
     return rows
-
-
-def spared(c: Case) -> str:
-    """Return the start of the name of the part that a faulty release never had; empty for none."""
-    row = faulty_release(c.seen, c.copy) if c.copy else None
-    return row.missing if row else ""
 
 
 def needing_driver(c: Case) -> frozenset[str]:
@@ -172,27 +170,29 @@ def _file(call: Call) -> str:
     return re.split(r"[\\/]", call.library)[-1]
 
 
-def _failed(roll: RollCall, spared: str, needing: frozenset[str]) -> tuple[list[Call], bool]:
+def _failed(roll: RollCall, row: FaultyRelease | None, needing: frozenset[str]) -> tuple[list[Call], bool]:
     """Return a roll call's failures, and whether the end of its child is one.
 
     Where libraries failed for want of the driver alone, so did the functions that open them.
     """
-    calls = [c for c in roll.calls if failed(c.function, c.result) and not (spared and c.library.startswith(spared))]
+    calls = [c for c in roll.calls if failed(c.function, c.result) and not never_there(row, c.library)]
     left = [c for c in calls if not waits(c, needing)]
     if len(left) < len(calls) and all(c.function.startswith("cudnn") for c in left):
         return [], False
     return left, bool(roll.ended)
 
 
-def failures(roll: RollCall | None, spared: str = "", needing: frozenset[str] = frozenset()) -> list[Evidence]:
+def failures(
+    roll: RollCall | None, row: FaultyRelease | None = None, needing: frozenset[str] = frozenset()
+) -> list[Evidence]:
     """Return what went wrong in a roll call, as evidence; empty when nothing did or none was made.
 
-    ``spared``: start of a library's bare name whose absence does not count. ``needing``: see ``needing_driver``.
+    ``row``: the faulty release whose lacking part does not count. ``needing``: see ``needing_driver``.
     """
     if roll is None:
         return []
     rows = []
-    calls, ended = _failed(roll, spared, needing)
+    calls, ended = _failed(roll, row, needing)
     for call in calls:
         answer = f"{call.result if call.result is not None else _('failed')} {told(call.meaning)}".strip()
         rows.append(saw(f"{call.function} {_file(call)}".strip(), answer, _("roll call in a child process")))
@@ -205,12 +205,12 @@ def failures(roll: RollCall | None, spared: str = "", needing: frozenset[str] = 
 
 
 def failures_of(
-    roll: RollCall | None, spared: str = "", needing: frozenset[str] = frozenset()
+    roll: RollCall | None, row: FaultyRelease | None = None, needing: frozenset[str] = frozenset()
 ) -> frozenset[tuple[str, ...]] | None:
     """Return a roll call's failures in a form that compares equal wherever they happen; None when none was made."""
     if roll is None or not (roll.calls or roll.version or roll.ended):
         return None
-    calls, ended = _failed(roll, spared, needing)
+    calls, ended = _failed(roll, row, needing)
     return frozenset({(c.function, _file(c), str(c.result)) for c in calls} | ({("ended",)} if ended else set()))
 
 
@@ -218,9 +218,9 @@ def counter_test(c: Case) -> Outcome:
     """Return what the roll call without LD_LIBRARY_PATH says about that variable."""
     clean = c.load.clean_roll_call
     there = copy_at(c.seen, clean.loaded) if clean else None
-    row = faulty_release(c.seen, there) if there else None
-    first = failures_of(c.load.roll_call, spared(c), needing_driver(c)) or frozenset()
-    return of_failures(first, failures_of(clean, row.missing if row else ""))
+    row = faulty_release(there) if there else None
+    first = failures_of(c.load.roll_call, faulty_release(c.copy) if c.copy else None, needing_driver(c)) or frozenset()
+    return of_failures(first, failures_of(clean, row))
 
 
 def failed(function: str, result: int | None) -> bool:
@@ -230,11 +230,11 @@ def failed(function: str, result: int | None) -> bool:
     return result != 0
 
 
-def answered(roll: RollCall | None, spared: str = "") -> bool:
+def answered(roll: RollCall | None) -> bool:
     """Whether a roll call was made and everything in it answered."""
     if roll is None or not (roll.calls or roll.version):
         return False
-    return not failures(roll, spared) and not any(waits(c) for c in roll.calls)
+    return not failures(roll) and not any(waits(c) for c in roll.calls)
 
 
 def idle(c: Case) -> bool:
@@ -283,8 +283,11 @@ def mapped_folders(c: Case) -> list[str]:
 
 
 def is_whole(copy: CudnnCopy) -> bool:
-    """Whether every file of a copy is there, sound, and what its name says."""
-    return not copy.missing and all(f.state == "good" and not true_name(f) for f in copy.files)
+    """Whether every file that a copy was published with is there, sound, and what its name says."""
+    row = faulty_release(copy)
+    return all(never_there(row, name) for name in copy.missing) and all(
+        f.state == "good" and not true_name(f) for f in copy.files
+    )
 
 
 def true_name(file: LibraryFile) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from core.causes import Cause
 from core.facts import LibraryFile, PathEntry, Snapshot, Toolkit
 from core.findings import Evidence, Finding, Fix
+from core.horizon import beyond
 from core.i18n import N_, _, n_, told
 from core.remedies import PointTo
 from core.rules.cudnn_files import BROKEN
@@ -230,7 +231,7 @@ def _again(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severity: 
 def good(seen: Snapshot) -> Iterator[Finding]:
     """Each toolkit whose libraries are whole; one that differs from a wheel's runtime is normal."""
     for toolkit in seen.toolkits or ():
-        if not toolkit.libraries or any(True for _ in _bad(seen, toolkit)):
+        if not toolkit.libraries or beyond("cuda", toolkit.version) or any(True for _ in _bad(seen, toolkit)):
             continue
         owner = f" ({toolkit.owner})" if toolkit.owner else ""
         yield finding(

@@ -10,7 +10,7 @@ import pytest
 
 from core.loader.contents import EDGE, WHOLE, cuda_major, library_names, strings
 from core.loader.exports import address, dll_name, value
-from core.loader.fatbin import GAP, machine_code
+from core.loader.fatbin import GAP, Code, machine_code
 from core.loader.sections import layout
 from core.loader.versions import cudnn_version
 from tests.loader import build
@@ -163,10 +163,11 @@ def test_a_file_without_a_version(tmp_path: Path) -> None:
 # --- GPU code --------------------------------------------------------------------------------------------
 
 
-def fatbin(*entries: tuple[int, int], body: int = 40) -> bytes:
-    """Return one fat binary with (kind, architecture) entries."""
+def fatbin(*entries: tuple[int, int] | tuple[int, int, int], body: int = 40) -> bytes:
+    """Return one fat binary with (kind, architecture, flags) entries."""
     rows = b"".join(
-        struct.pack("<HHIQ12xI32x", kind, 0x101, 64, body, architecture) + bytes(body) for kind, architecture in entries
+        struct.pack("<HHIQ12xI8xQ16x", kind, 0x101, 64, body, architecture, 0x11 | sum(flags)) + bytes(body)
+        for kind, architecture, *flags in entries
     )
     return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(rows)) + rows
 
@@ -174,7 +175,7 @@ def fatbin(*entries: tuple[int, int], body: int = 40) -> bytes:
 SASS, PTX = 2, 1
 
 
-def gpu(path: Path, content: bytes) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+def gpu(path: Path, content: bytes) -> Code | None:
     path.write_bytes(build.pe(extra=((b".nv_fatb", content),)))
     return machine_code(path)
 
@@ -183,12 +184,30 @@ def test_architectures_of_all_fat_binaries(tmp_path: Path) -> None:
     content = (
         fatbin((SASS, 86), (SASS, 80), (PTX, 90)) + bytes(8) + fatbin((SASS, 120)) + bytes(4000) + fatbin((PTX, 121))
     )
-    assert gpu(tmp_path / "x.dll", content) == ((80, 86, 120), (90, 121))
+    assert gpu(tmp_path / "x.dll", content) == ((80, 86, 120), (90, 121), ())
+
+
+A, F = 0x100000, 0x200000
+
+
+@pytest.mark.parametrize(
+    ("entries", "code"),
+    [
+        ([(SASS, 90), (SASS, 90, A)], ((90,), (), ())),
+        ([(SASS, 100, A), (PTX, 120, F)], ((100,), (120,), ("compute_120f", "sm_100a"))),
+        ([(SASS, 100, A), (SASS, 100, F)], ((100,), (), ())),
+        ([(SASS, 80, 0x8000)], ((80,), (), ())),
+    ],
+)
+def test_a_suffix_counts_where_the_plain_form_is_not_beside_it(
+    tmp_path: Path, entries: list[tuple[int, int]], code: tuple[tuple[int, ...], ...]
+) -> None:
+    assert gpu(tmp_path / "x.dll", fatbin(*entries)) == code
 
 
 def test_no_gpu_code(tmp_path: Path) -> None:
     (tmp_path / "x.dll").write_bytes(build.pe(("a.dll",)))
-    assert machine_code(tmp_path / "x.dll") == ((), ())
+    assert machine_code(tmp_path / "x.dll") == ((), (), ())
     assert machine_code(tmp_path / "none.dll") is None
 
 
@@ -200,8 +219,11 @@ def test_a_page_of_zeros_between_leaves_it_undecided(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [0, (1 << 64) - 1, 1 << 63])
 def test_sizes_that_lie_end(tmp_path: Path, size: int) -> None:
     good = fatbin((SASS, 80))
-    assert gpu(tmp_path / "x.dll", struct.pack("<IHHQ", 0xBA55ED50, 1, 16, size) + good[16:]) in (((80,), ()), ((), ()))
-    assert gpu(tmp_path / "y.dll", good[:24] + struct.pack("<Q", size) + good[32:]) == ((80,), ())
+    assert gpu(tmp_path / "x.dll", struct.pack("<IHHQ", 0xBA55ED50, 1, 16, size) + good[16:]) in (
+        ((80,), (), ()),
+        ((), (), ()),
+    )
+    assert gpu(tmp_path / "y.dll", good[:24] + struct.pack("<Q", size) + good[32:]) == ((80,), (), ())
 
 
 def test_time_that_is_up_leaves_it_undecided(tmp_path: Path) -> None:
@@ -214,4 +236,4 @@ def test_time_that_is_up_leaves_it_undecided(tmp_path: Path) -> None:
 def test_gpu_code_in_an_elf_library(tmp_path: Path) -> None:
     data = ",".join(str(byte) for byte in fatbin((SASS, 75), (PTX, 75)))
     source = f'__attribute__((section(".nv_fatbin"))) const unsigned char code[] = {{ {data} }};'
-    assert machine_code(build.library(tmp_path / "x.so", source=source)) == ((75,), (75,))
+    assert machine_code(build.library(tmp_path / "x.so", source=source)) == ((75,), (75,), ())

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from core.facts import How, Resolution
 from core.loader.files import LONG, reachable, under
-from core.loader.windows import Policy, Search, closure, conda, plain, python, resolve
+from core.loader.windows import Policy, Search, closure, conda_folders, plain, python, resolve
 from core.loader.winpolicy import DLL_LOAD_DIR, SYSTEM32, USER_DIRS, places
 from tests.loader import build
 
@@ -120,10 +120,11 @@ def test_a_bare_name_asked_for_later_sees_path_but_no_added_folder(drive: Drive)
     assert hows(resolve("cudnn_ops64_9.dll", policy.bare())) == [How.PATH]
 
 
-def test_conda_searches_path_only_where_its_variable_says_so(drive: Drive) -> None:
-    drive.put(rf"{ONE}\x.dll")
-    assert resolve("x.dll", conda(APP, ONE, root=drive.root)).winner is None
-    assert hows(resolve("x.dll", conda(APP, ONE, variable="1", root=drive.root))) == [How.DLL_DIRECTORY]
+def test_condas_python_searches_its_own_folders_whatever_variables_say(drive: Drive) -> None:
+    drive.put(r"C:\conda\Library\bin\x.dll")
+    policy = python(APP, ONE, added=conda_folders(r"C:\conda"), root=drive.root)
+    assert hows(resolve("x.dll", policy)) == [How.DLL_DIRECTORY]
+    assert resolve("x.dll", policy.bare()).winner is None
 
 
 def test_known_dlls_come_from_system32_alone(drive: Drive) -> None:

@@ -11,10 +11,12 @@ import pytest
 from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
+from core.diagnose import diagnose
 from core.facts import CudnnCopy, Distribution, Load, PythonEnvironment, Resolution, RollCall, Snapshot
 from core.host import this_host
 from core.probes import cudnn, loading
 from core.probes.request import Request
+from core.steps import Severity
 from core.watch import Watch
 from tests import standin
 
@@ -262,6 +264,21 @@ def test_a_part_of_another_copy_is_taken_under_a_shorter_name(scene: Scene, tmp_
     found = resolution(load, "libcudnn_engines_tensor_ir.so.9")
     assert found.winner is not None
     assert found.winner.path == str(system / "libcudnn_engines_tensor_ir.so.9")
+
+
+def test_a_cudnn_of_a_newer_major_is_listed_and_not_judged(scene: Scene) -> None:
+    """Its main library loads; whether the parts do that it opens later, nobody here knows."""
+    for name in ("libcudnn.so.10", "libcudnn_graph.so.10"):
+        standin.build_library(scene.cudnn / name)
+    scene.torch(major=10, requires="nvidia-cudnn-cu14==10.0.0.1")
+    asked = scene.request()
+    assert [(c.major, len(c.files)) for c in asked.seen.cudnn or ()] == [(10, 2)]
+    loads = loading.look(asked)
+    assert [load.major for load in loads if load.consumer.kind != "plain"] == [10]
+    found = diagnose(changed(asked.seen, loads=loads))
+    told = [f for f in found if f.id == "cudnn.newer-than-known"]
+    assert [f.severity for f in told] == [Severity.UNKNOWN]
+    assert [f.id for f in found if f.step == "cudnn" and f.severity in (Severity.GOOD, Severity.ERROR)] == []
 
 
 def test_a_plain_program_and_a_copy_off_its_path(scene: Scene, tmp_path: Path) -> None:

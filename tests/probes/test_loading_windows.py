@@ -10,6 +10,7 @@ from msgspec.structs import replace as changed
 
 from core.facts import CudnnCopy, Distribution, Load, PythonEnvironment, Resolution
 from core.probes import cudnn, loading
+from core.probes.loading_plan import added_folders
 from core.probes.request import Request
 from tests import standin
 from tests.loader import build
@@ -37,6 +38,13 @@ def asking(root: Path, *distributions: Distribution, path: str = "") -> Request:
     env = {"Path": path, "SystemRoot": "C:\\Windows"}
     asked = request(root, env, system="windows", pythons=(python,) if on(root, SITE).is_dir() else ())
     return replace(asked, seen=changed(asked.seen, cudnn=cudnn.look(asked)))
+
+
+def test_condas_python_makes_its_own_folders_known() -> None:
+    python = PythonEnvironment(prefix="C:\\conda", kind="conda", dll_folders=("C:\\mine",))
+    assert added_folders(python)[0] == "C:\\mine"
+    assert "C:\\conda\\Library\\bin" in added_folders(python)
+    assert added_folders(replace(python, kind="venv")) == ("C:\\mine",)
 
 
 def look(root: Path, *distributions: Distribution, path: str = "") -> tuple[Load, ...]:

@@ -41,9 +41,37 @@ def asked(root: Path, name: str, version: str, *requires: str, system: System = 
     ],
 )
 def test_a_pin(requires: str, system: System, version: str | None, major: int | None) -> None:
-    found = pin(Distribution(name="x", version="1", requires=(requires,)), system)
+    found = pin(Distribution(name="x", version="1", requires=(requires,)), system, "x86_64")
     assert (found[0], found[2]) == (version, major)
     assert bool(found[1]) == (major is not None or requires == "nvidia-cudnn-cu12")
+
+
+MARKED = 'nvidia-cudnn-cu12==9.10.2.21; platform_system == "Linux" and platform_machine == "x86_64"'
+ON_ARM = 'nvidia-cudnn-cu13==9.30.0.1; platform_machine == "ARM64"'
+
+
+@pytest.mark.parametrize(
+    ("requires", "system", "architecture", "version"),
+    [
+        (MARKED, "linux", "x86_64", "9.10.2"),
+        (MARKED, "linux", "aarch64", None),
+        (ON_ARM, "windows", "aarch64", "9.30.0"),
+        (ON_ARM, "windows", "x86_64", None),
+    ],
+)
+def test_a_pin_for_another_processor_does_not_count(
+    requires: str, system: System, architecture: str, version: str | None
+) -> None:
+    assert pin(Distribution(name="torch", version="2.9.1", requires=(requires,)), system, architecture)[0] == version
+
+
+@pytest.mark.parametrize("version", ["2.22.0", "2.30.1"])
+@with_gcc
+def test_no_table_tells_what_a_newer_tensorflow_wants(tmp_path: Path, version: str) -> None:
+    standin.build_library(tmp_path / "venv/site/tensorflow/libtensorflow_framework.so.2")
+    assert asked(tmp_path, "tensorflow", version) == ()
+    (wish,) = asked(tmp_path, "tensorflow", version, TENSORFLOW)
+    assert wish.major == 9
 
 
 @with_gcc

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -62,13 +63,14 @@ def leaking(state: str) -> Snapshot:
     return m.with_search(snapshot, "libcudnn_cnn.so.9", m.found(f"{other.folder}/libcudnn_cnn.so.9", How.LD_CACHE))
 
 
-def faulty_release(*, beside: bool) -> Snapshot:
-    """nvidia-cudnn-cu13 9.20.0.48, alone or beside a system copy that has the file that it lacks."""
+def faulty_release(*, beside: bool, owner: str = "nvidia-cudnn-cu13 9.20.0.48", **fields: Any) -> Snapshot:
+    """A pristine cuDNN 9.20.0, alone or beside a system copy that has the file that it lacks."""
     snapshot = m.with_copy(
         m.wheel_machine(),
-        owner="nvidia-cudnn-cu13 9.20.0.48",
+        owner=owner,
         version="9.20.0",
         cuda_major=13,
+        **fields,
         missing=("libcudnn_engines_tensor_ir.so.9",),
         missing_source="libcudnn_graph.so.9",
     )
@@ -377,6 +379,11 @@ def test_the_cause_is_primary_and_says_whom_it_concerns(name: str) -> None:
 CALM: dict[str, Callable[[], Snapshot]] = {
     "an unused copy off the path beside a working environment": lambda: off_path(beside_environment=True),
     "the faulty release alone": lambda: faulty_release(beside=False),
+    "the faulty release for CUDA 12": lambda: faulty_release(beside=False, owner="nvidia-cudnn-cu12 9.20.0.48"),
+    "the faulty release inside a framework": lambda: faulty_release(
+        beside=False, owner="torch 2.13.0+cu130", origin="framework"
+    ),
+    "the faulty release from an archive": lambda: faulty_release(beside=False, owner="", origin="folder"),
     "LD_LIBRARY_PATH names the same release": lambda: overridden("9.1.0"),
     "the right copy first": lambda: two_copies(NEW, OLD),
     "two copies, and nothing says which is wanted": lambda: two_copies(OLD, NEW, wanted=None),

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from core.changes import SetVariable
 from core.diagnose import diagnose
-from core.facts import Attempt, Consumer, CudaInit, Environment, How, Program, RollCall, Signature, Snapshot, Variable
+from core.facts import (
+    Attempt,
+    Call,
+    Consumer,
+    CudaInit,
+    Environment,
+    How,
+    Program,
+    RollCall,
+    Signature,
+    Snapshot,
+    Variable,
+)
 from core.findings import Finding
 from core.fixes import changes_of, with_changes
 from core.remedies import PointTo
@@ -54,6 +67,42 @@ def test_what_a_framework_imports_of_another_cuda_is_a_matter_of_the_toolkit() -
     for name in gone:
         lost = m.with_search(lost, name, Attempt(path=name, how=How.PATH, outcome="not there"))
     assert [f.cause for f in loud(lost) if f.primary] == ["cuda_toolkit_version_mismatch"]
+
+
+def pristine(folder: str, owner: str, origin: str) -> Snapshot:
+    """cuDNN 9.20.0 for Windows as it was published: its graph library names a part that no copy of it has."""
+    name = "cudnn_engines_tensor_ir64_9.dll"
+    copy = m.cudnn(folder, "9.20.0", system="windows", cuda=12, owner=owner, origin=origin, environment=PREFIX)
+    copy = replace(copy, missing=(name,), missing_source="cudnn_graph64_9.dll")
+    consumer = replace(ORT, framework="torch 2.13.0+cu130")
+    made = m.load(copy, consumer, system="windows", how=How.DLL_FOLDER)
+    roll = m.answers(copy, "windows")
+    last = Call(function="LoadLibraryExW", library=rf"{folder}\{name}", result=None, meaning="126")
+    made = replace(
+        made,
+        resolutions=(*made.resolutions, nowhere(name)),
+        roll_call=replace(roll, calls=(*roll.calls, last)),
+        wanted_version="9.20.0",
+    )
+    return replace(m.windows_machine(), cudnn=(copy,), loads=(made,))
+
+
+@pytest.mark.parametrize(
+    ("folder", "owner", "origin"),
+    [
+        (PREFIX + r"\Lib\site-packages\nvidia\cudnn\bin", "nvidia-cudnn-cu13 9.20.0.48", "wheel"),
+        (PREFIX + r"\Lib\site-packages\nvidia\cudnn\bin", "nvidia-cudnn-cu12 9.20.0.48", "wheel"),
+        (TORCH_LIB, "torch 2.13.0+cu130", "framework"),
+    ],
+)
+def test_a_release_that_was_published_without_a_part_is_no_fault_of_this_machine(
+    folder: str, owner: str, origin: str
+) -> None:
+    seen = pristine(folder, owner, origin)
+    assert [(f.id, f.title) for f in loud(seen)] == []
+    told = next(f for f in diagnose(seen) if f.id == "cudnn.faulty-release")
+    assert told.fix is not None
+    assert owner.split(" ", maxsplit=1)[0] in told.fix.advice
 
 
 def in_system32(version: str) -> Snapshot:
