@@ -27,6 +27,7 @@ from core.probes.cudnn_names import MAJORS, parse
 from core.probes.cudnn_places import Found, Spot
 from core.probes.cudnn_record import Row
 from core.probes.places import Places
+from core.versions import whole_number
 from core.watch import Watch
 
 
@@ -145,7 +146,7 @@ def _record(found: tuple[Member, ...]) -> Mapping[str, Row]:
             text = Path(member.path).read_text(encoding="utf-8", errors="replace")
             for row in csv.reader(text.splitlines()):
                 if len(row) >= 3 and (sha := _sha256(row[1])):
-                    rows[row[0]] = Row(sha256=sha, size=int(row[2]) if row[2].isdecimal() else None)
+                    rows[row[0]] = Row(sha256=sha, size=whole_number(row[2]))
     return rows
 
 

@@ -18,6 +18,7 @@ from core.probes.cudnn_places import Found, Spot, bundler_of, conda_package, deb
 from core.probes.cudnn_record import Row, hashes, rows
 from core.probes.places import Places, places
 from core.probes.request import Request
+from core.versions import whole_number
 
 PAGES_SECONDS = 0.25
 """For the look at lost pages, over all copies of a scan."""
@@ -164,4 +165,4 @@ def _bundler(folder: str, python: PythonEnvironment | None, request: Request, wh
 
 def _named(owner: str) -> tuple[str, int | None]:
     m = re.search(r"-cu(?:da-)?(\d+)", owner)
-    return owner, int(m[1]) if m else None
+    return owner, whole_number(m[1]) if m else None

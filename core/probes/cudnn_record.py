@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from core.facts import Distribution, Fact, RecordState
 from core.probes.places import Places
+from core.versions import whole_number
 from core.watch import Watch
 
 LIMIT = 64 << 20
@@ -55,7 +56,7 @@ def _row(line: str, folder: str, where: Places) -> tuple[str, Row]:
     except (csv.Error, StopIteration):
         return "", Row()
     whole = str(where.form.normpath(where.join(folder, path)))
-    return whole, Row(sha256=_hexadecimal(digest), size=int(size) if size.isdecimal() and len(size) < 20 else None)
+    return whole, Row(sha256=_hexadecimal(digest), size=whole_number(size))
 
 
 def _hexadecimal(digest: str) -> str:

@@ -23,6 +23,7 @@ from core.probes.loading_roll import PATH_VARIABLE, origin, runs_here
 from core.probes.places import Places, places
 from core.probes.request import Request
 from core.probes.roll_call import is_cuda_file
+from core.versions import whole_number
 
 TIMEOUT = 60.0
 """Seconds for one trial; the first import after an installation compiles nothing (-B) and may take ten."""
@@ -173,8 +174,8 @@ def _tail(output: str) -> str:
 
 def dotted(version: str) -> str:
     """Return cudnnGetVersion's number as dotted text: 91002 is 9.10.2, 8907 is 8.9.7."""
-    if not version.isdigit():
+    number = whole_number(version)
+    if number is None:
         return version
-    number = int(version)
     high = 10000 if number >= 90000 else 1000
     return f"{number // high}.{number % high // 100}.{number % 100}"

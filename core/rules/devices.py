@@ -12,6 +12,7 @@ from core.rules.known import code
 from core.rules.view import variable
 from core.rules.words import ERROR, WARNING, advice, finding, listed, saw
 from core.steps import Step
+from core.versions import whole_number
 
 HIDING = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 """Variables that choose the GPUs that CUDA shows to a program; the last two matter to containers and to few programs."""
@@ -29,8 +30,9 @@ def hides_all(value: str, count: int | None) -> bool | None:
     first = value.split(",", maxsplit=1)[0].strip()
     if first in ("", "-1", "NoDevFiles", "none", "void"):
         return True
-    if first.isdigit() and len(first) < 9:
-        return None if count is None else int(first) >= count
+    index = whole_number(first)
+    if index is not None:
+        return None if count is None else index >= count
     return True if first.startswith("-") else None
 
 
