@@ -24,6 +24,7 @@ from core.terminal import (
     read_report,
     say_json,
     say_result,
+    status_of,
     watching,
     write_file,
 )
@@ -299,7 +300,6 @@ def _steps(only: str) -> tuple[Step, ...]:
 
 def _show(report: Report, *, as_json: bool) -> int:
     from core.findings import to_json
-    from core.steps import Severity
 
     if as_json:
         say_json(to_json(report))
@@ -314,7 +314,7 @@ def _show(report: Report, *, as_json: bool) -> int:
             + _("To tell it over the phone: {code}  (convalesce explain {code})", code=code)
             + "\n"
         )
-    return FOUND if report.worst is Severity.ERROR else OK
+    return status_of(report)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ from core.facts.frameworks import (
 )
 from core.facts.libraries import CudnnCopy, FileState, LibraryFile, Origin, RecordState, Signature, Toolkit
 from core.facts.loading import Attempt, Call, Consumer, How, Load, Mapped, Outcome, Resolution, RollCall
-from core.facts.machine import Machine, ProbeError, Program
+from core.facts.machine import Machine, ProbeError, Program, Unexamined
 from core.facts.snapshot import Snapshot
 
 __all__ = [
@@ -100,6 +100,7 @@ __all__ = [
     "System",
     "Timing",
     "Toolkit",
+    "Unexamined",
     "Variable",
     "text",
 ]

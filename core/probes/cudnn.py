@@ -47,7 +47,12 @@ def look(request: Request) -> tuple[CudnnCopy, ...]:
     listed = dict.fromkeys(where.parent(e.path) for e in cache if parse(e.name, where.system))
     found = [*folders(request, where, tuple(listed))]
     found += _emptied(request, found, where)
-    return tuple(copy for one in found for copy in _copies(one, survey))
+    copies = []
+    for one in found:
+        for copy in _copies(one, survey):
+            copies.append(copy)
+            request.keep(copy)
+    return tuple(copies)
 
 
 def _copies(found: Found, survey: Survey) -> Iterator[CudnnCopy]:

@@ -19,8 +19,12 @@ def look(request: Request) -> tuple[Toolkit, ...]:
     """Return each toolkit once, with everything that names it: variables, links, search paths."""
     where = places(request.host)
     hunt = Hunt(request=request, where=where, known=locations())
-    found = tuple(t for draft in gather(hunt) for t in toolkits(draft, hunt.known, where))
-    return tuple(_with_compiler(t, request) for t in found)
+    found = []
+    for draft in gather(hunt):
+        for toolkit in toolkits(draft, hunt.known, where):
+            found.append(_with_compiler(toolkit, request))
+            request.keep(found[-1])
+    return tuple(found)
 
 
 def _with_compiler(toolkit: Toolkit, request: Request) -> Toolkit:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from core.facts import Fact, System
 from core.knowledge import read
-from core.versions import version_tuple as numbers
+from core.versions import version_tuple
+
+numbers = version_tuple
+"""The name under which the rules know it."""
 
 
 class Row(Fact, frozen=True, kw_only=True):
