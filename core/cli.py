@@ -108,7 +108,12 @@ def _parser() -> argparse.ArgumentParser:
         vars(argparse).update(_=_, ngettext=lambda one, many, n: _(one if n == 1 else many))
 
     parser = argparse.ArgumentParser(
-        prog="convalesce", description=_("Finds out why a GPU deep-learning set-up does not work, and proves it.")
+        prog="convalesce",
+        description=_("Finds out why a GPU deep-learning set-up does not work, and proves it."),
+        epilog=_(
+            "Exit status: 0 nothing wrong; 1 at least one fault; 2 used wrongly; 3 Convalesce itself failed; 4 a fix was refused or"
+            " rolled back; 5 nothing wrong was found, but something that was named or would be loaded here could not be examined."
+        ),
     )
     parser.add_argument(
         "--version",

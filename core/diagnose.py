@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from msgspec.structs import replace
 
 from core.facts import Snapshot
 from core.findings import Finding
-from core.rules import RULES
+from core.guard import guarded, name_of
+from core.rules import RULES, Rule
 from core.rules.loads import CONCERNS, in_order, rank
 from core.steps import Severity, Step
 
@@ -84,14 +86,32 @@ DRIVER_EXPLAINS = ("cudnn.roll-call-failed", "driver.cuda-init", "benchmark.ladd
 
 
 def diagnose(snapshot: Snapshot) -> tuple[Finding, ...]:
-    """Return all findings, worst first, with at most one of them primary. Never raises for a readable Snapshot."""
-    found = _once(finding for rule in RULES for finding in rule(snapshot))
+    """Return all findings, worst first, with at most one of them primary. A rule that fails is one of them."""
+    found = _once(judged(snapshot))
     important = _important(snapshot)
     primary = min((f for f in found if _may_be_root(f)), key=lambda f: _place(f, important), default=None)
     if primary is not None:
         found = [_explained(f, primary) for f in found]
+    return worst_first(found)
+
+
+def worst_first(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings worst first, the primary one before others of its severity."""
     steps = list(Step)
     return tuple(sorted(found, key=lambda f: (-f.severity, not f.primary, bool(f.follows_from), steps.index(f.step))))
+
+
+def judged(snapshot: Snapshot) -> list[Finding]:
+    """Return what every rule finds; of one that fails what it found until then, and a finding that says so."""
+    found: list[Finding] = []
+    for rule in RULES:
+        guarded(partial(_collect, rule, snapshot, found), name_of(rule), found, None)
+    return found
+
+
+def _collect(rule: Rule, snapshot: Snapshot, found: list[Finding]) -> None:
+    for finding in rule(snapshot):
+        found.append(finding)
 
 
 def _once(findings: Iterable[Finding]) -> list[Finding]:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from core import __version__
 from core.facts import ProbeError, Snapshot, Unexamined
-from core.findings import Report
+from core.findings import Finding, Report
 from core.host import Host
 from core.i18n import N_, _, said
 from core.patience import Patience
@@ -234,12 +234,23 @@ def load_rules(_seen: Snapshot) -> None:
 
 def report_on(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
     """Diagnose a Snapshot, from this machine or another."""
-    from core.diagnose import diagnose
+    from core.diagnose import diagnose, worst_first
     from core.fixes import with_changes
     from core.grid import grid
+    from core.guard import guarded
 
-    findings = tuple(with_changes(f, snapshot) for f in diagnose(snapshot))
-    table = grid(snapshot, findings) if snapshot.pythons is not None else None
+    failures: list[Finding] = []
+
+    def cured(finding: Finding) -> Finding:
+        name = f"fixes.{finding.id}"
+        return guarded(lambda: with_changes(finding, snapshot), name, failures, finding, finding.step)
+
+    findings = tuple(map(cured, diagnose(snapshot)))
+    table = None
+    if snapshot.pythons is not None:
+        table = guarded(lambda: grid(snapshot, findings), "grid", failures, None, Step.FRAMEWORKS)
+    report = Report(snapshot=snapshot, findings=worst_first((*findings, *failures)), grid=table, version=__version__)
     if steps:
-        findings = tuple(f for f in findings if f.primary or f.step in steps)
-    return Report(snapshot=snapshot, findings=findings, grid=table, version=__version__)
+        kept = tuple(f for f in report.findings if f.primary or f.step in steps or f in report.not_examined)
+        report = replace(report, findings=kept)
+    return report

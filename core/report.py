@@ -56,6 +56,11 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
     lines[0] += "  " + _("(looked for {took} s)", took=plain_number(took, 1)) if took else ""
     primary = report.primary
     rest = [f for f in report.findings if not f.primary]
+    if report.worst > Severity.UNKNOWN and report.not_examined:  # else they come first below
+        lines += ["", _("Not examined")]
+        lines += [
+            line for f in report.not_examined for line in _wrapped(f"{_mark(f.severity, colour)} {f.title}", 2, width)
+        ]
     if primary:
         lines += ["", *_full(primary, colour, width, _("The cause:"))]
     elif report.worst <= Severity.NOTE:
@@ -170,6 +175,8 @@ def as_markdown(report: Report) -> str:
     calm = [f for f in report.findings if f.severity <= Severity.NOTE]
     if not loud:
         lines.append(_("Nothing wrong was found in what was looked at."))
+    if report.worst > Severity.UNKNOWN:  # else they come first below
+        lines += [f"- **{_('Not examined')}**: {_md(f.title)}" for f in report.not_examined]
     for f in loud:
         lines += _md_finding(f)
     if calm:

@@ -61,6 +61,8 @@ class SummaryPage(Page):
 
     def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
         box.addWidget(heading(headline(report)))
+        for finding in report.not_examined:
+            box.addWidget(Verdict(finding.severity, finding.title, theme))
         if report.primary:
             self.cards = [FindingCard(report.primary, theme, self._acts)]
             box.addWidget(self.cards[0])
@@ -140,6 +142,8 @@ def headline(report: Report) -> str:
         return _("One cause was found")
     if report.worst >= Severity.WARNING:
         return _("Some things need a look")
+    if report.worst is Severity.UNKNOWN and report.not_examined:
+        return _("No fault was found, but not everything could be examined")
     if report.worst is Severity.UNKNOWN:
         return _("No fault was found, but not everything could be decided")
     return _("Everything needed is in place") if words.in_place(report) else _("No fault was found")

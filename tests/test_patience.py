@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -111,10 +112,8 @@ def test_a_thread_that_was_left_behind_does_nothing_more_when_it_wakes(tmp_path:
     def work() -> str:
         first.append(threading.current_thread())
         for name in ("dead", "other"):
-            try:
+            with contextlib.suppress(OSError):
                 asked(os.stat, str(tmp_path / name))
-            except OSError:
-                pass
             after.append(f"{len(first)} {name}")
         return "done"
 
@@ -182,7 +181,9 @@ def environment(root: Path, prefix: str) -> None:
 
 
 def look(root: Path, env: dict[str, str], *named: str, steps: Any = ()) -> Snapshot:
-    host = FakeHost(root=root, facts=Machine(system="linux", home="/home/ada"), environment={"HOME": "/home/ada", **env})
+    host = FakeHost(
+        root=root, facts=Machine(system="linux", home="/home/ada"), environment={"HOME": "/home/ada", **env}
+    )
     return doctor.look(host, Watch(), pythons=named, steps=steps)
 
 
