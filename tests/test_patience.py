@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -282,4 +285,38 @@ def test_what_a_probe_found_before_its_end_is_kept(tmp_path: Path) -> None:
         ("cudnn", "crash"),
         ("pythons", "time-out"),
         ("toolkits", "crash"),
+    ]
+
+
+# --- a real one -------------------------------------------------------------------------------------------------------
+
+SCAN = """
+import os, sys
+os.environ.update(dict(a.split("=", 1) for a in sys.argv[2:]))  # now, since a loader that searches there starts no program
+from core.cli import main
+raise SystemExit(main(["scan", "--json", "--full-names", "--out", sys.argv[1]]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="FUSE is Linux' own")
+@pytest.mark.parametrize(
+    ("variable", "status", "severity"),
+    [("VIRTUAL_ENV", 5, "unknown"), ("LD_LIBRARY_PATH", 5, "unknown"), ("X", 0, "note")],
+)
+def test_a_real_mount_that_never_answers(variable: str, status: int, severity: str, tmp_path: Path) -> None:
+    (tmp_path / "home/miniconda3").mkdir(parents=True)
+    dead = str(tmp_path / "home/miniconda3")
+    told = tmp_path / "report.json"
+    setting = [f"HOME={tmp_path / 'home'}", f"{variable}={dead}/lib"]
+    command = [sys.executable, "-m", "tests.dead_mount", dead, sys.executable, "-c", SCAN, str(told), *setting]
+    done = subprocess.run(command, capture_output=True, check=False, cwd=Path(__file__).parents[1])
+    if done.returncode == 77:
+        pytest.skip("nobody may mount here")
+    assert done.returncode in (status, FOUND), done.stderr
+    report = json.loads(told.read_bytes())
+    assert [u["path"] for u in report["snapshot"]["unexamined"]] == [dead]
+    assert [e for e in report["snapshot"]["errors"] if e["kind"] == "time-out"] == []
+    assert [f["severity"] for f in report["findings"] if f["subject"] == dead] == [severity]
+    assert None not in [
+        report["snapshot"][s] for s in ("driver", "environment", "pythons", "toolkits", "cudnn", "loads")
     ]
