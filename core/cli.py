@@ -24,6 +24,7 @@ from core.terminal import (
     read_report,
     say_json,
     say_result,
+    status_of,
     watching,
     write_file,
 )
@@ -107,7 +108,12 @@ def _parser() -> argparse.ArgumentParser:
         vars(argparse).update(_=_, ngettext=lambda one, many, n: _(one if n == 1 else many))
 
     parser = argparse.ArgumentParser(
-        prog="convalesce", description=_("Finds out why a GPU deep-learning set-up does not work, and proves it.")
+        prog="convalesce",
+        description=_("Finds out why a GPU deep-learning set-up does not work, and proves it."),
+        epilog=_(
+            "Exit status: 0 nothing wrong; 1 at least one fault; 2 used wrongly; 3 Convalesce itself failed; 4 a fix was refused or"
+            " rolled back; 5 nothing wrong was found, but something that was named or would be loaded here could not be examined."
+        ),
     )
     parser.add_argument(
         "--version",
@@ -299,7 +305,6 @@ def _steps(only: str) -> tuple[Step, ...]:
 
 def _show(report: Report, *, as_json: bool) -> int:
     from core.findings import to_json
-    from core.steps import Severity
 
     if as_json:
         say_json(to_json(report))
@@ -314,7 +319,7 @@ def _show(report: Report, *, as_json: bool) -> int:
             + _("To tell it over the phone: {code}  (convalesce explain {code})", code=code)
             + "\n"
         )
-    return FOUND if report.worst is Severity.ERROR else OK
+    return status_of(report)
 
 
 if __name__ == "__main__":

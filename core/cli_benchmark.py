@@ -37,7 +37,6 @@ def benchmark(options: argparse.Namespace) -> int:
     from core import terminal
     from core.findings import to_json
     from core.redact import redact
-    from core.steps import Severity
 
     with terminal.watching() as watch:
         report = measured(options, watch)
@@ -53,7 +52,7 @@ def benchmark(options: argparse.Namespace) -> int:
         plain = "utf" not in (sys.stdout.encoding or "").lower()
         table = as_table(report.snapshot.benchmark, plain=plain)
         terminal.say_result(f"{table}\n{as_text(report, colour=colour)}" if table else as_text(report, colour=colour))
-    return terminal.FOUND if report.worst is Severity.ERROR else terminal.OK
+    return terminal.status_of(report)
 
 
 def measured(options: argparse.Namespace, watch: Watch) -> Report:

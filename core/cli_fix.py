@@ -17,8 +17,7 @@ from core.i18n import _, sentences
 from core.journal import BadEntry, Entry
 from core.repair import Proposal, Workshop
 from core.report import printable, start_anew
-from core.steps import Severity
-from core.terminal import FOUND, OK, REFUSED, UsageError, say_json, say_result, watching
+from core.terminal import OK, REFUSED, UsageError, say_json, say_result, status_of, watching
 from core.wrapping import padded
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def fix(options: argparse.Namespace) -> int:
         say_result(_("There is nothing to fix: no fault was found.") + "\n")
     if refused:
         return REFUSED
-    return FOUND if report.worst is Severity.ERROR else OK
+    return status_of(report)
 
 
 def _chosen(report: Report, ids: Sequence[str]) -> tuple[Finding, ...]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from msgspec.structs import replace
 
 from core.causes import LAST, ranks
 from core.facts import Snapshot, split_id
 from core.findings import Finding
-from core.rules import RULES
+from core.guard import guarded, name_of
+from core.rules import RULES, Rule
 from core.rules.loads import rank
 from core.rules.undecided import deciding
 from core.rules.view import tidy
@@ -31,9 +33,9 @@ DRIVER_EXPLAINS = ("cudnn.roll-call-failed", "driver.cuda-init", "benchmark.ladd
 def diagnose(snapshot: Snapshot) -> tuple[Finding, ...]:
     """Return all findings, the headline first, then worst first. The headline is the primary, or a fault with an open cause.
 
-    Never raises for a readable Snapshot.
+    A rule that fails is a finding, too.
     """
-    found = _once(finding for rule in RULES for finding in rule(snapshot))
+    found = _once(judged(snapshot))
     head = _headline(found, importances(snapshot))
     if head is not None and head.cause:
         found = [_explained(f, head) for f in found]
@@ -41,9 +43,26 @@ def diagnose(snapshot: Snapshot) -> tuple[Finding, ...]:
         found = [replace(f, headline=True) if f is head else f for f in found]
     if any(f.severity >= Severity.WARNING and Step.ENVIRONMENT in (f.step, *f.also) for f in found):
         found = [f for f in found if f.id != OF_ALL]
-    found = [_with_what_decides(f, snapshot) for f in found]
+    return worst_first(_with_what_decides(f, snapshot) for f in found)
+
+
+def worst_first(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings worst first, the headline before all."""
     steps = list(Step)
     return tuple(sorted(found, key=lambda f: (not f.headline, -f.severity, bool(f.follows_from), steps.index(f.step))))
+
+
+def judged(snapshot: Snapshot) -> list[Finding]:
+    """Return what every rule finds; of one that fails what it found until then, and a finding that says so."""
+    found: list[Finding] = []
+    for rule in RULES:
+        guarded(partial(_collect, rule, snapshot, found), name_of(rule), found, None)
+    return found
+
+
+def _collect(rule: Rule, snapshot: Snapshot, found: list[Finding]) -> None:
+    for finding in rule(snapshot):
+        found.append(finding)
 
 
 def _once(findings: Iterable[Finding]) -> list[Finding]:

@@ -12,10 +12,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from core import __version__
-from core.facts import ProbeError, Snapshot
-from core.findings import Report
+from core.facts import ProbeError, Snapshot, Unexamined
+from core.findings import Finding, Report
 from core.host import Host
 from core.i18n import N_, _, said
+from core.patience import Patience
 from core.probes import (
     cudnn,
     driver,
@@ -28,12 +29,13 @@ from core.probes import (
     toolkit,
 )
 from core.probes.request import Probe, Request
+from core.probes.silent import unexamined
 from core.steps import SECTIONS, Step
 from core.watch import CancelledError, Watch
 
 PROBES: tuple[Probe, ...] = (
     Probe("driver", driver.look, timeout=20),
-    Probe("environment", environment.look, timeout=5),
+    Probe("environment", environment.look),
     Probe("pythons", frameworks.look, needs=("environment",)),
     # it would be ready before cudnn; after it, it uses the time in which loads waits for children
     Probe("frameworks", frameworks_sweep.look, needs=("pythons", "cudnn")),
@@ -94,8 +96,9 @@ def look(
 
     ``meanwhile`` is called once with what is known, when the last probe is under way and there is nothing to do but wait.
 
-    A probe's crash, time-out or cancellation becomes a ProbeError and leaves its section None. Probes run in daemon
-    threads: one that hangs in the operating system (a dead network folder) is left behind, not waited for.
+    A probe's crash, time-out or cancellation becomes a ProbeError; its section keeps what was found until then, and is None where
+    that is nothing. Probes run in daemon threads: one that hangs in the operating system (a dead network folder) is left
+    behind, and starts anew without that folder, which is told in ``unexamined``.
     """
     wanted = wanted_sections(steps, probes)
     if not (trials or thorough):  # an import alone takes longer than everything else together
@@ -115,6 +118,24 @@ def look(
     running: dict[str, float] = {}
     ended: set[str] = set()
     done: queue.SimpleQueue[tuple[str, Any, ProbeError | None, float]] = queue.SimpleQueue()
+    patience = Patience()
+    missed: list[Unexamined] = []
+    kept: dict[str, list[Any]] = {}
+    late: dict[str, float] = {}
+    """Section -> seconds that it lost at places which gave no answer; its time-out comes so much later."""
+
+    def run(probe: Probe, request: Request) -> None:
+        request = replace(request, miss=missed.append)
+
+        def work() -> Any:
+            mine = kept[probe.section] = []
+            return probe.look(replace(request, keep=mine.append))
+
+        def waited(seconds: float) -> None:
+            late[probe.section] = late.get(probe.section, 0.0) + seconds
+
+        _run(probe, request, lambda: patience.run(work, waited), done)
+
     factor = THOROUGH_FACTOR if thorough else 1
 
     while waiting or running:
@@ -124,12 +145,12 @@ def look(
             watch.say(_(SAYS.get(probe.section, probe.section)))
             watch.section(probe.section, "looking")
             threading.Thread(
-                target=_run, args=(probe, replace(request, seen=snapshot), done), daemon=True, name=probe.section
+                target=run, args=(probe, replace(request, seen=snapshot)), daemon=True, name=probe.section
             ).start()
         if not waiting:
             meanwhile(snapshot)
             meanwhile = _nothing
-        section, value, error, seconds = _next(done, running, watch)
+        section, value, error, seconds = _next(done, running, late, watch)
         if section not in running:
             continue  # it answered after its time-out
         del running[section]
@@ -139,17 +160,20 @@ def look(
             snapshot = replace(snapshot, **{section: value})
         else:
             snapshot = replace(snapshot, errors=(*snapshot.errors, error))
+            if found := tuple(kept.get(section, ())):
+                snapshot = replace(snapshot, **{section: found})
         snapshot = replace(snapshot, seconds=(*snapshot.seconds, (section, round(seconds, 3))))
-    return snapshot
+    silent = unexamined(patience, snapshot, request)
+    return replace(snapshot, unexamined=tuple(dict.fromkeys((*silent, *missed))))
 
 
-def _run(probe: Probe, request: Request, done: queue.SimpleQueue[Any]) -> None:
+def _run(probe: Probe, request: Request, look: Callable[[], Any], done: queue.SimpleQueue[Any]) -> None:
     start = time.monotonic()
     value: Any = None
     error = None
     try:
         request.watch.check()
-        value = probe.look(request)
+        value = look()
     except CancelledError:
         error = ProbeError(probe=probe.section, kind="cancelled", message=said(_("It was cancelled.")))
     except Exception as e:  # noqa: BLE001 - the edge of a probe: its crash becomes data
@@ -162,11 +186,14 @@ def _run(probe: Probe, request: Request, done: queue.SimpleQueue[Any]) -> None:
 
 
 def _next(
-    done: queue.SimpleQueue[tuple[str, Any, ProbeError | None, float]], running: dict[str, float], watch: Watch
+    done: queue.SimpleQueue[tuple[str, Any, ProbeError | None, float]],
+    running: dict[str, float],
+    late: dict[str, float],
+    watch: Watch,
 ) -> tuple[str, Any, ProbeError | None, float]:
     """Wait for the next probe to end, to run out of time, or for the person to cancel."""
     while True:
-        section, deadline = min(running.items(), key=lambda item: item[1])
+        section, deadline = min(((s, end + late.get(s, 0.0)) for s, end in running.items()), key=lambda item: item[1])
         now = time.monotonic()
         if deadline <= now:
             message = said(_("It gave no answer within its time."))
@@ -207,12 +234,23 @@ def load_rules(_seen: Snapshot) -> None:
 
 def report_on(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
     """Diagnose a Snapshot, from this machine or another."""
-    from core.diagnose import diagnose
+    from core.diagnose import diagnose, worst_first
     from core.fixes import with_changes
     from core.grid import grid
+    from core.guard import guarded
 
-    findings = tuple(with_changes(f, snapshot) for f in diagnose(snapshot))
-    table = grid(snapshot, findings) if snapshot.pythons is not None else None
+    failures: list[Finding] = []
+
+    def cured(finding: Finding) -> Finding:
+        name = f"fixes.{finding.id}"
+        return guarded(lambda: with_changes(finding, snapshot), name, failures, finding, finding.step)
+
+    findings = tuple(map(cured, diagnose(snapshot)))
+    table = None
+    if snapshot.pythons is not None:
+        table = guarded(lambda: grid(snapshot, findings), "grid", failures, None, Step.FRAMEWORKS)
+    report = Report(snapshot=snapshot, findings=worst_first((*findings, *failures)), grid=table, version=__version__)
     if steps:
-        findings = tuple(f for f in findings if f.headline or {f.step, *f.also} & {*steps})
-    return Report(snapshot=snapshot, findings=findings, grid=table, version=__version__)
+        kept = (f for f in report.findings if f.headline or {f.step, *f.also} & {*steps} or f in report.not_examined)
+        report = replace(report, findings=tuple(kept))
+    return report

@@ -134,6 +134,10 @@ class Done(Fact, frozen=True, kw_only=True):
     """The preview that was confirmed."""
 
 
+NOT_EXAMINED = ("not-examined", "environment-unread", "rule-failed")
+"""Ends of the ids of findings that say so, each behind its step."""
+
+
 class Report(Fact, frozen=True, kw_only=True):
     """A Snapshot and what was concluded from it, the headline first, then worst first."""
 
@@ -161,6 +165,13 @@ class Report(Fact, frozen=True, kw_only=True):
     def worst(self) -> Severity:
         """The worst severity of all findings; GOOD when there is none."""
         return max((f.severity for f in self.findings), default=Severity.GOOD)
+
+    @property
+    def not_examined(self) -> tuple[Finding, ...]:
+        """What was named or would be loaded here, and could not be examined or judged."""
+        return tuple(
+            f for f in self.findings if f.severity is Severity.UNKNOWN and f.id.partition(".")[2] in NOT_EXAMINED
+        )
 
     def of(self, step: Step) -> tuple[Finding, ...]:
         """Return the findings that belong to one step, the headline first, then worst first."""

@@ -10,7 +10,8 @@ import os
 import shutil
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -27,6 +28,7 @@ from core.probes.cudnn_names import MAJORS, parse
 from core.probes.cudnn_places import Found, Spot
 from core.probes.cudnn_record import Row
 from core.probes.places import Places
+from core.versions import whole_number
 from core.watch import Watch
 
 
@@ -143,10 +145,17 @@ def _record(found: tuple[Member, ...]) -> Mapping[str, Row]:
     for member in found:
         if member.name.endswith(".dist-info/RECORD") and member.path and member.size < (64 << 20):
             text = Path(member.path).read_text(encoding="utf-8", errors="replace")
-            for row in csv.reader(text.splitlines()):
+            for row in _lines(text):
                 if len(row) >= 3 and (sha := _sha256(row[1])):
-                    rows[row[0]] = Row(sha256=sha, size=int(row[2]) if row[2].isdecimal() else None)
+                    rows[row[0]] = Row(sha256=sha, size=whole_number(row[2]))
     return rows
+
+
+def _lines(text: str) -> Iterator[list[str]]:
+    """Yield the lines of a RECORD; one that is none (csv takes 128 KiB a field) is left out."""
+    for line in text.splitlines():
+        with suppress(csv.Error):
+            yield from csv.reader([line])
 
 
 def _sha256(digest: str) -> str:

@@ -57,9 +57,15 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
     lines[0] += "  " + _("(looked for {took} s)", took=plain_number(took, 1)) if took else ""
     head, primary = report.headline, report.primary
     rest = [f for f in report.findings if f is not head]
+    stands = whole(report)
+    if stands > Severity.UNKNOWN and report.not_examined:  # else they come first below
+        lines += ["", _("Not examined")]
+        lines += [
+            line for f in report.not_examined for line in _wrapped(f"{_mark(f.severity, colour)} {f.title}", 2, width)
+        ]
     if head:
         lines += ["", *_full(head, colour, width, _("The cause:") if primary else _("The cause is not decided:"))]
-    elif (stands := whole(report)) <= Severity.UNKNOWN:
+    elif stands <= Severity.UNKNOWN:
         sign = stands if stands is Severity.UNKNOWN else Severity.GOOD
         lines += ["", f"{_mark(sign, colour)} {healthy(stands)}"]
     follow = [f for f in rest if primary and f.follows_from == primary.id and f.severity > Severity.NOTE]
@@ -179,6 +185,8 @@ def as_markdown(report: Report) -> str:
     calm = [f for f in report.findings if f.severity <= Severity.NOTE]
     if not loud:
         lines.append(healthy(whole(report)))
+    if report.worst > Severity.UNKNOWN:  # else they come first below
+        lines += [f"- **{_('Not examined')}**: {_md(f.title)}" for f in report.not_examined]
     for f in loud:
         lines += _md_finding(f)
     if calm:

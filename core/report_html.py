@@ -72,7 +72,9 @@ def verdict(report: Report) -> str:
     return {
         Severity.ERROR: _("Something is wrong, and no single cause explains it."),
         Severity.WARNING: _("Nothing is broken; some things may become a problem."),
-        Severity.UNKNOWN: _("Nothing wrong was found, but not everything could be decided."),
+        Severity.UNKNOWN: _("Nothing wrong was found, but not everything could be examined.")
+        if report.not_examined
+        else _("Nothing wrong was found, but not everything could be decided."),
     }.get(whole(report), _("Nothing wrong was found in what was looked at."))
 
 
@@ -88,11 +90,12 @@ def _verdict_word(report: Report) -> str:
 
 
 def _summary(report: Report) -> str:
+    left = "".join(f"<p>{MARKS[f.severity][0]} {cell(f.title)}</p>" for f in report.not_examined)
     head = report.headline
     if head is None:
-        return ""
+        return left
     fix = f"<p><strong>{_('What to do:')}</strong> {cell(head.fix.title)}</p>" if head.fix else ""
-    return (f"<p>{cell(head.why)}</p>" if head.why else "") + fix
+    return left + (f"<p>{cell(head.why)}</p>" if head.why else "") + fix
 
 
 def _machine(report: Report) -> str:

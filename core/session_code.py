@@ -16,6 +16,7 @@ from core.findings import Report
 from core.i18n import _
 from core.report import MARKS
 from core.steps import Severity, Step
+from core.versions import all_numbers
 from core.wrapping import wrap
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -104,8 +105,8 @@ def _cudnn(s: Snapshot) -> tuple[int, int, int] | None:
 
 def _numbers(version: str | None, limits: Sequence[int]) -> list[int] | None:
     """Return the first parts of a version, or None where one does not fit."""
-    parts = re.findall(r"\d{1,6}", version or "")[: len(limits)]
-    numbers = [int(p) for p in parts] + [0] * (len(limits) - len(parts))
+    parts = all_numbers(version or "")[: len(limits)]
+    numbers = [*parts] + [0] * (len(limits) - len(parts))
     return numbers if parts and all(n < most for n, most in zip(numbers, limits, strict=True)) else None
 
 

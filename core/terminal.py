@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from core.findings import Report
     from core.watch import Watch
 
-OK, FOUND, USAGE, FAILED, REFUSED = 0, 1, 2, 3, 4
-"""Exit status: nothing wrong; an error finding; used wrongly; Convalesce itself failed; a fix refused or rolled back."""
+OK, FOUND, USAGE, FAILED, REFUSED, UNEXAMINED = 0, 1, 2, 3, 4, 5
+"""Exit status: nothing wrong; an error finding; used wrongly; Convalesce itself failed; a fix refused or rolled back; nothing
+wrong was found, but something that was named or would be loaded here could not be examined."""
 INTERRUPTED = 130
 BIGGEST_REPORT = 64 * 1024 * 1024
 BIGGEST_TEXT = 10 * 1024 * 1024
@@ -68,6 +69,15 @@ def read_report(path: Path) -> Report:
         raise UsageError(_("{path} cannot be read: {strerror}.", path=path, strerror=e.strerror)) from None
     except BadReportError as e:
         raise UsageError(f"{path}: {e}") from None
+
+
+def status_of(report: Report) -> int:
+    """Return the exit status that a report's findings ask for."""
+    from core.steps import Severity
+
+    if report.worst is Severity.ERROR:
+        return FOUND
+    return UNEXAMINED if report.not_examined else OK
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -61,6 +61,8 @@ class SummaryPage(Page):
 
     def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
         box.addWidget(heading(headline(report)))
+        for finding in report.not_examined:
+            box.addWidget(Verdict(finding.severity, finding.title, theme))
         if report.headline:
             self.cards = [FindingCard(report.headline, theme, self._acts)]
             box.addWidget(self.cards[0])
@@ -143,6 +145,8 @@ def headline(report: Report) -> str:
     stands = words.whole(report)
     if stands >= Severity.WARNING:
         return _("Some things need a look")
+    if stands is Severity.UNKNOWN and report.not_examined:
+        return _("No fault was found, but not everything could be examined")
     if stands is Severity.UNKNOWN:
         return _("No fault was found, but not everything could be decided")
     return _("Everything needed is in place") if words.in_place(report) else _("No fault was found")

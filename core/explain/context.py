@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from core.explain.names import Library
+from core.versions import all_numbers, whole_number
 
 Version = tuple[int, ...]
 
@@ -83,9 +84,9 @@ def compiled_and_loaded(low: str) -> tuple[Version, Version] | None:
 
 def decode(number: str) -> Version:
     """Return cudnnGetVersion's number as a version: 8907 is 8.9.7, 90100 is 9.1.0, 5105 is 5.1.5; dotted text stays."""
-    if not number.isdigit():
-        return tuple(int(n) for n in re.findall(r"\d+", number))
-    n = int(number)
+    n = whole_number(number)
+    if n is None:
+        return all_numbers(number)
     return (n // 10000, n // 100 % 100, n % 100) if n >= 10000 else (n // 1000, n // 100 % 10, n % 100)
 
 

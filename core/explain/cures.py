@@ -12,6 +12,7 @@ from core.explain.tables import wrong_cures
 from core.facts import Snapshot
 from core.i18n import _
 from core.report import printable
+from core.versions import version_tuple
 
 _COPY = r"(?:copy|copied|copying|cp|paste|pasted|put|move|moved|xcopy|copie|copiert|kopier\w*|скопир\w*|复制|コピー|drop|dropped)"
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -63,8 +64,8 @@ def _renamed(_r: Reading, snapshot: Snapshot) -> str:
     """A file whose name says one major and whose contents say another."""
     for copy in snapshot.cudnn or ():
         for file in copy.files:
-            true = (file.version or "").split(".", 1)[0]
-            if file.state == "good" and true.isdigit() and int(true) != copy.major:
+            true = version_tuple(file.version)
+            if file.state == "good" and true and true[0] != copy.major:
                 return file.path
     return ""
 

@@ -11,6 +11,8 @@ from core.explain.ranking import heard, rank
 from core.explain.reading import Reading, read
 from core.explain.tables import clues
 from core.facts import Snapshot
+from core.findings import Finding
+from core.guard import guarded
 from core.i18n import N_, _, sentences
 from core.report import printable
 
@@ -40,18 +42,21 @@ def explain(text: str, snapshot: Snapshot | None = None) -> Explanation:
     if not meant and not about_gpu(reading):
         return Explanation(sentence=_(NOTHING))
     codes = meant or dictionary.meanings(reading)
-    away = foreign.reasons(reading, snapshot)
+    failures: list[Finding] = []
+    away = guarded(lambda: foreign.reasons(reading, snapshot), "explain.foreign", failures, "")
+    known = None if away else snapshot
     if snapshot is not None and not away:
         reading = replace(reading, marks=reading.marks | _of_machine(snapshot))
-    causes = () if meant and not heard(reading) else _causes(reading, snapshot if not away else None)
+    causes = () if meant and not heard(reading) else _causes(reading, known, failures)
     return Explanation(
         sentence=_sentence(meant, causes, snapshot, away),
         causes=causes,
         codes=codes,
-        warnings=cures.seen(reading, snapshot if not away else None),
+        warnings=guarded(lambda: cures.seen(reading, known), "explain.cures", failures, ()),
         foreign=printable(away),
         decide=_decide(causes),
         lines=tuple(printable(line) for line in telling_lines(reading)),
+        failed=tuple(dict.fromkeys(failures)),
     )
 
 
@@ -77,9 +82,9 @@ def telling_lines(reading: Reading) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kept))[:12]
 
 
-def _causes(reading: Reading, snapshot: Snapshot | None) -> tuple[Ranked, ...]:
+def _causes(reading: Reading, snapshot: Snapshot | None, failures: list[Finding]) -> tuple[Ranked, ...]:
     words = {row.cause: row.meaning for row in known_causes()}
-    judged = verdicts.judge(reading, snapshot)
+    judged = verdicts.judge(reading, snapshot, failures)
     ranked = [
         Ranked(
             cause=cause,

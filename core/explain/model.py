@@ -72,3 +72,5 @@ class Explanation(Fact, frozen=True, kw_only=True):
     """What would decide between the best ones; empty when that is settled."""
     lines: tuple[str, ...] = ()
     """The lines of the text that matter, printable, at most a dozen."""
+    failed: tuple[Finding, ...] = ()
+    """What could not be judged by a fault of Convalesce's own."""

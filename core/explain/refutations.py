@@ -7,6 +7,7 @@ from core.facts import CudnnCopy, Snapshot
 from core.findings import Evidence
 from core.i18n import _
 from core.rules.loads import answered
+from core.versions import version_tuple
 
 Against = tuple[Evidence, ...]
 STATIC_ZLIB = (8, 9, 4)
@@ -19,12 +20,7 @@ def _saw(label: str, value: object, source: str = "") -> Against:
 
 def version(text: str | None) -> tuple[int, ...]:
     """Return a dotted version as numbers; what is no number ends it."""
-    numbers: list[int] = []
-    for part in (text or "").split("."):
-        if not part.isdigit():
-            break
-        numbers.append(int(part))
-    return tuple(numbers)
+    return version_tuple(text)
 
 
 def wanted_majors(reading: Reading, seen: Snapshot, family: str = "cudnn") -> frozenset[int]:

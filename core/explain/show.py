@@ -52,6 +52,7 @@ def render_text(explanation: Explanation, colour: bool = False, width: int = WID
             lines += _wrapped(w.harm, "    ", width) + _wrapped(
                 _("To take it back: {undo}", undo=w.undo), "    ", width
             )
+    lines += [line for f in e.failed for line in ("", *_wrapped(f.title, "", width))]
     if e.codes:
         lines += ["", _("What the words mean")]
         for c in e.codes:

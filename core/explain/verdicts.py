@@ -7,6 +7,7 @@ returns what was seen, and nothing where the evidence does not decide.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from core.causes import Cause
@@ -15,6 +16,7 @@ from core.explain import proofs, refutations
 from core.explain.reading import Reading
 from core.facts import Snapshot
 from core.findings import Evidence, Finding
+from core.guard import guarded, name_of
 from core.steps import Severity
 
 Judge = Callable[[Reading, Snapshot], tuple[Evidence, ...]]
@@ -81,19 +83,23 @@ EXACT: dict[Cause, tuple[Cause, ...]] = {
 """A proved cause that says more exactly why: it takes over the finding of the more general one."""
 
 
-def judge(reading: Reading, seen: Snapshot | None) -> dict[str, dict[str, Any]]:
-    """Return for each cause that the machine decides: its verdict, the evidence, and the finding that proves it."""
+def judge(reading: Reading, seen: Snapshot | None, failures: list[Finding]) -> dict[str, dict[str, Any]]:
+    """Return for each cause that the machine decides: its verdict, the evidence, and the finding that proves it.
+
+    A judge that fails adds a finding to ``failures`` and decides nothing.
+    """
     if seen is None:
         return {}
     verdicts: dict[str, dict[str, Any]] = {}
+    nothing: tuple[Evidence, ...] = ()
     for cause, refuters in REFUTATIONS.items():
         for refute in refuters:
-            against = refute(reading, seen)
+            against = guarded(partial(refute, reading, seen), name_of(refute), failures, nothing)
             if against:
                 verdicts[cause] = {"verdict": "refuted", "evidence": against}
                 break
     for cause, prove in PROOFS.items():
-        if evidence := prove(reading, seen):
+        if evidence := guarded(partial(prove, reading, seen), name_of(prove), failures, nothing):
             verdicts[cause] = {"verdict": "proved", "evidence": evidence}
     for finding in reversed(diagnose(seen)):
         # the worst comes last and stays; a primary stands first in the report

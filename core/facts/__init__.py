@@ -49,7 +49,7 @@ from core.facts.libraries import (
     cuda_in_name,
 )
 from core.facts.loading import Attempt, Call, Consumer, How, Load, Mapped, Outcome, Resolution, RollCall, split_id
-from core.facts.machine import Machine, ProbeError, Program, platform_machine
+from core.facts.machine import Machine, ProbeError, Program, Unexamined, platform_machine
 from core.facts.snapshot import Snapshot
 
 __all__ = [
@@ -110,6 +110,7 @@ __all__ = [
     "System",
     "Timing",
     "Toolkit",
+    "Unexamined",
     "Variable",
     "Way",
     "cuda_in_name",

@@ -52,6 +52,18 @@ def platform_machine(system: System, architecture: str) -> str:
     )
 
 
+class Unexamined(Fact, frozen=True, kw_only=True):
+    """A place that gave no answer, or a program that did not end: what lies in it was left alone, all else was examined."""
+
+    path: str
+    what: Literal["folder", "interpreter"] = "folder"
+    """folder: a place of the file system, with everything below it. interpreter: a program that was started."""
+    seconds: float = 0.0
+    """How long it was waited for."""
+    wanted_by: tuple[str, ...] = ()
+    """What leads there: "--python", names of variables, the loader's configuration. Empty: nothing that counts here."""
+
+
 class ProbeError(Fact, frozen=True, kw_only=True):
     """A probe that crashed, was refused or ran out of time. This is data, too."""
 

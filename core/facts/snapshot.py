@@ -9,7 +9,7 @@ from core.facts.environment import Environment
 from core.facts.frameworks import Frameworks, FrameworkTrial, PackageRecords, PythonEnvironment
 from core.facts.libraries import CudnnCopy, Toolkit
 from core.facts.loading import Load
-from core.facts.machine import Machine, ProbeError
+from core.facts.machine import Machine, ProbeError, Unexamined
 
 
 class Snapshot(Fact, frozen=True, kw_only=True):
@@ -32,5 +32,7 @@ class Snapshot(Fact, frozen=True, kw_only=True):
     benchmark: Benchmark | None = None
     """None: it was not asked for."""
     errors: tuple[ProbeError, ...] = ()
+    unexamined: tuple[Unexamined, ...] = ()
+    """Candidates that were left alone because they gave no answer."""
     seconds: tuple[tuple[str, float], ...] = ()
     """How long each probe took."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from core.facts import PciDevice, Scope, Variable, text
+from core.patience import asked
 
 _MOST = 1 << 20
 """Bytes that are read of a small system file at most."""
@@ -18,7 +19,8 @@ _MOST = 1 << 20
 def read_small(path: Path) -> str | None:
     """Return a regular file's first MiB as printable text; None when there is none or it can not be read."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+        descriptor = asked(os.open, os.fspath(path), flags)
     except (OSError, ValueError):
         return None
     try:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from core.facts import Variable
+from core.versions import whole_number
 
 CORE = ("ALLUSERSPROFILE", "ProgramData", "PUBLIC", "SystemDrive", "SystemRoot")
 USER_CORE = (
@@ -127,7 +128,7 @@ def release_name(values: Mapping[str, str]) -> str:
     """
     build = values.get("CurrentBuild") or values.get("CurrentBuildNumber", "")
     name = values.get("ProductName") or "Windows"
-    if build.isdigit() and int(build) >= 22000:
+    if (whole_number(build) or 0) >= 22000:
         name = name.replace("Windows 10", "Windows 11")
     words = (name, values.get("DisplayVersion") or values.get("ReleaseId", ""), f"({build})" if build else "")
     return " ".join(word for word in words if word)
@@ -152,7 +153,8 @@ def pci_ids(key: str) -> tuple[str, str]:
 
 def pci_address(location: str) -> str:
     """Return "0000:01:00.0" for a LocationInformation that ends in "(1,0,0)" or says "PCI bus 1, device 0, function 0"."""
-    match = re.search(r"\((\d+),(\d+),(\d+)\)$", location) or re.search(r"(\d+)\D+(\d+)\D+(\d+)$", location)
+    n = "([0-9]{1,6})"
+    match = re.search(rf"\({n},{n},{n}\)$", location) or re.search(rf"(?<![0-9]){n}\D+{n}\D+{n}$", location)
     if not match:
         return ""
     bus, device, function = (int(group) for group in match.groups())

@@ -19,6 +19,7 @@ from functools import lru_cache, partial, wraps
 from typing import Any, TypeVar, cast
 
 from core.facts import FileState
+from core.patience import asked
 
 Reader = TypeVar("Reader", bound=Callable[..., Any])
 
@@ -57,7 +58,7 @@ def once(reader: Reader) -> Reader:
     @wraps(reader)
     def read(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> Any:
         try:
-            seen = os.stat(under(root, os.fspath(path)))  # noqa: PTH116 - as in kind()
+            seen = asked(os.stat, under(root, os.fspath(path)))
         except (OSError, ValueError):
             return reader(path, root=root)
         if time.time_ns() - max(seen.st_mtime_ns, seen.st_ctime_ns) < SETTLED:
@@ -71,8 +72,9 @@ def once(reader: Reader) -> Reader:
 class Source:
     """A regular file that is open for reading by offset. Reads past the end come back short, as bytes are."""
 
-    def __init__(self, stream: io.FileIO, size: int) -> None:
+    def __init__(self, stream: io.FileIO, size: int, path: str = "") -> None:
         self._stream = stream
+        self._path = path
         self._number = stream.fileno()
         self.hop: Callable[[int, int], bytes] = lambda size, offset: self.read(offset, size)
         """``read`` (size, offset) without its checks where the system has a call for it: for loops over many headers."""
@@ -91,9 +93,12 @@ class Source:
             return b""
         size = min(size, CHUNK)
         if sys.platform != "win32":  # one call of the system instead of two: a scan makes tens of thousands
-            return os.pread(self._number, size, offset)
+            return asked(self._pread, self._path, size, offset)
         self._stream.seek(offset)
         return self._stream.read(size) or b""
+
+    def _pread(self, _path: str, size: int, offset: int) -> bytes:
+        return os.pread(self._number, size, offset)
 
     def __len__(self) -> int:
         """Return the file's size, as bytes would."""
@@ -136,7 +141,7 @@ def kind(path: str | os.PathLike[str]) -> os.stat_result:
         UnfitError: it is missing, dangling, empty, not a regular file, or may not be looked at.
     """
     try:
-        seen = os.stat(path)  # noqa: PTH116 - paths may hold bytes that are not text, and this is the hot path
+        seen = asked(os.stat, os.fsdecode(path))
     except (OSError, ValueError) as error:
         raise _absent(path, error) from None
     if stat.S_ISDIR(seen.st_mode):
@@ -163,7 +168,7 @@ def _absent(path: str | os.PathLike[str], error: OSError | ValueError) -> UnfitE
 
 def _is_link(path: str | os.PathLike[str]) -> bool:
     try:
-        return stat.S_ISLNK(os.lstat(path).st_mode)
+        return stat.S_ISLNK(asked(os.lstat, os.fsdecode(path)).st_mode)
     except (OSError, ValueError):
         return False
 
@@ -178,7 +183,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Source]:
     kind(path)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
     try:
-        stream = io.FileIO(os.open(path, flags), "rb")
+        stream = io.FileIO(asked(os.open, os.fsdecode(path), flags), "rb")
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EPERM):
             raise UnfitError("unreadable", "may not be read by this user") from None
@@ -188,6 +193,6 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Source]:
         if not stat.S_ISREG(seen.st_mode):  # it was swapped between the look and the opening
             raise UnfitError("not a library", "is not a regular file")
         try:
-            yield Source(stream, seen.st_size)
+            yield Source(stream, seen.st_size, os.fsdecode(path))
         except OSError as error:
             raise UnfitError("unreadable", f"could not be read to the end: {os.strerror(error.errno or 0)}") from None

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from core.facts import Fact, text
 from core.loader.files import CHUNK, UnfitError, once, opened, under
+from core.patience import asked
 
 OLD_MAGIC = b"ld.so-1.7.0"
 NEW_MAGIC = b"glibc-ld.so.cache1.1"
@@ -163,6 +164,10 @@ def _conf(path: str, root: str, seen: set[str], depth: int = 0) -> Iterator[Conf
 def _glob(pattern: str, root: str) -> list[str]:
     """Return the files that match an absolute pattern, in glob's order."""
     try:
-        return sorted("/" + file.relative_to(root).as_posix() for file in Path(root).glob(pattern.lstrip("/")))
+        return asked(_matching, posixpath.dirname(under(root, pattern)), root, pattern.lstrip("/"))
     except (OSError, ValueError, NotImplementedError):
         return []
+
+
+def _matching(_folder: str, root: str, pattern: str) -> list[str]:
+    return sorted("/" + file.relative_to(root).as_posix() for file in Path(root).glob(pattern))

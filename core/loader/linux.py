@@ -24,6 +24,7 @@ from core.loader.images import Image
 from core.loader.ldcache import CacheEntry
 from core.loader.ldso import LdSo, hwcaps, policy
 from core.pathlist import LIBRARIES, searched
+from core.patience import asked
 
 __all__ = ["LdSo", "Loaded", "Search", "closure", "hwcaps", "judge", "policy", "resolve"]
 
@@ -97,7 +98,7 @@ class Search:
 
     def program(self, path: str) -> Loaded:
         """Return a program as the end of a chain; its links are followed, for its $ORIGIN is where it really lies."""
-        return self.load(os.path.realpath(path) if under(self.policy.root, path) == path else path)
+        return self.load(_real(path) if under(self.policy.root, path) == path else path)
 
     def resolve(self, name: str, chain: Sequence[Loaded] = ()) -> Resolution:
         """Return every candidate for ``name``, in order.
@@ -207,8 +208,18 @@ class Search:
 TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
 
 
+def _real(path: str) -> str:
+    try:
+        return str(asked(os.path.realpath, path))
+    except OSError:  # it gives no answer
+        return path
+
+
 def _is_folder(path: str) -> bool:
-    return os.path.isdir(path)  # noqa: PTH112 - plain text paths, the hot path
+    try:
+        return asked(os.path.isdir, path)
+    except OSError:  # it gives no answer
+        return False
 
 
 def resolve(name: str, chain: Sequence[Loaded], policy: LdSo) -> Resolution:

@@ -17,6 +17,7 @@ from core.loader import images
 from core.loader.files import under
 from core.loader.images import Image
 from core.loader.winpolicy import Policy, conda_folders, places, plain, python
+from core.patience import asked
 
 __all__ = ["Policy", "Search", "closure", "conda_folders", "is_api_set", "judge", "plain", "python", "resolve"]
 
@@ -76,11 +77,7 @@ class Search:
     def _listing(self, folder: str) -> dict[str, str]:
         if folder not in self._names:
             try:
-                with os.scandir(folder) as entries:
-                    pairs = (
-                        (entry.name.lower(), entry.name) for _n, entry in zip(range(MAX_NAMES), entries, strict=False)
-                    )
-                    self._names[folder] = dict(pairs)
+                self._names[folder] = asked(_names, folder)
             except OSError:
                 self._names[folder] = {}
         return self._names[folder]
@@ -166,3 +163,8 @@ def closure(
             found.append(bare.resolve(name, wanted_by=path, loaded=loaded))
             take(found[-1], bare)
     return tuple(found)
+
+
+def _names(folder: str) -> dict[str, str]:
+    with os.scandir(folder) as entries:
+        return {entry.name.lower(): entry.name for _n, entry in zip(range(MAX_NAMES), entries, strict=False)}

@@ -18,6 +18,7 @@ from core.probes.cudnn_places import Found, Spot, bundler_of, conda_package, deb
 from core.probes.cudnn_record import Row, hashes, rows
 from core.probes.places import Places, places
 from core.probes.request import Request
+from core.versions import whole_number
 
 PAGES_SECONDS = 0.25
 """For the look at lost pages, over all copies of a scan."""
@@ -46,7 +47,12 @@ def look(request: Request) -> tuple[CudnnCopy, ...]:
     listed = dict.fromkeys(where.parent(e.path) for e in cache if parse(e.name, where.system))
     found = [*folders(request, where, tuple(listed))]
     found += _emptied(request, found, where)
-    return tuple(copy for one in found for copy in _copies(one, survey))
+    copies = []
+    for one in found:
+        for copy in _copies(one, survey):
+            copies.append(copy)
+            request.keep(copy)
+    return tuple(copies)
 
 
 def _copies(found: Found, survey: Survey) -> Iterator[CudnnCopy]:
@@ -165,4 +171,4 @@ def _bundler(folder: str, python: PythonEnvironment | None, request: Request, wh
 
 def _named(owner: str) -> tuple[str, int | None]:
     m = re.search(r"-cu(?:da-)?(\d+)", owner)
-    return owner, int(m[1]) if m else None
+    return owner, whole_number(m[1]) if m else None

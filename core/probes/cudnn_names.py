@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from core.facts import Fact, System
+from core.versions import whole_number
 
 _LINUX = re.compile(
     r"libcudnn(?:_(?P<role>(?!static)[a-z0-9_]+?))?(?P<hash>-[0-9a-f]{8})?\.so(?:\.(?P<release>\d+(?:\.\d+){0,3}))?"
@@ -39,7 +40,7 @@ def parse(name: str, system: System) -> Name | None:
         return None
     release = m["release"] or ""
     hashed = system == "linux" and m["hash"] is not None
-    major = int(release.split(".")[0]) if release else None
+    major = whole_number(release.split(".")[0])
     role = (m["role"] or "").lower()
     return Name(role=role, major=major, release=release, hashed=hashed)
 

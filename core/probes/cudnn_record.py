@@ -10,10 +10,11 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from core.facts import Distribution, Fact, RecordState
+from core.patience import asked, each
 from core.probes.places import Places
+from core.versions import whole_number
 from core.watch import Watch
 
 LIMIT = 64 << 20
@@ -59,7 +60,7 @@ def _row(line: str, folder: str, where: Places) -> tuple[str, Row]:
     except (csv.Error, StopIteration):
         return "", Row()
     whole = str(where.form.normpath(where.join(folder, path)))
-    return whole, Row(sha256=_hexadecimal(digest), size=int(size) if size.isdecimal() and len(size) < 20 else None)
+    return whole, Row(sha256=_hexadecimal(digest), size=whole_number(size))
 
 
 def _hexadecimal(digest: str) -> str:
@@ -95,9 +96,8 @@ def hashes(paths: Iterable[str], where: Places, watch: Watch) -> Mapping[str, st
         return seen.st_size if seen and stat.S_ISREG(seen.st_mode) else -1
 
     ordered = sorted({p for p in paths if size(p) > 0}, key=size, reverse=True)
-    with ThreadPoolExecutor(THREADS) as pool:
-        found = pool.map(lambda path: _sha256(where.under(path), watch), ordered)
-        return {path: value for path, value in zip(ordered, found, strict=True) if value}
+    found = each(ordered, lambda path: _sha256(where.under(path), watch), threads=THREADS)
+    return {path: value for path, value in zip(ordered, found, strict=True) if value}
 
 
 def _sha256(path: str, watch: Watch) -> str:
@@ -106,10 +106,10 @@ def _sha256(path: str, watch: Watch) -> str:
     block = memoryview(bytearray(BLOCK))
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        with open(os.open(path, flags), "rb", buffering=0) as stream:  # noqa: PTH123  # flags matter
+        with open(asked(os.open, path, flags), "rb", buffering=0) as stream:  # noqa: PTH123  # flags matter
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 return ""
-            while count := stream.readinto(block):
+            while count := asked(lambda _path: stream.readinto(block), path):
                 watch.check()
                 digest.update(block[:count])
     except OSError:

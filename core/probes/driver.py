@@ -17,7 +17,7 @@ from core.probes.driver_cache import compute_cache
 from core.probes.driver_files import libraries, search_folders
 from core.probes.nvidia_calls import ask_cuda, ask_nvml
 from core.probes.nvidia_form import Question, Said
-from core.probes.places import Places, places
+from core.probes.places import Places, answering, places
 from core.probes.request import Request
 
 NVML_PATIENCE = 8.0
@@ -43,7 +43,8 @@ class Heard(msgspec.Struct, frozen=True):
 def look(request: Request) -> Driver:
     """Ask NVML and the CUDA driver, each in a child of the consumer's environment, and look at the files meanwhile."""
     where = places(request.host)
-    env = request.env
+    env = answering(request.env, where)
+    request = replace(request, env=env)
     hidden = [name for name in HIDING if name in env]
     with ThreadPoolExecutor(max_workers=4) as pool:
         nvml = pool.submit(_nvml, request)

@@ -13,6 +13,7 @@ import msgspec
 from core.facts import text
 from core.probes.places import Places
 from core.probes.request import Request
+from core.versions import whole_number
 
 MATTERS = re.compile(
     r"NVRM|nvidia|nouveau|\bXid\b|key was rejected|unsigned module|module verification|Lockdown:", re.I
@@ -74,9 +75,10 @@ def record(raw: str) -> list[str]:
     """Return a record of /dev/kmsg as dmesg shows it. Form: Documentation/ABI/testing/dev-kmsg of the kernel."""
     head, semicolon, message = raw.partition(";")
     fields = head.split(",")
-    if not semicolon or len(fields) < 3 or not fields[2].isdigit():
+    microseconds = whole_number(fields[2]) if semicolon and len(fields) >= 3 else None
+    if microseconds is None:
         return []
-    return [f"[{int(fields[2]) / 1e6:12.6f}] {message.partition(chr(10))[0]}"]
+    return [f"[{microseconds / 1e6:12.6f}] {message.partition(chr(10))[0]}"]
 
 
 def _kmsg(where: Places) -> list[str] | None:
@@ -134,7 +136,7 @@ def resumed_at(
     """
     count = where.text("/sys/power/suspend_stats/success", 64)
     slept = asleep is not None and asleep > AWAKE
-    counted = bool(count and count.strip().isdigit() and int(count) > 0)
+    counted = (whole_number((count or "").strip()) or 0) > 0
     if not slept and not counted:
         return 0.0 if asleep is not None or count is not None else None
     if booted is None:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import stat
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from core import knowledge, pathlist
 from core.facts import Environment, Fact, Scope, System, Variable, text
+from core.patience import asked
 from core.probes.environment_paths import Part, Seen, entries, expand
 from core.probes.places import Places, places
 from core.probes.request import Request
-
-PATIENCE = 3.0
-"""Seconds that all folders of all variables together may take to answer; a dead network folder never does."""
 
 _PASSWORD_IN_URL = re.compile(r"//[^/@\s]*:[^/@\s]*@")
 
@@ -48,14 +46,14 @@ def look(request: Request) -> Environment:
     known = knowledge.read("environment", Known)
     variables = tuple(v for v in request.host.variables() if is_relevant(v, known))
     system = request.host.system
-    asked = _Folders(places(request.host), PATIENCE)
+    where = places(request.host)
     wanted = [(name, parts(name, request.env, variables, system)) for name in searched(request.env, system, known)]
-    asked.start([_bare(p.expanded, system) for _, found in wanted for p in found])
-    found = tuple(e for name, its in wanted for e in entries(name, its, system, asked.seen))
+    seen = functools.cache(lambda folder: look_at(folder, where))
+    found = tuple(e for name, its in wanted for e in entries(name, its, system, seen))
     return Environment(
         variables=tuple(_printable(v) for v in variables),
         entries=found,
-        problems=(*problems(request.env, variables, system, known), *asked.problems()),
+        problems=problems(request.env, variables, system, known),
     )
 
 
@@ -145,35 +143,6 @@ def _bare(path: str, system: System) -> str:
     return path.strip('"') if system == "windows" else path
 
 
-class _Folders:
-    """Asks the disk about folders in a thread of its own, so that one that never answers costs PATIENCE at most."""
-
-    def __init__(self, where: Places, patience: float) -> None:
-        self._where = where
-        self._patience = patience
-        self._answers: dict[str, Seen] = {}
-        self._at = ""
-
-    def start(self, folders: Sequence[str]) -> None:
-        thread = threading.Thread(target=self._ask, args=(tuple(dict.fromkeys(folders)),), daemon=True)
-        thread.start()
-        thread.join(self._patience)
-        self._silent = thread.is_alive()
-
-    def _ask(self, folders: tuple[str, ...]) -> None:
-        for folder in folders:
-            self._at = folder
-            self._answers[folder] = look_at(folder, self._where)
-
-    def seen(self, folder: str) -> Seen:
-        return self._answers.get(folder, Seen(state="unknown"))
-
-    def problems(self) -> tuple[str, ...]:
-        if not self._silent:
-            return ()
-        return (f"The folder {text(self._at)} did not answer within {self._patience:.0f} seconds (a network folder?).",)
-
-
 def look_at(folder: str, where: Places) -> Seen:
     """Ask the disk about one entry. A relative one depends on the current folder, so nothing is said about it.
 
@@ -184,14 +153,15 @@ def look_at(folder: str, where: Places) -> Seen:
         return Seen(state="unknown")
     real = where.under(folder)
     try:
-        mode = os.stat(real).st_mode  # noqa: PTH116 - the hot path: thousands of entries
+        mode = asked(os.stat, real).st_mode
         if not stat.S_ISDIR(mode):
             return Seen(state="not a folder")
         if os.name == "nt":
-            with os.scandir(real):
-                pass
+            asked(os.scandir, real).close()
             return Seen()
-        entered = os.access(real, os.X_OK)
+        entered = asked(os.access, real, os.X_OK)
+    except TimeoutError:
+        return Seen(state="unknown")
     except PermissionError:
         return Seen(state="unreadable")
     except (OSError, ValueError):

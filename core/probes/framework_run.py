@@ -17,12 +17,13 @@ import msgspec
 from msgspec.structs import replace
 
 from core import child
-from core.facts import FrameworkTrial, Mapped, PythonEnvironment
+from core.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined
 from core.probes.framework_script import SCRIPT
 from core.probes.loading_roll import PATH_VARIABLE, origin, runs_here
-from core.probes.places import Places, places
+from core.probes.places import Places, answering, places
 from core.probes.request import Request
 from core.probes.roll_call import is_cuda_file
+from core.versions import whole_number
 
 TIMEOUT = 60.0
 """Seconds for one trial; the first import after an installation compiles nothing (-B) and may take ten."""
@@ -79,7 +80,26 @@ def look(request: Request) -> tuple[FrameworkTrial, ...] | None:
     trials = tuple(wanted(request, where))[:MAX_TRIALS]
     if not trials or not runs_here(where):
         return None
-    return tuple(_tried(trial, request, where) for trial in trials)
+    hung: set[str] = set()
+    done = []
+    for trial in trials:
+        if trial.python.executable in hung:
+            continue  # each environment has one time-out, whatever it holds
+        start = time.monotonic()
+        made = _tried(trial, request, where)
+        done.append(made)
+        request.keep(made)
+        if time.monotonic() - start >= TIMEOUT:
+            hung.add(trial.python.executable)
+            request.miss(
+                Unexamined(
+                    path=trial.python.executable,
+                    what="interpreter",
+                    seconds=TIMEOUT,
+                    wanted_by=tuple(trial.python.found_by.split(", ")),
+                )
+            )
+    return tuple(done)
 
 
 def wanted(request: Request, where: Places) -> Iterator[Trial]:
@@ -118,6 +138,7 @@ def _tried(trial: Trial, request: Request, where: Places) -> FrameworkTrial:
 
 def run(trial: Trial, request: Request, env: Mapping[str, str], where: Places) -> FrameworkTrial:
     """Run one trial to its end or its time-out in the environment ``env``."""
+    env = answering(env, where)
     command = (trial.python.executable, "-B", "-c", SCRIPT, trial.module)
     start = time.monotonic()
     done = request.host.run(command, timeout=TIMEOUT, env={**env, "PYTHONDONTWRITEBYTECODE": "1"}, watch=request.watch)
@@ -172,8 +193,8 @@ def _tail(output: str) -> str:
 
 def dotted(version: str) -> str:
     """Return cudnnGetVersion's number as dotted text: 91002 is 9.10.2, 8907 is 8.9.7."""
-    if not version.isdigit():
+    number = whole_number(version)
+    if number is None:
         return version
-    number = int(version)
     high = 10000 if number >= 90000 else 1000
     return f"{number // high}.{number % high // 100}.{number % 100}"

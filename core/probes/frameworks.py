@@ -35,7 +35,7 @@ def look(request: Request) -> tuple[PythonEnvironment, ...]:
     Our own environment is left out unless the person named it. Each is listed once, with all that led to it. Where none
     of them has a framework and none was named, the newest ones from further away that have one are taken in.
     """
-    near = found(request, STEPS, time.monotonic)
+    near = found(request, STEPS, time.monotonic, keep=True)
     if request.pythons or any(wants_gpu(p) for p in near):
         return near
     far = [p for p in further(request, near, time.monotonic) if wants_gpu(p)]
@@ -64,9 +64,13 @@ def _changed(python: PythonEnvironment, where: Places) -> float:
 
 
 def found(
-    request: Request, steps: tuple[Callable[[Request], Iterator[Candidate]], ...], clock: Callable[[], float]
+    request: Request,
+    steps: tuple[Callable[[Request], Iterator[Candidate]], ...],
+    clock: Callable[[], float],
+    *,
+    keep: bool = False,
 ) -> tuple[PythonEnvironment, ...]:
-    """Follow ``steps`` in order. Past BUDGET seconds on ``clock`` an environment is listed, but not read."""
+    """Follow ``steps`` in order. ``keep``: as parts of the section. Past BUDGET seconds on ``clock`` an environment is listed, but not read."""
     where = places(request.host)
     end = clock() + BUDGET
     ways: dict[str, dict[str, Way]] = {}
@@ -88,10 +92,12 @@ def found(
             its = ways.setdefault(same, {})
             if not (candidate.weak and its):
                 its.setdefault(candidate.found_by, candidate.way)
-    return tuple(
-        _named(_describe(prefix, candidate, request, where, late=clock() > end), ways[same])
-        for same, (prefix, candidate) in chosen.items()
-    )
+    described = []
+    for same, (prefix, candidate) in chosen.items():
+        described.append(_named(_describe(prefix, candidate, request, where, late=clock() > end), ways[same]))
+        if keep:
+            request.keep(described[-1])
+    return tuple(described)
 
 
 def is_ours(prefix: str, where: Places) -> bool:

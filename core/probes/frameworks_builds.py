@@ -17,6 +17,7 @@ from core.loader.files import UnfitError
 from core.loader.sections import layout
 from core.probes.frameworks_dists import normal
 from core.probes.places import Places
+from core.versions import whole_number
 
 FILE_LIMIT, RECORD_LIMIT = 64 << 10, 4 << 20
 """Bytes that are read of a version file and of a RECORD."""
@@ -240,7 +241,7 @@ def _is_owner(what: Distribution, where: Places) -> bool:
     record = where.text(where.join(what.location, folder, "RECORD"), RECORD_LIMIT) or ""
     found = re.search(r"(?m)^(onnxruntime/capi/onnxruntime_pybind11_state[^,]*),[^,]*,(\d+)", record)
     seen = where.stat(where.join(what.location, *found[1].split("/"))) if found else None
-    return bool(found and seen and seen.st_size == int(found[2]))
+    return bool(found and seen and seen.st_size == whole_number(found[2]))
 
 
 def _opencv(what: Distribution, where: Places) -> Told:

@@ -12,11 +12,12 @@ from core.facts import Distribution, PythonEnvironment, text
 from core.loader import images
 from core.probes.frameworks_dists import distributions
 from core.probes.places import Places
+from core.versions import all_numbers
 
 Kind = Literal["venv", "conda", "system", "embedded", "store", "other"]
 
-_LIB_PYTHON = re.compile(r"python(\d+)\.(\d+)t?$")
-_STORE = re.compile(r"PythonSoftwareFoundation\.Python\.(\d+)\.(\d+)_\w+")
+_LIB_PYTHON = re.compile(r"python([0-9]{1,4})\.([0-9]{1,4})t?$")
+_STORE = re.compile(r"PythonSoftwareFoundation\.Python\.([0-9]{1,4})\.([0-9]{1,4})_\w+")
 """Family name of the Store's packages of Python: also the folder of their aliases."""
 _PATCHLEVEL = re.compile(r'#\s*define\s+PY_VERSION\s+"([^"]+)"')
 
@@ -62,11 +63,7 @@ def _behind_shim(folder: str, where: Places, env: Mapping[str, str]) -> str:
     wanted = re.split(r"[:\s]", said.strip())[0]
     installed = where.names(where.join(root, "versions")) or ()
     matching = [n for n in installed if n == wanted] or [n for n in installed if wanted and n.startswith(wanted + ".")]
-    return where.join(root, "versions", max(matching, key=_numbers)) if matching else ""
-
-
-def _numbers(name: str) -> tuple[int, ...]:
-    return tuple(int(n) for n in re.findall(r"\d{1,9}", name))
+    return where.join(root, "versions", max(matching, key=all_numbers)) if matching else ""
 
 
 def interpreter(prefix: str, where: Places) -> str:
@@ -238,12 +235,12 @@ def _user_folder(version: tuple[int, int] | None, env: Mapping[str, str], where:
 
 def _minor(prefix: str, settings: Mapping[str, str], where: Places) -> tuple[int, int] | None:
     """Return major and minor version: pyvenv.cfg's, the interpreter's real name, the newest lib/python3.X."""
-    said = _numbers(settings.get("version") or settings.get("version_info") or "")
+    said = all_numbers(settings.get("version") or settings.get("version_info") or "")
     if len(said) >= 2:
         return said[0], said[1]
     if where.system == "windows":
         names = where.names(prefix) or ()
-        dll = next((m for n in names if (m := re.fullmatch(r"python3(\d+)\.dll", n.lower()))), None)
+        dll = next((m for n in names if (m := re.fullmatch(r"python3([0-9]{1,4})\.dll", n.lower()))), None)
         family = _STORE.fullmatch(where.name(prefix))
         return (3, int(dll[1])) if dll else (int(family[1]), int(family[2])) if family else None
     executable = interpreter(prefix, where)

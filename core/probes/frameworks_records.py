@@ -61,14 +61,22 @@ def look(request: Request, clock: Callable[[], float] = time.monotonic) -> tuple
     """Return what was compared in every environment that has such a distribution with a RECORD."""
     where = places(request.host)
     hashed: dict[tuple[int, int], str] = {}
-    found = [_environment(p, request, where, hashed) for p in request.seen.pythons or ()]
+    found: list[PackageRecords] = []
+
+    def add(one: PackageRecords | None) -> None:
+        if one is not None:
+            found.append(one)
+            request.keep(one)
+
+    for python in request.seen.pythons or ():
+        add(_environment(python, request, where, hashed))
     end = clock() + SECONDS
     everything = request.seen.frameworks
     for python in everything.others if everything else ():
         if clock() > end:
             break
-        found.append(_environment(python, request, where, None))
-    return tuple(one for one in found if one is not None)
+        add(_environment(python, request, where, None))
+    return tuple(found)
 
 
 def _environment(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from core.patience import asked
 from core.probes.frameworks_find import Candidate
 from core.probes.places import Places, places
 from core.probes.request import Request
@@ -209,17 +210,16 @@ def _worth(name: str) -> bool:
 
 def _entries(folder: str, where: Places) -> tuple[set[str], list[str]]:
     """Return the names in a folder in lower case, and its real sub-folders; links are not followed, so no loop."""
-    names: set[str] = set()
-    folders: list[str] = []
     try:
-        with os.scandir(where.under(folder)) as entries:
-            for _, entry in zip(range(MAX_FOLDERS), entries, strict=False):
-                names.add(entry.name.lower())
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.name)
+        entries = asked(_listed, where.under(folder))
     except (OSError, ValueError):
-        pass
-    return names, sorted(folders)
+        entries = []
+    return {name.lower() for name, _ in entries}, sorted(name for name, is_folder in entries if is_folder)
+
+
+def _listed(folder: str) -> list[tuple[str, bool]]:
+    with os.scandir(folder) as entries:
+        return [(e.name, e.is_dir(follow_symlinks=False)) for _, e in zip(range(MAX_FOLDERS), entries, strict=False)]
 
 
 def is_environment(names: set[str], folders: list[str], where: Places) -> bool:

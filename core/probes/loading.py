@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
 from core.facts import Consumer, CudnnCopy, Load, PythonEnvironment
+from core.patience import each
 from core.probes.cudnn_names import parse
 from core.probes.loading_plan import Setting
 from core.probes.loading_roll import load
@@ -36,8 +36,13 @@ def look(request: Request) -> tuple[Load, ...]:
     known = knowledge()
     setting = Setting(request, where, known, request.env)
     wants = tuple(wanted(request, where, known))
-    with ThreadPoolExecutor(THREADS) as pool:
-        return tuple(pool.map(lambda want: load(want.consumer, want.wish, want.python, setting), wants))
+
+    def one(want: Want) -> Load:
+        made = load(want.consumer, want.wish, want.python, setting)
+        request.keep(made)
+        return made
+
+    return tuple(made for made in each(wants, one, threads=THREADS) if made is not None)
 
 
 def wanted(request: Request, where: Places, known: Knowledge) -> Iterator[Want]:

@@ -12,6 +12,7 @@ from core.loader.linux import Loaded, Search
 from core.probes.cudnn_names import asked, file_name, parse, sub_libraries
 from core.probes.cudnn_versions import true_version
 from core.probes.places import Places
+from core.versions import version_tuple
 
 CUDA = re.compile(r"lib(cublas|cublasLt|cudart|nvrtc|nvJitLink)\.so\.\d[\d.]*|libcuda\.so\.1|libz\.so\.1")
 """Names that are resolved beside cuDNN's own. Unversioned ones are cuDNN's second choice for the same library."""
@@ -24,7 +25,7 @@ def loader(env: Mapping[str, str], machine: Machine, where: Places) -> LdSo:
     cpu = where.text("/proc/cpuinfo", 1 << 14) or ""
     flags = re.search(r"^flags\s*:\s*(.+)$", cpu, re.MULTILINE)
     vendor = re.search(r"^vendor_id\s*:\s*(\S+)", cpu, re.MULTILINE)
-    glibc = tuple(int(n) for n in re.findall(r"\d+", machine.libc)[:2])
+    glibc = version_tuple(machine.libc)[:2]
     return policy(
         env.get("LD_LIBRARY_PATH", ""),
         root=where.root,

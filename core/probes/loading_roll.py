@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from core.facts import Consumer, How, Load, PythonEnvironment, RollCall
 from core.pathlist import searched
 from core.probes.loading_plan import Plan, Setting, plan
-from core.probes.places import Places
+from core.probes.places import Places, answering
 from core.probes.roll_call_run import by_child, run
 from core.probes.wants import Wish
 
@@ -52,7 +52,12 @@ def _call(its: Plan, setting: Setting) -> RollCall | None:
         return RollCall(library=its.roll.main, ended=f"was not made: {pipe} is no file, and opening it might never end")
     watch = setting.request.watch
     watch.check()
-    called = run(its.roll, its.fragile, setting.known, by_child(setting.request.host, setting.env, watch))
+    called = run(
+        its.roll,
+        its.fragile,
+        setting.known,
+        by_child(setting.request.host, answering(setting.env, setting.where), watch),
+    )
     own = _own_files(its.consumer.prefix, setting)
     mapped = tuple(
         replace(m, origin=origin(own.get(m.path, m.path), its.consumer.prefix, setting.env, setting.where))

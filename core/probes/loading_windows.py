@@ -16,6 +16,7 @@ from core.probes.cudnn_names import parse
 from core.probes.cudnn_versions import true_version
 from core.probes.places import Places
 from core.probes.wants import Way, Zlibwapi
+from core.versions import version_tuple
 
 CUDA = re.compile(r"(cublas|cublasLt|cudart|nvrtc|nvJitLink)\w*\.dll|nvcuda\.dll|nvrtc-builtins\w+\.dll", re.IGNORECASE)
 
@@ -119,9 +120,5 @@ def needs_zlibwapi(found: Sequence[Resolution], major: int, known: Zlibwapi, whe
         winner = resolution.winner
         if winner and winner.outcome == "found" and "ops_infer" in resolution.name:
             version = true_version(where.under(winner.path))[0]
-            return version is None or _numbers(known.first) <= _numbers(version) < _numbers(known.below)
+            return version is None or version_tuple(known.first) <= version_tuple(version) < version_tuple(known.below)
     return False
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(n) for n in version.split("."))

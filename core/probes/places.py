@@ -18,6 +18,7 @@ import msgspec
 from core.facts import System
 from core.host import Host, Planned
 from core.loader.files import reachable
+from core.patience import asked, is_silent
 
 MAX_NAMES = 200_000
 """Names that are taken from one folder at most; a folder with more is no library folder."""
@@ -73,7 +74,7 @@ class Places(msgspec.Struct, frozen=True):
     def stat(self, path: str) -> os.stat_result | None:
         """Return what is known of ``path``, links followed; None when it is not there or may not be looked at."""
         try:
-            return os.stat(self.under(path))  # noqa: PTH116 - paths of another system's form; the hot path
+            return asked(os.stat, self.under(path))
         except (OSError, ValueError):
             return None
 
@@ -94,23 +95,22 @@ class Places(msgspec.Struct, frozen=True):
     def is_link(self, path: str) -> bool:
         """Whether ``path`` itself is a symbolic link, wherever it leads."""
         try:
-            return stat.S_ISLNK(os.lstat(self.under(path)).st_mode)
+            return stat.S_ISLNK(asked(os.lstat, self.under(path)).st_mode)
         except (OSError, ValueError):
             return False
 
     def real(self, path: str) -> str:
         """Return ``path`` with all links followed as far as they lead; a loop ends where it closes."""
         try:
-            return self.shown(os.path.realpath(self.under(path)))
+            return self.shown(asked(os.path.realpath, self.under(path)))
         except (OSError, ValueError):
             return path
 
     def names(self, folder: str) -> tuple[str, ...] | None:
         """Return the sorted names in ``folder``; None when it cannot be listed."""
         try:
-            with os.scandir(self.under(folder)) as entries:
-                there = [e.name for _, e in zip(range(MAX_NAMES), entries, strict=False)]
-                return tuple(sorted({*there, *self._planned_in(folder)} if self.planned else there))
+            there = asked(_names, self.under(folder))
+            return tuple(sorted({*there, *self._planned_in(folder)} if self.planned else there))
         except (OSError, ValueError):
             return None
 
@@ -119,18 +119,8 @@ class Places(msgspec.Struct, frozen=True):
 
         Files of /proc and /sys say 0 bytes and are read nevertheless. O_NONBLOCK: never waits for a FIFO's other end.
         """
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
         try:
-            if not self.is_file(path):
-                return None
-            with open(os.open(self.under(path), flags), "rb", buffering=0) as stream:  # noqa: PTH123 - flags matter
-                if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                    return None
-                parts: list[bytes] = []
-                while limit > 0 and (part := stream.read(min(limit, 1 << 20))):
-                    parts.append(part)
-                    limit -= len(part)
-                return b"".join(parts)
+            return asked(_start, self.under(path), limit) if self.is_file(path) else None
         except (OSError, ValueError):
             return None
 
@@ -144,6 +134,35 @@ class Places(msgspec.Struct, frozen=True):
     def _planned_in(self, folder: str) -> list[str]:
         place = self.form.normcase(folder).rstrip("/\\")
         return [self.name(path) for path in self.planned if self.form.normcase(self.parent(path)) == place]
+
+
+def _names(folder: str) -> list[str]:
+    with os.scandir(folder) as entries:
+        return [e.name for _, e in zip(range(MAX_NAMES), entries, strict=False)]
+
+
+def _start(path: str, limit: int) -> bytes | None:
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags), "rb", buffering=0) as stream:  # noqa: PTH123 - flags matter
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            return None
+        parts: list[bytes] = []
+        while limit > 0 and (part := stream.read(min(limit, 1 << 20))):
+            parts.append(part)
+            limit -= len(part)
+        return b"".join(parts)
+
+
+def answering(env: Mapping[str, str], where: Places) -> dict[str, str]:
+    """Return ``env`` for a child: without the folders of the loader's search path that give no answer, which would hang it."""
+    name, separator = ("PATH", ";") if where.system == "windows" else ("LD_LIBRARY_PATH", ":")
+    found = dict(env)
+    for variable in [n for n in env if n.upper() == name]:
+        folders = env[variable].split(separator)
+        there = [f for f in folders if not (where.form.isabs(f) and is_silent(where.under(f)))]
+        if len(there) < len(folders):
+            found[variable] = separator.join(there)
+    return found
 
 
 def places(host: Host) -> Places:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from core.facts import Snapshot
+from core.facts import Snapshot, Unexamined
 from core.host import Host
 from core.watch import Watch
 
@@ -26,6 +26,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     thorough: bool = False
     pythons: tuple[str, ...] = ()
     """Interpreters or environment folders named by the person."""
+    keep: Callable[[Any], object] = lambda _item: None
+    """Keep one item of the section as soon as it is there: it stays when the probe breaks off or runs out of time."""
+    miss: Callable[[Unexamined], object] = lambda _item: None
+    """Tell of something that could not be examined."""
 
 
 class Probe(msgspec.Struct, frozen=True):

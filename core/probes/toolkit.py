@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from core.facts import Toolkit
-from core.probes.places import places
+from core.probes.places import answering, places
 from core.probes.request import Request
 from core.probes.toolkit_find import Hunt, gather
 from core.probes.toolkit_names import locations
@@ -19,14 +19,19 @@ def look(request: Request) -> tuple[Toolkit, ...]:
     """Return each toolkit once, with everything that names it: variables, links, search paths."""
     where = places(request.host)
     hunt = Hunt(request=request, where=where, known=locations())
-    found = tuple(t for draft in gather(hunt) for t in toolkits(draft, hunt.known, where))
-    return tuple(_with_compiler(t, request) for t in found)
+    found = []
+    for draft in gather(hunt):
+        for toolkit in toolkits(draft, hunt.known, where):
+            found.append(_with_compiler(toolkit, request))
+            request.keep(found[-1])
+    return tuple(found)
 
 
 def _with_compiler(toolkit: Toolkit, request: Request) -> Toolkit:
     """Ask the nvcc that programs find on PATH for its version, and no other: it is theirs to run."""
     if "nvcc on PATH" not in toolkit.named_by or toolkit.nvcc_version:
         return toolkit
-    done = request.host.run([toolkit.nvcc, "--version"], timeout=PATIENCE, env=request.env, watch=request.watch)
+    env = answering(request.env, places(request.host))
+    done = request.host.run([toolkit.nvcc, "--version"], timeout=PATIENCE, env=env, watch=request.watch)
     said = RELEASE.search(done.out)
     return replace(toolkit, nvcc_version=said[1]) if said else toolkit

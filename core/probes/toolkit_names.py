@@ -6,6 +6,7 @@ import re
 
 from core import knowledge
 from core.facts import Fact, System
+from core.versions import all_numbers
 
 
 class Root(Fact, frozen=True, kw_only=True):
@@ -94,7 +95,7 @@ def family_of(name: str, system: System, known: Locations) -> str | None:
 def number_of(name: str, system: System) -> tuple[int, ...]:
     """Return the numbers in a file name: (12, 4, 127) for libcudart.so.12.4.127, (112, 0) for nvrtc64_112_0.dll."""
     m = (_WINDOWS if system == "windows" else _LINUX).fullmatch(name)
-    return tuple(int(n) for n in re.findall(r"\d{1,9}", m["number"])) if m else ()
+    return all_numbers(m["number"]) if m else ()
 
 
 def cuda_major(family: str, number: tuple[int, ...], known: Locations) -> int | None:

@@ -13,12 +13,13 @@ from core.loader import images
 from core.probes.places import Places
 from core.probes.toolkit_find import Draft
 from core.probes.toolkit_names import Locations, cuda_major, family_of, number_of, version_in
+from core.versions import whole_number
 
 VERSION = re.compile(r"\d+\.\d+(?:\.\d+)*")
 RELEASE = re.compile(r"release \d+\.\d+, V(\d+\.\d+\.\d+)")
 """What ``nvcc --version`` says."""
 
-_HEADER = re.compile(r"#define\s+CUDART_VERSION\s+(\d{4,6})")
+_HEADER = re.compile(r"#define\s+CUDART_VERSION\s+([0-9]{4,6})(?![0-9])")
 _FOLDER = re.compile(r"(?:cuda-|v)(\d+\.\d+)$", re.IGNORECASE)
 
 
@@ -136,8 +137,8 @@ def _owner(
 
 
 def _suffix(name: str) -> int | None:
-    m = re.search(r"-cu(\d+)$", name)
-    return int(m[1]) if m else None
+    m = re.search(r"-cu([0-9]+)$", name)
+    return whole_number(m[1]) if m else None
 
 
 # --- versions --------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from core.knowledge import read
 from core.loader import images
 from core.probes.cudnn_names import parse
 from core.probes.places import Places
+from core.versions import applies, python_version, requirement, whole_number
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -151,11 +152,8 @@ def pin(distribution: Distribution, system: System, architecture: str) -> tuple[
     for raw in distribution.requires:
         if not re.match(r"nvidia[-_.]cudnn", raw, re.IGNORECASE):
             continue  # most are of no concern here, and parsing takes its time
-        from packaging.requirements import InvalidRequirement, Requirement  # a tenth of the program's imports
-
-        try:
-            wish = Requirement(raw)
-        except InvalidRequirement:
+        wish = requirement(raw)
+        if wish is None:
             continue
         if not re.fullmatch(r"nvidia-cudnn(-cu\d+)?", wish.name.lower().replace("_", "-")):
             continue
@@ -165,7 +163,7 @@ def pin(distribution: Distribution, system: System, architecture: str) -> tuple[
         fixed = [s.version for s in wish.specifier if s.operator == "==" and "*" not in s.version]
         lowest = [s.version for s in wish.specifier if s.operator in ("==", ">=", "~=", "===")]
         major = re.match(r"\d+", lowest[0]) if lowest else None
-        return ".".join(fixed[0].split(".")[:3]) if fixed else None, words, int(major[0]) if major else None
+        return ".".join(fixed[0].split(".")[:3]) if fixed else None, words, whole_number(major[0]) if major else None
     return None, "", None
 
 
@@ -182,15 +180,14 @@ def _applies(wish: Requirement, system: System, architecture: str) -> bool:
         "platform_machine": platform_machine(system, architecture),
     }
     extras = re.findall(r"extra\s*==\s*[\"']([^\"']+)", str(wish.marker)) or [""]
-    return wish.marker is None or any(wish.marker.evaluate({**facts, "extra": extra}) for extra in extras)
+    return wish.marker is None or any(applies(wish, {**facts, "extra": extra}) for extra in extras)
 
 
 def _since(version: str, majors: tuple[Since, ...]) -> int | None:
-    from packaging.version import InvalidVersion, Version
-
-    try:
-        its = Version(version)
-    except InvalidVersion:
+    its = python_version(version)
+    if its is None:
         return None
+    from packaging.version import Version
+
     rows = [row for row in majors if Version(row.first) <= its]
     return max(rows, key=lambda row: Version(row.first)).major if rows else None

@@ -34,7 +34,7 @@ def hides_all(value: str, count: int | None) -> bool | None:
     """
     numbers: list[int] = []
     for word in value.split(","):
-        number = re.match(r"\s*\+?(\d{1,9})(?![\dx])", word)
+        number = re.match(r"\s*\+?([0-9]{1,9})(?![0-9x])", word)
         if number is None or (count is not None and int(number[1]) >= count):
             break
         numbers.append(int(number[1]))

@@ -6,15 +6,14 @@ import re
 from collections.abc import Iterator
 
 import msgspec
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
 
 from core.facts import Distribution, FrameworkBuild, FrameworkTrial, PythonEnvironment, Snapshot, platform_machine
 from core.rules.loads import rank
 from core.rules.view import tidy
 from core.rules.words import ERROR, NOTE, WARNING, Concern, concern
 from core.steps import Severity
+from core.versions import applies, requirement, within
 
 
 class Home(msgspec.Struct, frozen=True):
@@ -98,19 +97,18 @@ def broken(home: Home) -> Iterator[Broken]:
 
 def _wish(raw: str, home: Home) -> tuple[str, SpecifierSet, bool] | None:
     """Return name, versions and whether it is optional; None where it does not apply here or cannot be read."""
-    try:
-        wish = Requirement(raw)
-    except InvalidRequirement:
+    wish = requirement(raw)
+    if wish is None:
         return None
     name = re.sub(r"[-_.]+", "-", wish.name).lower()
     if wish.marker is None:
         return name, wish.specifier, False
     facts = _marker_facts(home)
-    if wish.marker.evaluate({**facts, "extra": ""}):
+    if applies(wish, {**facts, "extra": ""}):
         return name, wish.specifier, False
     extras = re.findall(r"extra\s*==\s*[\"']([^\"']+)", str(wish.marker))
-    applies = any(wish.marker.evaluate({**facts, "extra": extra}) for extra in extras)
-    return (name, wish.specifier, True) if applies else None
+    optional = any(applies(wish, {**facts, "extra": extra}) for extra in extras)
+    return (name, wish.specifier, True) if optional else None
 
 
 def _marker_facts(home: Home) -> dict[str, str]:
@@ -131,7 +129,4 @@ def _marker_facts(home: Home) -> dict[str, str]:
 
 def _meets(specifier: SpecifierSet, version: str) -> bool:
     """Whether a version is within; one that cannot be compared is not held against anybody."""
-    try:
-        return specifier.contains(Version(version), prereleases=True)
-    except InvalidVersion:
-        return True
+    return within(specifier, version) is not False

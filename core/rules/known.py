@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from core.facts import Fact, System
 from core.knowledge import read
+from core.versions import version_tuple
+
+numbers = version_tuple
+"""The name under which the rules know it."""
 
 
 class Row(Fact, frozen=True, kw_only=True):
@@ -126,12 +128,6 @@ class Hints(Fact, frozen=True, kw_only=True):
 def compatibility() -> Compatibility:
     """Read compatibility.json."""
     return read("compatibility", Compatibility)
-
-
-def numbers(version: str | None) -> tuple[int, ...]:
-    """Return the leading numbers of a dotted version: (12, 4, 127); empty for none."""
-    found = re.match(r"\d{1,9}(?:\.\d{1,9})*", version or "")
-    return tuple(int(part) for part in found[0].split(".")) if found else ()
 
 
 def older(one: str | None, other: str | None) -> bool | None:

@@ -21,8 +21,8 @@ from core.rules.words import ERROR, NOTE, WARNING, advice, finding, listed, saw,
 from core.steps import Step
 
 _CUDA = re.compile(
-    r"lib(?P<linux>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)\.so\.(?P<major>\d+)(?:\.\d+)*"
-    r"|(?P<windows>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)64_(?P<number>\d+)(?:_\d+)?\.dll",
+    r"lib(?P<linux>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)\.so\.(?P<major>[0-9]{1,6})(?:\.\d+)*"
+    r"|(?P<windows>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)64_(?P<number>[0-9]{1,6})(?:_\d+)?\.dll",
     re.IGNORECASE,
 )
 PACKAGES = {"cudart": "cuda-runtime", "cublas": "cublas", "cublasLt": "cublas", "nvrtc": "cuda-nvrtc"}
@@ -40,7 +40,7 @@ def family(name: str) -> tuple[str, int] | None:
         return None
     if found["linux"]:
         return found["linux"], int(found["major"])
-    number = int(found["number"][:6])
+    number = int(found["number"])
     spelt = next(f for f in (*PACKAGES, "nvrtc-builtins") if f.lower() == found["windows"].lower())
     return spelt, cuda_in_name(number)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from core.facts import Snapshot
 from core.findings import Finding
 from core.i18n import N_, _, sentences, told
-from core.rules.words import UNKNOWN, advice, finding, saw
+from core.rules.words import NOTE, UNKNOWN, advice, finding, listed, saw
 from core.steps import Step
 
 PROBES = {
@@ -47,4 +47,33 @@ def _ended(kind: str) -> str:
     }.get(kind, _("The examination was refused."))
 
 
-RULES = (errors,)
+def unexamined(seen: Snapshot) -> Iterator[Finding]:
+    """What gave no answer: at the top where somebody wanted it, a note where nothing leads there."""
+    for one in seen.unexamined:
+        wanted = bool(one.wanted_by)
+        seconds = _("{seconds} seconds", seconds=f"{one.seconds:.0f}")
+        yield finding(
+            Step.ENVIRONMENT if one.what == "folder" else Step.FRAMEWORKS,
+            UNKNOWN if wanted else NOTE,
+            "not-examined" if wanted else "left-alone",
+            _("{path} gives no answer, so what lies there was not examined.", path=one.path)
+            if one.what == "folder"
+            else _("{path} did not end in time, so it was tried no further.", path=one.path),
+            why=_("Everything else was examined. A program that looks there hangs as well, until it answers again.")
+            if wanted
+            else _("Nothing that was named or is active leads there. Everything else was examined."),
+            evidence=[
+                saw(_("Waited for"), seconds),
+                *([saw(_("What leads there"), listed(one.wanted_by))] if wanted else []),
+            ],
+            subject=one.path,
+            fix=advice(
+                _("See why it gives no answer"),
+                _("Connect the network folder or the disk again, or take it out of what leads there; then scan again."),
+            )
+            if wanted and one.what == "folder"
+            else None,
+        )
+
+
+RULES = (errors, unexamined)

@@ -10,11 +10,14 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
+from core.doctor import report_on
+from core.facts import Unexamined
 from core.findings import Report
 from core.watch import Watch
 from gui import theme as looks
 from gui.controller import Controller
 from gui.window import Window
+from tests import machines
 from tests.gui import reports
 from tests.gui.conftest import Open, put_away
 from tests.gui.engines import Showing
@@ -30,6 +33,14 @@ def test_it_lands_on_the_page_of_the_cause(open_window: Open) -> None:
 def test_a_machine_in_order_lands_on_the_summary(open_window: Open) -> None:
     window = open_window(reports.HEALTHY)
     assert "Everything needed is in place" in shown_text(window.stack.currentWidget())
+
+
+def test_what_could_not_be_examined_is_said_at_the_top(open_window: Open) -> None:
+    missed = Unexamined(path="/net/data", seconds=3.0, wanted_by=("PATH",))
+    report = report_on(replace(machines.wheel_machine(), unexamined=(missed,)))
+    text = shown_text(open_window(report).stack.currentWidget())
+    assert "not everything could be examined" in text
+    assert "/net/data gives no answer" in text.partition("driver")[0]
 
 
 def test_walking_by_mouse(open_window: Open, qtbot: QtBot) -> None:

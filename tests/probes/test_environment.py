@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from core import knowledge
 from core.facts import Environment, Variable
 from core.pathlist import searched
+from core.patience import Patience
 from core.probes import environment
 from core.probes.environment_paths import Part, Seen, entries, expand
 from tests.probes.request import request
@@ -225,16 +227,23 @@ def test_bytes_that_are_no_utf8_and_32_kilobytes_of_path_go_into_the_report(tmp_
     assert msgspec.json.decode(msgspec.json.encode(seen), type=Environment) == seen
 
 
-def test_a_folder_that_never_answers_costs_patience_and_is_named(tmp_path: Path, monkeypatch):
-    gate = threading.Event()
-    monkeypatch.setattr(environment, "PATIENCE", 0.05)
-    monkeypatch.setattr(environment, "look_at", lambda _folder, _where: gate.wait(30) and FOLDER)
+def test_a_folder_that_never_answers_is_undecided_and_the_others_are_examined(tmp_path: Path, monkeypatch):
+    gate, stat = threading.Event(), os.stat
+    (tmp_path / "usr/bin").mkdir(parents=True)
+
+    def hanging(path, *args, **kwargs):
+        if "dead" in os.fspath(path):
+            gate.wait(30)
+        return stat(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "stat", hanging)
+    asking = request(tmp_path, {"PATH": "/net/dead:/usr/bin:/not/there"})
     try:
-        seen = environment.look(request(tmp_path, {"PATH": "/net/dead:/usr/bin"}))
+        seen = Patience(limit=0.1).run(lambda: environment.look(asking))
     finally:
         gate.set()
-    assert [e.marks for e in seen.entries] == [(), ()]
-    assert "/net/dead" in seen.problems[0]
+    assert [e.marks for e in seen.entries] == [(), (), ("missing",)]
+    assert seen.problems == ()
 
 
 def test_every_limit_and_name_is_well_formed():

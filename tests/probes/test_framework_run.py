@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from core.facts import Driver, FrameworkTrial, Gpu, Snapshot
+from core.facts import Driver, FrameworkTrial, Gpu, Snapshot, Unexamined
 from core.host import this_host
 from core.probes import framework_run, frameworks
 from core.probes.framework_run import dotted, wanted
@@ -162,6 +163,37 @@ def test_one_that_never_answers_is_ended(environment: Path, monkeypatch: pytest.
     trial = tried(environment, "import threading; threading.Event().wait()")
     assert "did not end within" in trial.ended
     assert trial.reached == "nothing"
+
+
+def test_an_interpreter_that_hangs_has_one_time_out_and_the_next_environment_is_tried(
+    environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(framework_run, "TIMEOUT", 3.0)
+    tried(environment, STANDIN.format(devices=0))
+    hanging = shutil.copytree(environment, tmp_path / "hanging", symlinks=True)
+    for site in (hanging / "lib").glob("python3.*/site-packages"):
+        (site / "jax/_src").mkdir(parents=True)
+        (site / "jax/_src/core.py").write_text("")
+        (site / "jax-0.6.0.dist-info").mkdir()
+        (site / "jax-0.6.0.dist-info/METADATA").write_text("Name: jax\nVersion: 0.6.0\n")
+    (hanging / "bin/python").unlink()
+    (hanging / "bin/python").write_text("#!/bin/sh\nexec sleep 600\n")
+    (hanging / "bin/python").chmod(0o755)
+    host = this_host()
+    named = (str(hanging), str(environment))
+    seen = Snapshot(machine=host.machine())
+    asking = Request(host=host, seen=seen, env=host.fresh_environment(), watch=Watch(), pythons=named)
+    missed: list[Unexamined] = []
+    kept: list[FrameworkTrial] = []
+    asking = replace(asking, seen=replace(seen, pythons=frameworks.look(asking)), miss=missed.append, keep=kept.append)
+    trials = framework_run.look(asking)
+    assert trials is not None
+    assert tuple(kept) == trials
+    assert [t.prefix for t in trials] == [str(hanging), str(environment)]
+    assert "did not end within" in trials[0].ended
+    assert [(u.path, u.what, u.wanted_by) for u in missed] == [
+        (str(hanging / "bin/python"), "interpreter", ("--python",))
+    ]
 
 
 def test_the_same_without_ld_library_path_is_the_proof(environment: Path):

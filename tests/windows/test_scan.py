@@ -48,7 +48,7 @@ def test_no_code_page_stops_a_scan(page: str) -> None:
     for arguments in (["scan"], ["scan", "--json"]):
         command, env = [sys.executable, "-m", "core", *arguments], {**os.environ, **person}
         done = subprocess.run(command, cwd=ROOT, env=env, check=False, capture_output=True, timeout=300)
-        assert done.returncode in (0, 1), done.stderr
+        assert done.returncode in (0, 1, 5), done.stderr
         assert b"Traceback" not in done.stderr
     assert json.loads(done.stdout.decode("utf-8"))["snapshot"]["machine"]["system"] == "windows"
 

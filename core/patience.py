@@ -1,0 +1,241 @@
+"""Patience with the file system: a call that never returns costs its own time only, and its place is not asked again.
+
+A thread that is stuck inside the operating system (a dead network folder) cannot be stopped. So foreign files are looked at
+in daemon threads that say, by ``asked``, which path they are waiting for. Once that lasts for LIMIT seconds, the thread is left
+behind, the place counts as silent, and its work starts anew; from then on a question about a silent place fails at once, as
+any other OSError, and everything else is examined.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+Answer = tuple[T | None, BaseException | None]
+"""What a piece of work returned, or what it raised."""
+
+LIMIT = 3.0
+"""Seconds that one call of the file system may take; a healthy one takes microseconds, a sleeping disk or server one or two."""
+
+MOST = 4
+"""Silent places after which one piece of work is given up."""
+
+CHECK = 0.5
+"""Seconds in which the folders above a silent place have to answer; they are asked all at once."""
+
+
+class _LeftError(BaseException):
+    """Ends a thread that was left behind and has woken up after all. No ``except Exception`` may keep it going."""
+
+
+class _Worker:
+    """What one thread is waiting for."""
+
+    __slots__ = ("left", "path", "patience", "since")
+
+    def __init__(self, patience: Patience) -> None:
+        self.patience = patience
+        self.path: str = ""
+        self.since = 0.0
+        self.left = False
+
+
+_here = threading.local()
+
+
+def asked(call: Callable[..., T], path: str, *arguments: Any) -> T:
+    """Return ``call(path, *arguments)``, a question to the file system about ``path``.
+
+    Raises:
+        TimeoutError: the path lies in a place that gave no answer before. It is an OSError.
+        OSError, ValueError: whatever the call raises.
+    """
+    worker: _Worker | None = getattr(_here, "worker", None)
+    if worker is None:
+        return call(path, *arguments)
+    if worker.left:
+        raise _LeftError
+    if worker.patience.silent and worker.patience.covers(path):
+        raise TimeoutError(errno.ETIMEDOUT, "gives no answer", path)
+    worker.since = time.monotonic()
+    worker.path = path
+    try:
+        return call(path, *arguments)
+    finally:
+        worker.path = ""
+        if worker.left:
+            raise _LeftError
+
+
+def is_silent(path: str) -> bool:
+    """Whether a path gives no answer. Within ``Patience.run``; elsewhere it asks, and waits as long as it takes."""
+    try:
+        asked(os.stat, path)
+    except TimeoutError:
+        return True
+    except (OSError, ValueError):
+        pass
+    return False
+
+
+class Patience:
+    """What one look at a machine has learnt of its silent places; shared by all its threads."""
+
+    def __init__(self, limit: float = LIMIT) -> None:
+        self.limit = limit
+        self.silent: tuple[str, ...] = ()
+        """Files and folders, in the form of the running system; everything below them is meant as well."""
+        self._lock = threading.Lock()
+
+    def covers(self, path: str) -> bool:
+        """Whether a path is, or lies in, a silent place."""
+        path = os.fsdecode(path)
+        return any(path == place or path.startswith(place.rstrip(os.sep) + os.sep) for place in self.silent)
+
+    def run(self, work: Callable[[], T], waited: Callable[[float], object] = lambda _seconds: None) -> T:
+        """Return what ``work`` returns; it may be called several times, each time in another thread.
+
+        ``waited`` hears of the seconds that each silent place took.
+
+        Raises:
+            TimeoutError: there were more silent places than MOST.
+            BaseException: whatever ``work`` raises.
+        """
+        for _attempt in range(MOST + 1):
+            worker = _Worker(self)
+            answers: SimpleQueue[Answer[T]] = SimpleQueue()
+            start = time.monotonic()
+            threading.Thread(
+                target=_work, args=(worker, work, answers), daemon=True, name=threading.current_thread().name
+            ).start()
+            answer = self._answer(worker, answers)
+            if answer is not None:
+                value, error = answer
+                if error is not None:
+                    raise error
+                return value  # type: ignore[return-value]  # without an error it is what work returned
+            waited(time.monotonic() - start)
+        raise TimeoutError(errno.ETIMEDOUT, "too many places give no answer", self.silent[-1])
+
+    def _answer(self, worker: _Worker, answers: SimpleQueue[Answer[T]]) -> Answer[T] | None:
+        """Return a worker's answer; None when it was left behind, with the place that it waits for among the silent ones."""
+        while True:
+            path, since = worker.path, worker.since
+            left = since + self.limit - time.monotonic() if path else self.limit / 4
+            if path and left <= 0 and (worker.path, worker.since) == (path, since):
+                worker.left = True
+                self.note(path)
+                return None
+            with suppress(Empty):
+                return answers.get(timeout=max(left, 0.01))
+
+    def note(self, path: str) -> None:
+        """Count the place that a stuck path lies in among the silent ones."""
+        place = silent_place(os.fsdecode(path))
+        with self._lock:
+            if not self.covers(place):
+                self.silent = (*self.silent, place)
+
+
+def _work(worker: _Worker, work: Callable[[], T], answers: SimpleQueue[Answer[T]]) -> None:
+    _here.worker = worker
+    try:
+        answers.put((work(), None))
+    except _LeftError:
+        pass
+    except BaseException as error:  # noqa: BLE001 - it is raised again in the thread that waits
+        answers.put((None, error))
+
+
+def each(items: Iterable[T], work: Callable[[T], R], *, threads: int = 2) -> list[R | None]:
+    """Return ``work(item)`` of each item, in order, with several threads; each item has a patience of its own.
+
+    None stands for an item that was given up because of places that give no answer.
+
+    Raises:
+        Exception: the first that ``work`` raised, when all are done.
+    """
+    mine: _Worker | None = getattr(_here, "worker", None)
+    patience = mine.patience if mine else Patience()
+    todo = list(enumerate(items))
+    results: list[R | None] = [None] * len(todo)
+    errors: list[Exception] = []
+    todo.reverse()
+
+    def some() -> None:
+        while todo:
+            try:
+                at, item = todo.pop()
+            except IndexError:  # another thread took the last one
+                return
+            try:
+                results[at] = patience.run(lambda item=item: work(item))  # type: ignore[misc]  # bound now, not when called
+            except TimeoutError:
+                continue
+            except Exception as error:  # noqa: BLE001 - it is raised again below
+                errors.append(error)
+
+    crew = [threading.Thread(target=some, daemon=True) for _n in range(min(threads, len(todo)))]
+    for thread in crew:
+        thread.start()
+    for thread in crew:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return results
+
+
+# --- which place it is ---------------------------------------------------------------------------------------------
+
+
+def silent_place(path: str) -> str:
+    """Return the topmost folder above a stuck path that gives no answer either, else the path itself.
+
+    A mount whose own folder still answers, out of a cache, is silent when it cannot be listed.
+    """
+    above = [path]
+    while (parent := os.path.dirname(above[-1])) != above[-1]:  # noqa: PTH120 - plain text, of a hanging place
+        above.append(parent)
+    mount = mount_of(path)
+    answered: SimpleQueue[str] = SimpleQueue()
+
+    def ask(folder: str) -> None:
+        try:
+            os.stat(folder)  # noqa: PTH116 - plain text
+            if folder == mount:
+                with os.scandir(folder) as entries:
+                    next(entries, None)
+        except OSError:
+            pass
+        answered.put(folder)
+
+    for folder in above[1:]:
+        threading.Thread(target=ask, args=(folder,), daemon=True).start()
+    there: set[str] = set()
+    end = time.monotonic() + CHECK
+    try:
+        while len(there) < len(above) - 1:
+            there.add(answered.get(timeout=max(end - time.monotonic(), 0)))
+    except Empty:
+        pass
+    return next((folder for folder in reversed(above[1:]) if folder not in there), path)
+
+
+def mount_of(path: str) -> str:
+    """Return the mount point that a path lies in, by the path's own words; empty for the root's and where nobody says."""
+    try:
+        with open("/proc/self/mountinfo", "rb") as stream:  # noqa: PTH123 - a file of the kernel's, which always answers
+            lines = stream.read().decode("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return ""
+    found = (re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), line.split(" ")[4]) for line in lines)
+    return max((m for m in found if m != "/" and (path + "/").startswith(m + "/")), key=len, default="")

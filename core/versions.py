@@ -1,0 +1,74 @@
+"""Numbers and versions in foreign text: files, tables, other programs' answers. Nothing here raises, whatever the text holds.
+
+``int`` refuses more than 4,300 digits, and ``str.isdigit`` is true of "²", which ``int`` refuses as well. So whoever reads a
+number that somebody else has written reads it here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
+
+_WHOLE = re.compile(r"[0-9]{1,18}")
+_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})*(?![0-9])")
+_NUMBER = re.compile(r"(?<![0-9])[0-9]{1,9}(?![0-9])")
+
+
+def whole_number(text: str | None) -> int | None:
+    """Return a number of 1 to 18 ASCII digits and nothing else; None for any other text."""
+    return int(text) if text is not None and _WHOLE.fullmatch(text) else None
+
+
+def version_tuple(version: str | None) -> tuple[int, ...]:
+    """Return the leading numbers of a dotted version: (12, 4, 127) of "12.4.127rc1"; empty for none."""
+    found = _VERSION.match(version or "")
+    return tuple(int(part) for part in found[0].split(".")) if found else ()
+
+
+def all_numbers(text: str) -> tuple[int, ...]:
+    """Return every run of 1 to 9 ASCII digits, in order; longer runs are left out."""
+    return tuple(int(n) for n in _NUMBER.findall(text))
+
+
+def python_version(text: str) -> Version | None:
+    """Return a version as PEP 440 has it; None for other text."""
+    from packaging.version import Version  # a tenth of the program's imports
+
+    try:
+        return Version(text)
+    except ValueError:  # InvalidVersion is one; a number of 5,000 digits is another
+        return None
+
+
+def requirement(text: str) -> Requirement | None:
+    """Return a requirement as PEP 508 has it; None for other text."""
+    from packaging.requirements import Requirement
+
+    try:
+        return Requirement(text)
+    except (ValueError, RecursionError):  # a marker may be nested more deeply than the parser goes
+        return None
+
+
+def applies(wish: Requirement, facts: dict[str, str]) -> bool:
+    """Whether a requirement's marker holds; one that cannot be evaluated does not."""
+    from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
+
+    try:
+        return wish.marker is None or wish.marker.evaluate(facts)
+    except (ValueError, RecursionError, UndefinedComparison, UndefinedEnvironmentName):
+        return False
+
+
+def within(specifier: SpecifierSet, version: str) -> bool | None:
+    """Whether a version is one of those that a specifier names, pre-releases too; None where they cannot be compared."""
+    its = python_version(version)
+    try:
+        return None if its is None else specifier.contains(its, prereleases=True)
+    except ValueError:
+        return None
