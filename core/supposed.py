@@ -51,6 +51,10 @@ class WithEnvironment:
         """The given one."""
         return dict(self.env)
 
+    def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:
+        """The real one's."""
+        return self.host.login_environment(timeout)
+
     def variables(self) -> tuple[Variable, ...]:
         """Those of the given environment, and the kept ones."""
         ours = (Variable(name=n, value=v, source="environment") for n, v in self.fresh_environment().items())
