@@ -20,6 +20,8 @@ class WithEnvironment:
 
     host: Host
     env: Mapping[str, str] = field(default_factory=dict)
+    pythons: tuple[str, ...] = ()
+    """Python environments to look at although this environment may not lead to them."""
 
     @property
     def system(self) -> System:

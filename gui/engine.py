@@ -93,7 +93,7 @@ class ThisMachine:
             from core import repair
             from core.host import this_host
 
-            self._made = self._make() if self._make else repair.workshop(this_host(), self._pythons)
+            self._made = self._make() if self._make else repair.workshop(this_host())
             repair.recover(self._made)  # what a crash interrupted is taken back before anybody looks
         return self._made
 
