@@ -31,6 +31,23 @@ class Plan(Fact, frozen=True, kw_only=True):
         return tuple(line for change in self.changes for line in change.lines())
 
 
+Way = Literal["process", "activation", "bare", "login"]
+"""How a program is started: from this session, while an environment is active, by an environment's own interpreter
+without its activation, or from a new log-in."""
+
+
+class VerifiedFor(Fact, frozen=True, kw_only=True):
+    """Whether a cure holds for programs that are started in one way."""
+
+    way: Way
+    at: str = ""
+    """The environment's prefix, for "activation" and "bare"."""
+    holds: bool | None = None
+    """None: not decided."""
+    supposed: bool = False
+    """Whether this session is older than a change, so that its new values were supposed."""
+
+
 class Outcome(Fact, frozen=True, kw_only=True):
     """How it ended. Only after "stuck" is the machine neither as before nor as planned."""
 
@@ -40,6 +57,8 @@ class Outcome(Fact, frozen=True, kw_only=True):
     entry: str = ""
     """The journal's entry; empty where none was written."""
     notes: tuple[str, ...] = ()
+    verified_for: tuple[VerifiedFor, ...] = ()
+    """What a look in each way of starting a program showed afterwards; empty where nothing was cured."""
 
 
 # --- doing -----------------------------------------------------------------------------------------------------

@@ -204,16 +204,16 @@ def _wizard_or_scan() -> int:
 def _scan(options: argparse.Namespace) -> int:
     gc.disable()  # a scan is over before its garbage matters; looking for it took a tenth of the time
     from core.doctor import examine
-    from core.host import this_host
     from core.redact import redact
-    from core.renewed import for_session
+    from core.renewed import current_host
     from core.report_history import with_history
 
     steps = _steps(options.only)
     pythons = tuple(options.python)
-    host = for_session(this_host(), pythons)
     with watching() as watch:
-        report = examine(host, watch, steps=steps, thorough=options.thorough, trials=options.trials, pythons=pythons)
+        report = examine(
+            current_host(), watch, steps=steps, thorough=options.thorough, trials=options.trials, pythons=pythons
+        )
     report = with_history(report)
     if not options.full_names:
         report = redact(report)
@@ -236,25 +236,19 @@ def _replay(options: argparse.Namespace) -> int:
 
 def _explain(options: argparse.Namespace) -> int:
     from core import cli_report
-    from core.explain import explain, render_text, to_json
+    from core.doctor import explained
+    from core.explain import render_text, to_json
     from core.redact import Cleaner
+    from core.renewed import current_host
 
     told = cli_report.told_without_looking(options)
     if told is not None:
         return told
     text = _given_text(options.text)
-    if options.report:
-        snapshot = read_report(options.report).snapshot
-    else:
-        from core.doctor import look
-        from core.host import this_host
-        from core.renewed import for_session
-
-        pythons = tuple(options.python)
-        with watching() as watch:
-            snapshot = look(for_session(this_host(), pythons), watch, pythons=pythons)
-    explanation = explain(text, snapshot)
-    if not options.full_names:
+    seen = read_report(options.report).snapshot if options.report else None
+    with watching() as watch:
+        explanation, snapshot = explained(text, seen, current_host, watch, pythons=tuple(options.python))
+    if snapshot and not options.full_names:
         explanation = Cleaner(snapshot).every(explanation)
     say_json(to_json(explanation)) if options.json else say_result(render_text(explanation, colour=colour()))
     return FOUND if any(c.verdict == "proved" for c in explanation.causes) else OK

@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.i18n import _
-
-if TYPE_CHECKING:
-    from core.findings import Report
-    from core.watch import Watch
-
-
-WITHOUT = ("trials",)
-"""Sections that the benchmark does without: it asks the frameworks itself."""
-QUICK_WITHOUT = (*WITHOUT, "frameworks")
-"""A quick run does not ask how they were built, either: on a cold disk reading that may take longer than all else."""
 
 
 def add(commands: Any) -> None:
@@ -35,11 +25,13 @@ def benchmark(options: argparse.Namespace) -> int:
     import sys
 
     from core import terminal
+    from core.doctor import measure
     from core.findings import to_json
     from core.redact import redact
+    from core.renewed import current_host
 
     with terminal.watching() as watch:
-        report = measured(options, watch)
+        report = measure(current_host(), watch, pythons=tuple(options.python), quick=options.quick, gpu=options.gpu)
     if not options.full_names:
         report = redact(report)
     if options.json:
@@ -53,28 +45,3 @@ def benchmark(options: argparse.Namespace) -> int:
         table = as_table(report.snapshot.benchmark, plain=plain)
         terminal.say_result(f"{table}\n{as_text(report, colour=colour)}" if table else as_text(report, colour=colour))
     return terminal.status_of(report)
-
-
-def measured(options: argparse.Namespace, watch: Watch) -> Report:
-    """Look at the machine, run the benchmark on what was seen, and judge both."""
-    import time
-
-    began = time.monotonic()
-    from msgspec.structs import replace
-
-    from core.doctor import PROBES, load_rules, look, report_on
-    from core.host import this_host
-    from core.probes import benchmark as probe
-    from core.probes.request import Request
-    from core.steps import Step
-
-    host = this_host()
-    pythons = tuple(options.python)
-    without = QUICK_WITHOUT if options.quick else WITHOUT
-    probes = tuple(p for p in PROBES if p.section not in without)
-    seen = look(host, watch, pythons=pythons, probes=probes, meanwhile=load_rules)
-    request = Request(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=pythons)
-    result = probe.look(request, quick=options.quick, gpu=options.gpu, began=began)
-    report = report_on(replace(seen, benchmark=result), steps=(Step.BENCHMARK,))
-    # every cell would say only that it was not looked at
-    return report if seen.frameworks else replace(report, grid=None)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from core import repair
+from core.apply import VerifiedFor
 from core.changes import ChangeError
 from core.doctor import examine
 from core.findings import Finding, Report
@@ -18,6 +19,7 @@ from core.journal import BadEntry, Entry
 from core.repair import Proposal, Workshop
 from core.report import printable, start_anew
 from core.terminal import OK, REFUSED, UsageError, say_json, say_result, status_of, watching
+from core.verify import told
 from core.wrapping import padded
 
 if TYPE_CHECKING:
@@ -41,12 +43,13 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcome: str = ""
     sentence: str = ""
     entry: str = ""
+    verified_for: tuple[VerifiedFor, ...] = ()
 
 
 def fix(options: argparse.Namespace) -> int:
     """Cure the findings named, or the primary one."""
     pythons = tuple(options.python)
-    shop = repair.workshop(this_host(), pythons)
+    shop = repair.workshop(this_host())
     for outcome in repair.recover(shop):
         print(f"convalesce: {outcome.sentence}", file=sys.stderr)
 
@@ -130,6 +133,7 @@ def _cure(
     outcome: Outcome = repair.apply(proposal, report, shop, look)
     tell(f"{outcome.sentence}\n" + (_afterwards(finding, outcome) if outcome.kind == "done" else ""))
     after = look(shop.seen()) if outcome.kind == "done" else report
+    line = msgspec.structs.replace(line, verified_for=outcome.verified_for)
     return _ended(line, outcome.kind, outcome.sentence, outcome.entry), after
 
 
@@ -151,7 +155,7 @@ def _preview(proposal: Proposal) -> str:
 
 
 def _afterwards(finding: Finding, outcome: Outcome) -> str:
-    lines = list(outcome.notes)
+    lines = [*told(outcome.verified_for), *outcome.notes]
     if finding.fix and finding.fix.restart:
         lines.append(sentences(start_anew(finding.fix.restart), _("Programs that run now keep the old values.")))
     lines.append(_("To take it back: convalesce undo {entry}", entry=outcome.entry))

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -32,6 +32,9 @@ from core.probes.request import Probe, Request
 from core.probes.silent import unexamined
 from core.steps import SECTIONS, Step
 from core.watch import CancelledError, Watch
+
+if TYPE_CHECKING:
+    from core.explain import Explanation
 
 PROBES: tuple[Probe, ...] = (
     Probe("driver", driver.look, timeout=20),
@@ -112,7 +115,7 @@ def look(
         env=host.fresh_environment(),
         watch=watch,
         thorough=thorough,
-        pythons=pythons,
+        pythons=(*pythons, *getattr(host, "pythons", ())),
     )
     waiting = [p for p in probes if p.section in wanted]
     running: dict[str, float] = {}
@@ -164,7 +167,17 @@ def look(
                 snapshot = replace(snapshot, **{section: found})
         snapshot = replace(snapshot, seconds=(*snapshot.seconds, (section, round(seconds, 3))))
     silent = unexamined(patience, snapshot, request)
-    return replace(snapshot, unexamined=tuple(dict.fromkeys((*silent, *missed))))
+    snapshot = replace(snapshot, unexamined=tuple(dict.fromkeys((*silent, *missed))))
+    return _with_changes_of_ours(snapshot, host)
+
+
+def _with_changes_of_ours(snapshot: Snapshot, host: Host) -> Snapshot:
+    from core.renewed import Renewed
+
+    if not isinstance(host, Renewed) or snapshot.environment is None:
+        return snapshot
+    variables = replace(snapshot.environment, renewed=host.renewals, activations=host.activations)
+    return replace(snapshot, environment=variables)
 
 
 def _run(probe: Probe, request: Request, look: Callable[[], Any], done: queue.SimpleQueue[Any]) -> None:
@@ -218,15 +231,62 @@ def examine(
     """Look at the machine and diagnose it. ``steps`` limits both; the headline is kept wherever it lies."""
     snapshot = look(host, watch, steps=steps, thorough=thorough, trials=trials, pythons=pythons, meanwhile=load_rules)
     watch.say(_("Finding the cause"))
-    from core.renewed import Renewed
-
-    if isinstance(host, Renewed) and snapshot.environment:
-        snapshot = replace(snapshot, environment=replace(snapshot.environment, renewed=host.renewals))
     return report_on(snapshot, steps)
+
+
+WITHOUT = ("trials",)
+"""Sections that the benchmark does without: it asks the frameworks itself."""
+QUICK_WITHOUT = (*WITHOUT, "frameworks")
+"""A quick run does not ask how they were built, either: on a cold disk reading that may take longer than all else."""
+
+
+def measure(
+    host: Host,
+    watch: Watch,
+    *,
+    seen: Snapshot | None = None,
+    pythons: tuple[str, ...] = (),
+    quick: bool = False,
+    gpu: int | None = None,
+) -> Report:
+    """Run the benchmark on what was ``seen`` of the machine, and judge both; look first where that is None.
+
+    ``gpu``: only this one, as nvidia-smi counts. A look of its own is told of as far as the benchmark goes.
+    """
+    began = time.monotonic()
+    from core.probes import benchmark
+
+    steps: tuple[Step, ...] = ()
+    if seen is None:
+        without, steps = QUICK_WITHOUT if quick else WITHOUT, (Step.BENCHMARK,)
+        probes = tuple(p for p in PROBES if p.section not in without)
+        seen = look(host, watch, pythons=pythons, probes=probes, meanwhile=load_rules)
+    request = Request(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=pythons)
+    result = benchmark.look(request, quick=quick, gpu=gpu, began=began)
+    report = report_on(replace(seen, benchmark=result), steps)
+    # every cell would say only that it was not looked at
+    return report if seen.frameworks or not steps else replace(report, grid=None)
+
+
+def explained(
+    text: str,
+    seen: Snapshot | None,
+    host: Callable[[], Host] | None,
+    watch: Watch,
+    *,
+    pythons: tuple[str, ...] = (),
+) -> tuple[Explanation, Snapshot | None]:
+    """Explain an error text by what was ``seen`` of a machine; else by a look at ``host``; without both, by the text alone."""
+    from core.explain import explain
+
+    if seen is None and host is not None:
+        seen = look(host(), watch, pythons=pythons)
+    return explain(text, seen), seen
 
 
 def load_rules(_seen: Snapshot) -> None:
     """Import what ``report_on`` needs, for ``meanwhile``."""
+    import core.cured
     import core.diagnose
     import core.fixes
     import core.grid  # noqa: F401 - loaded while the last children work, used by report_on
@@ -234,6 +294,7 @@ def load_rules(_seen: Snapshot) -> None:
 
 def report_on(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
     """Diagnose a Snapshot, from this machine or another."""
+    from core.cured import without_what_is_made
     from core.diagnose import diagnose, worst_first
     from core.fixes import with_changes
     from core.grid import grid
@@ -243,7 +304,8 @@ def report_on(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
 
     def cured(finding: Finding) -> Finding:
         name = f"fixes.{finding.id}"
-        return guarded(lambda: with_changes(finding, snapshot), name, failures, finding, finding.step)
+        fixed = guarded(lambda: with_changes(finding, snapshot), name, failures, finding, finding.step)
+        return without_what_is_made(fixed, snapshot)
 
     findings = tuple(map(cured, diagnose(snapshot)))
     table = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from core.changes import Change, FileSet, SetVariable
+from core.changes import Change, FileSet
 from core.findings import Finding, Report
 from core.host import Host
 from core.i18n import _, sentences, told
@@ -17,7 +17,7 @@ from core.steps import Severity
 from core.supposed import AsItWouldBe, WithEnvironment
 from core.watch import Watch
 
-__all__ = ["Examine", "Rehearsal", "judge", "left", "overlays", "rehearse", "verify"]
+__all__ = ["Examine", "Rehearsal", "judge", "left", "overlays", "rehearse", "remains"]
 
 Examine = Callable[[Host], Report]
 
@@ -69,47 +69,17 @@ def judge(finding: Finding, before: Report, after: Report, real: Mapping[str, st
 def left(finding: Finding, before: Report, after: Report) -> str:
     """Return one sentence if the finding is still there, or something became worse; empty when all is well."""
     old = {(f.id, f.subject): f.severity for f in before.findings}
-    for f in after.findings:
-        if (f.id, f.subject) == (finding.id, finding.subject) and f.severity >= finding.severity:
-            return _("Still so: {title}", title=f.title)
+    if still := remains(finding, after):
+        return still
     for f in after.findings:
         if f.severity >= Severity.ERROR and f.severity > old.get((f.id, f.subject), Severity.GOOD):
             return _("It would bring another fault: {title}", title=f.title)
     return ""
 
 
-# --- afterwards ------------------------------------------------------------------------------------------------------
-
-
-def verify(finding: Finding, before: Report, changes: tuple[Change, ...], *, host: Host, examine: Examine) -> str:
-    """Look again after the changes were made; return what is not cured in one sentence, or an empty text.
-
-    Windows' registry and every file are read anew. Activations are really carried out, by a shell. What only the next
-    log-in brings (Linux' files of assignments) is supposed.
-    """
-    prefixes = [c.at for c in changes if isinstance(c, SetVariable) and c.scope == "environment"]
-    seen: Host = host
-    if prefixes:
-        env = activated(prefixes[0], host)
-        if env is None:
-            return _("The activation of {prefix} failed.", prefix=prefixes[0])
-        seen = WithEnvironment(host, env)
-    elif host.system == "linux":
-        seen = AsItWouldBe(host, changes=changes)
-    return left(finding, before, examine(seen))
-
-
-SHELL = (
-    'if [ -d "$1/conda-meta" ]; then . "$1/etc/conda/activate.d/convalesce.sh"; else . "$1/bin/activate"; fi && env -0'
-)
-
-
-def activated(prefix: str, host: Host) -> dict[str, str] | None:
-    """Return the environment that a shell has after it activated a Python environment; None when that failed."""
-    before = host.fresh_environment()
-    done = host.run(["/bin/sh", "-c", SHELL, "sh", prefix], timeout=20, env=before)
-    if done.status != 0 or not done.out:
-        return None
-    pairs = (line.partition("=") for line in done.out.split("\0"))
-    found = {n: v for n, equals, v in pairs if equals and n not in ("_", "SHLVL", "PWD", "OLDPWD")}
-    return {n: before[n] if n in before and v == before[n] else v for n, v in found.items()}
+def remains(finding: Finding, after: Report) -> str:
+    """Return one sentence if the finding is still there; empty when it is gone."""
+    for f in after.findings:
+        if (f.id, f.subject) == (finding.id, finding.subject) and f.severity >= finding.severity:
+            return _("Still so: {title}", title=f.title)
+    return ""

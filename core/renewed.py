@@ -2,7 +2,8 @@
 
 Linux only: there a variable comes from a log-in or from an environment's activation, so that a session keeps the values
 from before a fix, and a look from it would see the cured fault again. The history says what was changed; the files where
-it is kept say whether it still holds.
+it is kept say whether it still holds. An activation counts where its environment is active: a program that is started
+without it gets what the session has.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ from pathlib import Path
 
 from core import activation
 from core.changes import Change, ChangeError, EditPath, Scope, SetVariable, Value, agree
-from core.facts import Renewal
-from core.host import Host
+from core.facts import Activation, Renewal
+from core.host import Host, this_host
 from core.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
 from core.supposed import WithEnvironment
 
 Read = Callable[[str, Scope, str], Value | None]
 """Return what is kept for a name, a scope and a place, as ``Writer.read`` does."""
+
+ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
+"""Variables that name the active environment."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +32,41 @@ class Renewed(WithEnvironment):
     """The real host, with the variables that newly started programs get, and what differs from this session's own."""
 
     renewals: tuple[Renewal, ...] = ()
+    activations: tuple[Activation, ...] = ()
 
 
-def renewed(host: Host, entries: Iterable[Entry | BadEntry], read: Read, pythons: Sequence[str] = ()) -> Host:
-    """Return the host as new programs find it; ``host`` itself where that is the same.
+def current_host(
+    host: Host | None = None, entries: Iterable[Entry | BadEntry] | None = None, read: Read | None = None
+) -> Host:
+    """Return the machine as programs find it that are started now: the one host that every verb looks at.
 
-    ``entries``: the history, oldest first. ``pythons``: environments or interpreters that the person named; of these and
-    the active one, the first that has steps of ours in its activation is supposed to be active.
+    ``host``: this one for None. ``entries``: this user's and this machine's history for None. ``read``: what is kept there.
+    """
+    there = host or this_host()
+    past = both(Journal(state_folder()), Journal(machine_state_folder())) if entries is None else entries
+    return renewed(there, past, read or _kept_under(str(there.root)))
+
+
+def _kept_under(root: str) -> Read:
+    def read(name: str, scope: Scope, at: str) -> Value | None:
+        from core.writing import LinuxWriter  # only where something was ever changed
+
+        return LinuxWriter(root).read(name, scope, at)
+
+    return read
+
+
+def renewed(host: Host, entries: Iterable[Entry | BadEntry], read: Read) -> Host:
+    """Return the host as new programs find it; ``host`` itself where that is the same and no activation was changed.
+
+    ``entries``: the history, oldest first.
     """
     if host.system != "linux":
         return host
     old = host.fresh_environment()
     env, done = dict(old), [e for e in entries if isinstance(e, Entry)]
-    changes = [*_kept(done, read), *_of_activation(done, read, (*pythons, *_active(old)))]
+    steps = _standing(done, read)
+    changes = [*_kept(done, read), *_of_the_active(steps, old)]
     for change in changes:
         value = _value_after(change, env.get(change.name))
         if value is None:
@@ -52,19 +78,16 @@ def renewed(host: Host, entries: Iterable[Entry | BadEntry], read: Read, pythons
         for c in {c.name: c for c in changes}.values()
         if old.get(c.name) != env.get(c.name)
     )
-    return Renewed(host, env, found) if found else host
+    activations = tuple(
+        Activation(name=c.name, at=c.at, steps=c.after.text, entry=entry) for c, entry in steps if c.after
+    )
+    return Renewed(host, env, renewals=found, activations=activations) if found or activations else host
 
 
-def for_session(host: Host, pythons: Sequence[str] = ()) -> Host:
-    """Return the host as new programs find it, by the histories of this user and of this machine."""
-    if host.system != "linux":
-        return host
-    entries = both(Journal(state_folder()), Journal(machine_state_folder()))
-    if not entries:
-        return host
-    from core.writing import LinuxWriter
-
-    return renewed(host, entries, LinuxWriter(str(host.root)).read, pythons)
+def without_active(host: Host) -> Host:
+    """Return the host as a program finds it that is started from here while no Python environment is active."""
+    env = host.fresh_environment()
+    return WithEnvironment(host, {n: v for n, v in env.items() if n not in ACTIVE}) if set(ACTIVE) & set(env) else host
 
 
 def both(*journals: Journal) -> tuple[Entry | BadEntry, ...]:
@@ -96,12 +119,16 @@ def _kept(entries: Sequence[Entry], read: Read) -> list[Edit]:
     return [c for c in edits if (c.name, c.scope, c.at) in holding]
 
 
-def _of_activation(entries: Sequence[Entry], read: Read, prefixes: Sequence[str]) -> list[Edit]:
-    """Return the steps of the first of these environments that has any."""
-    edits = [c for e in entries if e.state == "done" for c in _edits(e.changes) if c.scope == "environment"]
-    last = [c for c in {(c.name, c.at): c for c in edits}.values() if _holds(c, read)]
-    for prefix in prefixes:
-        mine = [c for c in last if _lies_in(prefix, c.at)]
+def _standing(entries: Sequence[Entry], read: Read) -> list[tuple[Edit, str]]:
+    """Return the last change of each environment's activation that still holds, and its entry."""
+    edits = [(c, e.id) for e in entries if e.state == "done" for c in _edits(e.changes) if c.scope == "environment"]
+    return [(c, entry) for c, entry in {(c.name, c.at): (c, entry) for c, entry in edits}.values() if _holds(c, read)]
+
+
+def _of_the_active(steps: Sequence[tuple[Edit, str]], env: Mapping[str, str]) -> list[Edit]:
+    """Return the steps of the active environment; of two, the first that has any."""
+    for prefix in (env[name] for name in ACTIVE if env.get(name)):
+        mine = [c for c, _entry in steps if _lies_in(prefix, c.at)]
         if mine:
             return mine
     return []
@@ -112,10 +139,6 @@ def _holds(change: Edit, read: Read) -> bool:
         return agree(change.after, read(change.name, change.scope, change.at))
     except (ChangeError, OSError):
         return False
-
-
-def _active(env: Mapping[str, str]) -> list[str]:
-    return [env[name] for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name)]
 
 
 def _lies_in(path: str, prefix: str) -> bool:

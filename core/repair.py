@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from core import apply as engine
 from core import elevate, place
-from core.apply import Outcome, Plan
+from core.apply import Outcome, Plan, VerifiedFor
 from core.causes import Cause
 from core.changes import ChangeError, EditPath
 from core.checks import preconditions, prepared
@@ -21,10 +22,11 @@ from core.host import Host
 from core.i18n import _, n_, sentences
 from core.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
 from core.place import CudnnSet
-from core.rehearse import Examine, Rehearsal, verify
+from core.rehearse import Examine, Rehearsal
 from core.rehearse import rehearse as try_out
-from core.renewed import both, renewed
+from core.renewed import both, current_host, without_active
 from core.rules.cudnn_files import release_of
+from core.verify import verify
 from core.watch import CancelledError, Watch
 from core.writing import Writer, sentence
 
@@ -38,15 +40,13 @@ class Workshop:
     journal: Journal
     machine_journal: Journal
     """What was done with an administrator's rights; only such a Convalesce writes it."""
-    pythons: tuple[str, ...] = ()
-    """Interpreters and environments that the person named."""
 
     def seen(self) -> Host:
         """Return the machine as newly started programs find it, also where this session is older than a change."""
-        return renewed(self.host, history(self), self.writer.read, self.pythons)
+        return current_host(self.host, history(self), self.writer.read)
 
 
-def workshop(host: Host, pythons: tuple[str, ...] = ()) -> Workshop:
+def workshop(host: Host) -> Workshop:
     """Return the workshop of this user on this machine. Nothing is made on disk by it."""
     if sys.platform == "win32":
         from core.host.windows_writing import WindowsWriter
@@ -61,7 +61,6 @@ def workshop(host: Host, pythons: tuple[str, ...] = ()) -> Workshop:
         writer=writer,
         journal=Journal(state_folder()),
         machine_journal=Journal(machine_state_folder()),
-        pythons=pythons,
     )
 
 
@@ -106,21 +105,30 @@ def apply(proposal: Proposal, report: Report, shop: Workshop, examine: Examine) 
         words = proposal.problems[0]
         return Outcome(kind="refused", sentence=sentences(_("Nothing was changed."), words), problems=proposal.problems)
 
-    before = shop.seen()
+    found: list[VerifiedFor] = []
 
     def check() -> str:
-        return verify(proposal.finding, report, proposal.plan.changes, host=before, examine=examine)
+        made = [replace(e, state="done") if isinstance(e, Entry) and e.state == "begun" else e for e in history(shop)]
+        problem, found[:] = verify(
+            proposal.finding,
+            report,
+            proposal.plan.changes,
+            session=current_host(shop.host, made, shop.writer.read),
+            inherited=current_host(without_active(shop.host), made, shop.writer.read),
+            examine=examine,
+        )
+        return problem
 
     if not proposal.elevated:
         outcome = engine.perform(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
-        return _with_programs(outcome, proposal.plan)
+        return _completed(outcome, proposal.plan, found)
     outcome = elevate.ask(elevate.Order(plan=proposal.plan), host=shop.host, journal=shop.journal)
     try:
         problem = check() if outcome.kind == "done" else ""
     except CancelledError:
         problem = _("It was cancelled before it was verified.")
     if not problem:
-        return _with_programs(outcome, proposal.plan)
+        return _completed(outcome, proposal.plan, found)
     back = elevate.ask(elevate.Order(undo=outcome.entry), host=shop.host, journal=shop.journal)
     if back.kind == "undone":
         return Outcome(
@@ -131,8 +139,12 @@ def apply(proposal: Proposal, report: Report, shop: Workshop, examine: Examine) 
     return Outcome(kind="stuck", sentence=sentences(problem, back.sentence), problems=(problem,), entry=outcome.entry)
 
 
-def _with_programs(outcome: Outcome, plan: Plan) -> Outcome:
-    """Return the outcome with a note on the running programs that still have the old PATH (Windows tells them)."""
+def _completed(outcome: Outcome, plan: Plan, found: Sequence[VerifiedFor]) -> Outcome:
+    """Return the outcome with what it was verified for, and with a note on the running programs that still have the old
+    PATH (Windows tells them).
+    """
+    if outcome.kind == "done":
+        outcome = replace(outcome, verified_for=tuple(found))
     if sys.platform == "win32" and outcome.kind == "done":
         from core.host.windows_processes import holding_old
 

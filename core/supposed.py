@@ -20,6 +20,8 @@ class WithEnvironment:
 
     host: Host
     env: Mapping[str, str] = field(default_factory=dict)
+    pythons: tuple[str, ...] = ()
+    """Python environments to look at although this environment may not lead to them."""
 
     @property
     def system(self) -> System:
@@ -50,6 +52,10 @@ class WithEnvironment:
     def fresh_environment(self) -> dict[str, str]:
         """The given one."""
         return dict(self.env)
+
+    def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:
+        """The real one's."""
+        return self.host.login_environment(timeout)
 
     def variables(self) -> tuple[Variable, ...]:
         """Those of the given environment, and the kept ones."""

@@ -250,7 +250,9 @@ class FixDialog(ChangeDialog):
     def _afterwards(self, done: Done) -> tuple[str, ...]:
         if done.outcome.kind != "done":
             return ()
-        rows = [_("Verified: the fault is gone, and nothing became worse.")]
+        from core.verify import told
+
+        rows = list(told(done.outcome.verified_for))
         if self._finding.fix and self._finding.fix.restart:
             rows.append(restart_words(self._finding.fix.restart))
         if done.running:

@@ -93,7 +93,7 @@ class ThisMachine:
             from core import repair
             from core.host import this_host
 
-            self._made = self._make() if self._make else repair.workshop(this_host(), self._pythons)
+            self._made = self._make() if self._make else repair.workshop(this_host())
             repair.recover(self._made)  # what a crash interrupted is taken back before anybody looks
         return self._made
 
@@ -110,23 +110,17 @@ class ThisMachine:
 
     def benchmark(self, report: Report, quick: bool, watch: Watch) -> Report:
         """See Engine."""
-        from msgspec.structs import replace
+        from core.doctor import measure
 
-        from core.doctor import report_on
-        from core.probes import benchmark as probe
-        from core.probes.request import Request
-
-        host, seen = self._shop().host, report.snapshot
-        request = Request(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=self._pythons)
-        result = probe.look(request, quick=quick)
+        measured = measure(self._shop().seen(), watch, seen=report.snapshot, pythons=self._pythons, quick=quick)
         watch.check()
-        return report_on(replace(seen, benchmark=result))
+        return measured
 
     def explain(self, text: str, snapshot: Snapshot | None) -> Explanation:
         """See Engine."""
-        from core.explain import explain
+        from core.doctor import explained
 
-        return explain(text, snapshot)
+        return explained(text, snapshot, None, Watch())[0]
 
     def propose(self, finding: Finding, report: Report, source: str, watch: Watch) -> Preview:
         """See Engine."""

@@ -27,7 +27,7 @@ from core.facts.benchmark import (
     Timing,
 )
 from core.facts.driver import ComputeCache, CudaInit, DeviceNode, Driver, DriverLibrary, Gpu, Nvml, PciDevice
-from core.facts.environment import Environment, Mark, PathEntry, Renewal, Scope, Variable
+from core.facts.environment import Activation, Environment, Mark, PathEntry, Renewal, Scope, Variable
 from core.facts.frameworks import (
     DamagedFile,
     Distribution,
@@ -54,6 +54,7 @@ from core.facts.snapshot import Snapshot
 
 __all__ = [
     "SCHEMA",
+    "Activation",
     "Attempt",
     "Benchmark",
     "Call",

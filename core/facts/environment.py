@@ -66,6 +66,18 @@ class Renewal(Fact, frozen=True, kw_only=True):
     """What new programs get, by which the machine was judged."""
 
 
+class Activation(Fact, frozen=True, kw_only=True):
+    """What an environment's activation does to a variable since a change of Convalesce's, which still holds."""
+
+    name: str
+    at: str
+    """The environment's prefix."""
+    steps: str
+    """One a line, as core/activation.py writes them: "drop /opt/old"."""
+    entry: str = ""
+    """The history's entry that made it."""
+
+
 class Environment(Fact, frozen=True, kw_only=True):
     """Relevant variables of every scope, and the search-path entries of the consumer's environment."""
 
@@ -75,3 +87,5 @@ class Environment(Fact, frozen=True, kw_only=True):
     """Sentences about limits: a PATH longer than its limit, a registry value of a wrong kind."""
     renewed: tuple[Renewal, ...] = ()
     """Variables that this session has from before a change; all sections were looked at with the new values."""
+    activations: tuple[Activation, ...] = ()
+    """Changes that hold for programs that are started while an environment is active, and for no others."""

@@ -56,6 +56,14 @@ class Host(Protocol):
         """
         ...
 
+    def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:
+        """The environment that a program gets from a new log-in; None where it could not be learnt.
+
+        Windows: the registry's values again. Linux: what the person's login shell hands on within ``timeout`` seconds.
+        Slow: it runs the shell's start-up files, so a scan leaves it out.
+        """
+        ...
+
     def pci_devices(self) -> tuple[PciDevice, ...] | None:
         """Display and 3D controllers; None when the bus could not be listed."""
         ...

@@ -30,6 +30,8 @@ class FakeHost:
     facts: Machine = field(default_factory=lambda: Machine(system="linux"))
     environment: Mapping[str, str] = field(default_factory=dict)
     """What ``fresh_environment`` gives."""
+    login: Mapping[str, str] | None = None
+    """What a new log-in gives; the same for None."""
     declared: tuple[Variable, ...] = ()
     """Variables of other scopes than the process."""
     pci: tuple[PciDevice, ...] | None = ()
@@ -57,6 +59,10 @@ class FakeHost:
     def fresh_environment(self) -> dict[str, str]:
         """Return a copy of the given environment."""
         return dict(self.environment)
+
+    def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:  # noqa: ARG002 - the protocol's form
+        """Return a copy of the given one, else of the environment."""
+        return dict(self.environment if self.login is None else self.login)
 
     def pci_devices(self) -> tuple[PciDevice, ...] | None:
         """Return the given devices."""

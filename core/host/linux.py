@@ -80,21 +80,22 @@ class LinuxHost:
                         found += environment_file(file, "user")
         return tuple(found)
 
-    def login_variables(self, timeout: float = 3.0) -> tuple[Variable, ...] | None:
-        """What the person's login shell gives its programs; None when it did not say so in time (seconds).
+    def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:
+        """What the person's login shell gives its programs, on top of the files for every session (pam_env, systemd).
 
-        Slow: it runs the shell's start-up files, so a scan may leave it out.
+        None when it did not say so within ``timeout`` seconds; start-up files that set up conda or nvm take some.
         """
-        shell = self.fresh_environment().get("SHELL") or "/bin/sh"
+        ours = self.fresh_environment()
         mark = "convalesce-variables-follow"
         script = f"printf '\\n%s\\n' {mark}; env -0 2>/dev/null || env"
-        done = self.run([shell, "-l", "-c", script], timeout=timeout, env=bare(self.fresh_environment()))
+        given = {**bare(ours), **{v.name: v.value for v in self._file_variables()}}
+        shell = ours.get("SHELL") or _shell()
+        done = self.run([shell, "-l", "-c", script], timeout=timeout, env=given)
         _, found, tail = done.out.partition(f"\n{mark}\n")
         if not found or done.timed_out:
             return None
         pairs = (line.partition("=") for line in tail.split("\0" if "\0" in tail else "\n"))
-        source = f"{text(shell)} -l"
-        return tuple(Variable(name=n, value=v, scope="login", source=source) for n, equals, v in pairs if equals)
+        return {n: v for n, equals, v in pairs if equals and n not in ("_", "SHLVL", "PWD", "OLDPWD")}
 
     def fresh_environment(self) -> dict[str, str]:
         """The environment that we were started with, a frozen application's own changes taken back.
@@ -145,6 +146,13 @@ def _libc() -> str:
         name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
         return version if name == "glibc" else ""
     return ""
+
+
+def _shell() -> str:
+    """The account's shell; that of the system where no account belongs to this user (containers)."""
+    with suppress(KeyError, OSError):
+        return text(pwd.getpwuid(os.geteuid()).pw_shell) or "/bin/sh"
+    return "/bin/sh"
 
 
 def _user(uid: int) -> str:

@@ -91,6 +91,10 @@ class WindowsHost:
         """What a program gets that Explorer starts now: the registry's variables, the machine's before the user's."""
         return compose(self.variables())
 
+    def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:  # noqa: ARG002 - the protocol's form
+        """The registry's variables: a log-in reads nothing else."""
+        return self.fresh_environment()
+
     def pci_devices(self) -> tuple[PciDevice, ...] | None:
         """Display and 3D controllers that are present, from the registry's PCI branch; None when it can not be read."""
         models = _subkeys(winreg.HKEY_LOCAL_MACHINE, _PCI_KEY)

@@ -189,8 +189,19 @@ def renewed(seen: Snapshot) -> Iterator[Finding]:
             Step.ENVIRONMENT,
             NOTE,
             "older-session",
-            _("This session still has {name} from before a change; new programs get the new one.", name=r.name),
+            _(
+                "This session still has {name} from before a change to the activation of {prefix}.",
+                name=r.name,
+                prefix=r.at,
+            )
+            if at_once
+            else _("This session still has {name} from before a change; new programs get the new one.", name=r.name),
             why=_(
+                "Everything here was looked at with the values that programs get once the environment is activated "
+                "again. What is started from here before that, or without it, gets the old ones."
+            )
+            if at_once
+            else _(
                 "Everything here was looked at with the values that newly started programs get. What runs already keeps "
                 "the old ones."
             ),
@@ -201,13 +212,14 @@ def renewed(seen: Snapshot) -> Iterator[Finding]:
             subject=r.name,
             fix=advice(
                 _("Activate the environment in a new terminal") if at_once else _("Log out and in again"),
-                _activate(seen, r.at) if at_once else "",
+                activation_command(seen, r.at) if at_once else "",
                 restart="terminal" if at_once else "session",
             ),
         )
 
 
-def _activate(seen: Snapshot, prefix: str) -> str:
+def activation_command(seen: Snapshot, prefix: str) -> str:
+    """Return what a person types to activate an environment."""
     python = python_of(seen, prefix)
     return f"conda activate {prefix}" if python and python.kind == "conda" else f"source {prefix}/bin/activate"
 

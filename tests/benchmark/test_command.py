@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
 import pytest
 from msgspec.structs import replace
 
-from core import cli_benchmark, doctor
+from core import doctor
 from core.cli import main
 from core.facts import (
     Distribution,
@@ -22,6 +21,7 @@ from core.facts import (
 )
 from core.findings import Report
 from core.grid import grid
+from core.host import this_host
 from core.probes.request import Probe
 from core.report import as_text
 from core.watch import Watch
@@ -75,8 +75,7 @@ def probed(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str],
         "trials": (),
     }
     monkeypatch.setattr(doctor, "PROBES", tuple(stand_in(n, v) for n, v in sections.items()))
-    options = argparse.Namespace(python=[], gpu=None, quick="--quick" in arguments)
-    return asked, cli_benchmark.measured(options, Watch())
+    return asked, doctor.measure(this_host(), Watch(), quick="--quick" in arguments)
 
 
 def test_a_whole_run_says_of_the_frameworks_what_a_scan_says(monkeypatch: pytest.MonkeyPatch) -> None:

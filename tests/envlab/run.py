@@ -41,6 +41,9 @@ class LabHost:
     def fresh_environment(self) -> dict[str, str]:
         return dict(self.variables_)
 
+    def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:
+        return self.fresh_environment()
+
     def pci_devices(self) -> tuple[PciDevice, ...] | None:
         return self.real.pci_devices()
 

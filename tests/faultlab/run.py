@@ -135,6 +135,7 @@ def on_machine(
         "environment": {
             "PATH": "/usr/bin:/bin",
             "HOME": HOME,
+            "SHELL": "/bin/sh",
             "LANG": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1",
             **lab.environment,

@@ -13,9 +13,12 @@ import sys
 from pathlib import Path
 
 from core import doctor, repair
+from core.changes import FileSet
 from core.findings import Report
 from core.host import Host, this_host
 from core.steps import Severity
+from core.supposed import WithEnvironment
+from core.verify import activated
 from core.watch import Watch
 
 WATCHED = ("/home", "/opt", "/usr/local", "/etc", "/tmp")
@@ -65,10 +68,17 @@ def faults(report: Report) -> list[str]:
     return [f"{f.severity.word} {f.id} {f.subject}" for f in report.findings if f.severity > Severity.NOTE]
 
 
+def started(prefix: str, shop: repair.Workshop) -> Host:
+    """The machine as a program finds it that is started while the environment is active."""
+    env = activated(prefix, shop.seen())
+    assert env is not None
+    return WithEnvironment(shop.seen(), env)
+
+
 def main(pythons: tuple[str, ...], *, thorough: bool) -> dict[str, object]:
     """Cure what is primary."""
     os.environ["CONVALESCE_STATE"] = str(Path.home() / "state")
-    shop = repair.workshop(this_host(), pythons)
+    shop = repair.workshop(this_host())
     seen: list[Report] = []
 
     def examine(host: Host) -> Report:
@@ -84,9 +94,10 @@ def main(pythons: tuple[str, ...], *, thorough: bool) -> dict[str, object]:
     rehearsal = repair.rehearse(proposal, report, shop, Watch(), examine)
     touched = difference(before, picture(shop.journal.folder))
     outcome = repair.apply(proposal, report, shop, examine)
-    verified = faults(seen[-1])
     changed = picture(shop.journal.folder) != before
     again = examine(shop.seen()) if outcome.kind == "done" else report
+    through = [c.at for c in proposal.plan.changes if not isinstance(c, FileSet) and c.scope == "environment"]
+    cured = [examine(started(prefix, shop)) for prefix in through] or [again]
     undone = repair.undo(outcome.entry, shop) if outcome.kind == "done" else None
     return {
         "cause": primary.cause,
@@ -100,8 +111,12 @@ def main(pythons: tuple[str, ...], *, thorough: bool) -> dict[str, object]:
         "kind": outcome.kind,
         "sentence": outcome.sentence,
         "changed": changed,
-        "verified": verified,
+        "verified": sorted({fault for looked in cured for fault in faults(looked)}),
+        "verified_for": {v.way: v.holds for v in outcome.verified_for},
         "again": faults(again),
+        "offered again": [
+            c.lines() for f in again.findings if f.fix for c in f.fix.changes if c in primary.fix.changes
+        ],
         "undone": undone.kind if undone else None,
         "left": difference(before, picture(shop.journal.folder)),
         "back": faults(examine(shop.seen())) if undone else None,

@@ -35,7 +35,7 @@ class Acts:
     def __init__(self, pythons: tuple[str, ...]) -> None:
         os.environ["CONVALESCE_STATE"] = str(Path.home() / "state")
         self.pythons = pythons
-        self.shop = repair.workshop(this_host(), pythons)
+        self.shop = repair.workshop(this_host())
 
     def examine(self, host: Host) -> Report:
         """Look as the command line does."""

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import venv
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -191,35 +188,7 @@ def test_a_quarantine_alone_is_not_decided_beforehand(broken: Path) -> None:
     assert said.works is None
 
 
-# --- afterwards ----------------------------------------------------------------------------------------------------
-
-
-def test_an_activation_is_verified_by_a_real_shell(tmp_path: Path) -> None:
-    prefix = Path(os.path.realpath(tmp_path)) / "venv"
-    venv.create(prefix, with_pip=False, symlinks=True)
-    change = SetVariable(
-        name="CUDA_HOME", scope="environment", at=str(prefix), after=Value(text="set /opt/cuda", kind=KIND)
-    )
-    LinuxWriter("/", str(tmp_path)).write("CUDA_HOME", "environment", str(prefix), change.after)
-    envs: list[dict[str, str]] = []
-
-    def examine(host: Host) -> Report:
-        envs.append(host.fresh_environment())
-        return report()
-
-    assert rehearse.verify(CURED, report(CURED), (change,), host=this_host(), examine=examine) == ""
-    assert envs[0]["CUDA_HOME"] == "/opt/cuda"
-    assert envs[0]["VIRTUAL_ENV"] == str(prefix)
-    shutil.rmtree(prefix / "bin")
-    said = rehearse.verify(CURED, report(CURED), (change,), host=this_host(), examine=examine)
-    assert said == f"The activation of {prefix} failed."
-
-
-def test_verify_names_what_is_not_cured(tmp_path: Path) -> None:
-    change = SetVariable(name="CUDA_HOME", scope="user", after=Value(text="/x"))
-    look: Callable[[Host], Report] = lambda _host: report(CURED)  # noqa: E731 - a stand-in
-    assert "It is broken." in rehearse.verify(CURED, report(CURED), (change,), host=fake(tmp_path), examine=look)
-
+# --- activations ----------------------------------------------------------------------------------------------------
 
 STEPS = ("unset", "set /x", "prepend /new", "drop /bad", "drop /bad\nprepend /new", "prepend /new\ndrop /a", "drop /a/")
 

@@ -11,12 +11,12 @@ from core.activation import KIND
 from core.apply import Plan, perform, undo
 from core.changes import Change, SetVariable, Value, insert_entry
 from core.diagnose import diagnose
-from core.facts import Environment, Machine, PythonEnvironment, Renewal, Snapshot, Variable
+from core.facts import Activation, Environment, Machine, PythonEnvironment, Renewal, Snapshot, Variable
 from core.findings import Finding, Fix, Report
 from core.host import Host
 from core.host.fake import FakeHost
 from core.journal import Journal
-from core.renewed import Renewed, both, renewed
+from core.renewed import Renewed, both, renewed, without_active
 from core.repair import Workshop
 from core.steps import Severity, Step
 from core.watch import Watch
@@ -105,23 +105,40 @@ def steps(prefix: str, text: str) -> SetVariable:
     return SetVariable(name="LD_LIBRARY_PATH", scope="environment", at=prefix, after=Value(text=text, kind=KIND))
 
 
-def test_an_activation_counts_for_the_environment_that_is_named_or_active(home: Path) -> None:
+def test_an_activation_counts_where_its_environment_is_active(home: Path) -> None:
     one, two = environment(home, "one"), environment(home, "two")
-    done(home, steps(one, "drop /bad\nprepend /new"))
+    _, first = done(home, steps(one, "drop /bad\nprepend /new"))
     journal, entry = done(home, steps(two, "prepend /two"))
     entries, read = journal.entries(), writer(home).read
-    plain = host(home, LD_LIBRARY_PATH="/bad:/a")
-    assert renewed(plain, entries, read) is plain
-    for named in (one, f"{one}/bin/python"):
-        seen = renewed(plain, entries, read, (named,))
-        assert seen.fresh_environment() == {"LD_LIBRARY_PATH": "/new:/a"}
+    plain = renewed(host(home, LD_LIBRARY_PATH="/bad:/a"), entries, read)
+    assert plain.fresh_environment() == {"LD_LIBRARY_PATH": "/bad:/a"}
+    assert isinstance(plain, Renewed)
+    assert plain.renewals == ()
+    assert plain.activations == (
+        Activation(name="LD_LIBRARY_PATH", at=one, steps="drop /bad\nprepend /new", entry=first),
+        Activation(name="LD_LIBRARY_PATH", at=two, steps="prepend /two", entry=entry),
+    )
     active = host(home, LD_LIBRARY_PATH="/bad", VIRTUAL_ENV=two)
     assert renewed(active, entries, read).fresh_environment()["LD_LIBRARY_PATH"] == "/two:/bad"
-    assert renewed(active, entries, read, (one,)).fresh_environment()["LD_LIBRARY_PATH"] == "/new"
-    activated = host(home, LD_LIBRARY_PATH="/two:/bad", VIRTUAL_ENV=two)
-    assert renewed(activated, entries, read) is activated
+    bare = renewed(without_active(active), entries, read)
+    assert bare.fresh_environment() == {"LD_LIBRARY_PATH": "/bad"}
+    activated = renewed(host(home, LD_LIBRARY_PATH="/two:/bad", VIRTUAL_ENV=two), entries, read)
+    assert activated.fresh_environment()["LD_LIBRARY_PATH"] == "/two:/bad"
+    assert isinstance(activated, Renewed)
+    assert activated.renewals == ()
     assert undo(entry, writer=writer(home), journal=journal).kind == "undone"
-    assert renewed(active, journal.entries(), read) is active
+    left = renewed(active, journal.entries(), read)
+    assert left.fresh_environment() == active.environment
+    assert isinstance(left, Renewed)
+    assert [a.at for a in left.activations] == [one]
+
+
+def test_what_an_activation_lost_since_is_not_said_to_hold(home: Path) -> None:
+    one = environment(home, "one")
+    journal, _entry = done(home, steps(one, "drop /bad"))
+    Path(one, "bin/activate").write_text("deactivate () {\n    true\n}\n")
+    there = host(home, LD_LIBRARY_PATH="/bad")
+    assert renewed(there, journal.entries(), writer(home).read) is there
 
 
 def test_windows_reads_its_registry_anew_and_needs_none_of_it(tmp_path: Path) -> None:
@@ -177,6 +194,11 @@ def test_check_again_in_the_same_window_sees_what_new_programs_get(home: Path) -
     report = engine.examine(Watch())
     done = engine.apply(engine.propose(report.findings[0], report, "", Watch()), Watch())
     assert done.outcome.kind == "done", done.outcome
+    # the scripted log-in still has the old value; this session is looked at with the new one
+    assert [(v.way, v.holds, v.supposed) for v in done.outcome.verified_for] == [
+        ("process", True, True),
+        ("login", False, False),
+    ]
     assert engine.examine(Watch()).findings == ()
     assert engine.undo((done.outcome.entry,), Watch()).outcome.kind == "undone"
     assert engine.examine(Watch()).findings == (hidden,)

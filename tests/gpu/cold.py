@@ -31,15 +31,13 @@ def forget(folders: list[str]) -> float:
 def one(environment: str) -> None:
     """Run it in this process and print when each stage began, what was left out, and what took how long."""
     start = time.monotonic()
-    import argparse
-
-    from core.cli_benchmark import measured
+    from core.doctor import measure
+    from core.host import this_host
     from core.watch import Watch
 
     began: dict[str, float] = {}
     watch = Watch(lambda said: began.setdefault(next((s for s in STAGES if said.startswith(s)), ""), time.monotonic() - start))  # fmt: skip
-    options = argparse.Namespace(python=[environment], quick=True, gpu=0)
-    snapshot = measured(options, watch).snapshot
+    snapshot = measure(this_host(), watch, pythons=(environment,), quick=True, gpu=0).snapshot
     assert snapshot.benchmark
     run = snapshot.benchmark.gpus[0]
     began.pop("", None)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import standin
+from tests.fixing.test_ways import Terminals
 from tests.gui.real_run import WENT_WELL
 
 ROOT = Path(__file__).parents[2]
@@ -71,3 +72,33 @@ def test_found_cured_verified_and_undone_on_a_real_display(
     for told in said["rounds"]:
         assert told == {"page": "cuDNN", "cause": "cudnn_sublibrary_missing", **WENT_WELL}
     assert said["journal"] == ["undone", "undone"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="variables come from a shell and an activation on Linux")
+def test_what_is_cured_in_part_is_told_so_in_the_window_and_in_every_terminal(display: str, tmp_path: Path) -> None:
+    terminals = Terminals(Path(os.path.realpath(tmp_path)))
+    terminals.profile.write_text(f"export LD_LIBRARY_PATH={terminals.other}\n")
+    env = {
+        **terminals.here, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb", "LANG": "C.UTF-8", "XDG_RUNTIME_DIR": str(tmp_path),
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.gui.real_partly", str(terminals.prefix)],
+        cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    said = json.loads(done.stdout.splitlines()[-1])
+    verified = {v["way"]: v.get("holds") for v in said["verified"]}
+    assert verified == {"process": False, "activation": True, "bare": False, "login": False}
+    assert "Verified: the fault is gone for some ways of starting a program" in said["dialog"]
+    assert f"Started while {terminals.prefix} is active: the fault is gone." in said["dialog"]
+    assert "Started from here: the fault is still there." in said["dialog"]
+    for left in (said["after"], said["again"]):
+        [finding] = left
+        assert finding["evidence"][0]["label"] == "Already cured"
+        assert said["journal"][0] in finding["evidence"][0]["source"]
+    assert f"What is started through the activation of {terminals.prefix} is cured already." in said["page"]
+    assert "ld_library_path_override" not in said["offered"], "the same cure is offered again"
+    for way, holds in verified.items():
+        found = [f for f in terminals.looked(way)["findings"] if f["cause"] == "ld_library_path_override"]
+        assert bool(found) is not holds, f"{way}: verified said {holds}"
