@@ -39,7 +39,19 @@ from core.facts.frameworks import (
     Way,
 )
 from core.facts.libraries import CudnnCopy, FileState, LibraryFile, Origin, RecordState, Signature, Toolkit
-from core.facts.loading import Attempt, Call, Consumer, How, Load, Mapped, Outcome, Resolution, RollCall, split_id
+from core.facts.loading import (
+    Attempt,
+    Call,
+    Consumer,
+    How,
+    Load,
+    Mapped,
+    Outcome,
+    Resolution,
+    RollCall,
+    full_id,
+    split_id,
+)
 from core.facts.machine import Machine, ProbeError, Program
 from core.facts.snapshot import Snapshot
 
@@ -103,6 +115,7 @@ __all__ = [
     "Toolkit",
     "Variable",
     "Way",
+    "full_id",
     "split_id",
     "text",
 ]
