@@ -8,7 +8,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from core.causes import LAST, ranks
-from core.facts import Snapshot, split_id
+from core.facts import Snapshot, full_id, split_id
 from core.findings import Finding
 from core.guard import guarded, name_of
 from core.rules import RULES, Rule
@@ -91,9 +91,7 @@ def importances(snapshot: Snapshot) -> Callable[[Finding], int]:
     built = snapshot.frameworks.builds if snapshot.frameworks else ()
     using = {tidy(system, prefix) for prefix in (*users, *(b.prefix for b in built)) if prefix}
     best = min((rank(snapshot, prefix) for prefix in using), default=NOBODY)
-    pythons = {p.consumer().id: rank(snapshot, p.prefix) for p in snapshot.pythons or ()}
-    known = {load.consumer.id: rank(snapshot, load.consumer.prefix) for load in snapshot.loads or ()}
-    known |= {**pythons, "plain": PLAIN}
+    known = {full_id(p.prefix): rank(snapshot, p.prefix) for p in snapshot.pythons or ()} | {"plain": PLAIN}
 
     def importance(finding: Finding) -> int:
         nobody = best if finding.step is Step.DRIVER else NOBODY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.causes import Cause
-from core.facts import Distribution, FrameworkBuild, Snapshot, split_id
+from core.facts import Distribution, FrameworkBuild, Snapshot, full_id, split_id
 from core.findings import Finding, Grid, GridCell, GridRow, Verdict
 from core.horizon import beyond, family
 from core.i18n import _, told
@@ -185,7 +185,9 @@ def _against(home: Home, what: Distribution, findings: tuple[Finding, ...]) -> F
 def _means(consumer: str, home: Home, what: Distribution) -> bool:
     """Whether a finding's consumer is this framework in this environment, or all of the environment."""
     its, framework = split_id(consumer)
-    return its == home.python.consumer().id and (framework in ("", what.name) or framework.startswith(f"{what.name}-"))
+    return its == full_id(home.python.prefix) and (
+        framework in ("", what.name) or framework.startswith(f"{what.name}-")
+    )
 
 
 def _best(columns: tuple[str, ...], rows: tuple[GridRow, ...]) -> Iterator[tuple[str, str]]:

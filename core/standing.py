@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.facts import Snapshot, split_id
+from core.facts import Snapshot, full_id, split_id
 from core.findings import GridCell, GridRow, Report
 from core.i18n import _, n_, sentences
 from core.steps import Severity, Step
@@ -69,7 +69,7 @@ def of_cell(report: Report, row: GridRow, cell: GridCell) -> Severity:
         return Severity.GOOD
     if row.importance > EXAMINED:
         return Severity.NOTE
-    mine = f"python:{row.prefix}"
+    mine = full_id(row.prefix)
     told = [
         f.severity for f in report.findings if f.id == cell.finding and mine in (split_id(c)[0] for c in f.consumers)
     ]

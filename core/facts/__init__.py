@@ -48,7 +48,19 @@ from core.facts.libraries import (
     Toolkit,
     cuda_in_name,
 )
-from core.facts.loading import Attempt, Call, Consumer, How, Load, Mapped, Outcome, Resolution, RollCall, split_id
+from core.facts.loading import (
+    Attempt,
+    Call,
+    Consumer,
+    How,
+    Load,
+    Mapped,
+    Outcome,
+    Resolution,
+    RollCall,
+    full_id,
+    split_id,
+)
 from core.facts.machine import Machine, ProbeError, Program, Unexamined, platform_machine
 from core.facts.snapshot import Snapshot
 
@@ -115,6 +127,7 @@ __all__ = [
     "Variable",
     "Way",
     "cuda_in_name",
+    "full_id",
     "platform_machine",
     "split_id",
     "text",

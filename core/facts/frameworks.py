@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec.structs import force_setattr
 
 from core.facts.base import Fact
-from core.facts.loading import Consumer, Mapped
+from core.facts.loading import Consumer, Mapped, full_id
 
 
 class Distribution(Fact, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class PythonEnvironment(Fact, frozen=True, kw_only=True):
         kind = self.kind if self.kind in ("conda", "store") else "python"
         words = {"conda": "the conda environment", "store": "the Microsoft Store's Python"}
         return Consumer(
-            id=f"python:{self.prefix}",
+            id=full_id(self.prefix),
             kind=kind,
             label=f"{words.get(kind, 'the Python environment')} {self.prefix}",
             prefix=self.prefix,

@@ -91,14 +91,18 @@ class Consumer(Fact, frozen=True, kw_only=True):
     @property
     def full_id(self) -> str:
         """Its id with the name of its framework, as findings name it: "python/torch:/opt/venv"."""
-        kind, _, rest = self.id.partition(":")
-        name = self.framework.partition(" ")[0]
-        return f"{kind}/{name}:{rest}" if name and rest else self.id
+        prefix = self.prefix or self.id.partition(":")[2]
+        return full_id(prefix, self.framework.partition(" ")[0]) if prefix else self.id
 
 
-def split_id(full_id: str) -> tuple[str, str]:
-    """Return the id and the framework of ``Consumer.full_id``; no framework for all of a consumer."""
-    kind, _, rest = full_id.partition(":")
+def full_id(prefix: str, framework: str = "") -> str:
+    """Return the one name of an environment, or of a framework (without its version) in it."""
+    return f"python/{framework}:{prefix}" if framework else f"python:{prefix}"
+
+
+def split_id(consumer: str) -> tuple[str, str]:
+    """Return the environment's name and the framework of a ``full_id``; no framework for all of a consumer."""
+    kind, _, rest = consumer.partition(":")
     kind, _, framework = kind.partition("/")
     return f"{kind}:{rest}" if rest else kind, framework
 

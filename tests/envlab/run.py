@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.doctor import PROBES, look, report_on
-from core.facts import Driver, FrameworkTrial, Machine, PciDevice, Signature, System, Variable, split_id
+from core.facts import Driver, FrameworkTrial, Machine, PciDevice, Signature, System, Variable, full_id, split_id
 from core.findings import Report
 from core.host import Completed, Host, this_host
 from core.probes.request import Probe
@@ -111,7 +111,7 @@ def cause(report: Report, prefix: Path) -> str:
         for f in report.findings
         if f.severity >= Severity.WARNING
         and f.cause
-        and (str(prefix) in f.subject or any(split_id(c)[0] == f"python:{prefix}" for c in f.consumers))
+        and (str(prefix) in f.subject or any(split_id(c)[0] == full_id(str(prefix)) for c in f.consumers))
     ]
     return max(mine, key=lambda f: (f.primary, f.severity)).cause if mine else ""
 
