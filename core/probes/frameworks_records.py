@@ -25,8 +25,9 @@ from core.probes.request import Request
 LIBRARY = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
 """The end of a library's name in a line of RECORD."""
 
-MODULE = re.compile(r"^(?!\.\.)([^\",\n]*/)?([^\",/\n]+\.py),", re.MULTILINE)
-"""Folder and name of a Python module in a RECORD. Byte code can be made again, and typing stubs nobody runs."""
+MODULE = re.compile(r"^(?!\.\.|/|[A-Za-z]:)([^\",\n]*/)?([^\",/\n]+\.py),[^,\n]*,(?!0\r?$)", re.MULTILINE)
+"""Folder and name of a Python module in a RECORD that is not empty: without an empty __init__.py the folder is a package
+all the same. Byte code can be made again, and typing stubs nobody runs."""
 
 STRIPPED = re.compile(
     r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$"
@@ -142,12 +143,23 @@ def _missing_modules(
     for what in python.distributions:
         if _by_conda(what, where):
             continue  # it rewrites what it packs
-        found = MODULE.finditer(record(what, where))
-        listed = (m[1] + m[2] if m[1] else m[2] for m in found)
-        paths = (str(where.form.normpath(where.join(what.location, p))) for p in listed if not STRIPPED.search(p))
-        gone = (p for p in paths if _gone(p, names, where) and _gone(p + "c", names, where))
+        folders: dict[str, list[str]] = {}
+        for m in MODULE.finditer(record(what, where)):
+            folders.setdefault(m[1] or "", []).append(m[2])
+        gone = (
+            where.join(place, name)
+            for folder, its in folders.items()
+            if "../" not in folder  # a RECORD leads nowhere else
+            and (there := _listing(place := _at(what.location, folder, where), names, where)) is not None
+            for name in its
+            if name not in there and f"{name}c" not in there and not STRIPPED.search(folder + name)
+        )
         for path in itertools.islice(gone, MAX_MODULES):
             yield DamagedFile(path=path, distribution=what.name, version=what.version, state="missing")
+
+
+def _at(location: str, folder: str, where: Places) -> str:
+    return str(where.form.normpath(where.join(location, folder))) if folder else location
 
 
 def _by_conda(what: Distribution, where: Places) -> bool:
@@ -157,12 +169,16 @@ def _by_conda(what: Distribution, where: Places) -> bool:
 
 def _gone(path: str, names: dict[str, frozenset[str] | None], where: Places) -> bool:
     """Whether a file is really not there: its folder can be listed and lacks it, or is not there itself."""
-    folder = where.parent(path)
+    listing = _listing(where.parent(path), names, where)
+    return listing is not None and where.name(path) not in listing
+
+
+def _listing(folder: str, names: dict[str, frozenset[str] | None], where: Places) -> frozenset[str] | None:
+    """Return the names in a folder, none where it is not there; None where it cannot be listed."""
     if folder not in names:
         there = where.names(folder)
         names[folder] = None if there is None and where.is_folder(folder) else frozenset(there or ())
-    listing = names[folder]
-    return listing is not None and where.name(path) not in listing
+    return names[folder]
 
 
 def _needers(paths: Iterable[str], where: Places) -> dict[str, str]:

@@ -250,7 +250,9 @@ def modules(site: Site) -> dict[str, Path]:
     files = {name: site.folder / name for name in names}
     for file in files.values():
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("")
+        file.write_text("x = 1\n")
+    files["torch/nn/__init__.py"] = site.folder / "torch/nn/__init__.py"
+    files["torch/nn/__init__.py"].write_text("")
     libraries = sorted((site.folder / "torch" / "lib").iterdir())
     standin.record_wheel(site.folder, "torch", "2.8.0+cu128", [*libraries, *files.values()])
     return files
@@ -282,6 +284,11 @@ def test_headers_tests_and_byte_code_that_were_stripped_are_not_missed(site: Sit
     assert missing(site) == set()
 
 
+def test_an_empty_init_that_another_package_took_along_is_not_missed(site: Site, modules: dict[str, Path]) -> None:
+    modules["torch/nn/__init__.py"].unlink()
+    assert missing(site) == set()
+
+
 def test_byte_code_in_the_place_of_its_module_serves(site: Site, modules: dict[str, Path]) -> None:
     conv = modules["torch/nn/modules/conv.py"]
     conv.rename(conv.with_suffix(".pyc"))
@@ -291,3 +298,10 @@ def test_byte_code_in_the_place_of_its_module_serves(site: Site, modules: dict[s
 def test_modules_of_environments_further_away_are_not_looked_for(site: Site, modules: dict[str, Path]) -> None:
     modules["torch/nn/modules/conv.py"].unlink()
     assert missing(site, near=False) == set()
+
+
+def test_a_record_leads_nowhere_but_into_its_own_folder(site: Site) -> None:
+    info = standin.record_wheel(site.folder, "torch", "2.8.0+cu128", sorted((site.folder / "torch" / "lib").iterdir()))
+    with (info / "RECORD").open("a") as record:
+        record.write("/nowhere/a.py,,\ntorch/../../nowhere/b.py,,\n../nowhere/c.py,,\n" + "9" * 5000 + "²³,,\n")
+    assert missing(site) == set()
