@@ -10,7 +10,7 @@ from core.horizon import beyond
 from core.i18n import N_, _, n_, number, sentences, told
 from core.rules.cures import anew, another_release
 from core.rules.known import differs
-from core.rules.loads import called, faulty_release, never_there, role_of
+from core.rules.loads import called, faulty_release, lost, role_of
 from core.rules.view import package_of
 from core.rules.words import ERROR, NOTE, advice, finding, listed, saw
 from core.steps import Step
@@ -247,8 +247,7 @@ def unlisted(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 
 def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files that the set names and that are not in the folder."""
-    row = faulty_release(copy)
-    gone = [name for name in copy.missing if not never_there(row, name)]
+    gone = lost(copy)
     dangling = [f for f in copy.files if f.state in ("dangling", "missing")]
     names = list(dict.fromkeys([*gone, *(f.name for f in dangling)]))
     if not names or lone(copy) or not copy.files:
