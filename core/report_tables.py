@@ -10,6 +10,7 @@ from core.facts import Attempt, FrameworkTrial, LibraryFile, Load, Resolution, S
 from core.findings import Done
 from core.i18n import N_, _, moment, told
 from core.report import printable
+from core.rules.loads import lost
 from core.rules.words import sentence
 
 MOST = 400
@@ -75,7 +76,7 @@ def machine_facts(s: Snapshot) -> str:
                 _("Copies of cuDNN"),
                 (_("Folder"), _("Version"), _("For CUDA"), _("From"), _("Files that are not in order")),
                 [
-                    (c.folder, c.version, c.cuda_major, c.owner or told(c.origin), _faults(c.files, c.missing))
+                    (c.folder, c.version, c.cuda_major, c.owner or told(c.origin), _faults(c.files, lost(c)))
                     for c in s.cudnn or ()
                 ],
             ),

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from core.facts import Attempt, CudnnCopy, Gpu, How, LibraryFile, Load, Snapshot, Toolkit
 from core.findings import Grid, GridCell, GridRow, Report
+from core.horizon import beyond
 from core.i18n import _, n_, sentences, significant, told
+from core.rules.loads import lost
 from core.rules.view import folder_of, main_resolution, tidy
 from core.steps import Severity
 from gui.models import Row
@@ -118,11 +120,13 @@ def copies(snapshot: Snapshot) -> tuple[Row, ...]:
 
 def _copy(c: CudnnCopy, first: str) -> Row:
     files = tuple(_file(f) for f in c.files)
-    gone = tuple(Row(("", name, _("missing"), ""), severity=Severity.ERROR) for name in c.missing)
+    gone = tuple(Row(("", name, _("missing"), ""), severity=Severity.ERROR) for name in lost(c))
     wrong = len(gone) + sum(f.severity is Severity.ERROR for f in files)
-    complete = n_("no: {n} file", "no: {n} files", wrong) if wrong else _("yes")
+    newer = beyond("cudnn", c.major)
+    complete = n_("no: {n} file", "no: {n} files", wrong) if wrong else _("not judged") if newer else _("yes")
     cells = (c.version or f"{c.major}.?", c.folder, complete, str(c.cuda_major or "?"), first)
-    return Row(cells, (*gone, *files), Severity.ERROR if wrong else Severity.GOOD)
+    severity = Severity.ERROR if wrong else Severity.UNKNOWN if newer else Severity.GOOD
+    return Row(cells, (*gone, *files), severity)
 
 
 def first_for(snapshot: Snapshot) -> dict[str, str]:

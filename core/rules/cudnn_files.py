@@ -12,7 +12,7 @@ from core.i18n import N_, _, n_, number, sentences, told
 from core.remedies import CompleteSet, PutPackageBack
 from core.rules.cures import anew, another_release
 from core.rules.known import differs
-from core.rules.loads import called, faulty_release, never_there, role_of, true_name
+from core.rules.loads import called, faulty_release, lost, role_of, true_name
 from core.rules.view import folder_of, package_of
 from core.rules.words import ERROR, NOTE, advice, finding, listed, saw
 from core.steps import Step
@@ -299,8 +299,7 @@ def unlisted(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 
 def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files that the set names and that are not in the folder."""
-    row = faulty_release(copy)
-    gone = [name for name in copy.missing if not never_there(row, name)]
+    gone = lost(copy)
     dangling = [f for f in copy.files if f.state in ("dangling", "missing")]
     names = list(dict.fromkeys([*gone, *(f.name for f in dangling)]))
     listed_by_record = copy.origin == "wheel"  # its own list says what was there, even where no file is left to say it

@@ -123,6 +123,12 @@ def never_there(row: FaultyRelease | None, name: str) -> bool:
     return row is not None and bool(row.lacks) and role_of(re.split(r"[\\/]", name)[-1]) == row.lacks
 
 
+def lost(copy: CudnnCopy) -> tuple[str, ...]:
+    """Return the files that a copy lacks and that its release was published with."""
+    row = faulty_release(copy)
+    return tuple(name for name in copy.missing if not never_there(row, name))
+
+
 def trouble(c: Case) -> list[Evidence]:
     """Return what went wrong in a load's roll call; a part that its release never had is not missed.
 
@@ -284,10 +290,7 @@ def mapped_folders(c: Case) -> list[str]:
 
 def is_whole(copy: CudnnCopy) -> bool:
     """Whether every file that a copy was published with is there, sound, and what its name says."""
-    row = faulty_release(copy)
-    return all(never_there(row, name) for name in copy.missing) and all(
-        f.state == "good" and not true_name(f) for f in copy.files
-    )
+    return not lost(copy) and all(f.state == "good" and not true_name(f) for f in copy.files)
 
 
 def true_name(file: LibraryFile) -> str:

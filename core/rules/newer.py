@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from core.facts import FrameworkBuild, Snapshot
@@ -102,31 +103,64 @@ def toolkits(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-def frameworks(seen: Snapshot) -> Iterator[Finding]:
-    """A framework of a release, or built for a CUDA, that no table has."""
+def packages(seen: Snapshot) -> Iterator[Finding]:
+    """A package of NVIDIA's whose name tells a CUDA that no table has: nvidia-cublas-cu14. One finding an environment."""
     for home in homes(seen):
-        for build in home.builds:
-            its = family(build.distribution)
-            if its is not None and beyond(its, build.version):
-                title = N_("{name} {version} in {prefix} is newer than this program knows: not judged.")
-                yield _framework(home, build, its, title)
-            elif beyond("cuda", build.cuda):
-                title = N_(
-                    "{name} {version} in {prefix} was built for CUDA {cuda}, which is newer than this program knows: not judged."
+        for d in home.python.distributions:
+            made_for = re.fullmatch(r"nvidia-[a-z-]+-cu(\d{2,3})", d.name)
+            if made_for and beyond("cuda", made_for[1]):
+                yield not_judged(
+                    Step.TOOLKIT,
+                    "cuda",
+                    _(
+                        "CUDA {version} in {folder} is newer than this program knows: not judged.",
+                        version=made_for[1],
+                        folder=home.python.prefix,
+                    ),
+                    severity=_weight(home),
+                    evidence=[saw(_("Package"), f"{d.name} {d.version}", d.location or home.python.prefix)],
+                    subject=home.python.prefix,
                 )
-                yield _framework(home, build, "cuda", title)
+                break
 
 
-def _framework(home: Home, build: FrameworkBuild, name: Family, title: str) -> Finding:
+def frameworks(seen: Snapshot) -> Iterator[Finding]:
+    """A framework of a release, or built for a CUDA, that no table has. One finding for the packages of one framework."""
+    for home in homes(seen):
+        builds = {b.distribution: b for b in home.builds}
+        releases = {d.name: d.version for d in home.python.distributions} | {n: b.version for n, b in builds.items()}
+        families: set[Family] = set()
+        for name, version in releases.items():
+            its, build = family(name), builds.get(name)
+            if its is not None and beyond(its, version):
+                if its not in families:
+                    families.add(its)
+                    yield _framework(home, its, f"{name} {version}", build)
+            elif build and beyond("cuda", build.cuda):
+                yield _framework(home, "cuda", f"{name} {version}", build)
+
+
+def _weight(home: Home) -> Severity:
+    return UNKNOWN if home.near <= 3 else NOTE
+
+
+def _framework(home: Home, its: Family, package: str, build: FrameworkBuild | None) -> Finding:
+    name = package.partition(" ")[0]
+    values = {"package": package, "prefix": home.python.prefix, "cuda": build.cuda if build else None}
     return not_judged(
         Step.FRAMEWORKS,
-        name,
-        _(title, name=build.distribution, version=build.version, prefix=home.python.prefix, cuda=build.cuda),
-        id=f"newer-{build.distribution}",
-        severity=UNKNOWN if home.near <= 3 else NOTE,
+        its,
+        _(
+            "{package} in {prefix} was built for CUDA {cuda}, which is newer than this program knows: not judged.",
+            **values,
+        )
+        if its == "cuda"
+        else _("{package} in {prefix} is newer than this program knows: not judged.", **values),
+        id=f"newer-{name}",
+        severity=_weight(home),
         evidence=[
-            *([saw(_("Built for CUDA"), build.cuda, build.cuda_source)] if build.cuda else []),
-            home.concerns(build.distribution),
+            *([saw(_("Built for CUDA"), build.cuda, build.cuda_source)] if build and build.cuda else []),
+            home.concerns(name),
         ],
         subject=home.python.prefix,
     )
@@ -172,4 +206,4 @@ def load(c: Case) -> Iterator[Finding]:
     )
 
 
-RULES = (gpus, toolkits, frameworks, copies)
+RULES = (gpus, toolkits, packages, frameworks, copies)

@@ -58,6 +58,15 @@ def test_each_copy_says_who_finds_it_first_and_what_it_lacks() -> None:
     assert row.inner[0].cells == ("", "libcudnn_cnn.so.9", "missing", "")
 
 
+def test_what_a_release_never_had_is_not_missed_and_a_newer_major_is_not_called_complete() -> None:
+    name = "libcudnn_engines_tensor_ir.so.9"
+    pristine = m.with_copy(m.wheel_machine(), version="9.20.0", missing=(name,))
+    (row,) = seen.copies(pristine)
+    assert (row.cells[2], row.severity) == ("yes", Severity.GOOD)
+    (row,) = seen.copies(m.with_copy(m.wheel_machine(), version="10.0.0", major=10))
+    assert (row.cells[2], row.severity) == ("not judged", Severity.UNKNOWN)
+
+
 def test_the_grid_says_for_each_environment_what_will_use_the_gpu() -> None:
     report = recorded.report("fifty pythons")
     assert report.grid is not None

@@ -144,9 +144,12 @@ def newest(findings: tuple[Finding, ...]) -> list[Finding]:
 
 
 @pytest.mark.parametrize("place", [m.wheel_machine, m.windows_machine, lambda: on_aarch64(m.wheel_machine())])
-@pytest.mark.parametrize("shift", ["GPU 13.0", "cuDNN 10", "CUDA 14"])
+@pytest.mark.parametrize("shift", SHIFTS)
 def test_it_is_said_with_the_date_of_the_tables(place: Callable[[], Snapshot], shift: str) -> None:
-    findings = diagnose(SHIFTS[shift][0](place()))
+    seen = place()
+    if not seen.pythons:
+        seen = replace(seen, pythons=(m.python(),))
+    findings = diagnose(SHIFTS[shift][0](seen))
     told = newest(findings)
     assert told
     assert {f.severity for f in told} == {Severity.UNKNOWN}
@@ -246,6 +249,21 @@ def test_a_made_up_package_of_a_known_family() -> None:
     findings = diagnose(seen)
     assert max(f.severity for f in findings) is Severity.UNKNOWN
     assert of(findings, "frameworks.newer-jax-cuda14-plugin")
+
+
+def test_packages_for_a_newer_cuda_are_told_once() -> None:
+    seen = m.wheel_machine()
+    more = tuple(Distribution(name=f"nvidia-{n}-cu14", version="14.0.1") for n in ("cublas", "cuda-nvrtc"))
+    python = replace((seen.pythons or ())[0], distributions=more)
+    told = newest(diagnose(replace(seen, pythons=(python,))))
+    assert [(f.id, f.subject) for f in told] == [("toolkit.newer-than-known", m.PREFIX)]
+
+
+def test_the_packages_of_one_newer_framework_are_told_once() -> None:
+    seen = m.wheel_machine()
+    more = tuple(Distribution(name=n, version="0.20.0") for n in ("jax", "jaxlib", "jax-cuda13-plugin"))
+    python = replace((seen.pythons or ())[0], distributions=more)
+    assert [f.id for f in newest(diagnose(replace(seen, pythons=(python,))))] == ["frameworks.newer-jax"]
 
 
 def test_the_grid_does_not_decide_about_what_is_newer() -> None:
