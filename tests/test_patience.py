@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -26,6 +27,7 @@ from core.steps import Severity
 from core.terminal import FOUND, OK, UNEXAMINED, status_of
 from core.watch import Watch
 from tests import machines as m
+from tests import standin
 
 LIMIT = 0.2
 CALLS = ("stat", "lstat", "scandir", "open")
@@ -241,6 +243,24 @@ def test_what_leads_to_a_dead_mount_is_said_at_the_top_with_status_5(
     assert "/net/dead" in {f.subject for f in report.not_examined}
     assert status_of(report) in (FOUND, UNEXAMINED)
     assert status_of(Report(snapshot=seen, findings=report.not_examined)) == UNEXAMINED
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_dead_folder_of_the_search_path_changes_no_other_verdict(tmp_path: Path, dead: Dead) -> None:
+    environment(tmp_path, "/home/ada/env")
+    site = tmp_path / "home/ada/env/lib/python3.11/site-packages"
+    standin.install_cudnn(site, "9.1.0.70", 12)
+    (tmp_path / "usr/lib").mkdir(parents=True)
+    shutil.copy(site / "nvidia/cudnn/lib/libcudnn.so.9", tmp_path / "usr/lib")
+    (tmp_path / "net/dead/lib").mkdir(parents=True)
+    env = {"VIRTUAL_ENV": "/home/ada/env"}
+    whole = doctor.report_on(look(tmp_path, env))
+    dead.kill(tmp_path / "net/dead")
+    report = doctor.report_on(look(tmp_path, {**env, "LD_LIBRARY_PATH": "/net/dead/lib"}))
+    assert [f.subject for f in report.not_examined] == ["/net/dead"]
+    assert [c.folder for c in report.snapshot.cudnn or ()] == [c.folder for c in whole.snapshot.cudnn or ()]
+    loud = {(f.id, f.severity, f.subject) for f in report.findings if f not in report.not_examined}
+    assert loud == {(f.id, f.severity, f.subject) for f in whole.findings}
 
 
 def test_an_error_wins_over_what_was_not_examined_and_a_note_changes_nothing() -> None:

@@ -157,6 +157,8 @@ def _absent(path: str | os.PathLike[str], error: OSError | ValueError) -> UnfitE
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.EACCES, errno.EPERM):
         return UnfitError("unreadable", "lies in a folder that this user may not enter")
+    if isinstance(error, TimeoutError):
+        return UnfitError("unreadable", "lies in a place that gives no answer")
     if number == errno.ELOOP:
         return UnfitError("dangling", LOOP)
     if _is_link(path):

@@ -6,6 +6,7 @@ import os
 
 from core.facts import Fact, FileState, text
 from core.loader.files import Source, UnfitError, once, opened, under
+from core.patience import asked
 
 
 class Image(Fact, frozen=True, kw_only=True):
@@ -63,7 +64,7 @@ def read(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") ->
 
 def _size(path: str) -> int | None:
     try:
-        return os.stat(path).st_size  # noqa: PTH116 - paths may hold bytes that are not text
+        return asked(os.stat, path).st_size
     except (OSError, ValueError):
         return None
 
