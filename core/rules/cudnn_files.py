@@ -343,7 +343,7 @@ def completed(seen: Snapshot, copy: CudnnCopy) -> CompleteSet | None:
     if copy.origin == "distribution":
         return None
     spoilt = (f.name for f in copy.files if _is_spoilt(f, copy, seen.machine.architecture))
-    wanted = tuple(dict.fromkeys([*copy.missing, *spoilt]))
+    wanted = tuple(dict.fromkeys([*lost(copy), *spoilt]))
     donor = next((d for d in seen.cudnn or () if wanted and _gives(d, copy, wanted)), None)
     return CompleteSet(folder=copy.folder, files=wanted, donor=donor.folder) if donor else None
 
@@ -375,7 +375,7 @@ def _gives(donor: CudnnCopy, copy: CudnnCopy, wanted: tuple[str, ...]) -> bool:
         and donor.version == version
         and copy.cuda_major in (donor.cuda_major, None)
         and _is_same_build(donor, copy, wanted)
-        and not donor.missing
+        and not lost(donor)
         and all(name.lower() in sound for name in wanted)
         and len({f.version for f in donor.files if f.version}) == 1
     )
