@@ -1,4 +1,5 @@
-"""Prove or refute causes on a Snapshot: findings of the rules prove; small pure functions prove or refute the rest.
+"""Prove or refute causes on a Snapshot: a finding proves where a mechanism leads from it to the text; small pure
+functions prove or refute the rest.
 
 To add one: write a function ``(reading, seen) -> evidence`` and name it under its cause in PROOFS or REFUTATIONS. It
 returns what was seen, and nothing where the evidence does not decide.
@@ -7,10 +8,12 @@ returns what was seen, and nothing where the evidence does not decide.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
-from core.diagnose import diagnose
 from core.explain import proofs, refutations
+from core.explain.mechanism import Link, about, link, of_finding
+from core.explain.model import Shown
 from core.explain.reading import Reading
 from core.facts import Snapshot
 from core.findings import Evidence, Finding
@@ -74,11 +77,24 @@ EXACT: dict[str, tuple[str, ...]] = {
 }
 """A proved cause that says more exactly why: it takes over the finding of the more general one."""
 
+STATES = ("cudnn_major_mismatch", "cudnn_not_installed", "cuda_toolkit_version_mismatch", "cuda_runtime_missing")
+"""Proofs that tell what is not here, and not who asks for it: without a program that does, they only may be the cause."""
 
-def judge(reading: Reading, seen: Snapshot | None) -> dict[str, dict[str, Any]]:
-    """Return for each cause that the machine decides: its verdict, the evidence, and the finding that proves it."""
+
+@dataclass(frozen=True)
+class Judged:
+    """What a machine says to the causes of a text, and what else it shows."""
+
+    verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """For each cause that the machine decides: the fields of its Ranked."""
+    shows: tuple[Shown, ...] = ()
+    """Every fault that was found, the primary first, and what it has to do with the text."""
+
+
+def judge(reading: Reading, seen: Snapshot | None, findings: tuple[Finding, ...] = ()) -> Judged:
+    """Hold a text against a machine and its findings (worst first, as a Report has them)."""
     if seen is None:
-        return {}
+        return Judged()
     verdicts: dict[str, dict[str, Any]] = {}
     for cause, refuters in REFUTATIONS.items():
         for refute in refuters:
@@ -88,25 +104,56 @@ def judge(reading: Reading, seen: Snapshot | None) -> dict[str, dict[str, Any]]:
                 break
     for cause, prove in PROOFS.items():
         if evidence := prove(reading, seen):
-            verdicts[cause] = {"verdict": "proved", "evidence": evidence}
-    for finding in reversed(diagnose(seen)):
-        # the worst comes last and stays; a primary stands first in the report
-        if (
-            finding.cause
-            and (finding.severity >= Severity.WARNING or finding.primary)
-            and not _superseded(verdicts, finding)
-        ):
+            linked = link(reading, about(cause, seen, evidence))
+            sure = asked(reading, seen) if cause in STATES else linked.proves
+            if sure or linked.may or cause in STATES:
+                verdicts[cause] = {"verdict": "proved" if sure else "open", "evidence": evidence, "may": not sure}
+    shows: list[Shown] = []
+    for finding in findings:
+        if not finding.cause or (finding.severity < Severity.WARNING and not finding.primary):
+            continue
+        linked = link(reading, of_finding(finding, seen))
+        shows.append(shown(finding, linked))
+        old = verdicts.get(finding.cause, {})
+        if linked.proves and not _superseded(old, finding):
             verdicts[finding.cause] = {"verdict": "proved", "evidence": finding.evidence, "finding": finding}
+        elif linked.may and old.get("verdict") != "proved" and "finding" not in old:
+            verdicts[finding.cause] = {"evidence": finding.evidence, "finding": finding, "may": True}
+        elif old.get("verdict") == "refuted":
+            # the fault is here, though not behind this text: that is no refutation
+            del verdicts[finding.cause]
     for exact, general in EXACT.items():
         if verdicts.get(exact, {}).get("verdict") == "proved":
             for cause in general:
                 taken = verdicts.pop(cause, {}).get("finding")
                 if taken is not None:
                     verdicts[exact].setdefault("finding", taken)
-    return verdicts
+    return Judged(verdicts, tuple(shows))
 
 
-def _superseded(verdicts: dict[str, dict[str, Any]], finding: Finding) -> bool:
+def asked(reading: Reading, seen: Snapshot) -> bool:
+    """Whether a program of this machine was searched for the library that the text misses, and did not find it."""
+    wanted = {x.name for x in reading.blamed}
+    return any(r.winner is None and r.name.lower() in wanted for x in seen.loads or () for r in x.resolutions)
+
+
+def shown(finding: Finding, linked: Link) -> Shown:
+    """Return a fault of the machine beside the text, and what the one has to do with the other."""
+    return Shown(
+        finding=finding.id,
+        cause=finding.cause,
+        subject=finding.subject,
+        title=finding.title,
+        link="makes" if linked.proves else "may make" if linked.may else "contradicted" if linked.by else "none",
+        against=linked.against,
+    )
+
+
+def _superseded(old: dict[str, Any], finding: Finding) -> bool:
     """Whether a better finding of the same cause is already there."""
-    old = verdicts.get(finding.cause, {}).get("finding")
-    return isinstance(old, Finding) and (old.primary, old.severity) > (finding.primary, finding.severity)
+    had = old.get("finding")
+    return (
+        old.get("verdict") == "proved"
+        and isinstance(had, Finding)
+        and (had.primary, had.severity) >= (finding.primary, finding.severity)
+    )
