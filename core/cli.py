@@ -31,6 +31,7 @@ from core.terminal import (
 if TYPE_CHECKING:
     import argparse
 
+    from core.facts import Snapshot
     from core.findings import Report
     from core.steps import Step
 
@@ -163,7 +164,9 @@ def _parser() -> argparse.ArgumentParser:
     explain = commands.add_parser("explain", help=_("paste an error: its causes, proved or refuted on this machine"))
     explain.add_argument("text", nargs="?", default="-", metavar="FILE|-", help=_("a file, standard input, or a code"))
     explain.add_argument("--json", action="store_true")
-    explain.add_argument("--report", type=Path, metavar="REPORT.json", help=_("judge another machine by its report"))
+    held = explain.add_mutually_exclusive_group()
+    held.add_argument("--report", type=Path, metavar="REPORT.json", help=_("judge another machine by its report"))
+    held.add_argument("--text-only", action="store_true", help=_("look at no machine: what the text says by itself"))
     explain.add_argument("--python", action="append", default=[], metavar="PATH")
     explain.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     explain.set_defaults(command=_explain)
@@ -237,9 +240,10 @@ def _explain(options: argparse.Namespace) -> int:
     if told is not None:
         return told
     text = _given_text(options.text)
+    snapshot: Snapshot | None = None
     if options.report:
         snapshot = read_report(options.report).snapshot
-    else:
+    elif not options.text_only:
         from core.doctor import look
         from core.host import this_host
         from core.renewed import for_session
@@ -248,7 +252,7 @@ def _explain(options: argparse.Namespace) -> int:
         with watching() as watch:
             snapshot = look(for_session(this_host(), pythons), watch, pythons=pythons)
     explanation = explain(text, snapshot)
-    if not options.full_names:
+    if not options.full_names and snapshot is not None:
         explanation = Cleaner(snapshot).every(explanation)
     say_json(to_json(explanation)) if options.json else say_result(render_text(explanation, colour=colour()))
     return FOUND if any(c.verdict == "proved" for c in explanation.causes) else OK

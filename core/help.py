@@ -56,7 +56,7 @@ def cure(cause: str) -> str:
     """Return what cures a cause, from its page: the second of its three sections. Empty for a word without such a page."""
     found = page(cause)
     sections = re.split(r"(?m)^## .*\n", found.markdown) if found else []
-    return sections[CURES].strip() if len(sections) > CURES else ""
+    return _bare(sections[CURES].strip()) if len(sections) > CURES else ""
 
 
 def names() -> tuple[str, ...]:

@@ -121,6 +121,11 @@ def same_symbol(reading: Reading, about: About) -> bool:
     return same_set(reading, about) and not any(mark.startswith("missing:") for mark in reading.marks)
 
 
+def same_cudnn_symbol(reading: Reading, about: About) -> bool:
+    """The same of cuDNN, and the parts that this machine loads do not go together."""
+    return same_symbol(reading, about) and mixed_here(reading, about)
+
+
 def _same(wanted: Library, had: Library) -> bool:
     """Whether two names are of one library, as far as both tell its version."""
     if wanted.family != had.family or (wanted.platform and had.platform and wanted.platform != had.platform):
@@ -206,6 +211,18 @@ def mixed_here(_r: Reading, about: About) -> bool:
     return any("mismatch" in c.meaning.lower() or "undefined symbol" in c.meaning for c in calls)
 
 
+def same_answer(reading: Reading, about: About) -> bool:
+    """A status or a symbol of the text is what a call of cuDNN's parts answered, or printed, on this machine."""
+    rolls = [x.roll_call for x in about.seen.loads or () if x.roll_call]
+    status = {w for r in rolls for c in r.calls if c.result for w in _STATUS.findall(c.meaning.lower())}
+    symbols = {w for r in rolls for w in _CANNOT.findall(r.output.lower())}
+    return any(w in reading.low for w in status) or any(f"symbol {w}" in reading.low for w in symbols)
+
+
+_STATUS = re.compile(r"cudnn_status_(?!success)[a-z_]{4,60}")
+_CANNOT = re.compile(r"cannot load symbol (\w{3,80})")
+
+
 @dataclass(frozen=True)
 class Complaint:
     """A family of messages: the marks that show it, and what else must agree with the finding."""
@@ -235,12 +252,13 @@ COMPLAINTS: dict[str, Complaint] = {
     "some library is not found": _family("load-failed dll-load-failed ctypes-load winmod-name torch-dll", no_name, "windows", shared=True),
     "some library does not load": _family("load-failed truncated wrong-arch win:193", no_name, shared=True),
     "a part cannot be loaded": _family("sublib-loading cudnn-invalid-handle", no_name, shared=True),
+    "what the parts answer here": _family("sublib-loading sublib-mismatch cudnn-invalid-handle", same_answer),
     "the process ends inside cuDNN": _family("crash-in-cudnn nt:c0000409", no_name, shared=True),
     "the process is killed": _family("segfault", no_name, "linux", shared=True),
     # releases that do not go together
     "two versions of cuDNN": _family("pair cudnn-version-pair", same_versions),
     "parts of two releases": _family("sublib-mismatch", mixed_here),
-    "a symbol of cuDNN": _family("symbol-cudnn", same_symbol),
+    "a symbol of cuDNN": _family("symbol-cudnn", same_cudnn_symbol),
     "a symbol of CUDA": _family("symbol-cublas symbol-cuda-lib symbol-version", same_symbol),
     # the driver's answer
     "the driver's answer": _family(START, same_status),
@@ -282,22 +300,22 @@ COMPLAINTS: dict[str, Complaint] = {
 """What a text may complain of."""
 
 _SET = ("this library is not found", "some cuDNN is not found", "some library is not found", "a part cannot be loaded")
-_FILE = ("this file is not found", "a part cannot be loaded", "the process ends inside cuDNN", "some library is not found")
-_BROKEN = (*_FILE, "this file does not load", "some library does not load")
+_FILE = ("this file is not found", "what the parts answer here", "a part cannot be loaded", "the process ends inside cuDNN", "some library is not found")
+# where a file of one copy is passed over, the loader takes another copy's
+_GAP = ("two versions of cuDNN", "a symbol of cuDNN")
+_BROKEN = (*_FILE, *_GAP, "this file does not load", "some library does not load")
 _DRIVER = ("the driver's answer", "no GPU is used", "cuDNN does not start")
 MAKES: dict[str, tuple[str, ...]] = {
     "zlibwapi_missing": _FILE,
     "cudnn_not_on_search_path": _SET,
     "cudnn_not_installed": _SET,
-    "cudnn_sublibrary_missing": _FILE,
+    "cudnn_sublibrary_missing": (*_FILE, *_GAP),
     "cudnn_major_mismatch": (*_SET, "two versions of cuDNN"),
     "cudnn_minor_too_old": ("two versions of cuDNN", "a symbol of cuDNN", "cuDNN does not start"),
-    "cudnn_cuda_major_mismatch": _SET,
+    "cudnn_cuda_major_mismatch": (*_SET, "two versions of cuDNN"),
     "cudnn_shadowed": ("two versions of cuDNN", "parts of two releases", "a symbol of cuDNN", "this file does not load"),
-    "ld_library_path_override": (
-        *("two versions of cuDNN", "parts of two releases", "a symbol of cuDNN", "the process is killed", *_BROKEN),
-    ),
-    "mixed_cudnn_sublibraries": ("two versions of cuDNN", "parts of two releases", "a symbol of cuDNN", *_BROKEN),
+    "ld_library_path_override": ("parts of two releases", "the process is killed", *_BROKEN),
+    "mixed_cudnn_sublibraries": ("parts of two releases", *_BROKEN),
     "library_unreadable": _BROKEN,
     "corrupt_or_truncated_file": (*_BROKEN, "the process is killed"),
     "dll_wrong_architecture": _BROKEN,
@@ -419,9 +437,18 @@ CAPABILITY = re.compile(r"(?<!supports )capability(?: of|:| is|=)?[ (]{0,2}(?:sm
 MODEL = re.compile(r"\b(?:geforce |quadro |tesla |nvidia )?((?:rtx|gtx|gt) ?(?:pro |a)?\d{3,4}(?: ?ti| ?super)?|titan [xvrtp]{1,3}|[ahlvtpkb]\d{1,3}s?)\b(?= |,|\.|$|\n)")  # fmt: skip
 
 
+OWN_WORDS = {
+    "ort-provider": "onnxruntime",
+    "ort-create": "onnxruntime",
+    "torch-not-compiled": "pytorch",
+    "tf-not-built": "tensorflow",
+}
+"""Messages that only one framework writes, whether they name it or not."""
+
+
 def frameworks_of(reading: Reading) -> frozenset[str]:
-    """Return the frameworks that a text names."""
-    return reading.marks & FRAMEWORKS.keys()
+    """Return the frameworks that a text names, or whose words it uses."""
+    return (reading.marks & FRAMEWORKS.keys()) | {OWN_WORDS[m] for m in reading.marks & OWN_WORDS.keys()}
 
 
 def another_framework(reading: Reading, about: About) -> str:
@@ -484,7 +511,7 @@ def another_library(reading: Reading, about: About) -> str:
 def another_release(reading: Reading, about: About) -> str:
     """The text asks for cuDNN's files by a full version that no copy on this machine has."""
     asked = {(x.major, x.minor) for x in _blamed(reading) if x.family == "cudnn" and x.minor is not None}
-    here = {_numbers(c.version)[:2] for c in about.seen.cudnn or () if c.version}
+    here = {_numbers(v)[:2] for c in about.seen.cudnn or () for v in (c.version, *(f.version for f in c.files)) if v}
     if not asked or not here or asked & here:
         return ""
     return _("The message is of cuDNN {version}.", version=".".join(map(str, max(asked))))

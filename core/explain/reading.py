@@ -54,6 +54,7 @@ _OTHERWISE = (
     "error code 1114",
     "1455",
     "file too short",
+    "cannot read file data",
     "invalid elf",
 )
 """Words that give another reason."""

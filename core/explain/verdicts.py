@@ -122,6 +122,11 @@ def judge(reading: Reading, seen: Snapshot | None, findings: tuple[Finding, ...]
         elif old.get("verdict") == "refuted":
             # the fault is here, though not behind this text: that is no refutation
             del verdicts[finding.cause]
+    if any("finding" in v and v.get("verdict") == "proved" for v in verdicts.values()):
+        # a finding that leads to the text knows more than what is merely not here
+        for cause in PROOFS.keys() - EXACT.keys():
+            if verdicts.get(cause, {}).get("verdict") == "proved" and "finding" not in verdicts[cause]:
+                verdicts[cause] |= {"verdict": "open", "may": True}
     for exact, general in EXACT.items():
         if verdicts.get(exact, {}).get("verdict") == "proved":
             for cause in general:
