@@ -186,10 +186,10 @@ def _sentence(
         shown = judged.shows[0]
         return sentences(
             _("This machine also shows: {title}", title=shown.title),
-            shown.against or _("That is not known to make such a message."),
+            shown.against or judged.stranger or _("That is not known to make such a message."),
         )
     if link == "nothing found":
-        return _("Nothing that was found on this machine explains it.")
+        return sentences(_("Nothing that was found on this machine explains it."), judged.stranger)
     if not best.because:
         return says.meaning or _("The text names no symptom that points anywhere; a scan of the machine decides.")
     return _("Most likely ({score}): {meaning}", score=format(best.score, ".0%"), meaning=best.meaning) if best.score >= LIKELY else _("Several causes can stand behind it; the machine decides. The text points most to this: {meaning}", meaning=best.meaning)

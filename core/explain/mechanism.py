@@ -517,6 +517,14 @@ def another_release(reading: Reading, about: About) -> str:
     return _("The message is of cuDNN {version}.", version=".".join(map(str, max(asked))))
 
 
+def another_copy(reading: Reading, about: About) -> str:
+    """The text says that it loaded a cuDNN of a major version which is not on this machine."""
+    opened = {x.major for x in reading.opened if x.family == "cudnn" and x.major is not None}
+    if not opened or about.seen.cudnn is None or opened & {c.major for c in about.seen.cudnn}:
+        return ""
+    return _("The message is of a program that loaded cuDNN {major}, which is not on this machine.", major=max(opened))
+
+
 OBJECTIONS: tuple[Callable[[Reading, About], str], ...] = (
     another_system,
     engines_message,
@@ -524,6 +532,7 @@ OBJECTIONS: tuple[Callable[[Reading, About], str], ...] = (
     another_framework,
     another_library,
     another_release,
+    another_copy,
 )
 
 
@@ -547,6 +556,12 @@ class Link:
     def may(self) -> bool:
         """Such a fault can make such a text, as others can; nothing is against it."""
         return bool(self.by) and not self.against
+
+
+def stranger(reading: Reading, seen: Snapshot) -> str:
+    """Return what in a text does not fit this machine, whatever its faults: one sentence, or nothing."""
+    here = About("", seen)
+    return next((said for object_ in (another_gpu, another_copy, another_release) if (said := object_(reading, here))), "")
 
 
 def link(reading: Reading, about: About) -> Link:

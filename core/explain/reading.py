@@ -76,6 +76,8 @@ class Reading:
     libraries: tuple[Library, ...] = ()
     blamed: tuple[Library, ...] = ()
     """Those of them that the text complains of: missing, or found and not loaded. The victims of others are none."""
+    opened: tuple[Library, ...] = ()
+    """Those that it says were found and loaded."""
     symptoms: tuple[Message, ...] = ()
     harmless: tuple[Message, ...] = ()
 
@@ -88,7 +90,7 @@ def read(text: str) -> Reading:
     low = low + "\n" + "\n".join(named)
     found = tuple(m for m in messages() if any(_said(p, low) for p in m.phrases))
     marks |= {m.id for m in found}
-    libraries, blamed, of_files = _files(low)
+    libraries, blamed, loaded, of_files = _files(low)
     marks |= of_files
     marks |= context.marks(kept, low, libraries, marks)
     return Reading(
@@ -97,6 +99,7 @@ def read(text: str) -> Reading:
         marks=frozenset(marks),
         libraries=libraries,
         blamed=blamed,
+        opened=loaded,
         symptoms=tuple(m for m in found if m.kind == "symptom"),
         harmless=tuple(m for m in found if m.kind == "harmless"),
     )
@@ -150,10 +153,16 @@ def named_libraries(low: str) -> tuple[Library, ...]:
     return tuple(dict.fromkeys(x for m in _FILE.finditer(low) if (x := classify(m[0]))))
 
 
-def _files(low: str) -> tuple[tuple[Library, ...], tuple[Library, ...], set[str]]:
-    """Return every library that the text names, those that it complains of, and what its lines say of them as marks."""
+_Libraries = tuple[Library, ...]
+
+
+def _files(low: str) -> tuple[_Libraries, _Libraries, _Libraries, set[str]]:
+    """Return every library that the text names, those that it complains of, those that it loaded, and what its lines say
+    of them as marks.
+    """
     libraries: dict[str, Library] = {}
     blamed: dict[str, Library] = {}
+    loaded: dict[str, Library] = {}
     marks: set[str] = set()
     for line in low.split("\n"):
         here = [(m.start(), x) for m in _FILE.finditer(line) if (x := classify(m[0]))]
@@ -169,10 +178,12 @@ def _files(low: str) -> tuple[tuple[Library, ...], tuple[Library, ...], set[str]
         marks |= {"names-other-library"} if victims and missing else set()
         for _, x in here:
             libraries.setdefault(x.name, x)
+            if opened:
+                loaded.setdefault(x.name, x)
             if (missing or (otherwise and not opened)) and x.name not in victims:
                 blamed.setdefault(x.name, x)
             marks |= _marks_of(x, "opened" if opened else "missing" if missing and x.name not in victims else "named")
-    return tuple(libraries.values()), tuple(blamed.values()), marks
+    return tuple(libraries.values()), tuple(blamed.values()), tuple(loaded.values()), marks
 
 
 def _marks_of(x: Library, how: str) -> set[str]:

@@ -44,7 +44,7 @@ def _meaning(reading: Reading, codes: tuple[CodeMeaning, ...]) -> str:
     file = next((x for x in reading.blamed if x.family not in ("framework", "")), None)
     if file is not None:
         return sentences(of_file(file, reading, status), dictionary.of_library(file).meaning)
-    opened = next((x for x in reading.libraries if f"opened:{x.family}" in reading.marks), None)
+    opened = next(iter(reading.opened), None)
     there = _("{file} was found and opened before that: it is not missing.", file=opened.name) if opened else ""
     known = status or next((c for c in codes if c.meaning), None)
     return sentences(known.meaning, there, known.usually) if known else there

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.explain import proofs, refutations
-from core.explain.mechanism import Link, about, link, of_finding
+from core.explain.mechanism import Link, about, link, of_finding, stranger
 from core.explain.model import Shown
 from core.explain.reading import Reading
 from core.facts import Snapshot
@@ -89,6 +89,8 @@ class Judged:
     """For each cause that the machine decides: the fields of its Ranked."""
     shows: tuple[Shown, ...] = ()
     """Every fault that was found, the primary first, and what it has to do with the text."""
+    stranger: str = ""
+    """What in the text does not fit this machine, in one sentence."""
 
 
 def judge(reading: Reading, seen: Snapshot | None, findings: tuple[Finding, ...] = ()) -> Judged:
@@ -133,7 +135,7 @@ def judge(reading: Reading, seen: Snapshot | None, findings: tuple[Finding, ...]
                 taken = verdicts.pop(cause, {}).get("finding")
                 if taken is not None:
                     verdicts[exact].setdefault("finding", taken)
-    return Judged(verdicts, tuple(shows))
+    return Judged(verdicts, tuple(shows), stranger(reading, seen))
 
 
 def asked(reading: Reading, seen: Snapshot) -> bool:
