@@ -94,9 +94,7 @@ def wrongly_proved(machine: Machine, texts: Sequence[Thread]) -> tuple[list[Thre
 # --- own messages ----------------------------------------------------------------------------------------
 
 SMI = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running."
-NO_DRIVER = (
-    "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver"
-)
+NO_DRIVER = "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver"
 OF_CUINIT = {
     # what PyTorch prints for an answer of cuInit (c10/cuda/CUDAFunctions.cpp, torch/cuda/__init__.py)
     34: "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 34: CUDA driver is a stub library",
@@ -162,8 +160,12 @@ def _of_load(load: Load, seen: Snapshot) -> Iterator[str]:
 def _of_missing(seen: Snapshot, finding: Finding) -> list[str]:
     """What the loader says of a library that the finding names and no search finds."""
     said = " ".join(f"{e.label} {e.value}" for e in finding.evidence).lower()
-    names = {r.name for x in _concerned(seen, finding) for r in x.resolutions if r.winner is None and r.name.lower() in said}
-    names |= {n for n in re.findall(r"libnvrtc-builtins\.so\.\d+\.\d+", said) if finding.cause == "nvrtc_missing_or_mismatch"}
+    names = {
+        r.name for x in _concerned(seen, finding) for r in x.resolutions if r.winner is None and r.name.lower() in said
+    }
+    names |= {
+        n for n in re.findall(r"libnvrtc-builtins\.so\.\d+\.\d+", said) if finding.cause == "nvrtc_missing_or_mismatch"
+    }
     form = (
         "Could not locate {name}. Please make sure it is in your library path!"
         if seen.machine.system == "windows"
@@ -198,7 +200,9 @@ def _of_gpu(seen: Snapshot, finding: Finding) -> list[str]:
         return ["torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB."]
     if finding.cause == "driver_too_old" and cuda and cuda.driver_cuda:
         major, minor = (int(n) for n in cuda.driver_cuda.split(".")[:2])
-        return [f"RuntimeError: The NVIDIA driver on your system is too old (found version {major * 1000 + minor * 10})."]
+        return [
+            f"RuntimeError: The NVIDIA driver on your system is too old (found version {major * 1000 + minor * 10})."
+        ]
     return []
 
 
@@ -224,7 +228,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     for machine in machines:
         bad, number = wrongly_proved(machine, texts)
         wrong, tried = wrong + len(bad), tried + number
-        print(f"| {machine.name} | {machine.primary.cause if machine.primary else ''} | {number} | {len(bad)} |", flush=True)
+        print(
+            f"| {machine.name} | {machine.primary.cause if machine.primary else ''} | {number} | {len(bad)} |",
+            flush=True,
+        )
     print(f"\n{wrong} of {tried} headlines wrongly proved on {len(machines)} machines: {wrong / tried:.2%}\n")
     proved = told = 0
     print("| Machine | Its cause | Message | Headline |\n|---|---|---|---|")
@@ -239,7 +246,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             right = e.link == "proved" and e.causes[0].cause == finding.cause
             told, proved = told + 1, proved + right
             shown = " ".join(text.split())[:100].replace("|", "\\|")
-            print(f"| {machine.name} | {finding.cause} | {shown} | {'proved' if right else e.link + ' ' + e.causes[0].cause if e.causes else '-'} |")
+            print(
+                f"| {machine.name} | {finding.cause} | {shown} | {'proved' if right else e.link + ' ' + e.causes[0].cause if e.causes else '-'} |"
+            )
     print(f"\n{proved} of {told} own messages proved: {proved / told:.1%}")
     return 0 if wrong / tried <= MOST_STRANGERS and proved / told >= LEAST_OWN else 1
 

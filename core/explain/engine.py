@@ -55,11 +55,12 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
         reading = replace(reading, marks=reading.marks | _of_machine(here))
     judged = verdicts.judge(reading, here, _findings(here, findings))
     causes = () if meant and not heard(reading) else _causes(reading, judged)
+    link = _link(causes, judged, snapshot, away)
     return Explanation(
-        sentence=_sentence(meant, causes, judged, snapshot, says, away),
+        sentence=_of_term(meant[0]) if meant else _sentence(link, causes, judged, says),
         says=says,
         shows=judged.shows,
-        link=_link(causes, judged, snapshot, away),
+        link=link,
         causes=causes,
         codes=codes,
         warnings=cures.seen(reading, here),
@@ -112,7 +113,9 @@ def _causes(reading: Reading, judged: verdicts.Judged) -> tuple[Ranked, ...]:
         )
         for cause, score, because in rank(reading)
     ]
-    worth = [r for place, r in enumerate(ranked) if (r.score >= LEAST and place < SHOWN) or r.verdict == "proved" or r.may]
+    worth = [
+        r for place, r in enumerate(ranked) if (r.score >= LEAST and place < SHOWN) or r.verdict == "proved" or r.may
+    ]
     best = sorted(worth, key=_order)
     return tuple(with_steps(r) if place < STEPS else r for place, r in enumerate(best))
 
@@ -148,33 +151,25 @@ def _link(causes: tuple[Ranked, ...], judged: verdicts.Judged, snapshot: Snapsho
     return "not linked" if judged.shows else "nothing found"
 
 
-def _sentence(
-    meant: tuple[CodeMeaning, ...],
-    causes: tuple[Ranked, ...],
-    judged: verdicts.Judged,
-    snapshot: Snapshot | None,
-    says: Said,
-    away: str,
-) -> str:
-    if meant:
-        first = meant[0]
-        number = f" ({first.number})" if first.number else ""
-        return f"{first.term}{number}: {first.meaning}"
+def _of_term(meant: CodeMeaning) -> str:
+    number = f" ({meant.number})" if meant.number else ""
+    return f"{meant.term}{number}: {meant.meaning}"
+
+
+def _sentence(link: Link, causes: tuple[Ranked, ...], judged: verdicts.Judged, says: Said) -> str:
+    """Return in words whether the one causes the other; without a machine, what the text points to."""
     if not causes:
         return _(NOTHING)
     best = causes[0]
-    link = _link(causes, judged, snapshot, away)
+    title = best.finding.title if best.finding else best.meaning
     if link == "proved":
-        return _("Proved on this machine: {title}", title=best.finding.title if best.finding else best.meaning)
+        return _("Proved on this machine: {title}", title=title)
+    if link == "possible":
+        return _("This machine shows what can make such a message, as other faults can: {title}", title=title)
     if link == "elsewhere":
         return _(
             "This text seems to come from another machine. By itself it points most to this: {meaning}",
             meaning=best.meaning,
-        )
-    if link == "possible":
-        return _(
-            "This machine shows what can make such a message, as other faults can: {title}",
-            title=best.finding.title if best.finding else best.meaning,
         )
     if link == "contrary":
         denied = max((r for r in causes if r.verdict == "refuted"), key=lambda r: r.score)
@@ -190,9 +185,19 @@ def _sentence(
         )
     if link == "nothing found":
         return sentences(_("Nothing that was found on this machine explains it."), judged.stranger)
+    return _points_to(best, says)
+
+
+def _points_to(best: Ranked, says: Said) -> str:
+    """Return what a text points to by itself."""
     if not best.because:
         return says.meaning or _("The text names no symptom that points anywhere; a scan of the machine decides.")
-    return _("Most likely ({score}): {meaning}", score=format(best.score, ".0%"), meaning=best.meaning) if best.score >= LIKELY else _("Several causes can stand behind it; the machine decides. The text points most to this: {meaning}", meaning=best.meaning)
+    if best.score >= LIKELY:
+        return _("Most likely ({score}): {meaning}", score=format(best.score, ".0%"), meaning=best.meaning)
+    return _(
+        "Several causes can stand behind it; the machine decides. The text points most to this: {meaning}",
+        meaning=best.meaning,
+    )
 
 
 def _decide(causes: tuple[Ranked, ...]) -> str:

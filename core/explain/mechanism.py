@@ -84,7 +84,11 @@ def _failed(seen: Snapshot) -> Iterable[Library]:
         if roll is None or not roll.loaded:
             continue
         failed = [c for c in roll.calls if c.result is None or (c.result and c.function.endswith("VersionCheck"))]
-        texts = [roll.output, *(c.meaning for c in failed), *(c.library for c in failed if not c.function.startswith("cudnn"))]
+        texts = [
+            roll.output,
+            *(c.meaning for c in failed),
+            *(c.library for c in failed if not c.function.startswith("cudnn")),
+        ]
         for text in texts:
             yield from (x for x in named_libraries(text.lower()) if x.part or x.family != "cudnn")
 
@@ -137,7 +141,7 @@ def _same(wanted: Library, had: Library) -> bool:
     return wanted.major == had.major and minors
 
 
-def no_name(reading: Reading, about: About) -> bool:
+def no_name(reading: Reading, _a: About) -> bool:
     """The loader failed without a word on which library it was."""
     return not _blamed(reading)
 
@@ -238,7 +242,9 @@ def _family(marks: str, fits: Fits = always, system: str = "", shared: bool = Fa
     return Complaint(frozenset(marks.split()), fits, system, shared)
 
 
-NOT_FOUND = "missing:cudnn missing:toolkit missing:zlibwapi missing:libcuda missing:nvml missing:driver missing:nvrtc-builtins"
+NOT_FOUND = (
+    "missing:cudnn missing:toolkit missing:zlibwapi missing:libcuda missing:nvml missing:driver missing:nvrtc-builtins"
+)
 UNLOADED = "lib-mismatch-symbol truncated wrong-arch permission win:127 win:193 win:1114 win:1392 win:998 sublib-loading cudnn-unable-any"
 START = "no-device bad-ordinal no-driver-words libcuda-dlopen smi-failed driver-insufficient cuda-unknown nvml-unknown lib-mismatch-driver compat stub"
 COMPLAINTS: dict[str, Complaint] = {
@@ -300,7 +306,13 @@ COMPLAINTS: dict[str, Complaint] = {
 """What a text may complain of."""
 
 _SET = ("this library is not found", "some cuDNN is not found", "some library is not found", "a part cannot be loaded")
-_FILE = ("this file is not found", "what the parts answer here", "a part cannot be loaded", "the process ends inside cuDNN", "some library is not found")
+_FILE = (
+    "this file is not found",
+    "what the parts answer here",
+    "a part cannot be loaded",
+    "the process ends inside cuDNN",
+    "some library is not found",
+)
 # where a file of one copy is passed over, the loader takes another copy's
 _GAP = ("two versions of cuDNN", "a symbol of cuDNN")
 _BROKEN = (*_FILE, *_GAP, "this file does not load", "some library does not load")
@@ -313,7 +325,12 @@ MAKES: dict[str, tuple[str, ...]] = {
     "cudnn_major_mismatch": (*_SET, "two versions of cuDNN"),
     "cudnn_minor_too_old": ("two versions of cuDNN", "a symbol of cuDNN", "cuDNN does not start"),
     "cudnn_cuda_major_mismatch": (*_SET, "two versions of cuDNN"),
-    "cudnn_shadowed": ("two versions of cuDNN", "parts of two releases", "a symbol of cuDNN", "this file does not load"),
+    "cudnn_shadowed": (
+        "two versions of cuDNN",
+        "parts of two releases",
+        "a symbol of cuDNN",
+        "this file does not load",
+    ),
     "ld_library_path_override": ("parts of two releases", "the process is killed", *_BROKEN),
     "mixed_cudnn_sublibraries": ("parts of two releases", *_BROKEN),
     "library_unreadable": _BROKEN,
@@ -332,7 +349,12 @@ MAKES: dict[str, tuple[str, ...]] = {
     "process_env_not_inherited": (*_SET, "another session"),
     "wrong_environment_active": ("a module of Python",),
     "framework_cpu_only_build": ("a build without CUDA", "this build uses no GPU", "a build that uses no GPU"),
-    "duplicate_framework_packages": ("two packages", "a build without CUDA", "this build uses no GPU", "a build that uses no GPU"),
+    "duplicate_framework_packages": (
+        "two packages",
+        "a build without CUDA",
+        "this build uses no GPU",
+        "a build that uses no GPU",
+    ),
     "tf_native_windows_unsupported": ("a build without CUDA", "this build uses no GPU", "a build that uses no GPU"),
     "vc_runtime_missing": ("Microsoft's runtime", "some library is not found"),
     "page_file_too_small": ("the page file",),
@@ -411,7 +433,10 @@ def driver_says(seen: Snapshot) -> frozenset[str]:
     if driver.cuda and driver.cuda.status:
         marks |= {m.id for m in read(CUDA_NUMBERS.get(driver.cuda.status, driver.cuda.status_name)).symptoms}
     elif driver.cuda and driver.cuda.status is None and driver.cuda.problem:
-        marks |= {"no-driver-words", *(("libcuda-dlopen",) if "missing:libcuda" in read(driver.cuda.problem).marks else ())}
+        marks |= {
+            "no-driver-words",
+            *(("libcuda-dlopen",) if "missing:libcuda" in read(driver.cuda.problem).marks else ()),
+        }
     if driver.nvml and driver.nvml.status:
         marks |= NVML_SAYS.get(driver.nvml.status, frozenset())
     elif driver.nvml and driver.nvml.status is None and driver.nvml.problem:
@@ -561,7 +586,9 @@ class Link:
 def stranger(reading: Reading, seen: Snapshot) -> str:
     """Return what in a text does not fit this machine, whatever its faults: one sentence, or nothing."""
     here = About("", seen)
-    return next((said for object_ in (another_gpu, another_copy, another_release) if (said := object_(reading, here))), "")
+    return next(
+        (said for object_ in (another_gpu, another_copy, another_release) if (said := object_(reading, here))), ""
+    )
 
 
 def link(reading: Reading, about: About) -> Link:

@@ -93,39 +93,57 @@ class Judged:
     """What in the text does not fit this machine, in one sentence."""
 
 
+Fields = dict[str, dict[str, Any]]
+
+
 def judge(reading: Reading, seen: Snapshot | None, findings: tuple[Finding, ...] = ()) -> Judged:
     """Hold a text against a machine and its findings (worst first, as a Report has them)."""
     if seen is None:
         return Judged()
-    verdicts: dict[str, dict[str, Any]] = {}
-    for cause, refuters in REFUTATIONS.items():
-        for refute in refuters:
-            against = refute(reading, seen)
-            if against:
-                verdicts[cause] = {"verdict": "refuted", "evidence": against}
-                break
-    for cause, prove in PROOFS.items():
-        if evidence := prove(reading, seen):
-            linked = link(reading, about(cause, seen, evidence))
-            sure = asked(reading, seen) if cause in STATES else linked.proves
-            if sure or linked.may or cause in STATES:
-                verdicts[cause] = {"verdict": "proved" if sure else "open", "evidence": evidence, "may": not sure}
+    verdicts = _refuted(reading, seen) | _proved(reading, seen)
     shows: list[Shown] = []
     for finding in findings:
-        if not finding.cause or (finding.severity < Severity.WARNING and not finding.primary):
-            continue
-        linked = link(reading, of_finding(finding, seen))
-        shows.append(shown(finding, linked))
-        old = verdicts.get(finding.cause, {})
-        if linked.proves and not _superseded(old, finding):
-            verdicts[finding.cause] = {"verdict": "proved", "evidence": finding.evidence, "finding": finding}
-        elif linked.may and old.get("verdict") != "proved" and "finding" not in old:
-            verdicts[finding.cause] = {"evidence": finding.evidence, "finding": finding, "may": True}
-        elif old.get("verdict") == "refuted":
-            # the fault is here, though not behind this text: that is no refutation
-            del verdicts[finding.cause]
+        if finding.cause and (finding.severity >= Severity.WARNING or finding.primary):
+            linked = link(reading, of_finding(finding, seen))
+            shows.append(shown(finding, linked))
+            _take(verdicts, finding, linked)
+    _prefer(verdicts)
+    return Judged(verdicts, tuple(shows), stranger(reading, seen))
+
+
+def _refuted(reading: Reading, seen: Snapshot) -> Fields:
+    """Return every cause that the machine speaks against."""
+    found = {c: next((a for r in refuters if (a := r(reading, seen))), ()) for c, refuters in REFUTATIONS.items()}
+    return {cause: {"verdict": "refuted", "evidence": against} for cause, against in found.items() if against}
+
+
+def _proved(reading: Reading, seen: Snapshot) -> Fields:
+    """Return what proofs without a finding say: each needs a mechanism as a finding does."""
+    verdicts: Fields = {}
+    for cause, prove in PROOFS.items():
+        evidence = prove(reading, seen)
+        linked = link(reading, about(cause, seen, evidence)) if evidence else Link()
+        sure = linked.proves if cause not in STATES else bool(evidence) and asked(reading, seen)
+        if sure or linked.may or (evidence and cause in STATES):
+            verdicts[cause] = {"verdict": "proved" if sure else "open", "evidence": evidence, "may": not sure}
+    return verdicts
+
+
+def _take(verdicts: Fields, finding: Finding, linked: Link) -> None:
+    """Enter a finding: as the proof of its cause, as what may be behind the text, or as a fault that is here."""
+    old = verdicts.get(finding.cause, {})
+    if linked.proves and not _superseded(old, finding):
+        verdicts[finding.cause] = {"verdict": "proved", "evidence": finding.evidence, "finding": finding}
+    elif linked.may and old.get("verdict") != "proved" and "finding" not in old:
+        verdicts[finding.cause] = {"evidence": finding.evidence, "finding": finding, "may": True}
+    elif old.get("verdict") == "refuted":
+        # the fault is here, though not behind this text: that is no refutation
+        del verdicts[finding.cause]
+
+
+def _prefer(verdicts: Fields) -> None:
+    """Let what knows more come before what is general: a finding before a mere absence, an exact cause before its kind."""
     if any("finding" in v and v.get("verdict") == "proved" for v in verdicts.values()):
-        # a finding that leads to the text knows more than what is merely not here
         for cause in PROOFS.keys() - EXACT.keys():
             if verdicts.get(cause, {}).get("verdict") == "proved" and "finding" not in verdicts[cause]:
                 verdicts[cause] |= {"verdict": "open", "may": True}
@@ -135,7 +153,6 @@ def judge(reading: Reading, seen: Snapshot | None, findings: tuple[Finding, ...]
                 taken = verdicts.pop(cause, {}).get("finding")
                 if taken is not None:
                     verdicts[exact].setdefault("finding", taken)
-    return Judged(verdicts, tuple(shows), stranger(reading, seen))
 
 
 def asked(reading: Reading, seen: Snapshot) -> bool:

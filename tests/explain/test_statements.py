@@ -17,12 +17,12 @@ from tests.explain import cases
 
 CNN = "Could not load library cudnn_cnn_infer64_8.dll. Error code 126"
 OPS = "Could not load library cudnn_ops_infer64_8.dll. Error code 126"
-PAIR = (
-    "cuDNN version incompatibility: PyTorch was compiled against (8, 9, 2) but found runtime version (8, 5, 0)"
-)
+PAIR = "cuDNN version incompatibility: PyTorch was compiled against (8, 9, 2) but found runtime version (8, 5, 0)"
 ARCH = "cuDNN error: CUDNN_STATUS_ARCH_MISMATCH on a GPU of compute capability 3.0"
 LOADED = "Loaded /usr/lib/x86_64-linux-gnu/libcudnn.so.7\nCould not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED"
-KEPLER = Gpu(index=0, name="NVIDIA GeForce GTX 670", compute_capability="3.0", memory_total=2 << 30, memory_free=1 << 30)
+KEPLER = Gpu(
+    index=0, name="NVIDIA GeForce GTX 670", compute_capability="3.0", memory_total=2 << 30, memory_free=1 << 30
+)
 
 SAYS = {
     CNN: "Windows did not load cudnn_cnn_infer64_8.dll. Error 126 means that the file itself, or a library that it needs in turn, was not found.",
@@ -48,7 +48,9 @@ def older_runtime() -> Snapshot:
     name = m.file_name("", 8)
     via = "LD_LIBRARY_PATH: /opt/cudnn/lib"
     first = m.found(f"{other.folder}/{name}", m.How.LD_LIBRARY_PATH, via)
-    seen = replace(base, cudnn=(own, other), loads=(replace(made, wanted_version="8.9.2", wanted_source="torch 2.1.0"),))
+    seen = replace(
+        base, cudnn=(own, other), loads=(replace(made, wanted_version="8.9.2", wanted_source="torch 2.1.0"),)
+    )
     return m.with_variable(
         m.with_search(seen, name, first, m.found(f"{m.CUDNN}/{name}")), "LD_LIBRARY_PATH", "/opt/cudnn/lib"
     )
@@ -156,7 +158,9 @@ def test_the_tables_name_causes_and_marks_that_there_are() -> None:
     ids = {x.id for x in messages()}
     assert set(MAKES) <= set(meanings())
     assert {name for makes in MAKES.values() for name in makes} == set(COMPLAINTS)
-    assert [mark for c in COMPLAINTS.values() for mark in c.marks if mark not in ids and not mark.startswith(of_reading)] == []
+    assert [
+        mark for c in COMPLAINTS.values() for mark in c.marks if mark not in ids and not mark.startswith(of_reading)
+    ] == []
 
 
 @pytest.mark.parametrize("cause", meanings())
