@@ -169,7 +169,9 @@ def _parser() -> argparse.ArgumentParser:
     explain = commands.add_parser("explain", help=_("paste an error: its causes, proved or refuted on this machine"))
     explain.add_argument("text", nargs="?", default="-", metavar="FILE|-", help=_("a file, standard input, or a code"))
     explain.add_argument("--json", action="store_true")
-    explain.add_argument("--report", type=Path, metavar="REPORT.json", help=_("judge another machine by its report"))
+    held = explain.add_mutually_exclusive_group()
+    held.add_argument("--report", type=Path, metavar="REPORT.json", help=_("judge another machine by its report"))
+    held.add_argument("--text-only", action="store_true", help=_("look at no machine: what the text says by itself"))
     explain.add_argument("--python", action="append", default=[], metavar="PATH")
     explain.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     explain.set_defaults(command=_explain)
@@ -246,9 +248,10 @@ def _explain(options: argparse.Namespace) -> int:
         return told
     text = _given_text(options.text)
     seen = read_report(options.report).snapshot if options.report else None
+    host = None if options.text_only else current_host
     with watching() as watch:
-        explanation, snapshot = explained(text, seen, current_host, watch, pythons=tuple(options.python))
-    if snapshot and not options.full_names:
+        explanation, snapshot = explained(text, seen, host, watch, pythons=tuple(options.python))
+    if snapshot is not None and not options.full_names:
         explanation = Cleaner(snapshot).every(explanation)
     say_json(to_json(explanation)) if options.json else say_result(render_text(explanation, colour=colour()))
     return FOUND if any(c.verdict == "proved" for c in explanation.causes) else OK

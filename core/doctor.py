@@ -281,7 +281,8 @@ def explained(
 
     if seen is None and host is not None:
         seen = look(host(), watch, pythons=pythons)
-    return explain(text, seen), seen
+    findings = report_on(seen).findings if seen is not None else ()
+    return explain(text, seen, findings), seen
 
 
 def load_rules(_seen: Snapshot) -> None:

@@ -22,6 +22,8 @@ ALSO = {
     "python": "frameworks",
 }
 """Other words that people type for a page."""
+CURES = 2
+"""Every cause's page has three sections: how one sees it, what cures it, what not to do."""
 _NAME = re.compile(r"[a-z][a-z0-9_-]{1,60}\Z")
 
 
@@ -48,6 +50,13 @@ def page(word: str, language: str = "") -> Page | None:
                 if text is not None:
                     return Page(name=form, title=text.split("\n", 1)[0].removeprefix("# "), markdown=text)
     return None
+
+
+def cure(cause: str) -> str:
+    """Return what cures a cause, from its page: the second of its three sections. Empty for a word without such a page."""
+    found = page(cause)
+    sections = re.split(r"(?m)^## .*\n", found.markdown) if found else []
+    return _bare(sections[CURES].strip()) if len(sections) > CURES else ""
 
 
 def names() -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
-from core.i18n import _, n_
+from core.i18n import _, n_, sentences
 from gui.card import Acts, Card, FindingCard, Folded
 from gui.page import AT_ONCE, LINE, Page
 from gui.text import heading, picture, plain_label, prose, push
@@ -100,6 +100,17 @@ class ExplainPage(Page):
         self._answer = new
 
     def _fill(self, box: QVBoxLayout, e: Explanation, theme: Theme) -> None:
+        from core.explain.show import linked, names
+
+        if e.says.meaning and e.says.meaning != e.sentence:
+            box.addWidget(plain_label(_("What the message says"), selectable=False, strong=True))
+            box.addWidget(prose(e.says.meaning))
+            if e.says.names:
+                box.addWidget(prose(names(e), muted=True))
+        if e.shows:
+            box.addWidget(plain_label(_("What this computer shows"), selectable=False, strong=True))
+            shown = [f"•  {sentences(s.title, linked(s), s.against)}" for s in e.shows[:AT_ONCE]]
+            box.addWidget(plain_label("\n".join(shown)))
         self.sentence = heading(e.sentence, 1.25)
         box.addWidget(self.sentence)
         for text in (e.foreign, e.decide):
@@ -107,8 +118,8 @@ class ExplainPage(Page):
                 box.addWidget(prose(text))
         for warning in e.warnings:
             box.addWidget(_wrong_cure(warning, theme))
-        told = [r for r in e.causes if r.verdict == "proved" or (r.because and r.score >= LIKELY)]
-        for ranked in told[:AT_ONCE]:
+        worth = [r for r in e.causes if r.verdict == "proved" or r.may or (r.because and r.score >= LIKELY)]
+        for ranked in worth[:AT_ONCE]:
             box.addWidget(self._cause(ranked, theme))
         if e.codes:
             box.addWidget(plain_label(_("What the words mean"), selectable=False, strong=True))
@@ -116,8 +127,8 @@ class ExplainPage(Page):
                 box.addWidget(_code(code, theme))
 
     def _cause(self, r: Ranked, theme: Theme) -> QWidget:
-        icon, colour, word = verdict(r.verdict, theme)
-        if r.verdict == "open":
+        icon, colour, word = verdict("may" if r.may else r.verdict, theme)
+        if r.verdict == "open" and not r.may:
             word = _("{word}; from the text alone: {share} %", word=word, share=round(r.score * 100))
         if r.finding is not None:
             card: Card = FindingCard(r.finding, theme, self._acts, word=word)
@@ -130,6 +141,9 @@ class ExplainPage(Page):
             card.add(reasons(r.because))
         if r.evidence:
             card.add(Folded(r.evidence, r.meaning, theme))
+        if r.steps:
+            card.add(plain_label(_("What to do"), selectable=False, strong=True))
+            card.add(prose(r.steps))
         return card
 
 
@@ -137,6 +151,7 @@ def verdict(word: str, theme: Theme) -> tuple[str, str, str]:
     """Return icon, colour and words of what the machine says to a cause."""
     return {
         "proved": ("error", theme.error, _("Proved on this computer")),
+        "may": ("unknown", theme.unknown, _("This computer can make such a message; not proved")),
         "refuted": ("good", theme.good, _("Ruled out on this computer")),
         "open": ("unknown", theme.unknown, _("Not decided")),
     }[word]

@@ -424,3 +424,22 @@ def test_json_is_the_same_document_in_every_code_page(encoding: str, monkeypatch
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding, newline=""))
     terminal.say_json('{"path": "C:\\\\Zoë 猫 \\ud83d\\ude00 \U0001f600"}'.encode())
     assert json.loads(raw.getvalue().decode()) == {"path": "C:\\Zoë 猫 \U0001f600 \U0001f600"}
+
+
+def test_explain_text_only_looks_at_no_machine(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("core.doctor.look", lambda *_a, **_k: pytest.fail("it looked"))
+    text = "RuntimeError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED"
+    assert cli.main(["explain", "--text-only", "--json", text]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["link"], document["shows"]) == ("", [])
+    assert document["says"]["meaning"]
+    assert {c["verdict"] for c in document["causes"]} == {"open"}
+    assert document["causes"][0]["steps"]
+
+
+def test_explain_text_only_and_a_report_exclude_each_other() -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["explain", "--text-only", "--report", "x.json", "126"])
+    assert ended.value.code == 2

@@ -133,7 +133,7 @@ def test_no_word_of_an_explanation_escapes(name: str) -> None:
     case = CASES[name]
     seen = case.machine()
     told = explain(case.text, seen)
-    given = (*machine_words(seen), case.text, *(w for r in told.causes for w in (r.cause,)))
+    given = (*machine_words(seen), case.text, *(w for r in told.causes for w in (r.cause, r.steps)))
     given = (*given, *(w for c in told.codes for w in (c.term, c.number, c.source)))
     assert escaped(render_text(told, width=10_000), given) == set()
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from core.causes import causes as known_causes
-from core.explain import cures, dictionary, foreign, verdicts
-from core.explain.model import CodeMeaning, Explanation, Ranked
+from core.diagnose import diagnose
+from core.explain import cures, dictionary, foreign, saying, verdicts
+from core.explain.model import CodeMeaning, Explanation, Link, Ranked, Said
 from core.explain.ranking import heard, rank
 from core.explain.reading import Reading, read
 from core.explain.tables import clues
 from core.facts import Snapshot
 from core.findings import Finding
 from core.guard import guarded
+from core.help import cure
 from core.i18n import N_, _, sentences
 from core.report import printable
 
@@ -22,6 +26,10 @@ LEAST = 0.01
 """Score below which a cause that the machine does not prove is left out."""
 SHORT = 4000
 """Characters up to which a text counts as a message by itself: a log must also name something of the GPU set-up."""
+STEPS = 3
+"""Causes that carry their steps."""
+LIKELY = 0.7
+"""Score from which on a text alone makes a cause likely."""
 ROOT = 0.4
 """What being the machine's root cause weighs beside the text's share of belief."""
 NOTHING = N_("Nothing in here is about the GPU set-up.")
@@ -32,10 +40,11 @@ TOPIC = (
 """Words that make a log one about the GPU set-up, if it also has a clue."""
 
 
-def explain(text: str, snapshot: Snapshot | None = None) -> Explanation:
+def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding, ...] | None = None) -> Explanation:
     """Explain an error text, a log, or one term; with a Snapshot each cause is proved, refuted or left open on it.
 
-    Works offline and in linear time; never raises for any text.
+    ``findings``: those of the Snapshot's Report, where the caller has them. Works offline and in linear time; never
+    raises for any text.
     """
     meant = dictionary.look_up(text)
     reading = read(f"error code {text.strip()}" if meant and text.strip().isdigit() else text)
@@ -43,21 +52,34 @@ def explain(text: str, snapshot: Snapshot | None = None) -> Explanation:
         return Explanation(sentence=_(NOTHING))
     codes = meant or dictionary.meanings(reading)
     failures: list[Finding] = []
+    says = Said() if meant else saying.said(reading, codes)
     away = guarded(lambda: foreign.reasons(reading, snapshot), "explain.foreign", failures, "")
-    known = None if away else snapshot
-    if snapshot is not None and not away:
-        reading = replace(reading, marks=reading.marks | _of_machine(snapshot))
-    causes = () if meant and not heard(reading) else _causes(reading, known, failures)
+    here = None if away else snapshot
+    if here is not None:
+        reading = replace(reading, marks=reading.marks | _of_machine(here))
+    judged = verdicts.judge(reading, here, _findings(here, findings), failures)
+    causes = () if meant and not heard(reading) else _causes(reading, judged)
+    link = _link(causes, judged, snapshot, away)
     return Explanation(
-        sentence=_sentence(meant, causes, snapshot, away),
+        sentence=_of_term(meant[0]) if meant else _sentence(link, causes, judged, says),
+        says=says,
+        shows=judged.shows,
+        link=link,
         causes=causes,
         codes=codes,
-        warnings=guarded(lambda: cures.seen(reading, known), "explain.cures", failures, ()),
+        warnings=guarded(lambda: cures.seen(reading, here), "explain.cures", failures, ()),
         foreign=printable(away),
         decide=_decide(causes),
         lines=tuple(printable(line) for line in telling_lines(reading)),
         failed=tuple(dict.fromkeys(failures)),
     )
+
+
+def _findings(snapshot: Snapshot | None, given: tuple[Finding, ...] | None) -> tuple[Finding, ...]:
+    """Return the findings that the caller has, else those of the rules, without changes to make."""
+    if snapshot is None or given is not None:
+        return given or ()
+    return diagnose(snapshot)
 
 
 def _of_machine(snapshot: Snapshot) -> set[str]:
@@ -82,56 +104,103 @@ def telling_lines(reading: Reading) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kept))[:12]
 
 
-def _causes(reading: Reading, snapshot: Snapshot | None, failures: list[Finding]) -> tuple[Ranked, ...]:
+def _causes(reading: Reading, judged: verdicts.Judged) -> tuple[Ranked, ...]:
     words = {row.cause: row.meaning for row in known_causes()}
-    judged = verdicts.judge(reading, snapshot, failures)
     ranked = [
         Ranked(
             cause=cause,
             score=round(score, 4),
             because=tuple(_(b) if b else b for b in because[:4]),
             meaning=_(words[cause]) if cause in words else "",
-            **judged.get(cause, {}),
+            **judged.verdicts.get(cause, {}),
         )
         for cause, score, because in rank(reading)
     ]
-    worth = [r for place, r in enumerate(ranked) if (r.score >= LEAST and place < SHOWN) or r.verdict == "proved"]
-    return tuple(sorted(worth, key=_order))
+    worth = [
+        r for place, r in enumerate(ranked) if (r.score >= LEAST and place < SHOWN) or r.verdict == "proved" or r.may
+    ]
+    best = sorted(worth, key=_order)
+    return tuple(with_steps(r) if place < STEPS else r for place, r in enumerate(best))
+
+
+def with_steps(r: Ranked) -> Ranked:
+    """Add what cures a cause in general, where no finding says it for this machine."""
+    if r.verdict == "refuted" or not (r.because or r.may or r.verdict == "proved") or (r.finding and r.finding.fix):
+        return r
+    return structs.replace(r, steps=cure(r.cause))
 
 
 def _order(r: Ranked) -> tuple[int, float]:
     """Proved, open, refuted; among proved ones the root cause and what the text itself asked for gain, what follows loses."""
-    place = {"proved": 0, "open": 1, "refuted": 2}[r.verdict]
+    place = {"proved": 0, "open": 1 if r.may else 2, "refuted": 3}[r.verdict]
     asked = r.verdict == "proved" and r.finding is None
     root = (asked or bool(r.finding and r.finding.primary)) - bool(r.finding and r.finding.follows_from)
     return place, -(r.score + ROOT * root)
 
 
-def _sentence(meant: tuple[CodeMeaning, ...], causes: tuple[Ranked, ...], snapshot: Snapshot | None, away: str) -> str:
-    if meant:
-        first = meant[0]
-        number = f" ({first.number})" if first.number else ""
-        return f"{first.term}{number}: {first.meaning}"
+def _link(causes: tuple[Ranked, ...], judged: verdicts.Judged, snapshot: Snapshot | None, away: str) -> Link:
+    """Return whether what the machine shows causes what the text says."""
+    if snapshot is None or not causes:
+        return ""
+    if away:
+        return "elsewhere"
+    if causes[0].verdict == "proved":
+        return "proved"
+    if causes[0].may:
+        return "possible"
+    told = [r for r in causes if r.because]
+    if told and max(told, key=lambda r: r.score).verdict == "refuted":
+        return "contrary"
+    return "not linked" if judged.shows else "nothing found"
+
+
+def _of_term(meant: CodeMeaning) -> str:
+    number = f" ({meant.number})" if meant.number else ""
+    return f"{meant.term}{number}: {meant.meaning}"
+
+
+def _sentence(link: Link, causes: tuple[Ranked, ...], judged: verdicts.Judged, says: Said) -> str:
+    """Return in words whether the one causes the other; without a machine, what the text points to."""
     if not causes:
         return _(NOTHING)
     best = causes[0]
-    if best.verdict == "proved":
-        return _("Proved on this machine: {title}", title=best.finding.title if best.finding else best.meaning)
-    if away:
+    title = best.finding.title if best.finding else best.meaning
+    if link == "proved":
+        return _("Proved on this machine: {title}", title=title)
+    if link == "possible":
+        return _("This machine shows what can make such a message, as other faults can: {title}", title=title)
+    if link == "elsewhere":
         return _(
             "This text seems to come from another machine. By itself it points most to this: {meaning}",
             meaning=best.meaning,
         )
-    if best.verdict == "refuted":
-        return _("The text suggests causes that this machine refutes; the fault may lie elsewhere, or be over.")
+    if link == "contrary":
+        denied = max((r for r in causes if r.verdict == "refuted"), key=lambda r: r.score)
+        return _(
+            "This machine shows the contrary of what the text points to most ({meaning}): the text is another machine's, or this is already repaired.",
+            meaning=denied.meaning.rstrip(".。"),
+        )
+    if link == "not linked":
+        shown = judged.shows[0]
+        return sentences(
+            _("This machine also shows: {title}", title=shown.title),
+            shown.against or judged.stranger or _("That is not known to make such a message."),
+        )
+    if link == "nothing found":
+        return sentences(_("Nothing that was found on this machine explains it."), judged.stranger)
+    return _points_to(best, says)
+
+
+def _points_to(best: Ranked, says: Said) -> str:
+    """Return what a text points to by itself."""
     if not best.because:
-        return _("The text names no symptom that points anywhere; a scan of the machine decides.")
-    share = (
-        _("The likeliest of several causes ({score}): {meaning}", score=format(best.score, ".0%"), meaning=best.meaning)
-        if best.score < 0.7
-        else _("Most likely ({score}): {meaning}", score=format(best.score, ".0%"), meaning=best.meaning)
+        return says.meaning or _("The text names no symptom that points anywhere; a scan of the machine decides.")
+    if best.score >= LIKELY:
+        return _("Most likely ({score}): {meaning}", score=format(best.score, ".0%"), meaning=best.meaning)
+    return _(
+        "Several causes can stand behind it; the machine decides. The text points most to this: {meaning}",
+        meaning=best.meaning,
     )
-    return sentences(share, "" if snapshot is None else _("This machine neither proves nor refutes it."))
 
 
 def _decide(causes: tuple[Ranked, ...]) -> str:

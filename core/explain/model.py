@@ -9,6 +9,8 @@ from core.findings import Evidence, Finding
 
 Verdict = Literal["proved", "refuted", "open"]
 """What the machine says to a cause that the text suggests."""
+Link = Literal["", "proved", "possible", "contrary", "elsewhere", "not linked", "nothing found"]
+"""Whether what a machine shows causes what a text says."""
 
 
 class Ranked(Fact, frozen=True, kw_only=True):
@@ -24,9 +26,43 @@ class Ranked(Fact, frozen=True, kw_only=True):
     """The cause in one plain sentence."""
     verdict: Verdict = "open"
     evidence: tuple[Evidence, ...] = ()
-    """What was seen on the machine that proves or refutes it."""
+    """What was seen on the machine that proves or refutes it, or speaks for it."""
     finding: Finding | None = None
-    """The finding that proves it, with its fix."""
+    """The finding that proves it, or may be behind it, with its fix."""
+    may: bool = False
+    """This machine has such a fault, and it can make such a text as others can: near, and not proved."""
+    steps: str = ""
+    """What cures it in general, for one that is open and points from the text: what a finding's own fix says better."""
+
+
+class Named(Fact, frozen=True, kw_only=True):
+    """One thing that a text names."""
+
+    kind: Literal["file", "status", "symbol", "version", "framework", "device", "system"]
+    name: str
+    """As the maker writes it."""
+
+
+class Said(Fact, frozen=True, kw_only=True):
+    """What a text says by itself, whatever the machine."""
+
+    meaning: str = ""
+    """One or two plain sentences; empty for a text without a message that is known."""
+    names: tuple[Named, ...] = ()
+
+
+class Shown(Fact, frozen=True, kw_only=True):
+    """A fault that this machine has, and what it has to do with the text."""
+
+    finding: str
+    """Its id."""
+    cause: str
+    subject: str = ""
+    title: str = ""
+    link: Literal["makes", "may make", "contradicted", "none"] = "none"
+    """makes: this fault makes such a text. may make: so do many others. contradicted: the text's own evidence is against it."""
+    against: str = ""
+    """What in the text is against it, in one sentence."""
 
 
 class CodeMeaning(Fact, frozen=True, kw_only=True):
@@ -61,7 +97,15 @@ class Explanation(Fact, frozen=True, kw_only=True):
     """An error text, explained."""
 
     sentence: str
-    """The result in one sentence."""
+    """The result in one sentence or two: whether what the text says and what the machine shows belong together."""
+    says: Said = Said()
+    """First: what the text says by itself."""
+    shows: tuple[Shown, ...] = ()
+    """Then: the faults of this machine, the primary first; empty without a machine, and for one in order."""
+    link: Link = ""
+    """Last: whether the one causes the other. Empty: no machine was looked at, or the text is not about the GPU.
+    possible: a fault of the machine can make it, as others can. contrary: the machine refutes what the text points to. elsewhere: the text is another machine's.
+    not linked: there are faults, and none is known to make this text. nothing found: there is none."""
     causes: tuple[Ranked, ...] = ()
     """Proved ones first, refuted ones last; among equals the most likely first."""
     codes: tuple[CodeMeaning, ...] = ()

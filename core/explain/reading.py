@@ -54,10 +54,13 @@ _OTHERWISE = (
     "error code 1114",
     "1455",
     "file too short",
+    "cannot read file data",
     "invalid elf",
 )
 """Words that give another reason."""
-_OPENED = ("successfully opened", "successfully loaded", "loaded library", "opened dynamic library")
+_OPENED = re.compile(
+    r"successfully opened|successfully loaded|opened dynamic library|(?<!be )(?<!not )(?<!never )\bloaded (?!runtime)"
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,10 @@ class Reading:
     marks: frozenset[str]
     """What clues may build on."""
     libraries: tuple[Library, ...] = ()
+    blamed: tuple[Library, ...] = ()
+    """Those of them that the text complains of: missing, or found and not loaded. The victims of others are none."""
+    opened: tuple[Library, ...] = ()
+    """Those that it says were found and loaded."""
     symptoms: tuple[Message, ...] = ()
     harmless: tuple[Message, ...] = ()
 
@@ -83,7 +90,7 @@ def read(text: str) -> Reading:
     low = low + "\n" + "\n".join(named)
     found = tuple(m for m in messages() if any(_said(p, low) for p in m.phrases))
     marks |= {m.id for m in found}
-    libraries, of_files = _files(low)
+    libraries, blamed, loaded, of_files = _files(low)
     marks |= of_files
     marks |= context.marks(kept, low, libraries, marks)
     return Reading(
@@ -91,6 +98,8 @@ def read(text: str) -> Reading:
         low=low,
         marks=frozenset(marks),
         libraries=libraries,
+        blamed=blamed,
+        opened=loaded,
         symptoms=tuple(m for m in found if m.kind == "symptom"),
         harmless=tuple(m for m in found if m.kind == "harmless"),
     )
@@ -139,16 +148,29 @@ def _follow(pieces: list[str], low: str, end: int) -> bool:
     return True
 
 
-def _files(low: str) -> tuple[tuple[Library, ...], set[str]]:
-    """Return every library that the text names, and whether its line says that it is missing or was opened."""
+def named_libraries(low: str) -> tuple[Library, ...]:
+    """Return every library that a text (lower case) names and that matters here, each once."""
+    return tuple(dict.fromkeys(x for m in _FILE.finditer(low) if (x := classify(m[0]))))
+
+
+_Libraries = tuple[Library, ...]
+
+
+def _files(low: str) -> tuple[_Libraries, _Libraries, _Libraries, set[str]]:
+    """Return every library that the text names, those that it complains of, those that it loaded, and what its lines say
+    of them as marks.
+    """
     libraries: dict[str, Library] = {}
+    blamed: dict[str, Library] = {}
+    loaded: dict[str, Library] = {}
     marks: set[str] = set()
     for line in low.split("\n"):
         here = [(m.start(), x) for m in _FILE.finditer(line) if (x := classify(m[0]))]
         if not here:
             continue
-        opened = any(w in line for w in _OPENED)
-        missing = not opened and not any(w in line for w in _OTHERWISE) and any(w in line for w in _MISSING)
+        opened = bool(_OPENED.search(line))
+        otherwise = any(w in line for w in _OTHERWISE)
+        missing = not opened and not otherwise and any(w in line for w in _MISSING)
         # "Could not load library A. Error: B: cannot open": B is missing, not A
         reason = line.find("error: ")
         behind = [x for at, x in here if at > reason >= 0]
@@ -156,8 +178,12 @@ def _files(low: str) -> tuple[tuple[Library, ...], set[str]]:
         marks |= {"names-other-library"} if victims and missing else set()
         for _, x in here:
             libraries.setdefault(x.name, x)
+            if opened:
+                loaded.setdefault(x.name, x)
+            if (missing or (otherwise and not opened)) and x.name not in victims:
+                blamed.setdefault(x.name, x)
             marks |= _marks_of(x, "opened" if opened else "missing" if missing and x.name not in victims else "named")
-    return tuple(libraries.values()), marks
+    return tuple(libraries.values()), tuple(blamed.values()), tuple(loaded.values()), marks
 
 
 def _marks_of(x: Library, how: str) -> set[str]:

@@ -1,4 +1,5 @@
-"""Prove or refute causes on a Snapshot: findings of the rules prove; small pure functions prove or refute the rest.
+"""Prove or refute causes on a Snapshot: a finding proves where a mechanism leads from it to the text; small pure
+functions prove or refute the rest.
 
 To add one: write a function ``(reading, seen) -> evidence`` and name it under its cause in PROOFS or REFUTATIONS. It
 returns what was seen, and nothing where the evidence does not decide.
@@ -7,12 +8,14 @@ returns what was seen, and nothing where the evidence does not decide.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from core.causes import Cause
-from core.diagnose import diagnose
 from core.explain import proofs, refutations
+from core.explain.mechanism import Link, about, link, of_finding, stranger
+from core.explain.model import Shown
 from core.explain.reading import Reading
 from core.facts import Snapshot
 from core.findings import Evidence, Finding
@@ -82,43 +85,119 @@ EXACT: dict[Cause, tuple[Cause, ...]] = {
 }
 """A proved cause that says more exactly why: it takes over the finding of the more general one."""
 
+STATES = ("cudnn_major_mismatch", "cudnn_not_installed", "cuda_toolkit_version_mismatch", "cuda_runtime_missing")
+"""Proofs that tell what is not here, and not who asks for it: without a program that does, they only may be the cause."""
 
-def judge(reading: Reading, seen: Snapshot | None, failures: list[Finding]) -> dict[str, dict[str, Any]]:
-    """Return for each cause that the machine decides: its verdict, the evidence, and the finding that proves it.
+
+@dataclass(frozen=True)
+class Judged:
+    """What a machine says to the causes of a text, and what else it shows."""
+
+    verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """For each cause that the machine decides: the fields of its Ranked."""
+    shows: tuple[Shown, ...] = ()
+    """Every fault that was found, the primary first, and what it has to do with the text."""
+    stranger: str = ""
+    """What in the text does not fit this machine, in one sentence."""
+
+
+Fields = dict[str, dict[str, Any]]
+
+
+def judge(
+    reading: Reading, seen: Snapshot | None, findings: tuple[Finding, ...] = (), failures: list[Finding] | None = None
+) -> Judged:
+    """Hold a text against a machine and its findings (worst first, as a Report has them).
 
     A judge that fails adds a finding to ``failures`` and decides nothing.
     """
     if seen is None:
-        return {}
-    verdicts: dict[str, dict[str, Any]] = {}
+        return Judged()
+    failed = [] if failures is None else failures
+    verdicts = _refuted(reading, seen, failed) | _proved(reading, seen, failed)
+    shows: list[Shown] = []
+    for finding in findings:
+        if finding.cause and (finding.severity >= Severity.WARNING or finding.primary):
+            linked = link(reading, of_finding(finding, seen))
+            shows.append(shown(finding, linked))
+            _take(verdicts, finding, linked)
+    _prefer(verdicts)
+    return Judged(verdicts, tuple(shows), stranger(reading, seen))
+
+
+def _asked(judge: Judge, reading: Reading, seen: Snapshot, failures: list[Finding]) -> tuple[Evidence, ...]:
     nothing: tuple[Evidence, ...] = ()
-    for cause, refuters in REFUTATIONS.items():
-        for refute in refuters:
-            against = guarded(partial(refute, reading, seen), name_of(refute), failures, nothing)
-            if against:
-                verdicts[cause] = {"verdict": "refuted", "evidence": against}
-                break
+    return guarded(partial(judge, reading, seen), name_of(judge), failures, nothing)
+
+
+def _refuted(reading: Reading, seen: Snapshot, failures: list[Finding]) -> Fields:
+    """Return every cause that the machine speaks against."""
+    answers = {c: (_asked(r, reading, seen, failures) for r in refuters) for c, refuters in REFUTATIONS.items()}
+    found = {cause: next(filter(None, its), ()) for cause, its in answers.items()}
+    return {cause: {"verdict": "refuted", "evidence": against} for cause, against in found.items() if against}
+
+
+def _proved(reading: Reading, seen: Snapshot, failures: list[Finding]) -> Fields:
+    """Return what proofs without a finding say: each needs a mechanism as a finding does."""
+    verdicts: Fields = {}
     for cause, prove in PROOFS.items():
-        if evidence := guarded(partial(prove, reading, seen), name_of(prove), failures, nothing):
-            verdicts[cause] = {"verdict": "proved", "evidence": evidence}
-    for finding in reversed(diagnose(seen)):
-        # the worst comes last and stays; a primary stands first in the report
-        if (
-            finding.cause
-            and (finding.severity >= Severity.WARNING or finding.primary)
-            and not _superseded(verdicts, finding)
-        ):
-            verdicts[finding.cause] = {"verdict": "proved", "evidence": finding.evidence, "finding": finding}
+        evidence = _asked(prove, reading, seen, failures)
+        linked = link(reading, about(cause, seen, evidence)) if evidence else Link()
+        sure = linked.proves if cause not in STATES else bool(evidence) and asked(reading, seen)
+        if sure or linked.may or (evidence and cause in STATES):
+            verdicts[cause] = {"verdict": "proved" if sure else "open", "evidence": evidence, "may": not sure}
+    return verdicts
+
+
+def _take(verdicts: Fields, finding: Finding, linked: Link) -> None:
+    """Enter a finding: as the proof of its cause, as what may be behind the text, or as a fault that is here."""
+    old = verdicts.get(finding.cause, {})
+    if linked.proves and not _superseded(old, finding):
+        verdicts[finding.cause] = {"verdict": "proved", "evidence": finding.evidence, "finding": finding}
+    elif linked.may and old.get("verdict") != "proved" and "finding" not in old:
+        verdicts[finding.cause] = {"evidence": finding.evidence, "finding": finding, "may": True}
+    elif old.get("verdict") == "refuted":
+        # the fault is here, though not behind this text: that is no refutation
+        del verdicts[finding.cause]
+
+
+def _prefer(verdicts: Fields) -> None:
+    """Let what knows more come before what is general: a finding before a mere absence, an exact cause before its kind."""
+    if any("finding" in v and v.get("verdict") == "proved" for v in verdicts.values()):
+        for cause in PROOFS.keys() - EXACT.keys():
+            if verdicts.get(cause, {}).get("verdict") == "proved" and "finding" not in verdicts[cause]:
+                verdicts[cause] |= {"verdict": "open", "may": True}
     for exact, general in EXACT.items():
         if verdicts.get(exact, {}).get("verdict") == "proved":
             for cause in general:
                 taken = verdicts.pop(cause, {}).get("finding")
                 if taken is not None:
                     verdicts[exact].setdefault("finding", taken)
-    return verdicts
 
 
-def _superseded(verdicts: dict[str, dict[str, Any]], finding: Finding) -> bool:
+def asked(reading: Reading, seen: Snapshot) -> bool:
+    """Whether a program of this machine was searched for the library that the text misses, and did not find it."""
+    wanted = {x.name for x in reading.blamed}
+    return any(r.winner is None and r.name.lower() in wanted for x in seen.loads or () for r in x.resolutions)
+
+
+def shown(finding: Finding, linked: Link) -> Shown:
+    """Return a fault of the machine beside the text, and what the one has to do with the other."""
+    return Shown(
+        finding=finding.id,
+        cause=finding.cause,
+        subject=finding.subject,
+        title=finding.title,
+        link="makes" if linked.proves else "may make" if linked.may else "contradicted" if linked.by else "none",
+        against=linked.against,
+    )
+
+
+def _superseded(old: dict[str, Any], finding: Finding) -> bool:
     """Whether a better finding of the same cause is already there."""
-    old = verdicts.get(finding.cause, {}).get("finding")
-    return isinstance(old, Finding) and (old.primary, old.severity) > (finding.primary, finding.severity)
+    had = old.get("finding")
+    return (
+        old.get("verdict") == "proved"
+        and isinstance(had, Finding)
+        and (had.primary, had.severity) >= (finding.primary, finding.severity)
+    )

@@ -401,7 +401,7 @@ CASES: dict[str, Case] = {
         "cudnn_major_mismatch",
     ),
     "cuDNN off the search path": Case(
-        "Unable to load any of {libcudnn_ops.so.9.1.0, libcudnn_ops.so.9.1, libcudnn_ops.so.9, libcudnn_ops.so}",
+        "Unable to load any of {libcudnn_ops.so.9.10.2, libcudnn_ops.so.9.10, libcudnn_ops.so.9, libcudnn_ops.so}",
         off_path,
         "cudnn_not_on_search_path",
     ),

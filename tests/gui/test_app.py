@@ -193,6 +193,33 @@ def test_an_error_message_is_proved_on_this_machine(opened: object, qtbot: QtBot
     assert window.stack.currentWidget() is window.pages[window.steps.currentRow()]
 
 
+def test_an_explained_cause_has_its_fix_and_the_three_statements_in_order(opened: object, qtbot: QtBot) -> None:
+    window = opened(Showing(recorded.report("folder not on path")))
+    page = window.explain_page
+    window.open_message()
+    page.text.setPlainText("Could not locate cudnn64_9.dll. Please make sure it is in your library path!")
+    page.find_button.click()
+    qtbot.waitUntil(lambda: "Proved on this computer" in shown_text(page))
+    text = shown_text(page)
+    order = [
+        text.index(head) for head in ("What the message says", "What this computer shows", "Proved on this machine")
+    ]
+    assert order == sorted(order)
+    assert page.cards[0].finding.fix.changes
+    assert page.cards[0].fix_button is not None
+
+
+def test_a_fault_beside_the_message_is_told_and_not_called_its_cause(opened: object, qtbot: QtBot) -> None:
+    window = opened(Showing(recorded.report("folder not on path")))
+    page = window.explain_page
+    window.open_message()
+    page.text.setPlainText("CUDA out of memory. Tried to allocate 20.00 MiB")
+    page.find_button.click()
+    qtbot.waitUntil(lambda: "This machine also shows" in shown_text(page))
+    assert "Proved" not in shown_text(page)
+    assert page.cards == []
+
+
 def test_what_follows_the_first_paint_follows_it_once(qtbot: QtBot) -> None:
     done: list[str] = []
     widget = QMainWindow()

@@ -1,0 +1,119 @@
+"""What a message says by itself: its own meaning, and what it names."""
+
+from __future__ import annotations
+
+import re
+
+from core.explain import dictionary
+from core.explain.context import Version, compiled_and_loaded
+from core.explain.mechanism import CAPABILITY, FRAMEWORKS, MODEL
+from core.explain.model import CodeMeaning, Named, Said
+from core.explain.names import Library
+from core.explain.reading import Reading
+from core.i18n import _, sentences
+from core.report import printable
+
+MOST = 4
+"""Things of one kind that are named."""
+STATUSES = ("status", "CUDA runtime error", "CUDA driver error", "NVML error", "Windows error")
+"""Ends and names of the families of codes that say what went wrong."""
+FRAMEWORK_NAMES = {
+    "pytorch": "PyTorch",
+    "tensorflow": "TensorFlow",
+    "jax": "JAX",
+    "onnxruntime": "ONNX Runtime",
+    "ctranslate2": "CTranslate2",
+    "paddle": "PaddlePaddle",
+    "cupy": "CuPy",
+    "mxnet": "MXNet",
+    "opencv": "OpenCV",
+}
+_SYMBOL = re.compile(r"undefined symbol: (\w{3,80})|cannot load symbol (\w{3,80})", re.IGNORECASE)
+
+
+def said(reading: Reading, codes: tuple[CodeMeaning, ...]) -> Said:
+    """Return what a text says; ``codes``: the dictionary's meanings of its codes and messages."""
+    return Said(meaning=_meaning(reading, codes), names=tuple(names(reading, codes)))
+
+
+def _meaning(reading: Reading, codes: tuple[CodeMeaning, ...]) -> str:
+    pair = compiled_and_loaded(reading.low)
+    if pair:
+        return of_versions(*pair)
+    status = next((c for c in codes if c.family.endswith(STATUSES)), None)
+    file = next((x for x in reading.blamed if x.family not in ("framework", "")), None)
+    if file is not None:
+        return sentences(of_file(file, reading, status), dictionary.of_library(file).meaning)
+    opened = next(iter(reading.opened), None)
+    there = _("{file} was found and opened before that: it is not missing.", file=opened.name) if opened else ""
+    known = status or next((c for c in codes if c.meaning), None)
+    return sentences(known.meaning, there, known.usually) if known else there
+
+
+def of_versions(built: Version, found: Version) -> str:
+    """Return what a message says that compares the cuDNN of the build with the one that was loaded."""
+    values = {"built": _dotted(built), "found": _dotted(found)}
+    if built[0] != found[0]:
+        return _(
+            "The program was built with cuDNN {built}, and found cuDNN {found} when it ran: another major version, with which it cannot work.",
+            **values,
+        )
+    if found < built:
+        return _(
+            "The program was built with cuDNN {built}, and found cuDNN {found} when it ran: an older one than it needs.",
+            **values,
+        )
+    return _(
+        "The program was built with cuDNN {built}, and found cuDNN {found} when it ran: not the one that it brings or was built for.",
+        **values,
+    )
+
+
+def of_file(file: Library, reading: Reading, status: CodeMeaning | None) -> str:
+    """Return what a message says that complains of a library."""
+    marks = reading.marks
+    if "win:126" in marks:
+        return _(
+            "Windows did not load {file}. Error 126 means that the file itself, or a library that it needs in turn, was not found.",
+            file=file.name,
+        )
+    if marks & {"win:127", "lib-mismatch-symbol"}:
+        return _(
+            "{file} was found, and a function is missing in it or in a library that it uses: files of two releases meet.",
+            file=file.name,
+        )
+    if marks & {"win:193", "wrong-arch"}:
+        return _("{file} was found, and is for another kind of processor, or damaged.", file=file.name)
+    if "truncated" in marks:
+        return _("{file} was found, and is not as it was made.", file=file.name)
+    if "permission" in marks:
+        return _("{file} was found, and this user may not open it.", file=file.name)
+    if status is not None and status.family.startswith("Windows"):
+        return f"{file.name}: {status.meaning}"
+    return _("The program asked for {file}, and the loader did not find it, or could not load it.", file=file.name)
+
+
+def names(reading: Reading, codes: tuple[CodeMeaning, ...]) -> list[Named]:
+    """Return what a text names: files, statuses, symbols, versions, frameworks, GPUs, the system."""
+    found: list[tuple[str, list[str]]] = [
+        ("file", [x.name for x in (*reading.blamed, *reading.libraries)]),
+        ("status", [f"{c.term} ({c.number})" if c.number else c.term for c in codes if c.family.endswith(STATUSES)]),
+        ("symbol", [m[1] or m[2] for m in _SYMBOL.finditer(reading.text)]),
+        ("version", [f"cuDNN {_dotted(v)}" for v in compiled_and_loaded(reading.low) or ()]),
+        ("framework", [FRAMEWORK_NAMES[mark] for mark in FRAMEWORKS if mark in reading.marks]),
+        (
+            "device",
+            [m[1].upper() for m in MODEL.finditer(reading.low)]
+            + [_("compute capability {number}", number=f"{m[1]}.{m[2]}") for m in CAPABILITY.finditer(reading.low)],
+        ),
+        ("system", [{"windows": "Windows", "linux": "Linux"}[s] for s in ("windows", "linux") if s in reading.marks]),
+    ]
+    return [
+        Named(kind=kind, name=printable(name))  # type: ignore[arg-type]  # the kinds stand in the table above
+        for kind, all_names in found
+        for name in list(dict.fromkeys(all_names))[:MOST]
+    ]
+
+
+def _dotted(version: Version) -> str:
+    return ".".join(map(str, version))

@@ -1,0 +1,168 @@
+"""Five messages, each without a machine, on one in order and on one with the fault: what is said, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+
+from core.explain import explain, render_text
+from core.explain.mechanism import COMPLAINTS, MAKES
+from core.explain.tables import meanings, messages
+from core.facts import Gpu, Snapshot
+from core.help import cure
+from tests import machines as m
+from tests.explain import cases
+
+CNN = "Could not load library cudnn_cnn_infer64_8.dll. Error code 126"
+OPS = "Could not load library cudnn_ops_infer64_8.dll. Error code 126"
+PAIR = "cuDNN version incompatibility: PyTorch was compiled against (8, 9, 2) but found runtime version (8, 5, 0)"
+ARCH = "cuDNN error: CUDNN_STATUS_ARCH_MISMATCH on a GPU of compute capability 3.0"
+LOADED = "Loaded /usr/lib/x86_64-linux-gnu/libcudnn.so.7\nCould not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED"
+KEPLER = Gpu(
+    index=0, name="NVIDIA GeForce GTX 670", compute_capability="3.0", memory_total=2 << 30, memory_free=1 << 30
+)
+
+SAYS = {
+    CNN: "Windows did not load cudnn_cnn_infer64_8.dll. Error 126 means that the file itself, or a library that it needs in turn, was not found.",
+    OPS: "Windows did not load cudnn_ops_infer64_8.dll. Error 126 means that the file itself, or a library that it needs in turn, was not found.",
+    PAIR: "The program was built with cuDNN 8.9.2, and found cuDNN 8.5.0 when it ran: an older one than it needs.",
+    ARCH: "This cuDNN has no code for this GPU.",
+    LOADED: "cuDNN could not make its handle. libcudnn.so.7 was found and opened before that: it is not missing.",
+}
+NAMES = {
+    CNN: {"cudnn_cnn_infer64_8.dll", "ERROR_MOD_NOT_FOUND (126)", "Windows"},
+    OPS: {"cudnn_ops_infer64_8.dll", "ERROR_MOD_NOT_FOUND (126)", "Windows"},
+    PAIR: {"cuDNN 8.9.2", "cuDNN 8.5.0", "PyTorch"},
+    ARCH: {"CUDNN_STATUS_ARCH_MISMATCH (6)", "compute capability 3.0"},
+    LOADED: {"libcudnn.so.7", "CUDNN_STATUS_NOT_INITIALIZED (1)", "Linux"},
+}
+
+
+def older_runtime() -> Snapshot:
+    """LD_LIBRARY_PATH names cuDNN 8.5 before the 8.9.2 that PyTorch brings."""
+    base, own = m.wheel_machine(), m.cudnn(version="8.9.2")
+    other = m.cudnn("/opt/cudnn/lib", "8.5.0", origin="folder", environment="", owner="")
+    made = m.load(other, m.PYTHON, how=m.How.LD_LIBRARY_PATH)
+    name = m.file_name("", 8)
+    via = "LD_LIBRARY_PATH: /opt/cudnn/lib"
+    first = m.found(f"{other.folder}/{name}", m.How.LD_LIBRARY_PATH, via)
+    seen = replace(
+        base, cudnn=(own, other), loads=(replace(made, wanted_version="8.9.2", wanted_source="torch 2.1.0"),)
+    )
+    return m.with_variable(
+        m.with_search(seen, name, first, m.found(f"{m.CUDNN}/{name}")), "LD_LIBRARY_PATH", "/opt/cudnn/lib"
+    )
+
+
+def kepler() -> Snapshot:
+    """A GPU that this cuDNN has dropped."""
+    return m.with_copy(m.with_driver(m.wheel_machine(), gpus=(KEPLER,)), ptx=(90,))
+
+
+def full_with_cudnn_7() -> Snapshot:
+    """No GPU memory is left; cuDNN 7 is there."""
+    seven = replace(m.system_copy("7.6.5"), major=7, files=())
+    full = cases.CASES["GPU memory is used up"].machine()
+    return replace(full, cudnn=(*(full.cudnn or ()), seven))
+
+
+Make = Callable[[], Snapshot]
+HERE: dict[str, tuple[tuple[Make, str], tuple[Make, str, str]]] = {
+    # in order, and its link; with the fault, its link and the cause
+    CNN: ((lambda: cases.cudnn8("8.9.7"), "contrary"), (cases.cudnn8, "proved", "zlibwapi_missing")),
+    OPS: (
+        (lambda: cases.cudnn8("8.9.7"), "contrary"),
+        (lambda: m.without_file(cases.cudnn8("8.9.7"), "ops_infer"), "proved", "cudnn_sublibrary_missing"),
+    ),
+    PAIR: ((m.wheel_machine, "contrary"), (older_runtime, "proved", "ld_library_path_override")),
+    ARCH: ((m.wheel_machine, "nothing found"), (kepler, "proved", "gpu_arch_too_old")),
+    LOADED: ((m.wheel_machine, "nothing found"), (full_with_cudnn_7, "possible", "gpu_memory_exhausted")),
+}
+
+
+def last_part(shown: str) -> str:
+    """Return what stands below the last heading."""
+    return shown.rpartition("\n\n")[2]
+
+
+@pytest.mark.parametrize("text", SAYS)
+def test_without_a_machine_the_message_speaks_first_and_the_steps_last(text: str) -> None:
+    told = explain(text)
+    shown = render_text(told, width=10_000)
+    assert told.says.meaning.startswith(SAYS[text])
+    assert {n.name for n in told.says.names} >= NAMES[text]
+    assert (told.link, told.shows) == ("", ())
+    assert shown.startswith(f"What the message says\n  {SAYS[text]}")
+    assert last_part(shown).startswith("What to do\n  If it is this: ")
+    assert told.causes[0].steps
+
+
+@pytest.mark.parametrize("text", SAYS)
+def test_on_a_machine_in_order_nothing_is_proved(text: str) -> None:
+    make, link = HERE[text][0]
+    told = explain(text, make())
+    shown = render_text(told, width=10_000)
+    assert told.link == link
+    assert {r.verdict for r in told.causes} <= {"open", "refuted"}
+    assert shown.startswith(f"What the message says\n  {SAYS[text]}")
+    assert "Proved" not in shown
+
+
+@pytest.mark.parametrize("text", SAYS)
+def test_on_a_machine_with_the_fault_it_comes_first_with_its_fix_at_the_end(text: str) -> None:
+    make, link, cause = HERE[text][1]
+    told = explain(text, make())
+    shown = render_text(told, width=10_000)
+    first = told.causes[0]
+    assert (told.link, first.cause) == (link, cause)
+    assert shown.startswith(f"What the message says\n  {SAYS[text]}")
+    assert "\nWhat this machine shows\n" in shown
+    assert first.finding is not None
+    assert first.finding.fix is not None
+    assert last_part(shown).startswith(f"What to do\n  {first.finding.fix.title}")
+
+
+def test_what_speaks_against_the_machine_is_said() -> None:
+    assert "compute capability 3.0" in explain(ARCH, m.wheel_machine()).sentence
+    assert "cuDNN 7, which is not on this machine" in explain(LOADED, m.wheel_machine()).sentence
+    other = explain("CUDA out of memory on a GeForce RTX 5090", cases.CASES["GPU memory is used up"].machine())
+    assert (other.link, other.shows[0].link) == ("not linked", "contradicted")
+    assert "RTX5090" in other.sentence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
+        "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file",
+    ],
+)
+def test_a_container_engines_message_on_the_host_is_no_proof(text: str) -> None:
+    for make in (cases.CASES["LD_LIBRARY_PATH of a cluster"].machine, cases.CASES["GPU memory is used up"].machine):
+        assert explain(text, make()).link in ("contrary", "not linked")
+
+
+def test_the_cure_is_the_one_that_the_report_offers() -> None:
+    from core.doctor import report_on
+
+    case = cases.CASES["LD_LIBRARY_PATH of a cluster"]
+    seen = case.machine()
+    told = explain(case.text, seen)
+    assert told.causes[0].finding == next(f for f in report_on(seen).findings if f.primary)
+
+
+def test_the_tables_name_causes_and_marks_that_there_are() -> None:
+    of_reading = ("missing:", "win:", "nt:", "gpu:", "pair", "opened:", "lib:", "named:")
+    ids = {x.id for x in messages()}
+    assert set(MAKES) <= set(meanings())
+    assert {name for makes in MAKES.values() for name in makes} == set(COMPLAINTS)
+    assert [
+        mark for c in COMPLAINTS.values() for mark in c.marks if mark not in ids and not mark.startswith(of_reading)
+    ] == []
+
+
+@pytest.mark.parametrize("cause", meanings())
+def test_every_cause_has_steps(cause: str) -> None:
+    assert cure(cause)
