@@ -218,9 +218,9 @@ def _require(copy: CudnnCopy, source: str, wanted: Wanted) -> None:
                 problem=told(bad[0].problem) or _(bad[0].state),
             )
         )
-    if copy.missing:
+    if gone := lost(copy):
         raise ArchiveError(
-            _("{name} is not a complete cuDNN: {missing} is not in it.", name=name, missing=", ".join(copy.missing))
+            _("{name} is not a complete cuDNN: {missing} is not in it.", name=name, missing=", ".join(gone))
         )
     if not any((what := parse(f.name, "windows") or parse(f.name, "linux")) and not what.role for f in copy.files):
         raise ArchiveError(_("{name} is not a complete cuDNN: its main library is not in it.", name=name))

@@ -6,7 +6,7 @@ from core.explain.reading import Reading
 from core.facts import CudnnCopy, Snapshot
 from core.findings import Evidence
 from core.i18n import _
-from core.rules.loads import answered
+from core.rules.loads import answered, lost
 from core.versions import version_tuple
 
 Against = tuple[Evidence, ...]
@@ -123,7 +123,7 @@ def cudnn_major_found(reading: Reading, seen: Snapshot) -> Against:
 def sets_whole(reading: Reading, seen: Snapshot) -> Against:
     """No file is missing from any set that fits, and every roll call ended well."""
     copies = _fitting(reading, seen)
-    if copies and not any(c.missing for c in copies) and roll_calls_pass(reading, seen):
+    if copies and not any(map(lost, copies)) and roll_calls_pass(reading, seen):
         return tuple(Evidence(label=_("Whole set"), value=c.version or str(c.major), source=c.folder) for c in copies)
     return ()
 
