@@ -28,6 +28,7 @@ from core.probes.cudnn_names import MAJORS, parse
 from core.probes.cudnn_places import Found, Spot
 from core.probes.cudnn_record import Row
 from core.probes.places import Places
+from core.rules.loads import lost
 from core.versions import whole_number
 from core.watch import Watch
 
