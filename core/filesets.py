@@ -7,10 +7,21 @@ import stat
 
 from core import folders
 from core.changes import ChangeError, FileItem, FileSet
+from core.facts import Fact
 from core.file_checks import words
 from core.folders import Folder
 from core.i18n import _
 from core.journal import Journal
+from core.writing import sentence
+
+
+class Left(Fact, frozen=True):
+    """What could not be brought back."""
+
+    sentence: str
+    again: bool = False
+    """Whether the system failed, so that another try may succeed."""
+
 
 # --- doing -----------------------------------------------------------------------------------------------------
 
@@ -41,13 +52,13 @@ def carry_out(change: FileSet, entry: str, journal: Journal) -> None:
         _unmake(change)
 
 
-def settle(change: FileSet, entry: str, journal: Journal) -> tuple[str, ...]:
+def settle(change: FileSet, entry: str, journal: Journal) -> tuple[Left, ...]:  # noqa: PLR0912 - a row a case
     """Bring every file back to its ``before``, however far the change had come; return what could not be.
 
     Can be called again and again. A file that is neither as before nor as after belongs to somebody else by now and
     is left alone.
     """
-    rows = []
+    rows: list[Left] = []
     for item in change.items:
         folder, name = folders.split(item.path)
         try:
@@ -59,10 +70,12 @@ def settle(change: FileSet, entry: str, journal: Journal) -> tuple[str, ...]:
                         _turn(place, name, entry, back=True)
                     elif now != "folder" or place.status(_aside(name, entry)) is not None:
                         rows.append(
-                            _(
-                                "There is a new {path}; the old one lies beside it as {aside}.",
-                                path=item.path,
-                                aside=_aside(name, entry),
+                            Left(
+                                _(
+                                    "There is a new {path}; the old one lies beside it as {aside}.",
+                                    path=item.path,
+                                    aside=_aside(name, entry),
+                                )
                             )
                         )
                 elif now == item.after:
@@ -74,23 +87,29 @@ def settle(change: FileSet, entry: str, journal: Journal) -> tuple[str, ...]:
                         place.remove(name)
                 elif now != item.before:
                     rows.append(
-                        _("{path} was changed by another program since, and was left as it is.", path=item.path)
+                        Left(_("{path} was changed by another program since, and was left as it is.", path=item.path))
                     )
                 place.sync()
         except FileNotFoundError:
             if item.before:
                 rows.append(
-                    _(
-                        "The folder {folder} is gone; {name} is kept in {journal}.",
-                        folder=folder,
-                        name=name,
-                        journal=journal.folder,
+                    Left(
+                        _(
+                            "The folder {folder} is gone; {name} is kept in {journal}.",
+                            folder=folder,
+                            name=name,
+                            journal=journal.folder,
+                        )
                     )
                 )
         except (ChangeError, OSError) as e:
-            rows.append(_("{path} could not be put back: {e}.", path=item.path, e=e))
+            words = _("{path} could not be put back: {e}.", path=item.path, e=sentence(e).rstrip("."))
+            rows.append(Left(words, again=isinstance(e, OSError)))
     if not rows:
-        _unmake(change)
+        try:
+            _unmake(change)
+        except OSError as e:
+            rows.append(Left(sentence(e), again=True))
     return tuple(rows)
 
 
@@ -169,10 +188,8 @@ def _fill(item: FileItem, place: Folder, beside: str, journal: Journal) -> None:
             written = _copy(origin, name, place, beside)
     else:
         with journal.kept() as kept:
-            if kept.status(item.after) is None:
-                raise ChangeError(
-                    _("The backup of {path} is no longer in {folder}.", path=item.path, folder=journal.folder)
-                )
+            if row := journal.no_backup(item.after, item.path):
+                raise ChangeError(row)
             shared = kept.share(item.after, place, beside)
             written = item.after if shared else _copy(kept, item.after, place, beside, exact=True)
     if written != item.after or place.state(beside) != item.after:

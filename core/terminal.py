@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 OK, FOUND, USAGE, FAILED, REFUSED = 0, 1, 2, 3, 4
 """Exit status: nothing wrong; an error finding; used wrongly; Convalesce itself failed; a fix refused or rolled back."""
+STUCK = 6
+"""Exit status: a change is stuck between before and after, and is taken back at the next start."""
 INTERRUPTED = 130
 BIGGEST_REPORT = 64 * 1024 * 1024
 BIGGEST_TEXT = 10 * 1024 * 1024
