@@ -82,7 +82,7 @@ def perform(
             if rows:
                 return _refused(rows)
             pinned = tuple(_pinned(c, writer) for c in plan.changes)
-            entry = journal.begin(plan.title, pinned, finding=plan.finding, plan=plan_hash)
+            entry = journal.begin(plan.title, pinned, finding=plan.finding, plan=plan_hash, was=filesets.seen(pinned))
             return _act(entry, writer, journal, verify, gate)
     except BegunError as e:
         return _stuck(e.id, str(e))
@@ -117,7 +117,7 @@ def _act(entry: Entry, writer: Writer, journal: Journal, verify: Callable[[], st
     try:
         try:
             for change in entry.changes:
-                _make(change, entry.id, writer, journal, exact=True)
+                _make(change, entry, writer, journal, exact=True)
             _tell(entry, writer)
             problem = verify()
             if not problem:
@@ -135,7 +135,7 @@ def _act(entry: Entry, writer: Writer, journal: Journal, verify: Callable[[], st
     return outcome
 
 
-def _make(change: Change, entry: str, writer: Writer, journal: Journal, *, exact: bool) -> None:
+def _make(change: Change, entry: Entry, writer: Writer, journal: Journal, *, exact: bool) -> None:
     if isinstance(change, FileSet):
         filesets.carry_out(change, entry, journal)
         return
@@ -173,7 +173,7 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
     """
     refused = gate(tuple(c.inverse() for c in reversed(entry.changes)), True)
     left = [Left(row) for row in refused] or [
-        row for change in reversed(entry.changes) for row in _settle(change, entry.id, writer, journal)
+        row for change in reversed(entry.changes) for row in _settle(change, entry, writer, journal)
     ]
     rows = [row.sentence for row in left]
     try:
@@ -197,7 +197,7 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
     return Outcome(kind="rolled back", sentence=words, problems=(why,) if why else (), entry=entry.id)
 
 
-def _settle(change: Change, entry: str, writer: Writer, journal: Journal) -> tuple[Left, ...]:
+def _settle(change: Change, entry: Entry, writer: Writer, journal: Journal) -> tuple[Left, ...]:
     if isinstance(change, FileSet):
         return filesets.settle(change, entry, journal)
     try:
@@ -250,7 +250,7 @@ def _undo(entry: Entry, writer: Writer, journal: Journal, gate: Gate) -> Outcome
     why = ""
     try:
         for change in reversed(entry.changes):
-            _make(change.inverse(), entry.id, writer, journal, exact=False)
+            _make(change.inverse(), entry, writer, journal, exact=False)
     except (ChangeError, OSError) as e:
         why = sentence(e)
     return _take_back(entry, writer, journal, why, "undone", gate)

@@ -21,6 +21,7 @@ import msgspec
 import platformdirs
 
 from core import __version__, folders
+from core.attributes import Attributes
 from core.changes import Change, ChangeError, FileSet
 from core.facts import Fact
 from core.folders import Folder
@@ -50,6 +51,15 @@ class BegunError(JournalError):
         self.id = id
 
 
+class Was(Fact, frozen=True, kw_only=True):
+    """A file before it was replaced or put aside: what it had beside its bytes."""
+
+    path: str
+    inode: int
+    """Its number in its file system: a backup of the same number is the very file, with all its names."""
+    attributes: Attributes
+
+
 class Entry(Fact, frozen=True, kw_only=True):
     """One plan that was begun: what it is, all its changes, and how far it came."""
 
@@ -68,6 +78,8 @@ class Entry(Fact, frozen=True, kw_only=True):
     """SHA-256 of the plan's file, where an elevated Convalesce carried it out."""
     version: str = ""
     """The Convalesce that wrote it."""
+    was: tuple[Was, ...] = ()
+    """Each file that is replaced or put aside, as it was beside its bytes."""
 
     @property
     def unfinished(self) -> bool:
@@ -177,7 +189,7 @@ class Journal:
     def _read(self, folder: Folder, name: str) -> Entry | BadEntry:
         own = name[:-5]
         try:
-            if not _is_own(folder.status(name)):
+            if not is_own(folder.status(name)):
                 foreign = _(
                     "Entry {own} belongs to another account, or others can change it; it is not obeyed.", own=own
                 )
@@ -204,14 +216,29 @@ class Journal:
 
     # --- writing ---------------------------------------------------------------------------------------------
 
-    def begin(self, title: str, changes: tuple[Change, ...], *, finding: str = "", plan: str = "") -> Entry:
+    def begin(
+        self,
+        title: str,
+        changes: tuple[Change, ...],
+        *,
+        finding: str = "",
+        plan: str = "",
+        was: tuple[Was, ...] = (),
+    ) -> Entry:
         """Write the intent durably, and return it. Nothing may be changed before this returns."""
         now = datetime.now(UTC)
         stem = now.strftime("%Y%m%dT%H%M%SZ")
         taken = {e.id for e in self.entries()}
         own = next(i for n in range(10_000) if (i := f"{stem}-{n:04}") not in taken)
         entry = Entry(
-            id=own, made=now.isoformat(), title=title, changes=changes, finding=finding, plan=plan, version=__version__
+            id=own,
+            made=now.isoformat(),
+            title=title,
+            changes=changes,
+            finding=finding,
+            plan=plan,
+            version=__version__,
+            was=was,
         )
         try:
             self.note(entry)
@@ -308,7 +335,7 @@ class Journal:
             found = None
         if found is None:
             return _("The backup of {path} is no longer in {folder}.", path=path, folder=self.folder)
-        if not stat.S_ISREG(found.st_mode) or not _is_own(found):
+        if not stat.S_ISREG(found.st_mode) or not is_own(found):
             return _("The backup of {path} belongs to another account, or others can change it.", path=path)
         return ""
 
@@ -332,7 +359,7 @@ class Journal:
         }
         with self.kept() as folder:
             for name in folder.names():
-                if name not in needed:
+                if name.partition("-")[0] not in needed:
                     folder.remove(name)
 
     # --- one at a time ---------------------------------------------------------------------------------------
@@ -357,7 +384,7 @@ class Journal:
             os.close(fd)
 
 
-def _is_own(found: os.stat_result | None) -> bool:
+def is_own(found: os.stat_result | None) -> bool:
     """Whether a file of the journal is an administrator's or of who runs, and nobody else may write it."""
     if found is None or sys.platform == "win32":  # there the folder's access list decides
         return True

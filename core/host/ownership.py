@@ -117,6 +117,10 @@ if sys.platform == "win32":
     def _members(_gid: int) -> frozenset[str] | None:
         return None
 
+    def groups_of(_uid: int, gid: int) -> frozenset[int]:
+        """Return the group alone."""
+        return frozenset({gid})
+
     def _allows(_path: str, _found: os.stat_result, _uid: int, _gids: frozenset[int], _wanted: int) -> bool:
         return True
 
@@ -203,6 +207,14 @@ else:
             except KeyError:
                 continue  # an account that is gone
         return frozenset(first | numbers)
+
+    def groups_of(uid: int, gid: int) -> frozenset[int]:
+        """Return the groups of an account; ``gid`` alone where the system does not know it."""
+        try:
+            user = pwd.getpwuid(uid)
+        except KeyError:
+            return frozenset({gid})
+        return frozenset(os.getgrouplist(user.pw_name, user.pw_gid))
 
     def _allows(path: str, found: os.stat_result, uid: int, gids: frozenset[int], wanted: int) -> bool:
         if uid == 0:
