@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from core import filesets, pathlist
+from core import filesets, pathlist, scratch
 from core.changes import Change, ChangeError, EditPath, FileSet, Value, agree
 from core.checks import preconditions, prepared
 from core.facts import Fact
@@ -272,8 +272,10 @@ def _undo_problems(entry: Entry, writer: Writer, journal: Journal, gate: Gate) -
 def recover(*, writer: Writer, journal: Journal) -> tuple[Outcome, ...]:
     """Take back what was interrupted by a crash or a loss of power. Call it at every start; usually it does nothing.
 
-    Returns nothing, too, while another Convalesce is at work.
+    Returns nothing, too, while another Convalesce is at work. What a killed one left in temporary folders goes, too.
     """
+    scratch.clear()
+    scratch.clear(journal.staging)
     try:
         if not journal.unfinished():
             return ()
