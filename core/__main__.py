@@ -18,10 +18,10 @@ def main() -> int:
         from core import child_main
 
         child_main.main()
-    if arguments[:1] == ["--elevated"]:
+    if arguments and arguments[0].startswith("--elevated-"):
         from core import elevate
 
-        elevate.main(arguments[1:])
+        elevate.main(arguments)
     from core import cli
 
     return cli.main(arguments)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
 
-from core import filesets, pathlist
+from core import filesets, pathlist, scratch
 from core.changes import Change, ChangeError, EditPath, FileSet, Value, agree
 from core.checks import preconditions, prepared
 from core.facts import Fact
+from core.filesets import Left
 from core.i18n import _, sentences
-from core.journal import Entry, Journal, State
+from core.journal import BegunError, Entry, Journal, State
 from core.writing import Writer, sentence
 
 __all__ = ["Outcome", "Plan", "perform", "preconditions", "prepared", "recover", "recover_locked", "undo"]
@@ -48,8 +50,17 @@ class VerifiedFor(Fact, frozen=True, kw_only=True):
     """Whether this session is older than a change, so that its new values were supposed."""
 
 
+Gate = Callable[[tuple[Change, ...], bool], tuple[str, ...]]
+"""(changes, whether they take something back) -> a sentence for each that may not be made; see ``core.broker``."""
+
+
+def open_gate(_changes: tuple[Change, ...], _back: bool) -> tuple[str, ...]:
+    """Return nothing: with the person's own rights the system itself decides."""
+    return ()
+
+
 class Outcome(Fact, frozen=True, kw_only=True):
-    """How it ended. Only after "stuck" is the machine neither as before nor as planned."""
+    """How it ended. Only after "stuck" may the machine be neither as before nor as planned."""
 
     kind: Literal["done", "undone", "refused", "rolled back", "stuck"]
     sentence: str
@@ -72,28 +83,39 @@ def perform(
     verify: Callable[[], str] = lambda: "",
     trusted: frozenset[int] | None = None,
     plan_hash: str = "",
+    gate: Gate = open_gate,
 ) -> Outcome:
     """Carry out a plan, all of it or nothing, and verify it.
 
     ``verify`` looks again afterwards and returns an empty text, or one sentence about what is not cured; then
     everything is taken back. It is taken back, too, if ``verify`` raises; the exception goes on.
-    Never raises for what the machine does: the Outcome says it.
+    Never raises for what the machine does: the Outcome says it. "Nothing was changed" is said only where the journal
+    has not begun; after that it is done, rolled back, or stuck.
     """
     try:
         with journal.locked():
-            recover_locked(writer=writer, journal=journal)
-            rows = preconditions(plan.changes, writer=writer, journal=journal, trusted=trusted)
+            recover_locked(writer=writer, journal=journal, gate=gate)
+            rows = gate(plan.changes, False) or preconditions(
+                plan.changes, writer=writer, journal=journal, trusted=trusted
+            )
             if rows:
                 return _refused(rows)
             pinned = tuple(_pinned(c, writer) for c in plan.changes)
-            entry = journal.begin(plan.title, pinned, finding=plan.finding, plan=plan_hash)
-            return _act(entry, writer, journal, verify)
+            entry = journal.begin(plan.title, pinned, finding=plan.finding, plan=plan_hash, was=filesets.seen(pinned))
+            return _act(entry, writer, journal, verify, gate)
+    except BegunError as e:
+        return _stuck(e.id, str(e))
     except (ChangeError, OSError) as e:
         return _refused((sentence(e),))
 
 
 def _refused(rows: tuple[str, ...]) -> Outcome:
     return Outcome(kind="refused", sentence=sentences(_("Nothing was changed."), rows[0]), problems=rows)
+
+
+def _stuck(entry: str, *rows: str) -> Outcome:
+    words = sentences(*rows, _("It is stuck between before and after, and is taken back at the next start."))
+    return Outcome(kind="stuck", sentence=words, problems=tuple(r for r in rows if r), entry=entry)
 
 
 def _pinned(change: Change, writer: Writer) -> Change:
@@ -109,12 +131,12 @@ def _pinned(change: Change, writer: Writer) -> Change:
     return msgspec.structs.replace(change, before=now, after=after)
 
 
-def _act(entry: Entry, writer: Writer, journal: Journal, verify: Callable[[], str]) -> Outcome:
+def _act(entry: Entry, writer: Writer, journal: Journal, verify: Callable[[], str], gate: Gate) -> Outcome:
     problem, finished = "", False
     try:
         try:
             for change in entry.changes:
-                _make(change, entry.id, writer, journal, exact=True)
+                _make(change, entry, writer, journal, exact=True)
             _tell(entry, writer)
             problem = verify()
             if not problem:
@@ -128,11 +150,11 @@ def _act(entry: Entry, writer: Writer, journal: Journal, verify: Callable[[], st
             )
     finally:
         if not finished:
-            outcome = _take_back(entry, writer, journal, problem, "rolled back")
+            outcome = _take_back(entry, writer, journal, problem, "rolled back", gate)
     return outcome
 
 
-def _make(change: Change, entry: str, writer: Writer, journal: Journal, *, exact: bool) -> None:
+def _make(change: Change, entry: Entry, writer: Writer, journal: Journal, *, exact: bool) -> None:
     if isinstance(change, FileSet):
         filesets.carry_out(change, entry, journal)
         return
@@ -159,23 +181,42 @@ def _notes(entry: Entry) -> tuple[str, ...]:
     )
 
 
-def _take_back(entry: Entry, writer: Writer, journal: Journal, why: str, goal: State) -> Outcome:
-    """Bring everything back to what it was before the entry, however far it had come. Can be called again."""
-    rows = [row for change in reversed(entry.changes) for row in _settle(change, entry.id, writer, journal)]
-    _tell(entry, writer)
+def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then how it is told
+    entry: Entry, writer: Writer, journal: Journal, why: str, goal: State, gate: Gate
+) -> Outcome:
+    """Bring everything back to what it was before the entry, however far it had come. Can be called again; never raises
+    for what the machine does.
+
+    Where the system failed it stays unfinished, so that the next start tries again; what others have changed since is
+    theirs, and the entry says so.
+    """
+    refused = gate(tuple(c.inverse() for c in reversed(entry.changes)), True)
+    left = [Left(row) for row in refused] or [
+        row for change in reversed(entry.changes) for row in _settle(change, entry, writer, journal)
+    ]
+    rows = [row.sentence for row in left]
+    try:
+        _tell(entry, writer)
+        if any(row.again for row in left):
+            if entry.state not in ("begun", "undoing"):
+                journal.change_state(entry, "undoing" if goal == "undone" else "begun")
+            return _stuck(entry.id, why, *rows)
+        state: State = "stuck" if rows else goal
+        journal.change_state(entry, state, " ".join([why, *rows]).strip())
+    except (ChangeError, OSError) as e:
+        return _stuck(entry.id, why, *rows, sentence(e))
     if rows:
-        journal.change_state(entry, "stuck", " ".join([why, *rows]).strip())
         words = sentences(why, _("It could not be taken back wholly: {problem}", problem=rows[0]))
         return Outcome(kind="stuck", sentence=words, problems=tuple(rows), entry=entry.id)
-    journal.change_state(entry, goal, why)
-    journal.forget_unneeded()
+    with suppress(ChangeError, OSError):  # a backup too many harms nobody; the next end tries again
+        journal.forget_unneeded()
     if goal == "undone":
         return Outcome(kind="undone", sentence=_("Undone: {title}.", title=entry.title), entry=entry.id)
     words = sentences(_("Everything is as it was before."), why)
     return Outcome(kind="rolled back", sentence=words, problems=(why,) if why else (), entry=entry.id)
 
 
-def _settle(change: Change, entry: str, writer: Writer, journal: Journal) -> tuple[str, ...]:
+def _settle(change: Change, entry: Entry, writer: Writer, journal: Journal) -> tuple[Left, ...]:
     if isinstance(change, FileSet):
         return filesets.settle(change, entry, journal)
     try:
@@ -185,51 +226,59 @@ def _settle(change: Change, entry: str, writer: Writer, journal: Journal) -> tup
         elif isinstance(change, EditPath):
             writer.write(change.name, change.scope, change.at, change.inverse().merged(now))
         else:
-            return (_("{name} was changed by another program since, and was left as it is.", name=change.name),)
-    except (ChangeError, OSError) as e:
-        return (sentence(e),)
+            return (Left(_("{name} was changed by another program since, and was left as it is.", name=change.name)),)
+    except OSError as e:
+        return (Left(sentence(e), again=True),)
+    except ChangeError as e:
+        return (Left(sentence(e)),)
     return ()
 
 
 # --- taking back -----------------------------------------------------------------------------------------------
 
 
-def undo(id: str, *, writer: Writer, journal: Journal) -> Outcome:
+def undo(id: str, *, writer: Writer, journal: Journal, gate: Gate = open_gate) -> Outcome:
     """Take an entry back. What others have changed in the same search path since is spared.
 
     Refused, with nothing changed, where another value or file of the entry was changed since.
     """
+    begun = ""
     try:
         with journal.locked():
-            recover_locked(writer=writer, journal=journal)
+            recover_locked(writer=writer, journal=journal, gate=gate)
             entry = journal.entry(id)
             if entry.state == "stuck":
-                return _take_back(entry, writer, journal, "", "undone")
+                return _take_back(entry, writer, journal, "", "undone", gate)
             if not entry.undoable:
                 return _refused(
                     (_("Entry {id} is {state}; there is nothing to take back.", id=id, state=_(entry.state)),)
                 )
-            rows = _undo_problems(entry, writer, journal)
+            rows = _undo_problems(entry, writer, journal, gate)
             if rows:
                 return _refused(rows)
-            entry = journal.change_state(entry, "undoing")
-            return _undo(entry, writer, journal)
+            entry = journal.start_undoing(entry)
+            begun = entry.id
+            return _undo(entry, writer, journal, gate)
+    except BegunError as e:
+        return _stuck(e.id, str(e))
     except (ChangeError, OSError) as e:
-        return _refused((sentence(e),))
+        return _stuck(begun, sentence(e)) if begun else _refused((sentence(e),))
 
 
-def _undo(entry: Entry, writer: Writer, journal: Journal) -> Outcome:
+def _undo(entry: Entry, writer: Writer, journal: Journal, gate: Gate) -> Outcome:
     why = ""
     try:
         for change in reversed(entry.changes):
-            _make(change.inverse(), entry.id, writer, journal, exact=False)
+            _make(change.inverse(), entry, writer, journal, exact=False)
     except (ChangeError, OSError) as e:
         why = sentence(e)
-    return _take_back(entry, writer, journal, why, "undone")
+    return _take_back(entry, writer, journal, why, "undone", gate)
 
 
-def _undo_problems(entry: Entry, writer: Writer, journal: Journal) -> tuple[str, ...]:
+def _undo_problems(entry: Entry, writer: Writer, journal: Journal, gate: Gate) -> tuple[str, ...]:
     inverses = tuple(c.inverse() for c in reversed(entry.changes))
+    if rows := gate(inverses, True):
+        return rows
     rows = preconditions(tuple(c for c in inverses if not isinstance(c, EditPath)), writer=writer, journal=journal)
     if all(isinstance(c, EditPath) for c in inverses):
         rows = ()
@@ -242,18 +291,20 @@ def _undo_problems(entry: Entry, writer: Writer, journal: Journal) -> tuple[str,
 def recover(*, writer: Writer, journal: Journal) -> tuple[Outcome, ...]:
     """Take back what was interrupted by a crash or a loss of power. Call it at every start; usually it does nothing.
 
-    Returns nothing, too, while another Convalesce is at work.
+    Returns nothing, too, while another Convalesce is at work. What a killed one left in temporary folders goes, too.
     """
-    if not journal.unfinished():
-        return ()
+    scratch.clear()
+    scratch.clear(journal.staging)
     try:
+        if not journal.unfinished():
+            return ()
         with journal.locked():
             return recover_locked(writer=writer, journal=journal)
     except (ChangeError, OSError) as e:
         return (Outcome(kind="refused", sentence=sentence(e)),)
 
 
-def recover_locked(*, writer: Writer, journal: Journal) -> tuple[Outcome, ...]:
+def recover_locked(*, writer: Writer, journal: Journal, gate: Gate = open_gate) -> tuple[Outcome, ...]:
     """Like ``recover``, for one who holds the lock."""
     return tuple(
         _take_back(
@@ -262,6 +313,7 @@ def recover_locked(*, writer: Writer, journal: Journal) -> tuple[Outcome, ...]:
             journal,
             _("It had been interrupted before it was finished."),
             "rolled back" if entry.state == "begun" else "undone",
+            gate,
         )
         for entry in journal.unfinished()
     )

@@ -18,7 +18,7 @@ from core.i18n import _, sentences
 from core.journal import BadEntry, Entry
 from core.repair import Proposal, Workshop
 from core.report import printable, start_anew
-from core.terminal import OK, REFUSED, UsageError, say_json, say_result, status_of, watching
+from core.terminal import OK, REFUSED, STUCK, UsageError, say_json, say_result, status_of, watching
 from core.verify import told
 from core.wrapping import padded
 
@@ -59,16 +59,19 @@ def fix(options: argparse.Namespace) -> int:
 
     report = look(shop.seen())
     rows: list[Line] = []
-    refused = False
+    refused = stuck = False
     for finding in _chosen(report, options.findings):
         offered = _with_source(finding, report, options.cudnn, shop) if options.cudnn else finding
         line, report = _cure(offered, report, shop, look, options)
         rows.append(line)
-        refused = refused or line.outcome in ("refused", "declined", "rolled back", "stuck")
+        refused = refused or line.outcome in ("refused", "declined", "rolled back")
+        stuck = stuck or line.outcome == "stuck"
     if options.json:
         say_json(msgspec.json.format(msgspec.json.encode({"schema": 1, "fixes": rows}), indent=2) + b"\n")
     elif not rows:
         say_result(_("There is nothing to fix: no fault was found.") + "\n")
+    if stuck:
+        return STUCK
     if refused:
         return REFUSED
     return status_of(report)
@@ -172,8 +175,9 @@ def _consent(rehearsal: Rehearsal) -> bool:
 def undo(options: argparse.Namespace) -> int:
     """List what was changed, or take an entry back."""
     shop = repair.workshop(this_host())
-    for outcome in repair.recover(shop):
-        print(f"convalesce: {outcome.sentence}", file=sys.stderr)
+    if not options.list:  # which changes nothing
+        for outcome in repair.recover(shop):
+            print(f"convalesce: {outcome.sentence}", file=sys.stderr)
     entries = repair.history(shop)
     if options.list:
         say_result("".join(_row(e) for e in entries) or _("Nothing was ever changed here.") + "\n")
@@ -195,7 +199,7 @@ def undo(options: argparse.Namespace) -> int:
         outcome = repair.undo(entry.id, shop)
         say_result(f"{outcome.sentence}\n")
         if outcome.kind != "undone":
-            return REFUSED
+            return STUCK if outcome.kind == "stuck" else REFUSED
     return OK
 
 

@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import shutil
-import stat
 from collections import defaultdict
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import msgspec
 
 from core import folders
 from core.changes import ChangeError, FileItem, FileSet
+from core.host import ownership
 from core.i18n import _, number
 from core.journal import Journal
 
@@ -33,6 +33,7 @@ def problems(change: FileSet, journal: Journal, *, trusted: frozenset[int] | Non
         return found
     rows = [p for folder in change.folders for p in _folder_problems(folder, change)]
     rows += [p for item in change.items for p in _item_problems(item, change, trusted)]
+    rows += [p for i in change.items if _from_backup(i) and (p := journal.no_backup(i.after, i.path))]
     return (*rows, *_space(change, journal))
 
 
@@ -104,6 +105,10 @@ def _item_problems(item: FileItem, change: FileSet, trusted: frozenset[int] | No
     return rows
 
 
+def _from_backup(item: FileItem) -> bool:
+    return len(item.after) == 64 and not item.source and item.text is None
+
+
 def _is_made(folder: str, change: FileSet) -> bool:
     return any(Path(folder) == Path(f) for f in change.folders)
 
@@ -130,28 +135,21 @@ def _source_problems(item: FileItem, trusted: frozenset[int] | None) -> list[str
 
 
 def writable_by_others(path: str, trusted: frozenset[int] | None = None) -> str:
-    """Return the first part of a path, from the root, that somebody else may write; empty when there is none.
+    """Return the first part of a path, links resolved, that somebody else may change; empty when there is none.
 
-    With ``trusted``, a part that belongs to another user than these, or that its group may write, counts, too. In a
-    folder with the sticky bit (/tmp) nobody can swap what belongs to another. On Windows access lists are not read.
+    ``trusted``: nobody but these user numbers (and root) may; None: only what everybody may change counts. On Windows
+    access lists are read where an administrator's rights are at stake (``core.broker``), not here.
     """
-    if os.name == "nt":
+    if os.name == "nt" or not Path(path).is_absolute():
         return ""
-    for part in (*reversed(Path(path).parents), Path(path)):
-        try:
-            found = part.lstat()
-        except OSError:
-            return ""
-        if stat.S_ISLNK(found.st_mode):
-            continue
-        sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
-        if found.st_mode & stat.S_IWOTH and not sticky:
-            return str(part)
-        if trusted is not None and not sticky:
-            group = found.st_mode & stat.S_IWGRP and found.st_gid != 0
-            if found.st_uid not in trusted or group:
-                return str(part)
-    return ""
+    if trusted is not None:
+        return ownership.first_loose(path, frozenset(f"uid:{u}" for u in trusted))
+    try:
+        parts = [p for p in ownership.who_can_write(path) if p.kind != "missing"]
+    except (OSError, ValueError):
+        return ""
+    open_to_all = (p.path for p in parts if ownership.EVERYONE in (p.writers if p is parts[-1] else p.movers))
+    return next(open_to_all, "")
 
 
 def _space(change: FileSet, journal: Journal) -> list[str]:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from core import attributes
+from core.attributes import Attributes
 from core.changes import ChangeError
 from core.i18n import _
 
@@ -59,9 +61,16 @@ class Folder:
         return fd
 
     def create(self, name: str, mode: int = 0o644) -> int:
-        """Make a new file and return its descriptor for writing; FileExistsError if something is there."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY
-        return os.open(self._at(name), flags, mode, dir_fd=self._handle)
+        """Make a new file, of this very mode under any umask, and return its descriptor; FileExistsError if one is there."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY
+        fd = os.open(self._at(name), flags, mode & 0o700, dir_fd=self._handle)
+        if self._handle is not None:
+            try:
+                os.fchmod(fd, mode)
+            except OSError:
+                os.close(fd)
+                raise
+        return fd
 
     def read(self, name: str, limit: int = 1 << 20) -> bytes | None:
         """Return a small file's bytes; None when nothing is there. ChangeError when it is longer than ``limit``."""
@@ -78,16 +87,14 @@ class Folder:
     def write(self, name: str, data: bytes) -> None:
         """Give a file new content in one step: written beside it, synced, renamed, the folder synced.
 
-        The mode of the file that was there is kept.
+        The attributes of the file that was there are kept.
         """
-        old, beside = self.status(name), f".{name}.convalesce-new"
-        if old is not None and not stat.S_ISREG(old.st_mode):
-            raise ChangeError(_("{path} is not a regular file.", path=self.path + os.sep + name))
+        old, beside = self.attributes(name), f".{name}.convalesce-new"
         self.remove(beside)
-        with os.fdopen(self.create(beside), "wb") as file:
+        with os.fdopen(self.create(beside, 0o600 if old else 0o644), "wb") as file:
             file.write(data)
             file.flush()
-            _keep_mode(file.fileno(), old)
+            attributes.give(file.fileno(), attributes.for_other_bytes(old) if old else self.of_new(0o644))
             os.fsync(file.fileno())
         self.rename(beside, name)
         self.sync()
@@ -127,23 +134,51 @@ class Folder:
             return False
         return True
 
-    def imitate(self, name: str, model: os.stat_result) -> None:
-        """Give a file the mode, the times and (as administrator) the owner of another."""
-        at = self._at(name)
-        if self._handle is not None:
-            fd = os.open(at, os.O_RDONLY | _NOFOLLOW | _BINARY, dir_fd=self._handle)
-            try:
-                _keep_mode(fd, model)
-                os.utime(fd, ns=(model.st_atime_ns, model.st_mtime_ns))
-            finally:
-                os.close(fd)
-        else:
-            Path(at).chmod(stat.S_IMODE(model.st_mode))
-            os.utime(at, ns=(model.st_atime_ns, model.st_mtime_ns))
+    def attributes(self, name: str) -> Attributes | None:
+        """Return a regular file's owner, mode, access list and the like; None where nothing is there.
+
+        Raises:
+            ChangeError, OSError: as ``open``.
+        """
+        try:
+            fd = self.open(name)
+        except FileNotFoundError:
+            return None
+        try:
+            return attributes.read(fd)
+        finally:
+            os.close(fd)
+
+    def restore(self, name: str, wanted: Attributes) -> None:
+        """Give a closed file its mode and time where that cannot be done while it is open (Windows)."""
+        if os.name == "nt":
+            at = Path(self._at(name))
+            if wanted.modified is not None:
+                os.utime(at, ns=(wanted.modified, wanted.modified))
+            at.chmod(wanted.mode)
+
+    def of_new(self, mode: int) -> Attributes:
+        """Return the attributes of a file that is new here: the folder's owner may do with it as with its own."""
+        if self._handle is None:
+            return Attributes(mode=mode)
+        here = os.fstat(self._handle)
+        root = os.geteuid() == 0
+        group = here.st_gid if root or here.st_mode & stat.S_ISGID else os.getegid()
+        return Attributes(mode=mode, uid=here.st_uid if root else os.geteuid(), gid=group)
 
     def make(self, name: str, mode: int = 0o755) -> None:
-        """Make a folder in it; FileExistsError if something is there."""
+        """Make a folder in it, of this very mode under any umask, and of its own owner; FileExistsError if one is there."""
         os.mkdir(self._at(name), mode, dir_fd=self._handle)
+        if self._handle is None:
+            return
+        inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _NOFOLLOW, dir_fd=self._handle)
+        try:
+            found, wanted = os.fstat(inner), self.of_new(mode)
+            if os.geteuid() == 0 and (found.st_uid, found.st_gid) != (wanted.uid, wanted.gid):
+                os.fchown(inner, wanted.uid, wanted.gid)
+            os.fchmod(inner, mode | (found.st_mode & stat.S_ISGID))
+        finally:
+            os.close(inner)
 
     def unmake(self, name: str) -> bool:
         """Remove an empty folder in it; False when it is not empty or not there."""
@@ -180,14 +215,6 @@ class Folder:
             return "folder"
         with os.fdopen(self.open(name), "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _keep_mode(fd: int, old: os.stat_result | None) -> None:
-    if old is None or not hasattr(os, "fchmod"):
-        return
-    os.fchmod(fd, stat.S_IMODE(old.st_mode))
-    if os.geteuid() == 0:
-        os.fchown(fd, old.st_uid, old.st_gid)
 
 
 def parts(path: str) -> tuple[str, tuple[str, ...]]:
@@ -276,13 +303,12 @@ def make_way(path: str, mode: int = 0o755) -> None:
         here = here / name
 
 
-def copy(source: int, folder: Folder, name: str, mode: int = 0o644) -> str:
-    """Copy an open file to a new file, synced; return the SHA-256 of the bytes that were written."""
+def copy(source: int, target: int) -> str:
+    """Copy an open file to another one; return the SHA-256 of the bytes that were written."""
     digest = hashlib.sha256()
-    with os.fdopen(folder.create(name, mode), "wb") as file:
-        while chunk := os.read(source, CHUNK):
-            digest.update(chunk)
-            file.write(chunk)
-        file.flush()
-        os.fsync(file.fileno())
+    while chunk := os.read(source, CHUNK):
+        digest.update(chunk)
+        view = memoryview(chunk)
+        while view:
+            view = view[os.write(target, view) :]
     return digest.hexdigest()

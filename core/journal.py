@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,14 +21,18 @@ import msgspec
 import platformdirs
 
 from core import __version__, folders
+from core.attributes import Attributes
 from core.changes import Change, ChangeError, FileSet
 from core.facts import Fact
 from core.folders import Folder
+from core.host import ownership
 from core.i18n import _
 
 SCHEMA = 1
 """Version of an entry's form. A newer Convalesce reads every older one; an older one leaves newer entries alone."""
 LARGEST_ENTRY = 16 << 20
+SHARED = 0o755
+"""Mode of the machine's own journal, which everybody reads."""
 
 State = Literal["begun", "done", "rolled back", "undoing", "undone", "stuck"]
 _ID = re.compile(r"\d{8}T\d{6}Z-\d{4}\Z")
@@ -35,6 +40,24 @@ _ID = re.compile(r"\d{8}T\d{6}Z-\d{4}\Z")
 
 class JournalError(ChangeError):
     """The journal cannot be used; the message is one sentence."""
+
+
+class BegunError(JournalError):
+    """An entry may have been written although the system said no: what it says must be taken back."""
+
+    def __init__(self, id: str, why: ChangeError | OSError) -> None:
+        words = (why.strerror if isinstance(why, OSError) else "") or str(why)
+        super().__init__(_("The history could not be written: {why}.", why=words.rstrip(".")))
+        self.id = id
+
+
+class Was(Fact, frozen=True, kw_only=True):
+    """A file before it was replaced or put aside: what it had beside its bytes."""
+
+    path: str
+    inode: int
+    """Its number in its file system: a backup of the same number is the very file, with all its names."""
+    attributes: Attributes
 
 
 class Entry(Fact, frozen=True, kw_only=True):
@@ -55,6 +78,8 @@ class Entry(Fact, frozen=True, kw_only=True):
     """SHA-256 of the plan's file, where an elevated Convalesce carried it out."""
     version: str = ""
     """The Convalesce that wrote it."""
+    was: tuple[Was, ...] = ()
+    """Each file that is replaced or put aside, as it was beside its bytes."""
 
     @property
     def unfinished(self) -> bool:
@@ -93,12 +118,50 @@ class Journal:
     def __init__(self, folder: str | os.PathLike[str], *, shared: bool = False) -> None:
         """``shared``: every user may read the entries (the machine's own journal); the backups stay closed."""
         self.folder = os.path.realpath(folder)
-        self._mode = 0o755 if shared else 0o700
+        self._mode = SHARED if shared else 0o700
+
+    # --- whose it is -----------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Make sure that nobody else can have written here: what it says is obeyed, with the rights of who reads it.
+
+        With an administrator's rights the whole way to it counts. A history that is not there is nobody's.
+
+        Raises:
+            JournalError: somebody else can change it, or it belongs to another account.
+        """
+        for name in ("", "entries", "kept"):
+            place = self._part(name) if name else self.folder
+            if loose := self._loose(place):
+                raise JournalError(
+                    _(
+                        "{loose} belongs to another account, or others can change it; the history in {folder} is not obeyed.",
+                        loose=loose,
+                        folder=self.folder,
+                    )
+                )
+
+    def _loose(self, place: str) -> str:
+        if sys.platform == "win32":
+            return _loose_on_windows(place) if self._mode == SHARED else ""
+        me = frozenset({f"uid:{os.geteuid()}"})
+        if os.geteuid() == 0:
+            return ownership.first_loose(place)
+        try:
+            here = ownership.who_can_write(place)[-1:]
+        except OSError:
+            return ""  # it cannot be read either
+        return ownership.loose_part(here, ownership.ADMINISTRATORS | me)
 
     # --- reading ---------------------------------------------------------------------------------------------
 
     def entries(self) -> tuple[Entry | BadEntry, ...]:
-        """Return every entry, oldest first. Never raises for what is written in one."""
+        """Return every entry, oldest first. Never raises for what is written in one.
+
+        Raises:
+            JournalError: others than who reads it can have written it.
+        """
+        self.check()
         try:
             with folders.opened(self._part("entries")) as folder:
                 names = [n for n in folder.names() if n.endswith(".json") and _ID.match(n[:-5])]
@@ -126,6 +189,11 @@ class Journal:
     def _read(self, folder: Folder, name: str) -> Entry | BadEntry:
         own = name[:-5]
         try:
+            if not is_own(folder.status(name)):
+                foreign = _(
+                    "Entry {own} belongs to another account, or others can change it; it is not obeyed.", own=own
+                )
+                return BadEntry(id=own, problem=foreign)
             data = folder.read(name, LARGEST_ENTRY) or b""
             schema = msgspec.json.decode(data, type=_Head).schema
             if schema > SCHEMA:
@@ -148,33 +216,104 @@ class Journal:
 
     # --- writing ---------------------------------------------------------------------------------------------
 
-    def begin(self, title: str, changes: tuple[Change, ...], *, finding: str = "", plan: str = "") -> Entry:
+    def begin(
+        self,
+        title: str,
+        changes: tuple[Change, ...],
+        *,
+        finding: str = "",
+        plan: str = "",
+        was: tuple[Was, ...] = (),
+    ) -> Entry:
         """Write the intent durably, and return it. Nothing may be changed before this returns."""
         now = datetime.now(UTC)
         stem = now.strftime("%Y%m%dT%H%M%SZ")
         taken = {e.id for e in self.entries()}
         own = next(i for n in range(10_000) if (i := f"{stem}-{n:04}") not in taken)
         entry = Entry(
-            id=own, made=now.isoformat(), title=title, changes=changes, finding=finding, plan=plan, version=__version__
+            id=own,
+            made=now.isoformat(),
+            title=title,
+            changes=changes,
+            finding=finding,
+            plan=plan,
+            version=__version__,
+            was=was,
         )
-        self.note(entry)
+        try:
+            self.note(entry)
+        except (ChangeError, OSError) as e:
+            self._forget(entry, e)
+            raise
         return entry
+
+    def start_undoing(self, entry: Entry) -> Entry:
+        """Write durably that an entry is being undone; where that fails, it is as it was before.
+
+        Raises:
+            BegunError: the system failed, and it may be written all the same.
+        """
+        new = msgspec.structs.replace(entry, state="undoing", note="")
+        try:
+            return self.note(new)
+        except (ChangeError, OSError) as e:
+            try:
+                if self._written(new.id) != entry:
+                    self.note(entry)
+            except (ChangeError, OSError):
+                raise BegunError(entry.id, e) from e
+            raise
+
+    def _forget(self, entry: Entry, why: ChangeError | OSError) -> None:
+        """Take an entry away whose writing failed, so that nothing has begun.
+
+        Raises:
+            BegunError: that failed, too.
+        """
+        try:
+            with folders.opened(self._part("entries")) as folder:
+                folder.remove(f".{entry.id}.json.convalesce-new")
+                folder.remove(f"{entry.id}.json")
+        except FileNotFoundError:
+            return
+        except (ChangeError, OSError):
+            raise BegunError(entry.id, why) from why
+
+    def _written(self, id: str) -> Entry | None:
+        found = next((e for e in self.entries() if e.id == id), None)
+        return found if isinstance(found, Entry) else None
 
     def note(self, entry: Entry) -> Entry:
         """Write an entry durably, over its older form, and return it."""
-        self._prepare()
+        self.prepare()
         with folders.opened(self._part("entries")) as folder:
             folder.write(f"{entry.id}.json", msgspec.json.format(msgspec.json.encode(entry), indent=1) + b"\n")
         return entry
 
     def change_state(self, entry: Entry, state: State, note: str = "") -> Entry:
-        """Write how far an entry has come, durably."""
-        return self.note(msgspec.structs.replace(entry, state=state, note=note))
+        """Write how far an entry has come, durably. Where the system fails after it is written, what is written counts."""
+        new = msgspec.structs.replace(entry, state=state, note=note)
+        try:
+            return self.note(new)
+        except OSError:
+            if self._written(new.id) != new:
+                raise
+            return new
 
     def _part(self, name: str) -> str:
         return str(Path(self.folder) / name)
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
+        """Make the journal's folders, each of them its own account's from the first instant on.
+
+        Raises:
+            JournalError: they are there, and others can change them. OSError: they cannot be made.
+        """
+        if sys.platform == "win32" and self._mode == SHARED:
+            from core.host.windows_ownership import make_protected
+
+            make_protected(self.folder)
+        self.check()
         folders.make_way(self._part("entries"), self._mode)
         folders.make_way(self._part("kept"), 0o700)
 
@@ -183,9 +322,22 @@ class Journal:
     @contextmanager
     def kept(self) -> Iterator[Folder]:
         """Open the folder of backups, whose files are named by their SHA-256."""
-        self._prepare()
+        self.prepare()
         with folders.opened(self._part("kept")) as folder:
             yield folder
+
+    def no_backup(self, state: str, path: str) -> str:
+        """Return why the bytes of ``state`` cannot be had back for ``path``; empty where they can. Changes nothing."""
+        try:
+            with folders.opened(self._part("kept")) as folder:
+                found = folder.status(state)
+        except FileNotFoundError:
+            found = None
+        if found is None:
+            return _("The backup of {path} is no longer in {folder}.", path=path, folder=self.folder)
+        if not stat.S_ISREG(found.st_mode) or not is_own(found):
+            return _("The backup of {path} belongs to another account, or others can change it.", path=path)
+        return ""
 
     @property
     def staging(self) -> Path:
@@ -207,7 +359,7 @@ class Journal:
         }
         with self.kept() as folder:
             for name in folder.names():
-                if name not in needed:
+                if name.partition("-")[0] not in needed:
                     folder.remove(name)
 
     # --- one at a time ---------------------------------------------------------------------------------------
@@ -219,7 +371,7 @@ class Journal:
         Raises:
             JournalError: another Convalesce holds it.
         """
-        self._prepare()
+        self.prepare()
         with folders.opened(self.folder) as folder:
             fd = _open_lock(folder)
         try:
@@ -230,6 +382,23 @@ class Journal:
             yield
         finally:
             os.close(fd)
+
+
+def is_own(found: os.stat_result | None) -> bool:
+    """Whether a file of the journal is an administrator's or of who runs, and nobody else may write it."""
+    if found is None or sys.platform == "win32":  # there the folder's access list decides
+        return True
+    return found.st_uid in (0, os.geteuid()) and not found.st_mode & 0o022
+
+
+if sys.platform == "win32":
+
+    def _loose_on_windows(place: str) -> str:
+        from core.host.windows_ownership import is_protected
+
+        if loose := ownership.first_loose(place):
+            return loose
+        return place if Path(place).name == "convalesce" and not is_protected(place) else ""
 
 
 class _Head(Fact, frozen=True, kw_only=True):

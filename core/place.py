@@ -8,7 +8,6 @@ import csv
 import hashlib
 import os
 import shutil
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -17,7 +16,7 @@ from types import ModuleType
 
 import platformdirs
 
-from core import archives, folders
+from core import archives, folders, scratch
 from core.archives import ArchiveError, Member
 from core.changes import ChangeError, FileItem, FileSet
 from core.facts import CudnnCopy, Fact, System
@@ -66,8 +65,7 @@ def recognise(source: str, wanted: Wanted, *, journal: Journal, watch: Watch) ->
         CancelledError: the person asked to stop.
     """
     folders.make_way(str(journal.staging), 0o700)
-    into = journal.staging / hashlib.sha256(f"{source}\0{time.time_ns()}\0{os.getpid()}".encode()).hexdigest()[:16]
-    into.mkdir(mode=0o700)
+    into = scratch.make(journal.staging)
     done = False
     try:
         found = archives.take(source, lambda name: _is_wanted(name, wanted.system), into, watch)
@@ -76,7 +74,7 @@ def recognise(source: str, wanted: Wanted, *, journal: Journal, watch: Watch) ->
         return cudnn
     finally:
         if not done:
-            shutil.rmtree(into, ignore_errors=True)
+            scratch.drop(into)
 
 
 def _is_wanted(name: str, system: System) -> bool:

@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from core import pathlist
+from core import pathlist, scratch
 from core.changes import Change, FileSet
 from core.child import ask
 from core.facts import Fact, Mapped, Resolution, RollCall, Snapshot, System
@@ -249,8 +248,8 @@ def cache_of(changes: tuple[Change, ...]) -> str:
 @contextmanager
 def empty_cache() -> Iterator[str]:
     """Yield a new, empty folder of this user's."""
-    with tempfile.TemporaryDirectory(prefix="convalesce-", ignore_cleanup_errors=True) as folder:
-        yield folder
+    with scratch.folder() as folder:
+        yield str(folder)
 
 
 # --- overlays ------------------------------------------------------------------------------------------------------
@@ -260,8 +259,7 @@ def empty_cache() -> Iterator[str]:
 def overlays(changes: tuple[Change, ...]) -> Iterator[dict[str, str]]:
     """Yield each folder that files are placed in -> a temporary folder that holds what it would hold."""
     made: dict[str, str] = {}
-    base = Path(tempfile.mkdtemp(prefix="convalesce-"))
-    try:
+    with scratch.folder() as base:
         for change in changes:
             for item in change.items if isinstance(change, FileSet) else ():
                 folder, name = os.path.split(item.path)
@@ -278,8 +276,6 @@ def overlays(changes: tuple[Change, ...]) -> Iterator[dict[str, str]]:
                 elif item.after and item.source:
                     _share(item.source, overlay / name)
         yield made
-    finally:
-        shutil.rmtree(base, ignore_errors=True)
 
 
 def _mirror(folder: str, overlay: Path) -> None:

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from core.findings import Report
     from core.watch import Watch
 
-OK, FOUND, USAGE, FAILED, REFUSED, UNEXAMINED = 0, 1, 2, 3, 4, 5
+OK, FOUND, USAGE, FAILED, REFUSED, UNEXAMINED, STUCK = range(7)
 """Exit status: nothing wrong; an error finding; used wrongly; Convalesce itself failed; a fix refused or rolled back; nothing
-wrong was found, but something that was named or would be loaded here could not be examined."""
+wrong was found, but something that was named or would be loaded here could not be examined; a change is stuck between before
+and after, and is taken back at the next start."""
 INTERRUPTED = 130
 BIGGEST_REPORT = 64 * 1024 * 1024
 BIGGEST_TEXT = 10 * 1024 * 1024

@@ -10,6 +10,7 @@ from typing import Protocol
 from core import activation, assignments, folders
 from core.changes import Change, ChangeError, FileSet, Scope, Value
 from core.facts import System
+from core.host import ownership
 from core.i18n import _
 
 OWN_FILE = ".config/environment.d/90-convalesce.conf"
@@ -182,6 +183,7 @@ def _text(path: str) -> str:
 def _replace(path: str, text: str, *, missing_ok: bool = True) -> None:
     """Give a file its text; an empty one takes our own file away. What is already so is left alone."""
     real = os.path.realpath(path)
+    _follow_none_of_others(path)
     folder, name = folders.split(real)
     if text:
         folders.make_way(folder)
@@ -197,6 +199,19 @@ def _replace(path: str, text: str, *, missing_ok: bool = True) -> None:
             open_folder.remove(name)
             open_folder.remove(f".{name}.convalesce-new")
             open_folder.sync()
+
+
+def _follow_none_of_others(path: str) -> None:
+    """Make sure that with an administrator's rights no link of another account's is followed, which could lead anywhere.
+
+    Raises:
+        ChangeError: one would be.
+    """
+    if os.geteuid() != 0:
+        return
+    for part in ownership.who_can_write(path):
+        if part.kind == "link" and part.owner not in ownership.ADMINISTRATORS:
+            raise ChangeError(_("{link} is a link of another account's; no administrator follows it.", link=part.path))
 
 
 def _existing(path: str) -> str:

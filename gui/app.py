@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
+import struct
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QDeadlineTimer, QDir, QEvent, QLockFile, QObject, QSettings, QTimer
+from PySide6.QtCore import QDeadlineTimer, QEvent, QLockFile, QObject, QSettings, QStandardPaths, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from core import frozen
@@ -120,15 +121,30 @@ def application() -> QApplication:
     return app
 
 
+def _own_folder() -> str:
+    """Return a folder that nobody but this user can write, for the lock and the socket; empty where there is none."""
+    kinds = QStandardPaths.StandardLocation
+    if os.environ.get("XDG_RUNTIME_DIR") and (place := QStandardPaths.writableLocation(kinds.RuntimeLocation)):
+        return place  # Qt has looked whose it is
+    place = QStandardPaths.writableLocation(kinds.GenericStateLocation) + "/convalesce"
+    try:
+        os.makedirs(place, 0o700, exist_ok=True)  # noqa: PTH103 - pathlib is not loaded at the start
+        found = os.stat(place)  # noqa: PTH116 - the same
+    except OSError:
+        return ""
+    if sys.platform == "win32":
+        return place
+    return place if found.st_uid == os.getuid() and not found.st_mode & 0o022 else ""
+
+
 def _server_name() -> str:
-    """Return a name of this user alone: others on the machine have windows of their own."""
-    user = os.environ.get("USERNAME", "") if sys.platform == "win32" else str(os.getuid())
-    return f"{SERVER}-{user}"
+    """Return the name of this user's window: a pipe's on Windows, else a socket's in a folder of the user's own."""
+    return f"{SERVER}-{os.environ.get('USERNAME', '')}" if sys.platform == "win32" else f"{_own_folder()}/{SERVER}"
 
 
 def alone() -> QLockFile | None:
     """Return the lock of the only wizard of this user; None where one is running, which comes to the front."""
-    lock = QLockFile(f"{frozen.portable_folder() or QDir.tempPath()}/{_server_name()}.lock")
+    lock = QLockFile(f"{frozen.portable_folder() or _own_folder()}/{SERVER}.lock")
     lock.setStaleLockTime(0)  # however long it runs; one of a killed wizard is taken over all the same
     if lock.tryLock(0):
         return lock
@@ -146,7 +162,18 @@ def raise_first_window() -> bool:
 
     socket = QLocalSocket()
     socket.connectToServer(_server_name())
-    return socket.waitForConnected(200)
+    return socket.waitForConnected(200) and _is_own(socket.socketDescriptor())
+
+
+def _is_own(descriptor: int) -> bool:
+    """Whether the program at the other end is this user's (Linux; a Windows pipe takes this user's alone)."""
+    if sys.platform != "linux":
+        return True
+    import socket
+
+    with socket.socket(fileno=os.dup(descriptor)) as peer:
+        found = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return bool(struct.unpack("3i", found)[1] == os.getuid())
 
 
 def listen(frame: Frame) -> QLocalServer:

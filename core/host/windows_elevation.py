@@ -78,3 +78,11 @@ def start(argv: Sequence[str]) -> tuple[int | None, int]:
     if not shell.ShellExecuteExW(ctypes.byref(order)):
         return None, ctypes.get_last_error()
     return (int(order.process), 0) if order.process else (None, 0)
+
+
+def asked_in_a_box(text: str) -> bool:
+    """Show a text in a box of our own, above all windows, and return whether the person pressed Yes (No is the default)."""
+    yes_no, warning, second, front, yes = 0x4, 0x30, 0x100, 0x10000 | 0x40000, 6
+    user = ctypes.WinDLL("user32")
+    user.MessageBoxW.argtypes = (wintypes.HWND, wintypes.LPCWSTR, wintypes.LPCWSTR, wintypes.UINT)
+    return bool(user.MessageBoxW(None, text, "Convalesce", yes_no | warning | second | front) == yes)

@@ -38,6 +38,9 @@ def build(frozen: Path, stage: Path, out: Path, version: str) -> Path:
     (stage / "usr/bin").mkdir(parents=True)
     (stage / "usr/bin/convalesce").symlink_to("../lib/convalesce/convalesce")
     desktop.build(stage / "usr/share", "convalesce")
+    actions = stage / "usr/share/polkit-1/actions"
+    actions.mkdir(parents=True)
+    shutil.copy2(HERE / "convalesce.policy", actions)
     papers = stage / "usr/share/doc/convalesce"
     papers.mkdir(parents=True)
     shutil.copy2(ROOT / "LICENSE", papers / "copyright")

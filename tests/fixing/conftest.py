@@ -38,7 +38,12 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
     """A folder with a library set to come, one to replace, one to put aside, and a link."""
-    root = Path(os.path.realpath(tmp_path)) / "machine"
+    return made(tmp_path)
+
+
+def made(folder: Path) -> Path:
+    """Make the fixture's machine below a folder."""
+    root = Path(os.path.realpath(folder)) / "machine"
     for name, data in {
         "source/libcudnn.so.9.1": b"shim 9.1",
         "source/libcudnn_ops.so.9.1": b"ops 9.1" * 1000,

@@ -106,9 +106,9 @@ class Acts:
             "not listed": foreign,
             "loose source": planted,
         }
-        said = {name: self._as_root(elevate.command(*words)) for name, words in asked.items()}
+        said = {name: self._as_root(elevate.command(*words, "changes", "-")) for name, words in asked.items()}
         Path(path).parent.chmod(0o777)
-        said["loose order"] = self._as_root(elevate.command(path, digest))
+        said["loose order"] = self._as_root(elevate.command(path, digest, "variable", "-"))
         Path(path).parent.chmod(0o700)
         return {
             **{name: [o.kind, o.sentence] for name, o in said.items()},

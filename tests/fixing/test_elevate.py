@@ -12,17 +12,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core import changes, elevate, i18n
+from core import broker, changes, elevate, i18n
 from core.apply import Outcome, Plan
 from core.changes import Change, FileItem, FileSet, SetVariable, Value
 from core.elevate import Order
-from core.host import Completed
+from core.host import Completed, ownership
 from core.journal import Entry, Journal
 from core.writing import LinuxWriter, MemoryWriter
 from tests.fixing.conftest import item, tree
 
 OLD = Value(text="/a:/b")
-CUDA_PATH = SetVariable(name="CUDA_PATH", scope="machine", before=None, after=Value(text="/usr/local/cuda"))
+CUDA_PATH = SetVariable(name="CUDA_PATH", scope="machine", before=None, after=Value(text="/usr/local"))
 
 
 def entry(folder: str, name: str = "PATH", scope: changes.Scope = "machine") -> Change:
@@ -102,12 +102,19 @@ class Machine:
 
     def carry_out(self, path: str, digest: str, **env: str) -> Outcome:
         return elevate.carry_out(
-            path, digest, writer=self.writer, journal=self.machines, env={"PKEXEC_UID": str(os.getuid()), **env}
+            path,
+            digest,
+            writer=self.writer,
+            journal=self.machines,
+            env={"PKEXEC_UID": str(os.getuid()), **env},
+            agreed=lambda _rows: "",
         )
 
 
 @pytest.fixture
-def box(tmp_path: Path) -> Machine:
+def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    me = f"uid:{os.getuid()}"  # whoever runs the tests is the administrator of this machine
+    monkeypatch.setattr(ownership, "ADMINISTRATORS", ownership.ADMINISTRATORS | {me})
     return Machine(tmp_path)
 
 
@@ -115,7 +122,7 @@ def test_the_confirmed_plan_is_carried_out_and_undone(box: Machine) -> None:
     path, digest = elevate.write_order(Order(plan=Plan(title="Repair CUDA_PATH", changes=(CUDA_PATH,))), box.mine)
     done = box.carry_out(path, digest)
     assert done.kind == "done", done
-    assert (box.root / "etc/environment").read_text() == "LANG=C\nCUDA_PATH=/usr/local/cuda\n"
+    assert (box.root / "etc/environment").read_text() == "LANG=C\nCUDA_PATH=/usr/local\n"
     [written] = box.machines.entries()
     assert isinstance(written, Entry)
     assert written.plan == digest
@@ -145,7 +152,7 @@ def refused(box: Machine, path: str, digest: str, words: str, **env: str) -> Non
 def test_a_tampered_plan_is_refused(box: Machine) -> None:
     path, digest = elevate.write_order(Order(plan=Plan(title="t", changes=(CUDA_PATH,))), box.mine)
     data = Path(path).read_bytes()
-    Path(path).write_bytes(data.replace(b"/usr/local/cuda", b"/usr/local/evil"))
+    Path(path).write_bytes(data.replace(b'"/usr/local"', b'"/usr/local/evil"'))
     refused(box, path, digest, "SHA-256 differs")
     refused(box, path, "x" * 64, "SHA-256")
     refused(box, path, "", "SHA-256")
@@ -182,7 +189,10 @@ def test_an_order_that_is_a_link_a_fifo_or_in_a_loose_folder_is_refused(box: Mac
     refused(box, path, digest, "can be changed by other users")
 
 
-def test_a_plan_of_another_user_than_the_one_who_asked_is_refused(box: Machine) -> None:
+def test_a_plan_of_another_user_than_the_one_who_asked_is_refused(
+    box: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ownership, "ADMINISTRATORS", frozenset({"uid:0"}))
     path, digest = elevate.write_order(Order(plan=Plan(title="t", changes=(CUDA_PATH,))), box.mine)
     give(path, 1001, 1001)
     owner = str(Path(path).stat().st_uid)
@@ -199,7 +209,7 @@ def test_what_is_not_listed_is_refused_by_the_elevated_side_itself(box: Machine)
 def test_a_source_that_others_can_write_is_refused_although_its_bytes_are_right(
     box: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elevate, "LINUX_FOLDERS", (str(box.root / "opt"),))
+    monkeypatch.setattr(broker, "LINUX_FOLDERS", (str(box.root / "opt"),))
     (box.root / "opt").mkdir()
     (box.root / "source").mkdir()
     (box.root / "source/libcudnn.so.9").write_bytes(b"shim")
@@ -232,7 +242,8 @@ def test_pkexec_gets_the_plan_by_file_with_its_hash(box: Machine) -> None:
     host = Answering(Completed(status=0, out=said + "\n"))
     outcome = elevate.ask(Order(plan=Plan(title="t", changes=(CUDA_PATH,))), host=host, journal=box.mine)
     assert (outcome.kind, outcome.entry) == ("done", "x")
-    path, digest = host.asked[-2:]
+    option, path, digest, summary = host.asked[-4:]
+    assert (option, summary) == ("--elevated-variable", "Set the variable CUDA_PATH for everybody to /usr/local.")
     assert host.asked[0] == "pkexec"
     assert hashlib.sha256(Path(path).read_bytes()).hexdigest() == digest
 
@@ -265,7 +276,7 @@ def test_the_command_by_hand_really_starts_the_elevated_side(box: Machine) -> No
     """With an order that is refused, so that the real machine stays as it is."""
     evil = SetVariable(name="LD_PRELOAD", scope="machine", after=Value(text="/evil.so"))
     path, digest = elevate.write_order(Order(plan=Plan(title="t", changes=(evil,))), box.mine)
-    argv = elevate.command(path, digest)
+    argv = elevate.command(path, digest, "variable", "x")
     assert argv[0] == sys.executable
     done = subprocess.run(argv, capture_output=True, check=False, cwd="/")
     assert done.returncode == 4, done

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -242,3 +244,33 @@ def test_a_window_that_is_never_painted_begins_all_the_same(qtbot: QtBot) -> Non
     qtbot.addWidget(widget)
     FirstPaint(widget, lambda: done.append("begun")).over()
     assert done == ["begun"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="on Windows the folder is the account's own")
+@pytest.mark.usefixtures("qapp", "own_name")
+def test_lock_and_socket_lie_where_nobody_else_can_put_one_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In the folder for everybody's temporary files another account could hold the lock, and answer for a window."""
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    lock = app.alone()
+    assert lock
+    folder = tmp_path / "state/convalesce"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert lock.fileName().startswith(f"{folder}/")
+    assert app._server_name().startswith(f"{folder}/")
+    lock.unlock()
+    folder.chmod(0o777)
+    assert app._own_folder() == "", "others could write it"
+    assert app.alone(), "better two wizards than none"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peer is asked of Linux's sockets")
+@pytest.mark.usefixtures("qapp")
+def test_a_window_of_another_account_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        assert app._is_own(ours.fileno())
+        monkeypatch.setattr(os, "getuid", lambda: 54_321)
+        assert not app._is_own(ours.fileno())

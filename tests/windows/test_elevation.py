@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -19,7 +20,9 @@ from core.journal import Journal
 assert sys.platform == "win32"
 
 ROOT = Path(__file__).parents[2]
-NAME = "CUDA_CONVALESCE_TEST"
+NAME = "CUDA_PATH_V99_9"
+SYSTEM = os.environ["SYSTEMROOT"]
+"""A folder that is the administrator's on every Windows."""
 
 
 @pytest.mark.parametrize("status", [0, 4, 77])
@@ -49,10 +52,16 @@ def plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> elevate.Order:
     monkeypatch.setattr(elevate, "machine_state_folder", lambda: machine)
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r}); from pathlib import Path; from core import elevate; "
-        f"elevate.machine_state_folder = lambda: Path({str(machine)!r}); elevate.main(sys.argv[1:])"
+        f"elevate.machine_state_folder = lambda: Path({str(machine)!r}); elevate._lawful = lambda *_: None; "
+        "elevate._agreed = lambda _env: lambda _rows: ''; elevate.main(sys.argv[1:])"
     )
-    monkeypatch.setattr(elevate, "command", lambda path, digest: [sys.executable, "-c", code, path, digest])
-    change = SetVariable(name=NAME, scope="machine", before=None, after=Value(text="C:\\x", kind="REG_SZ"))
+    monkeypatch.setattr(
+        elevate,
+        "command",
+        lambda path, digest, *words: [sys.executable, "-c", code, f"--elevated-{words[0]}", path, digest, words[1]],
+    )
+    monkeypatch.setattr(elevate, "loose_installation", lambda: "")
+    change = SetVariable(name=NAME, scope="machine", before=None, after=Value(text=SYSTEM, kind="REG_SZ"))
     return elevate.Order(plan=Plan(title="A test", changes=(change,)))
 
 
@@ -61,7 +70,7 @@ def test_a_confirmed_plan_is_carried_out_elevated_and_undone(plan: elevate.Order
     try:
         done = elevate.ask(plan, host=host, journal=journal)
         assert (done.kind, done.problems) == ("done", ())
-        assert writer.read(NAME, "machine", "") == Value(text="C:\\x", kind="REG_SZ")
+        assert writer.read(NAME, "machine", "") == Value(text=SYSTEM, kind="REG_SZ")
         assert elevate.ask(elevate.Order(undo=done.entry), host=host, journal=journal).kind == "undone"
         assert writer.read(NAME, "machine", "") is None
     finally:

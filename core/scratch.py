@@ -1,0 +1,113 @@
+"""Scratch folders: for one process, gone with it; what a killed one left is removed at the next start."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import secrets
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+HELD = ".in-use"
+"""A file that the process holds locked as long as it lives; the system itself lets go of the lock."""
+_NAME = re.compile(r"convalesce-[0-9a-f]{8}(?:\.in-use)?")
+
+
+def make(parent: str | os.PathLike[str] | None = None) -> Path:
+    """Make a new folder of this user's alone below ``parent`` (None: where the system keeps temporary ones).
+
+    It is removed when the program ends; who is done with it earlier may ``drop`` it.
+    """
+    folder, fd = _made(parent)
+    atexit.register(_end, folder, fd)
+    return folder
+
+
+def drop(place: Path) -> None:
+    """Remove a folder of ``make`` before the program ends."""
+    shutil.rmtree(place, ignore_errors=True)
+    with suppress(OSError):  # Windows keeps the name of a file that is open; the end of the program removes it
+        held(place).unlink()
+
+
+@contextmanager
+def folder(parent: str | os.PathLike[str] | None = None) -> Iterator[Path]:
+    """Make such a folder for the time of a ``with``."""
+    place, fd = _made(parent)
+    try:
+        yield place
+    finally:
+        _end(place, fd)
+
+
+def _made(parent: str | os.PathLike[str] | None) -> tuple[Path, int]:
+    base = Path(os.path.realpath(parent or tempfile.gettempdir()))
+    while True:
+        place = base / f"convalesce-{secrets.token_hex(4)}"
+        fd = os.open(held(place), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        if _hold(fd) and os.fstat(fd).st_nlink:  # else one that clears took it for a dead one's in between
+            place.mkdir(mode=0o700)
+            return place, fd
+        os.close(fd)
+
+
+def held(place: Path) -> Path:
+    """Return the file that says whether a scratch folder is in use."""
+    return place.parent / (place.name + HELD)
+
+
+def clear(parent: str | os.PathLike[str] | None = None) -> None:
+    """Remove what processes left below ``parent`` that live no longer. Never raises; what is another user's stays."""
+    base = Path(parent or tempfile.gettempdir())
+    with suppress(OSError):
+        names = {e.name.removesuffix(HELD) for e in os.scandir(base) if _NAME.fullmatch(e.name) and _is_mine(e)}
+        for place in (base / name for name in sorted(names)):
+            with suppress(OSError):
+                fd = os.open(held(place), os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+                if _hold(fd):
+                    _end(place, fd)
+                else:
+                    os.close(fd)
+
+
+def _end(place: Path, fd: int) -> None:
+    shutil.rmtree(place, ignore_errors=True)
+    if sys.platform == "win32":  # a file that is open keeps its name there
+        os.close(fd)
+    with suppress(OSError):
+        held(place).unlink()
+    if sys.platform != "win32":
+        os.close(fd)
+
+
+def _is_mine(entry: os.DirEntry[str]) -> bool:
+    found = entry.stat(follow_symlinks=False)
+    kind = stat.S_ISREG if entry.name.endswith(HELD) else stat.S_ISDIR
+    return kind(found.st_mode) and (sys.platform == "win32" or found.st_uid == os.geteuid())
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _hold(fd: int) -> bool:
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _hold(fd: int) -> bool:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True

@@ -1,0 +1,186 @@
+"""``python -m tests.fixing.faults [KIND...]``: every call that changes a file fails once, fails for good, or is the last.
+
+For each kind of change, for its application and its undoing: what was said is true, and after the next start the machine
+is as before or as planned, with nothing left. ``--sample N`` takes N calls of each, spread over all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from core.apply import Outcome, perform, recover, undo
+from core.journal import Entry, Journal
+from tests.fixing.conftest import made
+from tests.fixing.test_kill import KINDS, content, linux, prepare
+
+SOURCE = Path(__file__).with_name("faults.c")
+SHIM = "CONVALESCE_TEST_FAULTS"
+FAULTS = (
+    ("kill", 0, False),
+    ("EIO once", errno.EIO, False),
+    ("ENOSPC from then on", errno.ENOSPC, True),
+    ("EROFS from then on", errno.EROFS, True),
+    ("EACCES once", errno.EACCES, False),
+)
+
+
+def in_child(work: Callable[[], Outcome], at: int, error: int, lasting: bool) -> tuple[Outcome | None, int]:
+    """Run ``work`` in a forked child with that fault; return what it said (None: it was killed) and its calls."""
+    shim = ctypes.CDLL(os.environ[SHIM])
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            shim.fault_arm(at, error, int(lasting))
+            said = work()
+            calls = shim.fault_disarm()
+            told = {"kind": said.kind, "sentence": said.sentence, "entry": said.entry, "calls": calls}
+            os.write(write, json.dumps(told).encode())
+            status = 0
+        finally:
+            shim.fault_disarm()
+            os._exit(status)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        data = pipe.read()
+    _, status = os.waitpid(pid, 0)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+        return None, at
+    assert os.WIFEXITED(status), status
+    assert os.WEXITSTATUS(status) == 0, "the child failed by itself"
+    told: dict[str, Any] = json.loads(data)
+    calls = told.pop("calls")
+    return Outcome(**told), calls
+
+
+class Case:
+    """One kind of change on one machine."""
+
+    def __init__(self, kind: Callable[[Path], Any], folder: Path) -> None:
+        self.kind, self.root = kind, made(folder)
+        prepare(self.root)
+        self.writer = linux(self.root)
+        self.journal = Journal(folder / "state")
+        self.old = content(self.root)
+        entry = self.apply().entry
+        self.new = content(self.root)
+        self.take_back(entry)
+        self.rows: list[str] = []
+
+    def apply(self) -> Outcome:
+        return perform(self.kind(self.root), writer=self.writer, journal=self.journal)
+
+    def take_back(self, entry: str) -> Outcome:
+        return undo(entry, writer=self.writer, journal=self.journal)
+
+    def standing(self) -> str:
+        """The entry that holds now; empty where none does."""
+        done = [e.id for e in self.journal.entries() if isinstance(e, Entry) and e.state == "done"]
+        assert len(done) <= 1
+        return done[0] if done else ""
+
+    def is_true(self, said: Outcome | None, begun: dict[str, object], what: str) -> None:
+        """Hold what was said against the machine, then start anew and hold the machine against the two states."""
+        now, unfinished = content(self.root), self.journal.unfinished()
+        expected = {"done": self.new, "rolled back": self.old, "undone": self.old, "refused": begun}
+        if said is not None and said.kind in expected:
+            if now != expected[said.kind]:
+                self.rows.append(f"{what}: said {said.sentence!r}, and the machine is another")
+            if unfinished:
+                self.rows.append(f"{what}: said {said.sentence!r}, and an entry is unfinished")
+        if said is not None and said.kind == "stuck" and "taken back at the next start" not in said.sentence:
+            self.rows.append(f"{what}: stuck without a word on what becomes of it: {said.sentence!r}")
+        again = recover(writer=self.writer, journal=self.journal)
+        if any(o.kind not in ("rolled back", "undone") for o in again) or self.journal.unfinished():
+            self.rows.append(f"{what}: the next start came to {[o.sentence for o in again]}")
+        now = content(self.root)
+        if now != (self.new if self.standing() else self.old):
+            self.rows.append(f"{what}: after the next start the machine is neither as before nor as planned")
+        if said is not None and said.kind == "stuck" and now != self.old:
+            self.rows.append(f"{what}: said {said.sentence!r}, and the next start did not take it back")
+
+    def applied(self, at: int, fault: tuple[str, int, bool]) -> None:
+        if standing := self.standing():
+            self.take_back(standing)
+        said, _ = in_child(self.apply, at, *fault[1:])
+        self.is_true(said, self.old, f"{self.kind.__name__} applied, call {at}, {fault[0]}")
+
+    def undone(self, at: int, fault: tuple[str, int, bool]) -> None:
+        entry = self.standing() or self.apply().entry
+        said, _ = in_child(lambda: self.take_back(entry), at, *fault[1:])
+        self.is_true(said, self.new, f"{self.kind.__name__} undone, call {at}, {fault[0]}")
+
+    def every(self, sample: int) -> int:
+        """Try the calls of both ways; return how many trials there were."""
+        trials = 0
+        for way, work in ((self.applied, self.apply), (self.undone, lambda: self.take_back(self.standing()))):
+            if way == self.undone and not self.standing():
+                self.apply()
+            _, calls = in_child(work, 0, 0, False)
+            if way == self.applied:
+                self.take_back(self.standing())
+            steps = range(1, calls + 1)
+            if sample and calls > sample:
+                steps = sorted({1 + round(i * (calls - 1) / (sample - 1)) for i in range(sample)})
+            for at in steps:
+                for fault in FAULTS:
+                    way(at, fault)
+                    trials += 1
+        return trials
+
+
+def build(folder: Path) -> Path:
+    """Compile the shim; return its path."""
+    out = folder / "faults.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-w", "-o", out, SOURCE, "-ldl"], check=True)
+    return out
+
+
+def told(names: list[str], sample: int, shim: Path) -> dict[str, Any]:
+    """Run the trials in a process that has the shim before libc; return what it found."""
+    env = {**os.environ, "LD_PRELOAD": str(shim), SHIM: str(shim)}
+    argv = [sys.executable, "-m", "tests.fixing.faults", "--sample", str(sample), *names]
+    done = subprocess.run(argv, env=env, cwd=SOURCE.parents[2], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def main() -> int:
+    """Run the trials, and print what was not true."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("kinds", nargs="*")
+    parser.add_argument("--sample", type=int, default=0)
+    options = parser.parse_args()
+    quick = Path("/dev/shm")  # thousands of calls wait for a disk elsewhere
+    with tempfile.TemporaryDirectory(dir=quick if quick.is_dir() else None) as name:
+        folder = Path(os.path.realpath(name))
+        if SHIM not in os.environ:
+            found = told(options.kinds, options.sample, build(folder))
+            print("\n".join([*found["rows"], f"{found['trials']} trials, {len(found['rows'])} untrue"]))
+            return bool(found["rows"])
+        rows: list[str] = []
+        trials = 0
+        for kind in KINDS:
+            if not options.kinds or kind.__name__ in options.kinds:
+                case = Case(kind, folder / kind.__name__)
+                trials += case.every(options.sample)
+                rows += case.rows
+        print(json.dumps({"trials": trials, "rows": rows}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

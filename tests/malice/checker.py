@@ -1,0 +1,161 @@
+"""An independent checker of the resulting machine, written from docs/security.md alone, without a look at the broker.
+
+It knows the machine before and after: the file of variables and every file of the tree. What it says is what the page
+promises about an administrator's changes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+HIDES = {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}
+NAMES_A_TOOLKIT = re.compile(r"^CUDA_(PATH|HOME|ROOT|PATH_V\d+_\d+)$")
+STEMS = [
+    "cudnn",
+    "cublas",
+    "cudart",
+    "nvrtc",
+    "cufft",
+    "curand",
+    "cusolver",
+    "cusparse",
+    "nvjitlink",
+    "zlibwapi",
+    "cuda",
+]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A machine at one moment."""
+
+    variables: dict[str, str]
+    files: dict[str, tuple[object, ...]]
+
+
+def picture(root: Path, environment: Path, apart: tuple[Path, ...]) -> Picture:
+    """Take everything below ``root`` but what lies in the folders ``apart`` (histories and orders)."""
+    variables = dict(line.split("=", 1) for line in environment.read_text().splitlines() if "=" in line)
+    files: dict[str, tuple[object, ...]] = {}
+    for folder, names, leaves in os.walk(root):
+        names[:] = [n for n in names if Path(folder, n) not in apart]
+        for name in [*names, *leaves]:
+            path = f"{folder}/{name}"
+            if path == str(environment):
+                continue
+            found = os.lstat(path)
+            what: object = ""
+            if stat.S_ISLNK(found.st_mode):
+                what = str(Path(path).readlink())
+            elif stat.S_ISREG(found.st_mode):
+                what = Path(path).read_bytes()
+            files[path] = (stat.S_IFMT(found.st_mode), what)
+    return Picture(variables, files)
+
+
+def objections(before: Picture, after: Picture, programs: Path) -> list[str]:
+    """Return everything about the change that the page rules out; ``programs``: below it libraries may change."""
+    rows: list[str] = []
+    for name in before.variables.keys() | after.variables.keys():
+        old, new = before.variables.get(name), after.variables.get(name)
+        if old != new:
+            rows += _variable(name, old, new)
+    for path in before.files.keys() | after.files.keys():
+        if before.files.get(path) != after.files.get(path):
+            rows += _file(path, after.files.get(path), before, programs)
+    return rows
+
+
+def _variable(name: str, old: str | None, new: str | None) -> list[str]:
+    if name in ("PATH", "LD_LIBRARY_PATH"):
+        was, now = (old or "").split(":"), (new or "").split(":")
+        rows = [f"{name} got {e}" for e in _more(was, now) if not _administrator_s_folder(e)]
+        if name == "PATH":
+            rows += [
+                f"PATH lost {e}"
+                for e in _more(now, was)
+                if Path(e).is_dir() and e.rstrip("/") not in [n.rstrip("/") for n in now]
+            ]
+        moved = [e for e in now if e in was]
+        if moved != [e for e in was if e in now] and not any(_administrator_s_folder(e) for e in moved):
+            rows.append(f"{name} was put into another order")
+        return rows
+    if name in HIDES:
+        return [] if new is None else [f"{name} was set to {new}"]
+    if NAMES_A_TOOLKIT.match(name):
+        return [] if new is None or _administrator_s_folder(new) else [f"{name} names {new}"]
+    return [f"{name} was {old} and is {new}"]
+
+
+def _more(fewer: list[str], more: list[str]) -> list[str]:
+    left = list(fewer)
+    found = []
+    for entry in more:
+        if entry in left:
+            left.remove(entry)
+        else:
+            found.append(entry)
+    return found
+
+
+def _administrator_s_folder(text: str) -> bool:
+    """An existing, absolute, plainly written folder, its whole way and every file directly in it the administrator's."""
+    if not text.startswith("/") or not text.isprintable() or set("$`'\"\\%:") & set(text):
+        return False
+    if any(part in (".", "..") for part in text.split("/")) or not Path(text).is_dir():
+        return False
+    ways = [text, os.path.realpath(text)]
+    for way in list(ways):
+        part = Path(way)
+        ways += [str(p) for p in part.parents]
+    for link in [w for w in ways if Path(w).is_symlink()]:
+        goal = os.path.realpath(link)
+        ways += [goal, *(str(p) for p in Path(goal).parents)]
+    if not all(_only_root_changes(w, inside=w in (text, os.path.realpath(text))) for w in ways):
+        return False
+    for entry in os.scandir(text):
+        if entry.is_dir():
+            continue
+        real = os.path.realpath(entry.path)
+        if not all(_only_root_changes(p, inside=p == real) for p in (entry.path, real, *map(str, Path(real).parents))):
+            return False
+    return True
+
+
+def _only_root_changes(path: str, *, inside: bool) -> bool:
+    """Asked of the system, not of the modes: may an account without any rights of its own write here?"""
+    found = os.lstat(path)
+    if found.st_uid != 0:
+        return False
+    if stat.S_ISLNK(found.st_mode):
+        return True
+    sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX and not inside
+    open_to_others = found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and found.st_gid != 0)
+    listed = "system.posix_acl_access" in os.listxattr(path) and found.st_mode & stat.S_IWGRP
+    return bool(sticky) or not (open_to_others or listed)
+
+
+def _file(path: str, now: tuple[object, ...] | None, before: Picture, programs: Path) -> list[str]:
+    name = Path(path).name
+    below = path.startswith(f"{programs}/")
+    if not below:
+        return [f"{path} was changed, outside the folders of programs"]
+    parent = str(Path(path).parent)
+    own = all(_only_root_changes(p, inside=p == parent) for p in (parent, *map(str, Path(parent).parents)))
+    rows = [] if own else [f"{path} was changed in a folder of another's"]
+    if now is not None and now[0] == stat.S_IFDIR:
+        return rows
+    stem = name.lower().removeprefix("lib")
+    if not any(stem.startswith(s) for s in STEMS) or not re.search(r"\.so(\.\d+)*$|\.dll$", name.lower()):
+        rows.append(f"{name} is none of NVIDIA's libraries")
+    if now is not None and now[0] == stat.S_IFREG:
+        donors = [p for p, what in before.files.items() if what == now and p.startswith(f"{programs}/")]
+        if not any(os.lstat(p).st_uid == 0 if os.path.lexists(p) else True for p in donors):
+            rows.append(f"the bytes of {path} are no administrator's library")
+    if now is not None and now[0] == stat.S_IFLNK and "/" in str(now[1]):
+        rows.append(f"{path} leads to {now[1]}")
+    return rows

@@ -1,0 +1,280 @@
+"""``python -m tests.malice.fuzz [COUNT] [SEED]``: tampered plans, each carried out on a machine if the elevated side takes it.
+
+Every plan that is accepted is really carried out; what the independent checker says of the machine afterwards is told.
+Then it is undone, and the machine must be as before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core import broker, changes, elevate
+from core.apply import Outcome, Plan
+from core.changes import Change, EditPath, FileItem, FileSet, SetVariable, Value
+from core.elevate import Order
+from core.pathlist import PathError
+from tests.malice.checker import objections, picture
+from tests.malice.conftest import EVE, Box, give, grant
+
+LIB = "libcudnn_cnn.so.9"
+VARIABLES = (
+    *("PATH", "LD_LIBRARY_PATH", "CUDA_PATH", "CUDA_HOME", "CUDA_PATH_V12_4", "CUDA_VISIBLE_DEVICES", "LD_PRELOAD"),
+    *("CUDA_INJECTION64_PATH", "NUMBA_CUDA_DRIVER", "XLA_FLAGS", "BASH_ENV", "PYTHONPATH", "path", "CUDA_PATH\n", ""),
+    *("NVIDIA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "Cuda_Path", "CUDA_PATH_V1", "A=B"),
+)
+
+
+class Fuzzer:
+    """A machine full of corners, and plans about them."""
+
+    def __init__(self, root: Path, seed: int) -> None:
+        self.dice = random.Random(seed)
+        self.box = Box(root)
+        opt = root / "opt"
+        for name in ("shared", "listed", "group", "hers", "deep/er/bin", "withhers"):
+            (opt / name).mkdir(parents=True)
+            (opt / name / "libcublas.so.12").write_bytes(name.encode())
+        (opt / "shared").chmod(0o777)
+        grant(opt / "listed")
+        os.chown(opt / "group", 0, EVE)
+        (opt / "group").chmod(0o775)
+        give(opt / "hers")
+        give(opt / "withhers/libcublas.so.12")
+        (opt / "tolink").symlink_to(root / "home/eve")
+        (opt / "tocuda").symlink_to(opt / "cuda")
+        (root / "home/eve/bin").mkdir()
+        (root / "home/eve/way").symlink_to(opt / "cuda")
+        (root / "etc/environment").write_text(
+            f"PATH=/usr/bin:{opt}/gone:/bin:{opt}/cuda/bin:/bin/\nLD_LIBRARY_PATH={root}/home/eve:{opt}/cuda/lib64\n"
+            "CUDA_VISIBLE_DEVICES=-1\nCUDA_PATH=/opt/gone\nCUDA_HOME=/usr\nLANG=C\n"
+        )
+        self.folders = [
+            *(str(opt / n) for n in ("cuda", "cuda/lib64", "cuda/bin", "spare", "shared", "listed", "group", "hers")),
+            *(str(opt / n) for n in ("deep/er/bin", "withhers", "tolink", "tocuda", "tolink/bin", "gone", "new/lib")),
+            *(str(root / n) for n in ("home/eve", "home/eve/bin", "home/eve/way", "etc", "home/root")),
+            *(
+                "/usr/bin",
+                "/usr/local/bin",
+                "/tmp",
+                "/var/tmp",
+                "/nowhere",
+                "/",
+                ".",
+                "",
+                "..",
+                "bin",
+                "//x",
+                "/usr/../tmp",
+            ),
+            *(
+                f"{opt}/../home/eve",
+                f"{opt}/cuda/",
+                f"{opt}//cuda",
+                "/opt/$HOME",
+                "/opt/a:b",
+                "~",
+                "~eve",
+                f"{opt}/cuda\n",
+            ),
+        ]
+        self.places = [f for f in self.folders if f.startswith(str(root))]
+        """Where files are changed: never outside, whatever the broker says."""
+        self.names = [
+            LIB,
+            "libcublas.so.12",
+            "libcudnn.so",
+            "libc.so.6",
+            "passwd",
+            "libcudnn.so.9 ",
+            "x",
+            "",
+            "..",
+            "libcuda.so.1",
+        ]
+
+    # --- plans ---------------------------------------------------------------------------------------------------
+
+    def plan(self) -> tuple[Change, ...]:
+        """Return the changes of a plan: one or a few, most of them tampered with."""
+        makers: list[Callable[[], Change]] = [self.entry, self.removal, self.variable, self.files, self.files]
+        found: list[Change] = []
+        for _ in range(self.dice.choice((1, 1, 1, 2, 3))):
+            try:
+                change = self.dice.choice(makers)()
+            except (PathError, OSError):
+                continue
+            found.append(self.tampered(change) if self.dice.random() < 0.4 else change)
+        return tuple(found)
+
+    def value(self, name: str) -> Value | None:
+        return self.box.writer.read(name, "machine", "") if name and "\n" not in name and "=" not in name else None
+
+    def entry(self) -> Change:
+        name = self.dice.choice(("PATH", "PATH", "LD_LIBRARY_PATH", *VARIABLES))
+        before = self.value(name)
+        count = before.text.count(":") + 1 if before else 0
+        place, folder = self.dice.randint(0, count), self.dice.choice(self.folders)
+        if before and self.dice.random() < 0.3:
+            return changes.move_entry(
+                before, self.dice.randrange(count), self.dice.randrange(count), "linux", name=name, scope="machine"
+            )
+        return changes.insert_entry(before, folder, place, "linux", name=name, scope="machine")
+
+    def removal(self) -> Change:
+        name = self.dice.choice(("PATH", "LD_LIBRARY_PATH"))
+        before = self.value(name) or Value(text="/a")
+        return changes.remove_entry(
+            before, self.dice.randrange(before.text.count(":") + 1), "linux", name=name, scope="machine"
+        )
+
+    def variable(self) -> Change:
+        name = self.dice.choice(VARIABLES)
+        after = self.dice.choice((None, *(Value(text=t) for t in (*self.folders, "0", "-1", "x.so"))))
+        return SetVariable(
+            name=name, scope=self.dice.choice(("machine", "machine", "user")), before=self.value(name), after=after
+        )
+
+    def files(self) -> Change:
+        items = tuple(self.item() for _ in range(self.dice.choice((1, 1, 2))))
+        made = tuple({str(Path(i.path).parent) for i in items if not Path(i.path).parent.is_dir()})
+        return FileSet(title="t", items=items, folders=made if self.dice.random() < 0.7 else ())
+
+    def item(self) -> FileItem:
+        path = f"{self.dice.choice(self.places)}/{self.dice.choice(self.names)}"
+        before = self.state(path)
+        kind = self.dice.random()
+        if kind < 0.25:
+            return FileItem(path=path, before=before, after="")
+        if kind < 0.4:
+            return FileItem(path=path, before=before, after=f"-> {self.dice.choice(self.names)}")
+        if kind < 0.5:
+            text = "evil"
+            return FileItem(
+                path=path, before=before, after=hashlib.sha256(text.encode()).hexdigest(), size=4, text=text
+            )
+        source = f"{self.dice.choice(self.folders)}/{self.dice.choice((LIB, 'libcublas.so.12'))}"
+        if self.dice.random() < 0.1:
+            source = "/etc/shadow"
+        data = Path(source).read_bytes() if Path(source).is_file() else b"whole"
+        return FileItem(path=path, before=before, after=hashlib.sha256(data).hexdigest(), size=len(data), source=source)
+
+    def state(self, path: str) -> str:
+        if Path(path).is_symlink():
+            return f"-> {Path(path).readlink()}"
+        if Path(path).is_dir():
+            return "folder"
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest() if Path(path).is_file() else ""
+
+    def tampered(self, change: Change) -> Change:
+        """Return the change with one of its fields another."""
+        fields: dict[str, Any] = {"title": "security update"}
+        if isinstance(change, FileSet):
+            if change.items and self.dice.random() < 0.7:
+                odd: dict[str, Any] = self.dice.choice(
+                    (
+                        {"path": self.dice.choice(self.places) + "/" + self.dice.choice(self.names)},
+                        *({"source": self.dice.choice(self.folders) + "/" + LIB}, {"text": "evil"}, {"size": 7}),
+                        *({"after": "0" * 64}, {"after": "folder"}, {"before": "folder", "after": ""}, {"before": ""}),
+                    )
+                )
+                fields = {"items": (msgspec.structs.replace(change.items[0], **odd), *change.items[1:])}
+            else:
+                fields = self.dice.choice(({"folders": (self.dice.choice(self.places),)}, {"unmake": True}))
+        elif isinstance(change, EditPath):
+            after = Value(text=self.dice.choice(self.folders) + ":" + (change.before.text if change.before else ""))
+            fields = self.dice.choice(
+                (
+                    *({"after": after}, {"entry": self.dice.choice(self.folders)}, {"new": None}, {"old": None}),
+                    *(
+                        {"name": self.dice.choice(VARIABLES)},
+                        {"scope": "user"},
+                        {"system": "windows"},
+                        {"before": None},
+                    ),
+                    *({"at": "/etc/environment"}, {"at": str(self.box.eve / "x.conf")}),
+                )
+            )
+        else:
+            fields = self.dice.choice(({"name": self.dice.choice(VARIABLES)}, {"before": None}, {"at": "/etc/profile"}))
+        return msgspec.structs.replace(change, **fields)
+
+    # --- trying --------------------------------------------------------------------------------------------------
+
+    def tried(self, plan: tuple[Change, ...]) -> tuple[str, list[str]]:
+        """Have the elevated side carry a plan out; return how that ended, and what the checker objects to."""
+        box = self.box
+        apart = (box.root / "var",)
+        before = picture(box.root, box.root / "etc/environment", apart)
+        done = self.asked(Order(plan=Plan(title="t", changes=plan)))
+        after = picture(box.root, box.root / "etc/environment", apart)
+        rows = objections(before, after, box.root / "opt") if done.kind == "done" else []
+        if done.kind != "done" and after != before:
+            rows.append(f"{done.sentence} But the machine is another.")
+        if done.kind == "done":
+            back = self.asked(Order(undo=done.entry))
+            now = picture(box.root, box.root / "etc/environment", apart)
+            if back.kind == "undone" and now != before:
+                rows.append("undone, and the machine is another")
+            if back.kind != "undone" and now != after:
+                rows.append(f"{back.sentence} But the machine is another.")
+            if back.kind != "undone":
+                self.anew()
+        return done.kind, rows
+
+    def asked(self, order: Order) -> Outcome:
+        box = self.box
+        path, digest = box.order(order)
+        try:
+            return elevate.carry_out(
+                path, digest, writer=box.writer, journal=box.machines, env={}, agreed=lambda _rows: ""
+            )
+        finally:
+            Path(path).unlink()
+            if Path(box.machines.folder).is_dir() and len(list(Path(box.machines.folder, "entries").iterdir())) > 40:
+                shutil.rmtree(box.machines.folder)
+
+    def anew(self) -> None:
+        root = self.box.root
+        seed = self.dice.random()
+        for entry in root.iterdir():
+            shutil.rmtree(entry)
+        self.__init__(root, 0)  # type: ignore[misc]
+        self.dice = random.Random(seed)
+
+
+def run(count: int, seed: int) -> tuple[Counter[str], list[str]]:
+    """Try ``count`` plans; return how they ended, and the objections, each with its plan."""
+    quick = "/dev/shm"
+    root = Path(tempfile.mkdtemp(prefix="convalesce-fuzz-", dir=quick if Path(quick).is_dir() else "/var/tmp"))
+    kept = broker.LINUX_FOLDERS
+    ends: Counter[str] = Counter()
+    rows: list[str] = []
+    broker.LINUX_FOLDERS = (str(root / "opt"),)  # type: ignore[assignment]
+    try:
+        fuzzer = Fuzzer(root, seed)
+        while sum(ends.values()) < count:
+            if plan := fuzzer.plan():
+                end, found = fuzzer.tried(plan)
+                ends[end] += 1
+                rows += [f"{row}: {changes.to_json(plan).decode()}" for row in found]
+    finally:
+        broker.LINUX_FOLDERS = kept
+        shutil.rmtree(root)
+    return ends, rows
+
+
+if __name__ == "__main__":
+    told, against = run(int(sys.argv[1]) if sys.argv[1:] else 10_000, int(sys.argv[2]) if sys.argv[2:] else 1)
+    print("\n".join([*against[:20], f"{dict(told)}, {len(against)} objections"]))
+    sys.exit(bool(against))

@@ -1,0 +1,29 @@
+"""Tampered plans by the hundred: none is accepted that the independent checker refuses. All: ``python -m tests.malice.fuzz``."""
+
+from __future__ import annotations
+
+import pytest
+
+from core import broker
+from tests.malice import fuzz
+from tests.malice.conftest import needs_root
+
+pytestmark = needs_root
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_tampered_plan_is_accepted_that_the_checker_refuses(seed: int) -> None:
+    ends, rows = fuzz.run(200, 1000 + seed)
+    assert rows == []
+    assert ends["done"] >= 5, "a fuzzer that finds nothing honest shows nothing"
+    assert ends["refused"] >= 100
+
+
+def test_the_checker_refuses_what_the_broker_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the broker's judgement the same plans make machines that the checker objects to."""
+    monkeypatch.setattr(broker, "refusals", lambda *_a, **_k: ())
+    ends, rows = fuzz.run(250, 1000)
+    assert ends["done"] >= 20
+    assert len(rows) >= 10
+    for word in ("PATH got ", "was changed, outside", "LD_PRELOAD was None"):
+        assert any(word in row for row in rows), word
