@@ -133,9 +133,9 @@ class Cause(Fact, frozen=True, kw_only=True):
 
 
 @functools.cache
-def home_of(cause: str) -> Step | None:
-    """Return the step in which a cause lives; None for none, and for a cause that the vocabulary does not have."""
-    return next((Step(c.step) for c in read("causes", tuple[Cause, ...]) if c.cause == cause), None)
+def homes_of_causes() -> dict[str, Step]:
+    """Return the step in which each cause lives."""
+    return {c.cause: Step(c.step) for c in read("causes", tuple[Cause, ...])}
 
 
 def compatibility() -> Compatibility:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from core.facts import Consumer
 from core.findings import Evidence, Finding, Fix, Restart
 from core.i18n import N_, _, told
-from core.rules.known import home_of
+from core.rules.known import homes_of_causes
 from core.rules.view import shown
 from core.steps import Severity, Step
 
@@ -71,7 +71,7 @@ SHOWING = (Step.FRAMEWORKS, Step.BENCHMARK)
 
 def _also(step: Step, cause: str) -> tuple[Step, ...]:
     """Return the further step to which a finding belongs: where its cause lives."""
-    at = home_of(cause) if cause else None
+    at = homes_of_causes().get(cause)
     return (at,) if at and at is not step and (at in OUTSIDE or step in SHOWING) else ()
 
 

@@ -29,7 +29,7 @@ from core.facts import (
     Toolkit,
     Variable,
 )
-from core.findings import Evidence, Finding, Fix
+from core.findings import Finding, Fix
 from core.fixes import with_changes
 from core.fixes_files import dll_hook
 from core.steps import Severity, Step
