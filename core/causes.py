@@ -108,6 +108,10 @@ def ranks() -> Mapping[str, int | None]:
 
 
 @functools.cache
+def _homes() -> Mapping[str, Step]:
+    return {row.cause: row.step for row in causes()}
+
+
 def home_of(cause: str) -> Step | None:
     """Return the step in which a cause lives; None for none, and for a cause that the vocabulary does not have."""
-    return next((row.step for row in causes() if row.cause == cause), None)
+    return _homes().get(cause)

@@ -9,6 +9,7 @@ from core.rules.cures import python_of_environment
 from core.rules.driver_facts import works
 from core.rules.view import tidy
 from core.rules.words import advice
+from core.steps import Severity
 
 
 def deciding(finding: Finding, seen: Snapshot) -> Fix:
@@ -19,7 +20,7 @@ def deciding(finding: Finding, seen: Snapshot) -> Fix:
     prefixes = [p for p in dict.fromkeys(found) if p and tidy(system, p) not in tried]
     usable = seen.driver is not None and works(seen.driver)
     return advice(
-        _("Find out what causes it"),
+        _("Find out more") if finding.severity is Severity.UNKNOWN else _("Find out what causes it"),
         *(
             _("Let its framework compute once: {command}", command=f"convalesce scan --try --python {python}")
             for python in (python_of_environment(seen, p) for p in prefixes[:2])

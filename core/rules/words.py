@@ -74,7 +74,7 @@ SHOWING = (Step.FRAMEWORKS, Step.BENCHMARK)
 
 def _also(step: Step, cause: str) -> tuple[Step, ...]:
     """Return the further step to which a finding belongs: where its cause lives."""
-    at = home_of(cause) if cause else None
+    at = home_of(cause)
     return (at,) if at and at is not step and (at in OUTSIDE or step in SHOWING) else ()
 
 
