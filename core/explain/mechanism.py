@@ -126,8 +126,10 @@ def same_symbol(reading: Reading, about: About) -> bool:
 
 
 def same_cudnn_symbol(reading: Reading, about: About) -> bool:
-    """The same of cuDNN, and the parts that this machine loads do not go together."""
-    return same_symbol(reading, about) and mixed_here(reading, about)
+    """The same of cuDNN, and the very symbol is missing when this machine's parts are called."""
+    calls = [c.meaning for x in about.seen.loads or () if x.roll_call for c in x.roll_call.calls]
+    here = {w for text in calls for w in _UNDEFINED.findall(text.lower())}
+    return same_symbol(reading, about) and bool(here & set(_UNDEFINED.findall(reading.low)))
 
 
 def _same(wanted: Library, had: Library) -> bool:
@@ -223,6 +225,7 @@ def same_answer(reading: Reading, about: About) -> bool:
     return any(w in reading.low for w in status) or any(f"symbol {w}" in reading.low for w in symbols)
 
 
+_UNDEFINED = re.compile(r"undefined symbol: ?(\w{0,200})")
 _STATUS = re.compile(r"cudnn_status_(?!success)[a-z_]{4,60}")
 _CANNOT = re.compile(r"cannot load symbol (\w{3,80})")
 
@@ -245,7 +248,7 @@ def _family(marks: str, fits: Fits = always, system: str = "", shared: bool = Fa
 NOT_FOUND = (
     "missing:cudnn missing:toolkit missing:zlibwapi missing:libcuda missing:nvml missing:driver missing:nvrtc-builtins"
 )
-UNLOADED = "lib-mismatch-symbol truncated wrong-arch permission win:127 win:193 win:1114 win:1392 win:998 sublib-loading cudnn-unable-any"
+UNLOADED = "truncated wrong-arch permission win:127 win:193 win:1114 win:1392 win:998 sublib-loading cudnn-unable-any"
 START = "no-device bad-ordinal no-driver-words libcuda-dlopen smi-failed driver-insufficient cuda-unknown nvml-unknown lib-mismatch-driver compat stub"
 COMPLAINTS: dict[str, Complaint] = {
     # a library by its name
@@ -265,6 +268,7 @@ COMPLAINTS: dict[str, Complaint] = {
     "two versions of cuDNN": _family("pair cudnn-version-pair", same_versions),
     "parts of two releases": _family("sublib-mismatch", mixed_here),
     "a symbol of cuDNN": _family("symbol-cudnn", same_cudnn_symbol),
+    "some symbol of cuDNN": _family("symbol-cudnn", same_symbol, shared=True),
     "a symbol of CUDA": _family("symbol-cublas symbol-cuda-lib symbol-version", same_symbol),
     # the driver's answer
     "the driver's answer": _family(START, same_status),
@@ -314,7 +318,7 @@ _FILE = (
     "some library is not found",
 )
 # where a file of one copy is passed over, the loader takes another copy's
-_GAP = ("two versions of cuDNN", "a symbol of cuDNN")
+_GAP = ("two versions of cuDNN", "a symbol of cuDNN", "some symbol of cuDNN")
 _BROKEN = (*_FILE, *_GAP, "this file does not load", "some library does not load")
 _DRIVER = ("the driver's answer", "no GPU is used", "cuDNN does not start")
 MAKES: dict[str, tuple[str, ...]] = {
@@ -323,7 +327,7 @@ MAKES: dict[str, tuple[str, ...]] = {
     "cudnn_not_installed": _SET,
     "cudnn_sublibrary_missing": (*_FILE, *_GAP),
     "cudnn_major_mismatch": (*_SET, "two versions of cuDNN"),
-    "cudnn_minor_too_old": ("two versions of cuDNN", "a symbol of cuDNN", "cuDNN does not start"),
+    "cudnn_minor_too_old": (*_GAP, "cuDNN does not start"),
     "cudnn_cuda_major_mismatch": (*_SET, "two versions of cuDNN"),
     "cudnn_shadowed": (
         "two versions of cuDNN",
