@@ -122,3 +122,22 @@ def test_a_source_that_is_no_cudnn_is_refused_with_a_sentence(broken: Broken) ->
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert {p: s for p, s in broken.tree().items() if "/state" not in p} == before
+
+
+def test_a_stuck_change_has_an_exit_status_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from types import SimpleNamespace
+
+    from core import cli_fix, repair
+    from core.apply import Outcome
+    from core.journal import Entry
+
+    entry = Entry(id="20260101T000000Z-0000", made="", title="t", changes=(), state="done")
+    stuck = Outcome(kind="stuck", sentence="It is stuck.")
+    monkeypatch.setattr(repair, "workshop", lambda *_: None)
+    monkeypatch.setattr(repair, "recover", lambda _shop: ())
+    monkeypatch.setattr(repair, "history", lambda _shop: (entry,))
+    monkeypatch.setattr(repair, "undo", lambda _id, _shop: stuck)
+    assert cli_fix.undo(SimpleNamespace(list=False, entry=entry.id, all=False, yes=True)) == 6
+    assert "It is stuck." in capsys.readouterr().out

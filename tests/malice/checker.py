@@ -117,7 +117,7 @@ def _administrator_s_folder(text: str) -> bool:
         ways += [goal, *(str(p) for p in Path(goal).parents)]
     if not all(_only_root_changes(w, inside=w in (text, os.path.realpath(text))) for w in ways):
         return False
-    for entry in os.scandir(text):
+    for entry in list(os.scandir(text)):
         if entry.is_dir():
             continue
         real = os.path.realpath(entry.path)
