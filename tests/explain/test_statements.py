@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
+from core.causes import causes, ranks
 from core.explain import explain, render_text
 from core.explain.mechanism import COMPLAINTS, MAKES
-from core.explain.tables import meanings, messages
+from core.explain.tables import messages
 from core.facts import Gpu, Snapshot
 from core.help import cure
 from tests import machines as m
@@ -156,13 +157,13 @@ def test_the_cure_is_the_one_that_the_report_offers() -> None:
 def test_the_tables_name_causes_and_marks_that_there_are() -> None:
     of_reading = ("missing:", "win:", "nt:", "gpu:", "pair", "opened:", "lib:", "named:")
     ids = {x.id for x in messages()}
-    assert set(MAKES) <= set(meanings())
+    assert set(MAKES) <= set(ranks())
     assert {name for makes in MAKES.values() for name in makes} == set(COMPLAINTS)
     assert [
         mark for c in COMPLAINTS.values() for mark in c.marks if mark not in ids and not mark.startswith(of_reading)
     ] == []
 
 
-@pytest.mark.parametrize("cause", meanings())
+@pytest.mark.parametrize("cause", [row.cause for row in causes()])
 def test_every_cause_has_steps(cause: str) -> None:
     assert cure(cause)
