@@ -135,6 +135,7 @@ def test_no_word_of_an_explanation_escapes(name: str) -> None:
     told = explain(case.text, seen)
     given = (*machine_words(seen), case.text, *(w for r in told.causes for w in (r.cause, r.steps)))
     given = (*given, *(w for c in told.codes for w in (c.term, c.number, c.source)))
+    given = (*given, *(s.finding for s in told.shows), *(n.name for n in told.says.names if n.kind != "device"))
     assert escaped(render_text(told, width=10_000), given) == set()
 
 

@@ -181,6 +181,9 @@ def same_status(reading: Reading, about: About) -> bool:
     """What the text says of the driver most exactly is what the driver says here; where it was not asked, the words decide."""
     here = driver_says(about.seen)
     told = next((told for exact in EXACT_FIRST if (told := reading.marks & exact)), frozenset())
+    if "missing:libcuda-unversioned" in reading.marks:
+        # libcuda.so is another name than the libcuda.so.1 that programs open: linkers and WSL alone ask for it
+        told -= {"missing:libcuda"}
     cuda = about.seen.driver.cuda if about.seen.driver else None
     return bool(told & here) or (bool(told) and cuda is None)
 
@@ -249,7 +252,7 @@ NOT_FOUND = (
     "missing:cudnn missing:toolkit missing:zlibwapi missing:libcuda missing:nvml missing:driver missing:nvrtc-builtins"
 )
 UNLOADED = "truncated wrong-arch permission win:127 win:193 win:1114 win:1392 win:998 sublib-loading cudnn-unable-any"
-START = "no-device bad-ordinal no-driver-words libcuda-dlopen smi-failed driver-insufficient cuda-unknown nvml-unknown lib-mismatch-driver compat stub"
+START = "no-device bad-ordinal no-driver-words libcuda-dlopen smi-failed driver-insufficient cuda-unknown nvml-unknown lib-mismatch-driver compat stub missing:libcuda"
 COMPLAINTS: dict[str, Complaint] = {
     # a library by its name
     "this file is not found": _family(NOT_FOUND + " cudnn-unable-any sublib-loading", same_file),
@@ -407,7 +410,7 @@ EXACT_FIRST = tuple(
     frozenset(marks.split())
     for marks in (
         "secure-boot",
-        "cuda-unknown nvml-unknown lib-mismatch-driver compat stub driver-insufficient libcuda-dlopen",
+        "cuda-unknown nvml-unknown lib-mismatch-driver compat stub driver-insufficient libcuda-dlopen missing:libcuda",
         "no-device bad-ordinal",
         "no-driver-words smi-failed",
     )
@@ -424,8 +427,9 @@ ALIKE = {
     # what frameworks print for the same answer of the driver
     "no-device": frozenset({"bad-ordinal"}),
     "driver-insufficient": frozenset({"no-driver-words"}),
-    "libcuda-dlopen": frozenset({"no-driver-words", "driver-insufficient"}),
+    "missing:libcuda": frozenset({"no-driver-words", "driver-insufficient"}),
 }
+_NOT_THERE = {"missing:libcuda", "libcuda-dlopen"}
 
 
 def driver_says(seen: Snapshot) -> frozenset[str]:
@@ -437,10 +441,8 @@ def driver_says(seen: Snapshot) -> frozenset[str]:
     if driver.cuda and driver.cuda.status:
         marks |= {m.id for m in read(CUDA_NUMBERS.get(driver.cuda.status, driver.cuda.status_name)).symptoms}
     elif driver.cuda and driver.cuda.status is None and driver.cuda.problem:
-        marks |= {
-            "no-driver-words",
-            *(("libcuda-dlopen",) if "missing:libcuda" in read(driver.cuda.problem).marks else ()),
-        }
+        marks |= {"no-driver-words"} | (_NOT_THERE if "missing:libcuda" in read(driver.cuda.problem).marks else set())
+        marks -= set() if seen.machine.wsl else {"libcuda-dlopen"}
     if driver.nvml and driver.nvml.status:
         marks |= NVML_SAYS.get(driver.nvml.status, frozenset())
     elif driver.nvml and driver.nvml.status is None and driver.nvml.problem:
