@@ -310,9 +310,10 @@ class Journal:
             JournalError: they are there, and others can change them. OSError: they cannot be made.
         """
         if sys.platform == "win32" and self._mode == SHARED:
-            from core.host.windows_ownership import make_protected
+            from core.host.windows_ownership import MACHINE_BACKUPS, make_protected
 
             make_protected(self.folder)
+            make_protected(self._part("kept"), MACHINE_BACKUPS)
         self.check()
         folders.make_way(self._part("entries"), self._mode)
         folders.make_way(self._part("kept"), 0o700)

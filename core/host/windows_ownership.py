@@ -28,6 +28,8 @@ _PROTECTED = 0x1000
 
 MACHINE_HISTORY = "O:BAG:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;0x1200a9;;;BU)"
 """SDDL of the machine's history: administrators and SYSTEM write, users read, nothing is inherited."""
+MACHINE_BACKUPS = "O:BAG:BAD:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)"
+"""SDDL of its backups: closed to all but the administrator."""
 
 
 class _AceHeader(ctypes.Structure):

@@ -11,7 +11,7 @@ import pytest
 from core import elevate
 from core.apply import Plan
 from core.changes import SetVariable, Value
-from core.host import windows_elevation
+from core.host import ownership, windows_elevation, windows_ownership
 from core.host.windows import WindowsHost
 from core.host.windows_elevation import REFUSED, run_elevated
 from core.host.windows_writing import WindowsWriter
@@ -49,9 +49,13 @@ def test_what_can_not_be_started_is_a_sentence(tmp_path: Path) -> None:
 def plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> elevate.Order:
     """A machine's variable; both journals lie in temporary folders."""
     machine = tmp_path / "machine"
+    me = windows_ownership.own_account()  # whoever runs the tests is the administrator; under wine nobody else is
+    monkeypatch.setattr(ownership, "ADMINISTRATORS", ownership.ADMINISTRATORS | {me})
     monkeypatch.setattr(elevate, "machine_state_folder", lambda: machine)
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r}); from pathlib import Path; from core import elevate; "
+        "from core.host import ownership, windows_ownership; "
+        "ownership.ADMINISTRATORS |= {windows_ownership.own_account()}; "
         f"elevate.machine_state_folder = lambda: Path({str(machine)!r}); elevate._lawful = lambda *_: None; "
         "elevate._agreed = lambda _env: lambda _rows: ''; elevate.main(sys.argv[1:])"
     )
@@ -92,3 +96,18 @@ def test_an_elevated_side_that_says_nothing_is_not_taken_for_done(
 ) -> None:
     monkeypatch.setattr(elevate, "command", lambda *_: [sys.executable, "-c", "raise SystemExit(9)"])
     assert elevate.ask(plan, host=WindowsHost(), journal=Journal(tmp_path / "own")).kind == "stuck"
+
+
+def test_owners_and_access_lists_are_read_as_windows_keeps_them(tmp_path: Path) -> None:
+    """What icacls shows, by the same numbers: a file of our own is ours, and one that Everyone may write is said to be."""
+    file = tmp_path / "x"
+    file.write_text("x")
+    me = windows_ownership.own_account()
+    assert me.startswith("S-1-5-21-")
+    owner, writers, _ = windows_ownership.owner_and_rights(str(file), folder=False)
+    assert owner in ({me} | ownership.ADMINISTRATORS)
+    assert windows_ownership.EVERYONE not in writers
+    parts = ownership.who_can_write(str(file))
+    assert [p.kind for p in parts][-2:] == ["folder", "file"]
+    assert ownership.who_can_write(str(tmp_path / "none/x"))[-1].kind == "missing"
+    assert ownership.first_loose(str(file)) != "", "a user's own file is no administrator's"
