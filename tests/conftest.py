@@ -13,7 +13,8 @@ from core import i18n
 
 NEEDS_LINUX = (
     *(f"benchmark/test_{name}.py" for name in ("engine", "every_call", "frameworks", "probe")),
-    *(f"fixing/test_{name}.py" for name in ("cures", "pkexec")),
+    *(f"fixing/test_{name}.py" for name in ("cures", "faults", "pkexec")),
+    *(f"malice/test_{name}.py" for name in ("fuzz", "histories", "orders", "plans", "races")),
     *(f"probes/test_{name}.py" for name in ("driver_files", "frameworks_records")),
 )
 """Files that import what only Linux has (its host, its users): Windows does not collect them."""

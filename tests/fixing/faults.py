@@ -19,10 +19,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from core.apply import Outcome, perform, recover, undo
+from core import broker, elevate
+from core.apply import Outcome, Plan, perform, recover, undo
+from core.changes import FileSet
+from core.elevate import Order
 from core.journal import Entry, Journal
-from tests.fixing.conftest import made
-from tests.fixing.test_kill import KINDS, content, linux, prepare
+from tests.fixing.conftest import item, made
+from tests.fixing.test_kill import KINDS, content, linux, prepare, variable
 
 SOURCE = Path(__file__).with_name("faults.c")
 SHIM = "CONVALESCE_TEST_FAULTS"
@@ -85,6 +88,9 @@ class Case:
     def take_back(self, entry: str) -> Outcome:
         return undo(entry, writer=self.writer, journal=self.journal)
 
+    def ask_back(self, entry: str) -> None:
+        """Make ready what an undoing needs beforehand."""
+
     def standing(self) -> str:
         """The entry that holds now; empty where none does."""
         done = [e.id for e in self.journal.entries() if isinstance(e, Entry) and e.state == "done"]
@@ -119,6 +125,7 @@ class Case:
 
     def undone(self, at: int, fault: tuple[str, int, bool]) -> None:
         entry = self.standing() or self.apply().entry
+        self.ask_back(entry)
         said, _ = in_child(lambda: self.take_back(entry), at, *fault[1:])
         self.is_true(said, self.new, f"{self.kind.__name__} undone, call {at}, {fault[0]}")
 
@@ -126,8 +133,8 @@ class Case:
         """Try the calls of both ways; return how many trials there were."""
         trials = 0
         for way, work in ((self.applied, self.apply), (self.undone, lambda: self.take_back(self.standing()))):
-            if way == self.undone and not self.standing():
-                self.apply()
+            if way == self.undone:
+                self.ask_back(self.standing() or self.apply().entry)
             _, calls = in_child(work, 0, 0, False)
             if way == self.applied:
                 self.take_back(self.standing())
@@ -139,6 +146,46 @@ class Case:
                     way(at, fault)
                     trials += 1
         return trials
+
+
+class Elevated(Case):
+    """The same by the elevated side: its orders are written beforehand, and its gate stands before every step."""
+
+    def __init__(self, kind: Callable[[Path], Any], folder: Path) -> None:
+        self.mine = Journal(folder / "mine")
+        self.orders: dict[str, tuple[str, str]] = {}
+        broker.LINUX_FOLDERS = (str(folder),)  # type: ignore[assignment]
+        super().__init__(kind, folder)
+
+    def carried(self, order: Order) -> Outcome:
+        if order.undo not in self.orders:
+            self.orders[order.undo] = elevate.write_order(order, self.mine)
+        path, digest = self.orders[order.undo]
+        return elevate.carry_out(
+            path, digest, writer=self.writer, journal=self.journal, env={}, agreed=lambda _rows: ""
+        )
+
+    def apply(self) -> Outcome:
+        return self.carried(Order(plan=self.kind(self.root)))
+
+    def take_back(self, entry: str) -> Outcome:
+        return self.carried(Order(undo=entry))
+
+    def ask_back(self, entry: str) -> None:
+        self.orders[entry] = elevate.write_order(Order(undo=entry), self.mine)
+
+
+def elevated(root: Path) -> Plan:
+    """A library replaced, a link turned, and a variable of everybody's taken away."""
+    items = (
+        item(root, "lib/libcudnn_ops.so.9.1", "source/libcudnn_ops.so.9.1"),
+        item(root, "lib/libcudnn.so.9", after="-> libcudnn.so.9.1"),
+    )
+    return Plan(title="elevated", changes=(FileSet(title="t", items=items), *variable(root).changes))
+
+
+WAYS = {**{k.__name__: (Case, k) for k in KINDS}, **({"elevated": (Elevated, elevated)} if os.getuid() == 0 else {})}
+"""Name -> how it is carried out, and the plan; an administrator's as root alone."""
 
 
 def build(folder: Path) -> Path:
@@ -165,17 +212,17 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=0)
     options = parser.parse_args()
     quick = Path("/dev/shm")  # thousands of calls wait for a disk elsewhere
-    with tempfile.TemporaryDirectory(dir=quick if quick.is_dir() else None) as name:
-        folder = Path(os.path.realpath(name))
+    with tempfile.TemporaryDirectory(dir=quick if quick.is_dir() else None) as place:
+        folder = Path(os.path.realpath(place))
         if SHIM not in os.environ:
             found = told(options.kinds, options.sample, build(folder))
             print("\n".join([*found["rows"], f"{found['trials']} trials, {len(found['rows'])} untrue"]))
             return bool(found["rows"])
         rows: list[str] = []
         trials = 0
-        for kind in KINDS:
-            if not options.kinds or kind.__name__ in options.kinds:
-                case = Case(kind, folder / kind.__name__)
+        for name, (form, kind) in WAYS.items():
+            if not options.kinds or name in options.kinds:
+                case = form(kind, folder / name)
                 trials += case.every(options.sample)
                 rows += case.rows
         print(json.dumps({"trials": trials, "rows": rows}))

@@ -12,9 +12,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32" or not shutil.which("gcc
 
 if sys.platform != "win32":
     from tests.fixing import faults
-    from tests.fixing.test_kill import KINDS
 
-    NAMES = [k.__name__ for k in KINDS]
+    NAMES = [*faults.WAYS]
 
 
 @pytest.fixture(scope="session")
