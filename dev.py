@@ -69,10 +69,10 @@ def main(argv: list[str]) -> int:
     if task == "lock":
         return lock()
     if task == "causes":
-        return call([sys.executable, "-m", "tools.causes"])
+        return call([sys.executable, "-m", "installer.generate.causes"])
     if task == "language":
         set_up("dev")
-        return call([PYTHON, "-m", "tools.language", *arguments])
+        return call([PYTHON, "-m", "installer.generate.catalogues", *arguments])
     if task in ("", "-h", "--help"):
         print("usage: dev.py scan|explain|... [ARGUMENTS]   run Convalesce from this checkout")
         print("       dev.py test [PYTEST ARGUMENTS]        format, lint, types, tests")
@@ -90,7 +90,7 @@ def test(arguments: list[str]) -> int:
     set_up("dev")
     checks: list[list[str]] = []
     if not arguments:
-        checks = [["ruff", "format", "--check", "."], ["ruff", "check", "."], ["mypy"], ["tools.missing"]]
+        checks = [["ruff", "format", "--check", "."], ["ruff", "check", "."], ["mypy"], ["installer.generate.missing"]]
         if sys.platform == "linux" and platform.machine() == "x86_64":
             checks.append(["tests.windows"])  # the suites that Windows decides, on a Windows Python under wine
             checks.append(["tests.installer"])  # the installers, where something that they are made of has changed

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from core import __version__, frozen
+from core import __version__
+from core.common import frozen
 
 
 def main() -> int:
@@ -15,14 +16,14 @@ def main() -> int:
         return 0
     frozen.plain_ctypes()
     if arguments[:1] == ["--child"]:
-        from core import child_main
+        from core.host import child_main
 
         child_main.main()
     if arguments and arguments[0].startswith("--elevated-"):
-        from core import elevate
+        from core.transaction import elevation as elevate
 
         elevate.main(arguments)
-    from core import cli
+    from core.cli import main as cli
 
     return cli.main(arguments)
 

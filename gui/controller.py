@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from core.watch import CancelledError, Watch
-from gui.engine import Engine, Preview
+from core.common.progress import CancelledError, Watch
+from core.doctor.engine import Engine, Preview
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from core.facts import Snapshot
-    from core.findings import Finding, Report
+    from core.model.facts import Snapshot
+    from core.model.findings import Finding, Report
 
 Work = Callable[[Watch], Any]
 Then = Callable[[Any], None]
@@ -163,7 +163,7 @@ class Controller(QObject):
     def _scan(self, watch: Watch) -> object:
         report = self._engine.examine(watch)
         watch.check()  # a cancelled examination is no result
-        import gui.details  # noqa: F401 - the pages want it next, and here its loading holds nobody up
+        import gui.pages.details  # noqa: F401 - the pages want it next, and here its loading holds nobody up
 
         return report, self._engine.history()
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QLibraryInfo, QLocale, QSettings, QTranslator
 from PySide6.QtWidgets import QApplication
 
-from core import i18n
-from core.i18n import _
+from core.common import i18n
+from core.common.i18n import _
 
 if TYPE_CHECKING:
-    from core.findings import Report
+    from core.model.findings import Report
 
 KEY = "language"
 
@@ -50,6 +50,6 @@ def said_anew(report: Report) -> Report:
     """Return the same report in the language in use: what was seen is diagnosed again."""
     from msgspec.structs import replace
 
-    from core.doctor import report_on  # the engine is not loaded for the window to show
+    from core.doctor.scan import report_on  # the engine is not loaded for the window to show
 
     return replace(report_on(report.snapshot), taken_out=report.taken_out, history=report.history)

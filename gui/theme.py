@@ -10,8 +10,8 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QIcon, 
 from PySide6.QtWidgets import QApplication
 
 import resources
-from core.i18n import _
-from core.steps import Severity
+from core.common.i18n import _
+from core.model.steps import Severity
 
 SIZES = ("100", "125", "150", "200")
 """Text sizes in per cent of the desktop's own."""

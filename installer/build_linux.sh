@@ -18,7 +18,7 @@ for tool in strip dpkg-deb desktop-file-validate appstreamcli; do
 done
 
 # a release speaks every language in full; a trial build may run ahead of its translators
-[ -z "${CONVALESCE_RELEASE:-}" ] || "$python" -m tools.missing --release
+[ -z "${CONVALESCE_RELEASE:-}" ] || "$python" -m installer.generate.missing --release
 
 umask 022
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 1700000000)

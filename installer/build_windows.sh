@@ -7,5 +7,5 @@ set -eu
 cd "$(dirname "$0")/.."
 if [ -d .venv/Scripts ]; then python=.venv/Scripts/python.exe; else python=.venv/bin/python; fi
 # a release speaks every language in full; a trial build may run ahead of its translators
-[ -z "${CONVALESCE_RELEASE:-}" ] || "$python" -m tools.missing --release
+[ -z "${CONVALESCE_RELEASE:-}" ] || "$python" -m installer.generate.missing --release
 exec "$python" -m installer.windows.build "$@"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from core import i18n
+from core.common import i18n
 
 NEEDS_LINUX = (
     *(f"benchmark/test_{name}.py" for name in ("engine", "every_call", "frameworks", "probe")),

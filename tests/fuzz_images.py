@@ -16,11 +16,11 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from core.loader import images
+from core.loader import read_image as images
 from core.loader.contents import library_names
+from core.loader.cudnn_version import cudnn_version
 from core.loader.fatbin import machine_code
-from core.loader.ldcache import parse_cache
-from core.loader.versions import cudnn_version
+from core.loader.linux_cache import parse_cache
 from tests.loader.build import pe
 
 LIMIT = 1.0

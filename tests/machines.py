@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from core.facts import (
+from core.model.facts import (
     Attempt,
     Call,
     Consumer,

@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.doctor import report_on
+from core.doctor.scan import report_on
 from core.explain import Explanation, explain
-from core.facts import Load, Snapshot
-from core.findings import Finding, Report, from_json
-from core.steps import Severity
+from core.model.facts import Load, Snapshot
+from core.model.findings import Finding, Report, from_json
+from core.model.steps import Severity
 
 THREADS = Path(__file__).parent / "explain" / "threads.jsonl"
 MOST_STRANGERS = 0.01

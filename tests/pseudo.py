@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from tools.texts import FACT, every_text
+from installer.generate.texts import FACT, every_text
 
 OPEN, CLOSE = "⟦", "⟧"
 ACCENTED = str.maketrans("aeiounctyAEIOUNCTY", "áéíóúñçťýÁÉÍÓÚÑÇŤÝ")

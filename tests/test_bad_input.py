@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.findings import Report, from_json
+from core.model.findings import Report, from_json
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices in folders are a matter of Linux")
@@ -57,7 +57,7 @@ def rubbish(folder: Path) -> bytes:
 def scan(search_path: bytes) -> Report:
     env = {**os.environb, b"LD_LIBRARY_PATH": search_path, b"PATH": os.environb[b"PATH"] + b":" + search_path}
     done = subprocess.run(
-        [sys.executable, "-m", "core.cli", "scan", "--json"],
+        [sys.executable, "-m", "core.cli.main", "scan", "--json"],
         env={**env, b"PYTHONPATH": os.fsencode(ROOT)},
         cwd="/",
         capture_output=True,
@@ -89,7 +89,7 @@ def test_nothing_is_run_from_a_folder_that_is_not_searched(tmp_path: Path) -> No
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     env.pop("LD_LIBRARY_PATH", None)
-    command = [sys.executable, "-m", "core.cli", "scan", "--json"]
+    command = [sys.executable, "-m", "core.cli.main", "scan", "--json"]
     subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, timeout=120, check=False)
     assert not mark.exists()
     searched = {**env, "LD_LIBRARY_PATH": str(tmp_path)}

@@ -15,7 +15,7 @@ if sys.platform != "linux" or platform.machine() != "x86_64":
         "the lab plants its faults on wheels for Linux on x86_64, under the real ld.so", allow_module_level=True
     )
 
-from core.knowledge import read
+from core.knowledge.tables import read
 from tests.faultlab import bases
 from tests.faultlab.faults import Fault, table
 from tests.faultlab.run import NoMachineError, check, examine, judge

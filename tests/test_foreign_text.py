@@ -19,18 +19,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import session_code, triage
-from core.doctor import look, report_on
+from core.common.progress import Watch
+from core.doctor.scan import look, report_on
 from core.explain import explain, render_text
-from core.facts import Machine, Snapshot
-from core.findings import BadReportError, Report, from_json, to_json
-from core.host.fake import FakeHost, said
-from core.probes.cudnn_record import Row
-from core.redact import redact
-from core.report import as_markdown, as_text
-from core.report_html import as_html
-from core.watch import Watch
+from core.model.facts import Machine, Snapshot
+from core.model.findings import BadReportError, Report, from_json, to_json
+from core.probes.wheel_record import Row
+from core.report import session_code, triage
+from core.report.html import as_html
+from core.report.redact import redact
+from core.report.text import as_markdown, as_text
 from tests import machines as m
+from tests.host.fake import FakeHost, said
 from tests.test_snapshots import RECORDED
 
 LONG = "9" * 5000
@@ -185,7 +185,7 @@ FILES: dict[str, str] = {
 }
 """A file that a scan reads, and what is usually in it; {} stands for the hostile text, in names (cut to a name's length) as well."""
 
-CHILDREN = {"core.probes.nvidia_calls:ask_nvml": said(), "core.probes.nvidia_calls:ask_cuda": said()}
+CHILDREN = {"core.probes.driver.nvidia_calls:ask_nvml": said(), "core.probes.driver.nvidia_calls:ask_cuda": said()}
 
 
 def plant(root: Path, files: dict[str, str], text: str) -> None:
@@ -244,15 +244,15 @@ def test_no_single_file_stops_a_scan(text: str, path: str, tmp_path_factory: pyt
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
 def test_nothing_that_the_driver_says_stops_a_scan(text: str, tmp_path: Path) -> None:
-    from core.facts import CudaInit, Gpu, Nvml
-    from core.probes.nvidia_form import Said
+    from core.model.facts import CudaInit, Gpu, Nvml
+    from core.probes.driver.protocol import Said
 
     nvml = Said(nvml=Nvml(status=0, driver_version=text, driver_cuda=text, device_count=1))
     gpu = Said(gpu=Gpu(index=0, name=text, uuid=text, compute_capability=text))
     cuda = Said(cuda=CudaInit(status=0, status_name=text, driver_cuda=text, device_count=1))
     children = {
-        "core.probes.nvidia_calls:ask_nvml": said(nvml, gpu),
-        "core.probes.nvidia_calls:ask_cuda": said(cuda, gpu),
+        "core.probes.driver.nvidia_calls:ask_nvml": said(nvml, gpu),
+        "core.probes.driver.nvidia_calls:ask_cuda": said(cuda, gpu),
     }
     host = FakeHost(root=tmp_path, children=children, environment={"HOME": "/home/ada"})
     report = report_on(look(host, Watch()))
@@ -309,8 +309,8 @@ def test_no_pasted_text_fails(start: str, text: str, end: str) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
 def test_the_record_of_a_named_archive(text: str, tmp_path: Path) -> None:
-    from core import place
-    from core.archives import Member
+    from core.fixes import cudnn_set as place
+    from core.fixes.archives import Member
 
     record = tmp_path / "x.dist-info/RECORD"
     record.parent.mkdir()

@@ -15,11 +15,11 @@ import pytest
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po
 
-from core import help as pages_of_help
-from core import i18n
-from tools import missing
-from tools.language import LOCALE, as_mo, as_po, texts
-from tools.texts import Text, every_text
+from core.common import i18n
+from core.report import help_pages as pages_of_help
+from installer.generate import missing
+from installer.generate.catalogues import LOCALE, as_mo, as_po, texts
+from installer.generate.texts import Text, every_text
 
 LANGUAGES = sorted(p.name for p in LOCALE.iterdir() if p.is_dir())
 PLACE = re.compile(r"\{[^{}]*\}|%\(\w+\)[a-z]|%[a-z]\b")
@@ -100,7 +100,7 @@ def test_every_plural_form_of_the_language_is_there(name: str) -> None:
 
 
 def test_making_a_language_is_one_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tools import language
+    from installer.generate import catalogues as language
 
     monkeypatch.setattr(language, "LOCALE", tmp_path)
     assert language.main(["fr"]) == 1  # nothing is translated yet

@@ -11,18 +11,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core import cli, cli_fix, i18n
-from core.benchmark.show import as_table
-from core.changes import SetVariable, Value
-from core.compare import as_text as comparison_text
-from core.compare import compare
-from core.doctor import report_on
+from core.benchmark.terminal_table import as_table
+from core.cli import fix as cli_fix
+from core.cli import main as cli
+from core.common import i18n
+from core.doctor.scan import report_on
 from core.explain import explain, render_text
-from core.facts import Snapshot
-from core.findings import Report, from_json
-from core.journal import BadEntry, Entry
-from core.report import as_markdown, as_text
-from core.report_html import as_html
+from core.model.changes import SetVariable, Value
+from core.model.facts import Snapshot
+from core.model.findings import Report, from_json
+from core.report.compare import as_text as comparison_text
+from core.report.compare import compare
+from core.report.html import as_html
+from core.report.text import as_markdown, as_text
+from core.transaction.journal import BadEntry, Entry
 from tests import machines
 from tests.explain.cases import CASES
 from tests.gui import recorded

@@ -11,11 +11,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from core import i18n
-from core.diagnose import follows, importances, may_lead
-from core.doctor import report_on
-from core.facts import Snapshot
-from core.findings import Report
+from core.common import i18n
+from core.doctor.scan import report_on
+from core.model.facts import Snapshot
+from core.model.findings import Report
+from core.rules.root_cause import follows, importances, may_lead
 from tests.rules import test_frameworks_cublas
 from tests.test_pseudo import MADE, RULES, snapshot
 

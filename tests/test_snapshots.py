@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from core.doctor import report_on
-from core.findings import Report, from_json, to_json
-from core.steps import Severity
+from core.doctor.scan import report_on
+from core.model.findings import Report, from_json, to_json
+from core.model.steps import Severity
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 RECORDED = sorted(SNAPSHOTS.rglob("*.json"))

@@ -5,7 +5,7 @@ and how to prepare a convolution: a function that launches it ``count`` times an
 order NCHW. Data are random, but for the small convolution, whose numbers are given.
 """
 
-from core.probes.framework_script import ONNX, START
+from core.probes.python.trial_script import ONNX, START
 
 SCRIPT = (
     START

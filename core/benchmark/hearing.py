@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from core.benchmark.events import Said
-from core.watch import Watch
+from core.benchmark.protocol import Said
+from core.common.progress import Watch
 
 
 class Ear:

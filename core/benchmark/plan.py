@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from core.benchmark.events import Job, Which
+from core.benchmark.protocol import Job, Which
 from core.benchmark.shapes import DIRECTIONS, LARGE, MIDDLE, RESNET, SMALL, TIMED, Problem
-from core.facts import Gpu, Layout, NumberType, PythonEnvironment, Resolution, Snapshot
-from core.probes.loading import Want, wanted
-from core.probes.loading_plan import Plan, Setting
-from core.probes.loading_plan import plan as planned
-from core.probes.places import Places
-from core.probes.request import Request
-from core.probes.wants import knowledge
+from core.model.facts import Gpu, Layout, NumberType, PythonEnvironment, Resolution, Snapshot
+from core.probes.loading.consumers import knowledge
+from core.probes.loading.plan import Plan, Setting
+from core.probes.loading.plan import plan as planned
+from core.probes.loading.probe import Want, wanted
+from core.probes.probe import Request
+from core.probes.sysroot import Places
 
 TYPES: tuple[NumberType, ...] = ("fp16", "bf16", "tf32", "fp32", "int8")
 FLOATING = TYPES[:4]

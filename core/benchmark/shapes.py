@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from core.facts import Direction, Fact, Layout, NumberType
+from core.model.facts import Direction, Fact, Layout, NumberType
 
 DIRECTIONS: tuple[Direction, ...] = ("forward", "data gradient", "weight gradient")
 BYTES: dict[NumberType, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "int8": 1}

@@ -1,8 +1,8 @@
 """Explain: an error text becomes ranked causes, each proved or refuted on a Snapshot."""
 
 from core.explain.engine import explain
+from core.explain.extract import decode
 from core.explain.model import CodeMeaning, Explanation, Ranked, WrongCure
-from core.explain.show import render_text, to_json
-from core.explain.text import decode
+from core.explain.render import render_text, to_json
 
 __all__ = ["CodeMeaning", "Explanation", "Ranked", "WrongCure", "decode", "explain", "render_text", "to_json"]

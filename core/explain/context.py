@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from core.explain.names import Library
-from core.versions import all_numbers, whole_number
+from core.common.versions import all_numbers, whole_number
+from core.knowledge.library_names import Library
 
 Version = tuple[int, ...]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from core.common.i18n import N_, _, sentences
 from core.explain.model import CodeMeaning
-from core.explain.names import TOOLKIT, Library, classify
 from core.explain.reading import Reading
-from core.explain.tables import Code, Message, codes
-from core.i18n import N_, _, sentences
+from core.knowledge.library_names import TOOLKIT, Library, classify
+from core.knowledge.messages import Code, Message, codes
 
 LONGEST_TERM = 80
 MOST = 12

@@ -6,19 +6,21 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from core.causes import causes as known_causes
-from core.diagnose import diagnose
-from core.explain import cures, dictionary, foreign, saying, verdicts
+from core.common.i18n import N_, _, sentences
+from core.explain import dictionary, saying, verdicts
+from core.explain import harmful_advice as cures
+from core.explain import other_machine as foreign
 from core.explain.model import CodeMeaning, Explanation, Link, Ranked, Said
 from core.explain.ranking import heard, rank
 from core.explain.reading import Reading, read
-from core.explain.tables import clues
-from core.facts import Snapshot
-from core.findings import Finding
-from core.guard import guarded
-from core.help import cure
-from core.i18n import N_, _, sentences
-from core.report import printable
+from core.knowledge.causes import causes as known_causes
+from core.knowledge.messages import clues
+from core.model.facts import Snapshot
+from core.model.findings import Finding
+from core.report.help_pages import cure
+from core.report.text import printable
+from core.rules.guard import guarded
+from core.rules.root_cause import diagnose
 
 SHOWN = 12
 """Causes that are given at most."""

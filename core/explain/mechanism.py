@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from core.common.i18n import _
 from core.explain.context import compiled_and_loaded
-from core.explain.names import TOOLKIT, Library
 from core.explain.reading import CUDA_NUMBERS, Reading, named_libraries, read
-from core.facts import LibraryFile, Snapshot
-from core.findings import Evidence, Finding
-from core.i18n import _
+from core.knowledge.library_names import TOOLKIT, Library
+from core.model.facts import LibraryFile, Snapshot
+from core.model.findings import Evidence, Finding
 
 Version = tuple[int, ...]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from core.facts import Fact
-from core.findings import Evidence, Finding
+from core.model.facts import Fact
+from core.model.findings import Evidence, Finding
 
 Verdict = Literal["proved", "refuted", "open"]
 """What the machine says to a cause that the text suggests."""

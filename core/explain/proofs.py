@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from core.explain.names import TOOLKIT
+from core.common.i18n import _
 from core.explain.reading import Reading
 from core.explain.refutations import wanted_majors
-from core.facts import PythonEnvironment, Snapshot
-from core.findings import Evidence
-from core.i18n import _
+from core.knowledge.library_names import TOOLKIT
+from core.model.facts import PythonEnvironment, Snapshot
+from core.model.findings import Evidence
 
 For = tuple[Evidence, ...]
 _VERSION = re.compile(r"\((\d{1,2}\.\d{1,2})\)")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import exp, log
 
 from core.explain.reading import Reading
-from core.explain.tables import Clue, clues
+from core.knowledge.messages import Clue, clues
 
 CEILING = 0.9
 """Belief that a text alone can earn: in 206 resolved public cases the text alone named the cause in 8."""

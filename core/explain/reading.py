@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 
 from core.explain import context
-from core.explain.names import TOOLKIT, Library, classify
-from core.explain.tables import Message, messages
-from core.explain.text import relevant
+from core.explain.extract import relevant
+from core.knowledge.library_names import TOOLKIT, Library, classify
+from core.knowledge.messages import Message, messages
 
 _FILE = re.compile(
     r"(?<![\w+\-])[a-z0-9_][a-z0-9_+\-]{0,78}(?:\.cp\d{1,4}-win[_a-z0-9]{1,8})?\.(?:dll|pyd|so(?:\.\d{1,6}){0,4})(?![a-z0-9])"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from core.common.i18n import _
+from core.common.versions import version_tuple
 from core.explain.reading import Reading
-from core.facts import CudnnCopy, Snapshot
-from core.findings import Evidence
-from core.i18n import _
-from core.rules.loads import answered, lost
-from core.versions import version_tuple
+from core.model.facts import CudnnCopy, Snapshot
+from core.model.findings import Evidence
+from core.rules.consumer_loads import answered, lost
 
 Against = tuple[Evidence, ...]
 STATIC_ZLIB = (8, 9, 4)

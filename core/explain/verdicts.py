@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from core.causes import Cause
 from core.explain import proofs, refutations
 from core.explain.mechanism import Link, about, link, of_finding, stranger
 from core.explain.model import Shown
 from core.explain.reading import Reading
-from core.facts import Snapshot
-from core.findings import Evidence, Finding
-from core.guard import guarded, name_of
-from core.steps import Severity
+from core.knowledge.causes import Cause
+from core.model.facts import Snapshot
+from core.model.findings import Evidence, Finding
+from core.model.steps import Severity
+from core.rules.guard import guarded, name_of
 
 Judge = Callable[[Reading, Snapshot], tuple[Evidence, ...]]
 

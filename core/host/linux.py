@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from core.facts import Machine, PciDevice, Signature, System, Variable, text
-from core.host import Completed, process
+from core.common.progress import Watch
+from core.host import process
+from core.host.interface import Completed
 from core.host.linux_files import (
     architecture,
     bare,
@@ -23,7 +24,7 @@ from core.host.linux_files import (
     pci_devices,
     wsl,
 )
-from core.watch import Watch
+from core.model.facts import Machine, PciDevice, Signature, System, Variable, text
 
 assert sys.platform != "win32"  # here for mypy; what does not need Linux itself is in linux_files.py
 

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from core.facts import PciDevice, Scope, Variable, text
-from core.patience import asked
+from core.common.patience import asked
+from core.model.facts import PciDevice, Scope, Variable, text
 
 _MOST = 1 << 20
 """Bytes that are read of a small system file at most."""

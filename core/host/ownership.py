@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from core.facts import Fact
+from core.model.facts import Fact
 
 EVERYONE = "everyone"
 ADMINISTRATORS: frozenset[str]

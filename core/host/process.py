@@ -13,9 +13,9 @@ from contextlib import nullcontext, suppress
 from queue import Empty, SimpleQueue
 from typing import IO, Protocol
 
-from core.host import Completed
-from core.host.endings import describe
-from core.watch import Watch
+from core.common.progress import Watch
+from core.host.exit_status import describe
+from core.host.interface import Completed
 
 LIMIT = 4 << 20
 """Bytes of each stream that are kept; what comes after is read and dropped."""
@@ -136,7 +136,7 @@ class _Running:
 
 def _tree(process: subprocess.Popen[bytes]) -> _Tree:
     if sys.platform == "win32":
-        from core.host.job import Job
+        from core.host.windows_job import Job
 
         return Job(process)
     return _Group(process)
@@ -144,7 +144,7 @@ def _tree(process: subprocess.Popen[bytes]) -> _Tree:
 
 def _start(argv: Sequence[str], env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
     if sys.platform == "win32":
-        from core.host.job import start
+        from core.host.windows_job import start
 
         return start(argv, env)
     pipe = subprocess.PIPE

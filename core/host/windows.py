@@ -13,11 +13,12 @@ from contextlib import suppress
 from ctypes import wintypes
 from pathlib import Path
 
-from core.facts import Machine, PciDevice, Scope, Signature, System, Variable, text
-from core.host import Completed, process
+from core.common.progress import Watch
+from core.host import process
+from core.host.interface import Completed
 from core.host.linux_files import architecture
 from core.host.windows_environment import compose, is_display, pci_address, pci_ids, release_name
-from core.watch import Watch
+from core.model.facts import Machine, PciDevice, Scope, Signature, System, Variable, text
 
 assert sys.platform == "win32"  # tells mypy, too
 

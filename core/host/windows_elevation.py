@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from ctypes import wintypes
 
-from core.host import Completed
+from core.host.interface import Completed
 
 assert sys.platform == "win32"  # tells mypy, too
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from core.facts import Variable
-from core.versions import whole_number
+from core.common.versions import whole_number
+from core.model.facts import Variable
 
 CORE = ("ALLUSERSPROFILE", "ProgramData", "PUBLIC", "SystemDrive", "SystemRoot")
 USER_CORE = (

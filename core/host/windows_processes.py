@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import wintypes
 
-from core import pathlist
+from core.model import path_list as pathlist
 
 assert sys.platform == "win32"  # tells mypy, too
 

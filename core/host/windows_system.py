@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from ctypes import wintypes
 
-from core.facts import Program, Signature, text
 from core.loader.authenticode import by_hash
+from core.model.facts import Program, Signature, text
 
 assert sys.platform == "win32"  # tells mypy, too
 

@@ -10,8 +10,8 @@ import hashlib
 import struct
 from collections.abc import Callable
 
-from core.facts import Signature
 from core.loader.files import CHUNK, Source, UnfitError, opened, under
+from core.model.facts import Signature
 
 SHA_256 = bytes.fromhex("608648016503040201")
 """The algorithm's identifier as it stands in a signature."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.facts import cuda_in_name, text
 from core.loader.files import UnfitError, once, under
 from core.loader.sections import Layout, Section, chunks, layout
+from core.model.facts import cuda_in_name, text
 
 DATA = frozenset({".rodata", ".data", ".rdata", ".lrodata", ".ldata", ".rodata.str1.1", ".rodata.str1.8"})
 """Sections that hold strings. Never .nv_fatbin, the GPU's code, which is most of such a file."""

@@ -13,9 +13,9 @@ from elftools.construct import ConstructError
 from elftools.elf.structs import ELFStructs
 from msgspec.structs import replace
 
-from core.facts import text
 from core.loader.files import Source, UnfitError
-from core.loader.images import Image
+from core.loader.read_image import Image
+from core.model.facts import text
 
 MACHINES = {
     ("EM_X86_64", 64): "x86_64",

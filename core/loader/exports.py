@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 
-from core.facts import text
 from core.loader.sections import Layout, Section
+from core.model.facts import text
 
 DYNSYM, GNU_HASH = 11, 0x6FFFFFF6
 """SHT_DYNSYM and SHT_GNU_HASH."""

@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from functools import lru_cache, partial, wraps
 from typing import Any, TypeVar, cast
 
-from core.facts import FileState
-from core.patience import asked
+from core.common.patience import asked
+from core.model.facts import FileState
 
 Reader = TypeVar("Reader", bound=Callable[..., Any])
 

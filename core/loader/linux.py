@@ -17,14 +17,14 @@ from itertools import chain as concatenate
 import msgspec
 from msgspec.structs import replace
 
-from core.facts import Attempt, How, Outcome, Resolution, text
-from core.loader import images
+from core.common.patience import asked
+from core.loader import read_image as images
 from core.loader.files import LOOP, under
-from core.loader.images import Image
-from core.loader.ldcache import CacheEntry
-from core.loader.ldso import LdSo, hwcaps, policy
-from core.pathlist import LIBRARIES, searched
-from core.patience import asked
+from core.loader.linux_cache import CacheEntry
+from core.loader.linux_policy import LdSo, hwcaps, policy
+from core.loader.read_image import Image
+from core.model.facts import Attempt, How, Outcome, Resolution, text
+from core.model.path_list import LIBRARIES, searched
 
 __all__ = ["LdSo", "Loaded", "Search", "closure", "hwcaps", "judge", "policy", "resolve"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pefile
 from msgspec.structs import replace
 
-from core.facts import text
 from core.loader.files import Source, UnfitError
-from core.loader.images import Image
+from core.loader.read_image import Image
+from core.model.facts import text
 
 MACHINES = {0x8664: "x86_64", 0x014C: "x86", 0xAA64: "aarch64", 0xA641: "arm64ec", 0x01C4: "arm"}
 """IMAGE_FILE_HEADER.Machine -> the processor family's usual name (Microsoft's PE format)."""

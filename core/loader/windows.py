@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
-from core.facts import Attempt, How, Outcome, Resolution, text
-from core.loader import images
+from core.common.patience import asked
+from core.loader import read_image as images
 from core.loader.files import under
-from core.loader.images import Image
-from core.loader.winpolicy import Policy, conda_folders, places, plain, python
-from core.patience import asked
+from core.loader.read_image import Image
+from core.loader.windows_policy import Policy, conda_folders, places, plain, python
+from core.model.facts import Attempt, How, Outcome, Resolution, text
 
 __all__ = ["Policy", "Search", "closure", "conda_folders", "is_api_set", "judge", "plain", "python", "resolve"]
 

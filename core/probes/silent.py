@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.facts import Snapshot, Unexamined, text
-from core.loader.ldcache import conf_folders
-from core.patience import Patience
-from core.probes.cudnn_places import DEFAULTS
-from core.probes.places import Places, places
-from core.probes.request import Request
+from core.common.patience import Patience
+from core.loader.linux_cache import conf_folders
+from core.model.facts import Snapshot, Unexamined, text
+from core.probes.cudnn.locations import DEFAULTS
+from core.probes.probe import Request
+from core.probes.sysroot import Places, places
 
 ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX", "HOME", "USERPROFILE")
 """Variables whose folder a newly started program takes files from, beside those that the environment's section lists."""

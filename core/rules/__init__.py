@@ -10,21 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from core.facts import Snapshot
-from core.findings import Finding
-from core.rules import (
-    benchmark,
-    cudnn,
-    devices,
-    driver,
-    environment,
-    frameworks,
-    gpu_fit,
-    loading,
-    newer,
-    scan,
-    toolkit,
-)
+from core.model.facts import Snapshot
+from core.model.findings import Finding
+from core.rules import environment, newer, toolkit
+from core.rules import incomplete_scan as scan
+from core.rules.benchmark import results as benchmark
+from core.rules.cudnn import copies as cudnn
+from core.rules.cudnn import loading
+from core.rules.driver import compatibility as gpu_fit
+from core.rules.driver import gpu_access as devices
+from core.rules.driver import status as driver
+from core.rules.frameworks import environments as frameworks
 
 Rule = Callable[[Snapshot], Iterator[Finding]]
 

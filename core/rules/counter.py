@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 
-from core.facts import CudaInit
-from core.findings import Finding
+from core.model.facts import CudaInit
+from core.model.findings import Finding
 
 
 class Outcome(StrEnum):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.facts import How, Mark, PathEntry, Snapshot
-from core.findings import Finding
-from core.i18n import _, n_
-from core.remedies import DropDead
-from core.rules.loads import cases
-from core.rules.view import python_of
-from core.rules.words import ERROR, GOOD, NOTE, WARNING, advice, finding, saw
-from core.steps import Step
+from core.common.i18n import _, n_
+from core.model.facts import How, Mark, PathEntry, Snapshot
+from core.model.findings import Finding
+from core.model.remedies import DropDead
+from core.model.steps import Step
+from core.rules.consumer_loads import cases
+from core.rules.snapshot_queries import python_of
+from core.rules.wording import ERROR, GOOD, NOTE, WARNING, advice, finding, saw
 
 SEARCHED = ("PATH", "LD_LIBRARY_PATH")
 

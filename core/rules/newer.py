@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from core.facts import FrameworkBuild, Snapshot
-from core.findings import Evidence, Finding
-from core.horizon import Family, beyond, family, horizon
-from core.i18n import N_, _, sentences, told
-from core.rules.frameworks_view import Home, homes
-from core.rules.loads import Case, called, trouble
-from core.rules.view import candidates, inside
-from core.rules.words import NOTE, UNKNOWN, finding, saw
-from core.steps import Severity, Step
+from core.common.i18n import N_, _, sentences, told
+from core.knowledge.horizon import Family, beyond, family, horizon
+from core.model.facts import FrameworkBuild, Snapshot
+from core.model.findings import Evidence, Finding
+from core.model.steps import Severity, Step
+from core.rules.consumer_loads import Case, called, trouble
+from core.rules.frameworks.environment_view import Home, homes
+from core.rules.snapshot_queries import candidates, inside
+from core.rules.wording import NOTE, UNKNOWN, finding, saw
 
 NAMES: dict[Family, str] = {
     "cudnn": "cuDNN",

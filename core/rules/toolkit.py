@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.causes import Cause
-from core.facts import LibraryFile, PathEntry, Snapshot, Toolkit
-from core.findings import Evidence, Finding, Fix
-from core.horizon import beyond
-from core.i18n import N_, _, n_, told
-from core.remedies import PointTo
-from core.rules.cudnn_files import BROKEN
-from core.rules.cures import pip
-from core.rules.known import differs, numbers
-from core.rules.loading_cuda import family, unfit
-from core.rules.loads import in_order
-from core.rules.view import folder_of, inside, package_of, tidy, variable
-from core.rules.words import ERROR, GOOD, NOTE, WARNING, advice, finding, listed, saw
-from core.steps import Severity, Step
+from core.common.i18n import N_, _, n_, told
+from core.knowledge.causes import Cause
+from core.knowledge.horizon import beyond
+from core.knowledge.releases import differs, numbers
+from core.model.facts import LibraryFile, PathEntry, Snapshot, Toolkit
+from core.model.findings import Evidence, Finding, Fix
+from core.model.remedies import PointTo
+from core.model.steps import Severity, Step
+from core.rules.advice import pip
+from core.rules.consumer_loads import in_order
+from core.rules.cudnn.cuda_libraries import family, unfit
+from core.rules.cudnn.files import BROKEN
+from core.rules.snapshot_queries import folder_of, inside, package_of, tidy, variable
+from core.rules.wording import ERROR, GOOD, NOTE, WARNING, advice, finding, listed, saw
 
 NAMING = ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
 """Variables that name the toolkit; CUDA_PATH_V12_4 and its like name one version's."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from core.facts import Snapshot, split_id
-from core.findings import Finding, Fix
-from core.i18n import _
-from core.rules.cures import python_of_environment
-from core.rules.driver_facts import works
-from core.rules.view import tidy
-from core.rules.words import advice
-from core.steps import Severity
+from core.common.i18n import _
+from core.model.facts import Snapshot, split_id
+from core.model.findings import Finding, Fix
+from core.model.steps import Severity
+from core.rules.advice import python_of_environment
+from core.rules.driver.facts import works
+from core.rules.snapshot_queries import tidy
+from core.rules.wording import advice
 
 
 def deciding(finding: Finding, seen: Snapshot) -> Fix:

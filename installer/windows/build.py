@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from core import __version__
-from core.frozen import PORTABLE
+from core.common.frozen import PORTABLE
 from installer.windows.environment import Environment, environment
 from installer.windows.nsis import make_setup
 

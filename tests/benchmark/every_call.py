@@ -17,8 +17,9 @@ from pathlib import Path
 
 import msgspec
 
-from core.benchmark import engine, ladder, timing
-from core.benchmark.events import Climb, Job, Said, Which
+from core.benchmark.child import ladder, timing
+from core.benchmark.child import worker as engine
+from core.benchmark.protocol import Climb, Job, Said, Which
 from core.benchmark.shapes import DIRECTIONS, SMALL, Problem, Shape, reference
 
 TINY = Shape(name="tiny", label="tiny", n=1, c=4, size=4, k=4, r=3)

@@ -13,15 +13,15 @@ import sys
 import time
 from pathlib import Path
 
-from core.benchmark.framework import Said, heard, order
 from core.benchmark.framework_script import SCRIPT
+from core.benchmark.frameworks import Said, heard, order
 from core.benchmark.shapes import Problem, Shape
-from core.child import read
-from core.facts import FrameworkRun, Machine, PythonEnvironment, Snapshot
+from core.common.progress import Watch
+from core.host.child import read
 from core.host.linux import LinuxHost
-from core.probes.framework_run import Trial
-from core.probes.request import Request
-from core.watch import Watch
+from core.model.facts import FrameworkRun, Machine, PythonEnvironment, Snapshot
+from core.probes.probe import Request
+from core.probes.python.trials import Trial
 from tests.faultlab.wheels import cache
 
 ONNX = ("onnxruntime==1.22.1", "numpy==2.2.6")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from core.benchmark import engine, ladder
-from core.benchmark.events import Climb, Job, Said, Which
+from core.benchmark.child import ladder
+from core.benchmark.child import worker as engine
+from core.benchmark.protocol import Climb, Job, Said, Which
 from core.benchmark.shapes import SMALL, Problem, Shape
-from core.child import Answer, ask
-from core.facts import Check, Rung, Timing
+from core.host.child import Answer, ask
 from core.host.linux import LinuxHost
+from core.model.facts import Check, Rung, Timing
 from tests.benchmark.standin import built
 
 TINY = Shape(name="tiny", label="tiny", n=2, c=16, size=6, k=16, r=3)

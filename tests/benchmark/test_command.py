@@ -7,24 +7,15 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from core import doctor
-from core.cli import main
-from core.facts import (
-    Distribution,
-    Driver,
-    FrameworkBuild,
-    Frameworks,
-    Gpu,
-    Machine,
-    PythonEnvironment,
-    Snapshot,
-)
-from core.findings import Report
-from core.grid import grid
-from core.host import this_host
-from core.probes.request import Probe
-from core.report import as_text
-from core.watch import Watch
+from core.cli.main import main
+from core.common.progress import Watch
+from core.doctor import scan as doctor
+from core.host.interface import this_host
+from core.model.facts import Distribution, Driver, FrameworkBuild, Frameworks, Gpu, Machine, PythonEnvironment, Snapshot
+from core.model.findings import Report
+from core.probes.probe import Probe
+from core.report.text import as_text
+from core.rules.frameworks.grid import grid
 
 
 @pytest.fixture(autouse=True)

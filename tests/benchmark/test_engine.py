@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 from msgspec.structs import replace
 
-from core.benchmark import engine
-from core.benchmark.events import Job, Said, Which
+from core.benchmark.child import worker as engine
+from core.benchmark.protocol import Job, Said, Which
 from core.benchmark.shapes import DIRECTIONS, SMALL, Problem, Shape
-from core.facts import NumberType
+from core.model.facts import NumberType
 from tests.benchmark.runs import ONE, TINY, checks, climb, convolve, rungs, timings
 
 TYPES: tuple[NumberType, ...] = ("fp32", "tf32", "fp16", "bf16", "int8")

@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.benchmark.cuda import FORMS as CUDA
-from core.benchmark.cudnn import FORMS as CUDNN
-from core.benchmark.ladder import CUBLAS_FORMS, NVRTC_FORMS
+from core.benchmark.child.cuda_api import FORMS as CUDA
+from core.benchmark.child.cudnn_api import FORMS as CUDNN
+from core.benchmark.child.ladder import CUBLAS_FORMS, NVRTC_FORMS
 from tests.benchmark.every_call import Tried
 from tests.benchmark.runs import env
 from tests.benchmark.standin import built

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from core.benchmark import framework
-from core.benchmark.framework import ABILITIES, FURTHER, LEAST, SECONDS, WITHOUT, Said, heard, needs
+from core.benchmark import frameworks as framework
 from core.benchmark.framework_script import SCRIPT
-from core.benchmark.numbers import whole
+from core.benchmark.frameworks import ABILITIES, FURTHER, LEAST, SECONDS, WITHOUT, Said, heard, needs
+from core.benchmark.number_types import whole
 from core.benchmark.shapes import LARGE, SMALL, TIMED, reference
-from core.child import read
-from core.facts import FrameworkBuild, FrameworkRun, Frameworks, Machine, PythonEnvironment, Snapshot
-from core.host import Completed
+from core.common.progress import Watch
+from core.host.child import read
+from core.host.interface import Completed
 from core.host.linux import LinuxHost
-from core.probes.framework_run import Trial
-from core.probes.request import Request
-from core.watch import Watch
+from core.model.facts import FrameworkBuild, FrameworkRun, Frameworks, Machine, PythonEnvironment, Snapshot
+from core.probes.probe import Request
+from core.probes.python.trials import Trial
 from tests.benchmark import frameworks
 from tests.benchmark.runs import ONE
 

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import pytest
 
-from core.benchmark.numbers import bound, decode, encode, noise, whole
-from core.benchmark.samples import lines, places, true
+from core.benchmark.child.spot_check import lines, places, true
+from core.benchmark.number_types import bound, decode, encode, noise, whole
 from core.benchmark.shapes import DIRECTIONS, SMALL, Problem, Shape, arranged, position, reference
-from core.facts import Layout, NumberType
+from core.model.facts import Layout, NumberType
 
 TYPES: tuple[NumberType, ...] = ("fp32", "tf32", "fp16", "bf16", "int8")
 GROUPED = Shape(name="grouped", n=2, c=4, size=5, k=6, r=3, stride=2, groups=2)

@@ -13,11 +13,14 @@ import pytest
 from msgspec.structs import replace
 
 from core.benchmark import plan
-from core.benchmark.events import Job
+from core.benchmark import run as probe
+from core.benchmark.deadline import QUICK
 from core.benchmark.plan import full_run, quick_run
+from core.benchmark.protocol import Job
 from core.benchmark.shapes import DIRECTIONS, TIMED, Problem
-from core.benchmark.until import QUICK
-from core.facts import (
+from core.common.progress import CancelledError, Watch
+from core.host.linux import LinuxHost
+from core.model.facts import (
     Benchmark,
     CudaInit,
     CudnnCopy,
@@ -29,11 +32,8 @@ from core.facts import (
     PythonEnvironment,
     Snapshot,
 )
-from core.host.linux import LinuxHost
-from core.probes import benchmark as probe
-from core.probes.driver_log import Log
-from core.probes.request import Request
-from core.watch import CancelledError, Watch
+from core.probes.driver.kernel_log import Log
+from core.probes.probe import Request
 from tests.benchmark.runs import ONE, env
 from tests.benchmark.standin import built
 

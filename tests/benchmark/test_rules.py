@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.benchmark.limits import gpu_rates, limits
-from core.benchmark.show import as_table
-from core.diagnose import diagnose
-from core.facts import (
+from core.benchmark.terminal_table import as_table
+from core.knowledge.gpu_rates import gpu_rates, limits
+from core.model.facts import (
     Benchmark,
     Check,
     Driver,
@@ -27,9 +26,10 @@ from core.facts import (
     Timing,
     Variable,
 )
-from core.findings import Finding, Report, from_json, to_json
-from core.redact import redact
-from core.steps import Severity, Step
+from core.model.findings import Finding, Report, from_json, to_json
+from core.model.steps import Severity, Step
+from core.report.redact import redact
+from core.rules.root_cause import diagnose
 
 GIB = 1 << 30
 CARD = GpuCard(

@@ -22,10 +22,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from core.host import this_host
-from core.probes.cudnn_record import hashes
-from core.probes.places import places
-from core.watch import Watch
+from core.common.progress import Watch
+from core.host.interface import this_host
+from core.probes.sysroot import places
+from core.probes.wheel_record import hashes
 
 ROOT = Path(__file__).resolve().parents[2]
 SELF = [sys.executable, "-m", "core"]

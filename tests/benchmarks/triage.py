@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from core.triage import triage
+from core.report.triage import triage
 from tests.test_snapshots import RECORDED
 
 LIMIT = 10.0

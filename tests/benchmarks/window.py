@@ -37,8 +37,8 @@ OURS = """
 import sys, time
 start = time.perf_counter()
 from PySide6.QtCore import QEvent, QObject, QSettings, QTimer
-from gui.app import FirstPaint, Held, application
-from gui.frame import Frame
+from gui.window.app import FirstPaint, Held, application
+from gui.window.frame import Frame
 app = application()
 class Eye(QObject):
     def eventFilter(self, watched, event):
@@ -54,7 +54,7 @@ class Watched(Frame):
         window.next.installEventFilter(eye)
         super().hold(window)
         assert eye.seen, "the wizard begins before it is painted"
-        assert "core.doctor" not in sys.modules, "the engine was loaded on the window's thread"
+        assert "core.doctor.scan" not in sys.modules, "the engine was loaded on the window's thread"
 settings = QSettings(sys.argv[1], QSettings.Format.IniFormat)
 frame = Watched(settings)
 held = Held(frame, settings)
@@ -114,11 +114,11 @@ def stalls(machine: str) -> tuple[float, float, float]:
 
     from PySide6.QtCore import QEventLoop, QSettings, QTimer
 
-    from core.findings import Report
-    from core.watch import Watch
-    from gui.app import application
+    from core.common.progress import Watch
+    from core.model.findings import Report
     from gui.controller import Controller
-    from gui.window import Window
+    from gui.window.app import application
+    from gui.window.window import Window
     from tests.gui import recorded
     from tests.gui.engines import Showing
 

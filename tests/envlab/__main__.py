@@ -16,11 +16,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from core.facts import Snapshot
-from core.host import this_host
-from core.probes import frameworks_records, frameworks_sweep
-from core.probes.request import Request
-from core.watch import Watch
+from core.common.progress import Watch
+from core.host.interface import this_host
+from core.model.facts import Snapshot
+from core.probes.probe import Request
+from core.probes.python import records as frameworks_records
+from core.probes.python import sweep as frameworks_sweep
 from tests.envlab.rows import ROWS, Row
 from tests.envlab.run import WITHOUT_TRIALS, LabHost, cause, cells, examine, examined, wrong
 

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.facts import FrameworkTrial
-from core.findings import GridCell, Report, from_json
+from core.model.facts import FrameworkTrial
+from core.model.findings import GridCell, Report, from_json
 
 OTHER = (Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/local/cuda/lib64"))
 """Where a distribution has its cuDNN."""
@@ -106,7 +106,7 @@ def scan(case: Case, other: str, out: Path) -> tuple[Report, float]:
     env = {k: v for k, v in os.environ.items() if k not in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")}
     env |= {k: v.format(other=other) for k, v in case.env.items()}
     start = time.perf_counter()
-    command = [sys.executable, "-m", "core.cli", "scan", "--json", "--try", "--python", sys.executable]
+    command = [sys.executable, "-m", "core.cli.main", "scan", "--json", "--try", "--python", sys.executable]
     done = subprocess.run(command, env=env, capture_output=True, check=False)
     if done.returncode not in (0, 1, 5):
         raise SystemExit(f"{case.name}: {done.stderr.decode(errors='replace')}")

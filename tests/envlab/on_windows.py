@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.doctor import PROBES, look
-from core.host import this_host
-from core.watch import Watch
+from core.common.progress import Watch
+from core.doctor.scan import PROBES, look
+from core.host.interface import this_host
 from tests.envlab.run import cause, cells, examine, told
 
 

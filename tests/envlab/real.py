@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 
-from core.doctor import PROBES, look
-from core.host import this_host
-from core.watch import Watch
+from core.common.progress import Watch
+from core.doctor.scan import PROBES, look
+from core.host.interface import this_host
 from tests.envlab.layouts import VERSION
 from tests.envlab.run import LabHost, cause, cells, examine, told
 from tests.faultlab.wheels import CUDNN_9_1, cache, link_tree, unpacked

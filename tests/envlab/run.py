@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.doctor import PROBES, look, report_on
-from core.facts import Driver, FrameworkTrial, Machine, PciDevice, Signature, System, Variable, full_id, split_id
-from core.findings import Report
-from core.host import Completed, Host, this_host
-from core.probes.request import Probe
-from core.steps import Severity
-from core.watch import Watch
+from core.common.progress import Watch
+from core.doctor.scan import PROBES, look, report_on
+from core.host.interface import Completed, Host, this_host
+from core.model.facts import Driver, FrameworkTrial, Machine, PciDevice, Signature, System, Variable, full_id, split_id
+from core.model.findings import Report
+from core.model.steps import Severity
+from core.probes.probe import Probe
 from tests import machines
 from tests.envlab.rows import Row
 

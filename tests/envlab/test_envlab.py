@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.facts import Snapshot
-from core.findings import from_json, to_json
-from core.host import this_host
-from core.probes import frameworks_sweep
-from core.probes.request import Request
-from core.watch import Watch
+from core.common.progress import Watch
+from core.host.interface import this_host
+from core.model.facts import Snapshot
+from core.model.findings import from_json, to_json
+from core.probes.probe import Request
+from core.probes.python import sweep as frameworks_sweep
 from tests.envlab.rows import ROWS, Row
 from tests.envlab.run import LabHost, examined, wrong
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from core.facts import (
+from core.model.facts import (
     Attempt,
     ComputeCache,
     Consumer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.explain import explain
-from core.explain.names import classify
+from core.knowledge.library_names import classify
 
 TERMS = {
     "126": ("ERROR_MOD_NOT_FOUND", "Windows error"),

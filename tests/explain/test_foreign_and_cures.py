@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.explain import explain
-from core.facts import Snapshot, Variable
+from core.model.facts import Snapshot, Variable
 from tests import machines as m
 from tests.explain import cases
 

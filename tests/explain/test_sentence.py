@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.explain import explain
-from core.facts import Machine, Snapshot
+from core.model.facts import Machine, Snapshot
 from tests.explain.cases import CASES
 
 NOTHING = Snapshot(machine=Machine(system="linux"), cudnn=(), toolkits=(), pythons=(), loads=())

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from core.causes import causes, ranks
 from core.explain import explain, render_text
 from core.explain.mechanism import COMPLAINTS, MAKES
-from core.explain.tables import messages
-from core.facts import Gpu, Snapshot
-from core.help import cure
+from core.knowledge.causes import causes, ranks
+from core.knowledge.messages import messages
+from core.model.facts import Gpu, Snapshot
+from core.report.help_pages import cure
 from tests import machines as m
 from tests.explain import cases
 
@@ -146,7 +146,7 @@ def test_a_container_engines_message_on_the_host_is_no_proof(text: str) -> None:
 
 
 def test_the_cure_is_the_one_that_the_report_offers() -> None:
-    from core.doctor import report_on
+    from core.doctor.scan import report_on
 
     case = cases.CASES["LD_LIBRARY_PATH of a cluster"]
     seen = case.machine()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from core.causes import causes
-from core.explain import context, names, reading
-from core.explain.tables import clues, codes, messages, wrong_cures
+from core.explain import context, reading
+from core.knowledge import library_names as names
+from core.knowledge.causes import causes
+from core.knowledge.messages import clues, codes, messages, wrong_cures
 
 FAMILIES = {family for _, family in names.MARKERS} | {
     "toolkit",

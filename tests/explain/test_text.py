@@ -8,8 +8,8 @@ import pytest
 
 from core.explain import decode, explain, render_text, to_json
 from core.explain.engine import NOTHING
+from core.explain.extract import MOST, relevant
 from core.explain.reading import read
-from core.explain.text import MOST, relevant
 
 LINE = "2024-05-01 12:00:01 INFO service.Handler - request 12345 handled in 12 ms, permission denied, service resumed\n"
 ERROR = "Could not load library cudnn_cnn_infer64_8.dll. Error code 126\n"

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.findings import Report, from_json
+from core.model.findings import Report, from_json
 
 STUB = "int cuInit(unsigned f){(void)f;return 34;} int cuDriverGetVersion(int*v){*v=0;return 34;}"
 
@@ -196,7 +196,7 @@ def scan(fault: Fault, place: Place, out: Path) -> tuple[Report, float]:
         prefix, folder = environment(place, fault.name)
         fault.plant(folder, place)
         python = str(prefix)
-    command = [sys.executable, "-m", "core.cli", "scan", "--json", "--python", python]
+    command = [sys.executable, "-m", "core.cli.main", "scan", "--json", "--python", python]
     if fault.user:
         command = ["setpriv", "--reuid", fault.user, "--clear-groups", *command]
     start = time.perf_counter()

@@ -53,7 +53,7 @@ def examine(fault: Fault, keep: Path | None = None) -> Outcome:
         extra = ["--thorough"] if fault.thorough else []
         named = [part for prefix in lab.pythons for part in ("--python", prefix)]
         started = time.monotonic()
-        done = on_machine(lab, [sys.executable, "-m", "core.cli", "scan", "--json", *named, *extra])
+        done = on_machine(lab, [sys.executable, "-m", "core.cli.main", "scan", "--json", *named, *extra])
         seconds = time.monotonic() - started
         if keep:
             (keep / f"{fault.name}.json").write_bytes(done.stdout)

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core import changes, folders
-from core.apply import Plan
-from core.changes import FileItem, FileSet, SetVariable, Value
-from core.journal import Journal
-from core.writing import MemoryWriter
+from core.host import safe_folder as folders
+from core.model import changes
+from core.model.changes import FileItem, FileSet, SetVariable, Value
+from core.transaction.execute import Plan
+from core.transaction.journal import Journal
+from core.transaction.variable_store import MemoryWriter
 
 
 def sha(data: bytes) -> str:

@@ -12,14 +12,15 @@ import os
 import sys
 from pathlib import Path
 
-from core import doctor, repair
-from core.changes import FileSet
-from core.findings import Report
-from core.host import Host, this_host
-from core.steps import Severity
-from core.supposed import WithEnvironment
-from core.verify import activated
-from core.watch import Watch
+from core.common.progress import Watch
+from core.doctor import repair
+from core.doctor import scan as doctor
+from core.doctor.verify import activated
+from core.host.interface import Host, this_host
+from core.model.changes import FileSet
+from core.model.findings import Report
+from core.model.steps import Severity
+from core.rehearsal.planned_host import WithEnvironment
 
 WATCHED = ("/home", "/opt", "/usr/local", "/etc", "/tmp")
 LARGE = 32 << 20

@@ -13,15 +13,17 @@ from pathlib import Path
 
 import msgspec
 
-from core import doctor, elevate, repair
-from core.apply import Outcome, Plan
-from core.changes import Change, FileItem, FileSet, SetVariable, Value
-from core.checks import prepared
-from core.elevate import Order
-from core.findings import Report
-from core.host import Host, this_host
-from core.supposed import WithEnvironment
-from core.watch import Watch
+from core.common.progress import Watch
+from core.doctor import repair
+from core.doctor import scan as doctor
+from core.host.interface import Host, this_host
+from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
+from core.model.findings import Report
+from core.rehearsal.planned_host import WithEnvironment
+from core.transaction import elevation as elevate
+from core.transaction.elevation import Order
+from core.transaction.execute import Outcome, Plan
+from core.transaction.preconditions import prepared
 from tests.fixing.cure import difference, faults, picture
 
 CUDA_PATH = SetVariable(name="CUDA_PATH", scope="machine", before=None, after=Value(text="/usr/local/cuda"))

@@ -19,11 +19,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from core import broker, elevate
-from core.apply import Outcome, Plan, perform, recover, undo
-from core.changes import FileSet
-from core.elevate import Order
-from core.journal import Entry, Journal
+from core.model.changes import FileSet
+from core.transaction import broker
+from core.transaction import elevation as elevate
+from core.transaction.elevation import Order
+from core.transaction.execute import Outcome, Plan, perform, recover, undo
+from core.transaction.journal import Entry, Journal
 from tests.fixing.conftest import item, made
 from tests.fixing.test_kill import KINDS, content, linux, prepare, variable
 

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import activation, assignments
-from core.changes import ChangeError, Value
-from core.writing import LinuxWriter
+from core.host import activation_scripts as activation
+from core.host import environment_files as assignments
+from core.model.changes import ChangeError, Value
+from core.transaction.variable_store import LinuxWriter
 
 SHELLS = [s for s in ("bash", "sh", "dash", "zsh", "ksh", "busybox") if shutil.which(s)]
 SHOW = 'echo "[${LD_LIBRARY_PATH-none}|${CUDA_VISIBLE_DEVICES-none}|${CUDA_HOME-none}]"'

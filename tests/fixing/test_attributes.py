@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core import attributes, folders
-from core.apply import Plan, perform, undo
-from core.changes import FileSet, SetVariable, Value
-from core.journal import Journal
-from core.writing import LinuxWriter
+from core.host import file_attributes as attributes
+from core.host import safe_folder as folders
+from core.model.changes import FileSet, SetVariable, Value
+from core.transaction.execute import Plan, perform, undo
+from core.transaction.journal import Journal
+from core.transaction.variable_store import LinuxWriter
 from tests.fixing.conftest import item, memory
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="owners, modes and access lists as Linux has them")

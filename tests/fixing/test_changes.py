@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import changes, pathlist
-from core.changes import Change, ChangeError, EditPath, FileItem, FileSet, SetVariable, Value
-from core.findings import Fix
-from core.pathlist import PathError
+from core.model import changes
+from core.model import path_list as pathlist
+from core.model.changes import Change, ChangeError, EditPath, FileItem, FileSet, SetVariable, Value
+from core.model.findings import Fix
+from core.model.path_list import PathError
 
 SEVERAL: tuple[Change, ...] = (
     SetVariable(name="CUDA_PATH", scope="user", before=Value(text="C:\\gone", kind="REG_SZ"), after=None),

@@ -12,13 +12,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core import broker, changes, elevate, i18n
-from core.apply import Outcome, Plan
-from core.changes import Change, FileItem, FileSet, SetVariable, Value
-from core.elevate import Order
-from core.host import Completed, ownership
-from core.journal import Entry, Journal
-from core.writing import LinuxWriter, MemoryWriter
+from core.common import i18n
+from core.host import ownership
+from core.host.interface import Completed
+from core.model import changes
+from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
+from core.transaction import broker
+from core.transaction import elevation as elevate
+from core.transaction.elevation import Order
+from core.transaction.execute import Outcome, Plan
+from core.transaction.journal import Entry, Journal
+from core.transaction.variable_store import LinuxWriter, MemoryWriter
 from tests.fixing.conftest import item, tree
 
 OLD = Value(text="/a:/b")

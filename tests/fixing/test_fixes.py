@@ -9,9 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.changes import EditPath, FileSet, SetVariable, Value
-from core.diagnose import diagnose
-from core.facts import (
+from core.fixes.catalogue import with_changes
+from core.fixes.files import dll_hook
+from core.fixes.search_paths import to_those_concerned
+from core.model.changes import EditPath, FileSet, SetVariable, Value
+from core.model.facts import (
     Attempt,
     ComputeCache,
     Consumer,
@@ -31,16 +33,14 @@ from core.facts import (
     Toolkit,
     Variable,
 )
-from core.findings import Finding, Fix
-from core.fixes import with_changes
-from core.fixes_files import dll_hook
-from core.fixes_search import to_those_concerned
-from core.remedies import AddFolder, Place, PointTo, PutPackageBack, Remedy, TakeOut, Unset
-from core.rules.cudnn_files import completed
-from core.rules.loading_cuda import half_away
-from core.rules.loading_extra import plain_name
-from core.rules.loads import Case, cases
-from core.steps import Severity, Step
+from core.model.findings import Finding, Fix
+from core.model.remedies import AddFolder, Place, PointTo, PutPackageBack, Remedy, TakeOut, Unset
+from core.model.steps import Severity, Step
+from core.rules.consumer_loads import Case, cases
+from core.rules.cudnn.cuda_libraries import half_away
+from core.rules.cudnn.files import completed
+from core.rules.cudnn.late_dependencies import plain_name
+from core.rules.root_cause import diagnose
 
 USER, MACHINE = "HKCU\\Environment", "HKLM\\SYSTEM\\CurrentControlSet\\Control\\Session Manager\\Environment"
 

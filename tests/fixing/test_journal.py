@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from core import changes
-from core.apply import Plan, perform, preconditions, recover, undo
-from core.changes import FileItem, FileSet, Value
-from core.journal import BadEntry, Entry, Journal, JournalError
-from core.writing import MemoryWriter
+from core.model import changes
+from core.model.changes import FileItem, FileSet, Value
+from core.transaction.execute import Plan, perform, preconditions, recover, undo
+from core.transaction.journal import BadEntry, Entry, Journal, JournalError
+from core.transaction.variable_store import MemoryWriter
 from tests.fixing.conftest import everything, item, memory, sha, tree
 
 

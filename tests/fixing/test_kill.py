@@ -15,11 +15,19 @@ from pathlib import Path
 
 import pytest
 
-from core import activation, apply, changes, checks, file_checks, filesets, folders, journal, writing
-from core.apply import Plan, perform, recover, undo
-from core.changes import FileItem, FileSet, SetVariable, Value
-from core.journal import Entry, Journal
-from core.writing import LinuxWriter
+from core.host import activation_scripts as activation
+from core.host import safe_folder as folders
+from core.model import changes
+from core.model.changes import FileItem, FileSet, SetVariable, Value
+from core.transaction import execute as apply
+from core.transaction import file_preconditions as file_checks
+from core.transaction import file_set as filesets
+from core.transaction import journal
+from core.transaction import preconditions as checks
+from core.transaction import variable_store as writing
+from core.transaction.execute import Plan, perform, recover, undo
+from core.transaction.journal import Entry, Journal
+from core.transaction.variable_store import LinuxWriter
 from tests.fixing.conftest import files, item, tree
 
 OURS = {m.__file__ for m in (activation, apply, checks, file_checks, changes, filesets, folders, journal, writing)}

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core import changes
-from core.apply import Plan, perform, preconditions
-from core.changes import FileItem, FileSet, SetVariable, Value
-from core.journal import Entry, Journal
-from core.writing import MemoryWriter
+from core.model import changes
+from core.model.changes import FileItem, FileSet, SetVariable, Value
+from core.transaction.execute import Plan, perform, preconditions
+from core.transaction.journal import Entry, Journal
+from core.transaction.variable_store import MemoryWriter
 from tests.fixing.conftest import Busy, item, memory, tree
 
 # --- malice ----------------------------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from core import folders
-from core.apply import Plan, perform, undo
-from core.changes import ChangeError, SetVariable, Value
-from core.journal import Journal
-from core.writing import LinuxWriter
+from core.host import safe_folder as folders
+from core.model.changes import ChangeError, SetVariable, Value
+from core.transaction.execute import Plan, perform, undo
+from core.transaction.journal import Journal
+from core.transaction.variable_store import LinuxWriter
 from tests.fixing.conftest import files, memory
 
 # --- order for a loss of power -----------------------------------------------------------------------------------

@@ -13,14 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from core import archives, place
-from core.apply import Plan, perform, undo
-from core.archives import ArchiveError
-from core.changes import ChangeError
-from core.journal import Journal
-from core.place import CudnnSet, Wanted
-from core.watch import CancelledError, Watch
-from core.writing import MemoryWriter
+from core.common.progress import CancelledError, Watch
+from core.fixes import archives
+from core.fixes import cudnn_set as place
+from core.fixes.archives import ArchiveError
+from core.fixes.cudnn_set import CudnnSet, Wanted
+from core.model.changes import ChangeError
+from core.transaction.execute import Plan, perform, undo
+from core.transaction.journal import Journal
+from core.transaction.variable_store import MemoryWriter
 from tests import standin
 from tests.fixing.conftest import tree
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from core import rehearse
-from core.activation import KIND, applied
-from core.apply import prepared
-from core.changes import Change, FileItem, FileSet, SetVariable, Value, insert_entry
-from core.facts import (
+from core.common.progress import Watch
+from core.host.activation_scripts import KIND, applied
+from core.host.interface import Host, this_host
+from core.model.changes import Change, FileItem, FileSet, SetVariable, Value, insert_entry
+from core.model.facts import (
     Attempt,
     CudnnCopy,
     How,
@@ -25,19 +25,19 @@ from core.facts import (
     Snapshot,
     Variable,
 )
-from core.facts import Consumer as Program
-from core.findings import Finding, Report
-from core.host import Host, this_host
-from core.host.fake import FakeHost
-from core.probes.places import places
-from core.rehearse_files import standing_in
-from core.steps import Severity, Step
-from core.supposed import AsItWouldBe
-from core.watch import Watch
-from core.writing import LinuxWriter, MemoryWriter
+from core.model.facts import Consumer as Program
+from core.model.findings import Finding, Report
+from core.model.steps import Severity, Step
+from core.probes.sysroot import places
+from core.rehearsal import rehearse
+from core.rehearsal.files import standing_in
+from core.rehearsal.planned_host import AsItWouldBe
+from core.transaction.execute import prepared
+from core.transaction.variable_store import LinuxWriter, MemoryWriter
 from tests import standin
 from tests.fixing.conftest import item, tree
 from tests.fixing.test_activation import run
+from tests.host.fake import FakeHost
 
 CURED = Finding(id="a.b", cause="c", step=Step.CUDNN, severity=Severity.ERROR, title="It is broken.", subject="/x")
 

@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core import repair
-from core.apply import perform, undo
-from core.changes import FileSet
-from core.facts import CudnnCopy, Machine, Snapshot
-from core.findings import Finding
-from core.host.fake import FakeHost
-from core.journal import Journal
-from core.probes import cudnn
-from core.repair import Workshop
-from core.steps import Severity, Step
-from core.watch import Watch
-from core.writing import MemoryWriter
+from core.common.progress import Watch
+from core.doctor import repair
+from core.doctor.repair import Workshop
+from core.model.changes import FileSet
+from core.model.facts import CudnnCopy, Machine, Snapshot
+from core.model.findings import Finding
+from core.model.steps import Severity, Step
+from core.probes.cudnn import probe as cudnn
+from core.transaction.execute import perform, undo
+from core.transaction.journal import Journal
+from core.transaction.variable_store import MemoryWriter
 from tests import standin
 from tests.fixing.conftest import tree
+from tests.host.fake import FakeHost
 from tests.probes.request import request
 
 

@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.activation import KIND
-from core.apply import Plan, perform, undo
-from core.changes import Change, SetVariable, Value, insert_entry
-from core.diagnose import diagnose
-from core.facts import Activation, Environment, Machine, PythonEnvironment, Renewal, Snapshot, Variable
-from core.findings import Finding, Fix, Report
-from core.host import Host
-from core.host.fake import FakeHost
-from core.journal import Journal
-from core.renewed import Renewed, both, renewed, without_active
-from core.repair import Workshop
-from core.steps import Severity, Step
-from core.watch import Watch
-from core.writing import LinuxWriter, MemoryWriter
-from gui.engine import ThisMachine
+from core.common.progress import Watch
+from core.doctor.engine import ThisMachine
+from core.doctor.repair import Workshop
+from core.host.activation_scripts import KIND
+from core.host.interface import Host
+from core.model.changes import Change, SetVariable, Value, insert_entry
+from core.model.facts import Activation, Environment, Machine, PythonEnvironment, Renewal, Snapshot, Variable
+from core.model.findings import Finding, Fix, Report
+from core.model.steps import Severity, Step
+from core.rules.root_cause import diagnose
+from core.transaction.execute import Plan, perform, undo
+from core.transaction.journal import Journal
+from core.transaction.session_host import Renewed, both, renewed, without_active
+from core.transaction.variable_store import LinuxWriter, MemoryWriter
+from tests.host.fake import FakeHost
 
 
 @pytest.fixture

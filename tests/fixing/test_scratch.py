@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from core import scratch
-from core.apply import recover
-from core.journal import Journal
+from core.host import scratch
+from core.transaction.execute import recover
+from core.transaction.journal import Journal
 from tests.fixing.conftest import memory
 
 CODE = (
-    "import os, signal, sys; from core import scratch; place = scratch.make(sys.argv[1]); (place / 'x').write_text('x'); "
+    "import os, signal, sys; from core.host import scratch; place = scratch.make(sys.argv[1]); (place / 'x').write_text('x'); "
     "print(place, flush=True); "
 )
 ENDS = {

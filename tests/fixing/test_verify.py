@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.activation import KIND
-from core.apply import VerifiedFor
-from core.changes import Change, SetVariable, Value
-from core.facts import Machine, ProbeError, PythonEnvironment, Renewal, Snapshot
-from core.findings import Finding, Report
-from core.host import Completed, Host, this_host
-from core.host.fake import FakeHost
-from core.renewed import Renewed
-from core.steps import Severity, Step
-from core.supposed import WithEnvironment
-from core.verify import SHELL, told, verify
-from core.writing import LinuxWriter
+from core.doctor.verify import SHELL, told, verify
+from core.host.activation_scripts import KIND
+from core.host.interface import Completed, Host, this_host
+from core.model.changes import Change, SetVariable, Value
+from core.model.facts import Machine, ProbeError, PythonEnvironment, Renewal, Snapshot
+from core.model.findings import Finding, Report
+from core.model.steps import Severity, Step
+from core.rehearsal.planned_host import WithEnvironment
+from core.transaction.execute import VerifiedFor
+from core.transaction.session_host import Renewed
+from core.transaction.variable_store import LinuxWriter
+from tests.host.fake import FakeHost
 
 FAULT = Finding(id="a.b", cause="c", step=Step.CUDNN, severity=Severity.ERROR, title="It is broken.", subject="/x")
 BAD, GOOD = {"LD_LIBRARY_PATH": "/bad"}, {"LD_LIBRARY_PATH": "/good"}

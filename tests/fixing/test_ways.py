@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.test_cli_fix import ROOT, Broken
+from tests.cli.test_fix import ROOT, Broken
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="variables come from a shell and an activation on Linux"
@@ -44,7 +44,7 @@ class Terminals:
             "login": ("", self.account),
         }[way]
         shell = ["/bin/sh", "-l", "-c"] if way == "login" else ["/bin/bash", "-c"]
-        script = f'{start}cd / && PYTHONPATH={ROOT} exec {sys.executable} -B -m core.cli "$@"'
+        script = f'{start}cd / && PYTHONPATH={ROOT} exec {sys.executable} -B -m core.cli.main "$@"'
         return subprocess.run(
             [*shell, script, "sh", *arguments], env=env, text=True, capture_output=True, check=False, input=""
         )

@@ -31,9 +31,9 @@ def forget(folders: list[str]) -> float:
 def one(environment: str) -> None:
     """Run it in this process and print when each stage began, what was left out, and what took how long."""
     start = time.monotonic()
-    from core.doctor import measure
-    from core.host import this_host
-    from core.watch import Watch
+    from core.common.progress import Watch
+    from core.doctor.scan import measure
+    from core.host.interface import this_host
 
     began: dict[str, float] = {}
     watch = Watch(lambda said: began.setdefault(next((s for s in STAGES if said.startswith(s)), ""), time.monotonic() - start))  # fmt: skip

@@ -18,9 +18,9 @@ from PySide6.QtCore import QEvent, QSettings, QThreadPool
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
-from core.findings import Report
+from core.model.findings import Report
 from gui.controller import Controller
-from gui.window import Window
+from gui.window.window import Window
 from tests.gui.engines import Showing
 
 

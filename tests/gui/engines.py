@@ -8,18 +8,18 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from core.apply import Outcome
-from core.changes import Value
-from core.doctor import report_on
+from core.common.progress import Watch
+from core.doctor.engine import Done, Preview, ThisMachine
+from core.doctor.repair import Workshop
+from core.doctor.scan import report_on
 from core.explain import Explanation, explain
-from core.facts import Machine, Snapshot, Variable
-from core.findings import Finding, Report
-from core.host.fake import FakeHost
-from core.journal import BadEntry, Entry, Journal
-from core.repair import Workshop
-from core.watch import Watch
-from core.writing import MemoryWriter
-from gui.engine import Done, Preview, ThisMachine
+from core.model.changes import Value
+from core.model.facts import Machine, Snapshot, Variable
+from core.model.findings import Finding, Report
+from core.transaction.execute import Outcome
+from core.transaction.journal import BadEntry, Entry, Journal
+from core.transaction.variable_store import MemoryWriter
+from tests.host.fake import FakeHost
 
 
 class Showing:

@@ -9,8 +9,8 @@ from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
 
-from gui.changing import ChangeDialog
-from gui.window import Window
+from gui.dialogs.change_dialog import ChangeDialog
+from gui.window.window import Window
 
 PATIENCE = 60.0
 """Seconds; a real scan of a slow machine takes some of them."""

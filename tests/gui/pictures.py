@@ -19,11 +19,11 @@ os.environ["XDG_CURRENT_DESKTOP"] = ""
 from PySide6.QtCore import QSettings, QSize
 from PySide6.QtWidgets import QApplication, QWidget
 
-from core import i18n
-from gui.app import application
-from gui.changing import FixDialog, UndoDialog
+from core.common import i18n
 from gui.controller import Controller
-from gui.window import Window
+from gui.dialogs.change_dialog import FixDialog, UndoDialog
+from gui.window.app import application
+from gui.window.window import Window
 from tests.gui import recorded
 from tests.gui.conftest import AtOnce
 from tests.gui.engines import Repairing, Showing

@@ -12,12 +12,12 @@ import tempfile
 import msgspec
 from PySide6.QtCore import QSettings
 
-from core.journal import Journal, state_folder
-from gui.app import application
+from core.doctor.engine import ThisMachine
+from core.transaction.journal import Journal, state_folder
 from gui.controller import Controller
-from gui.engine import ThisMachine
-from gui.frame import Frame
-from gui.window import Window
+from gui.window.app import application
+from gui.window.frame import Frame
+from gui.window.window import Window
 from tests.gui.hand import Hand
 from tests.gui.screen import shown_text
 

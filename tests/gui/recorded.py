@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from core.doctor import report_on
-from core.facts import (
+from core.doctor.scan import report_on
+from core.model.facts import (
     Benchmark,
     CudaInit,
     Distribution,
@@ -28,7 +28,7 @@ from core.facts import (
     Timing,
     Variable,
 )
-from core.findings import Report
+from core.model.findings import Report
 from tests import machines as m
 
 OTHER = r"C:\tools\cudnn-9.1\bin"

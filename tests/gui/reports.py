@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.facts import (
+from core.model.facts import (
     CudnnCopy,
     Driver,
     Environment,
@@ -14,8 +14,8 @@ from core.facts import (
     PythonEnvironment,
     Snapshot,
 )
-from core.findings import Evidence, Finding, Fix, Report
-from core.steps import Severity, Step
+from core.model.findings import Evidence, Finding, Fix, Report
+from core.model.steps import Severity, Step
 
 LONG = "/opt/environments/a-rather-long-name-of-a-project/lib/python3.11/site-packages/nvidia/cudnn/lib"
 CAUSE = Finding(

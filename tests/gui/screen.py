@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QAccessibleInterface
 from PySide6.QtWidgets import QLabel, QWidget
 
-from gui.text import MachineText
+from gui.widgets.text import MachineText
 
 
 def shown_text(widget: QWidget) -> str:

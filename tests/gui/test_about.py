@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from core import __version__
-from gui.about import AboutDialog, notices
-from gui.window import Window
+from gui.window.about import AboutDialog, notices
+from gui.window.window import Window
 from tests.gui import recorded
 from tests.gui.conftest import Open
 from tests.gui.screen import tab_chain

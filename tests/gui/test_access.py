@@ -11,11 +11,11 @@ from PySide6.QtGui import QAccessible, QPalette
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from core import i18n
-from core.steps import Severity
+from core.common import i18n
+from core.model.steps import Severity
 from gui import theme as looks
-from gui.text import MachineText
-from gui.window import Window
+from gui.widgets.text import MachineText
+from gui.window.window import Window
 from tests.gui import recorded
 from tests.gui.conftest import Open, Opened
 from tests.gui.engines import Repairing, Showing

@@ -14,12 +14,12 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from gui import app
 from gui import theme as looks
-from gui.app import FirstPaint
 from gui.controller import Controller
-from gui.frame import Frame
-from gui.window import Window
+from gui.window import app
+from gui.window.app import FirstPaint
+from gui.window.frame import Frame
+from gui.window.window import Window
 from tests.gui import recorded, reports
 from tests.gui.conftest import AtOnce, put_away
 from tests.gui.engines import Showing
@@ -63,7 +63,7 @@ def test_a_first_wizard_that_has_ended_or_does_not_answer_is_not_waited_for_with
 def test_where_no_lock_can_be_written_the_wizard_starts_at_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: QSettings
 ) -> None:
-    monkeypatch.setattr("core.frozen.portable_folder", lambda: str(tmp_path / "not there"))
+    monkeypatch.setattr("core.common.frozen.portable_folder", lambda: str(tmp_path / "not there"))
     monkeypatch.setattr(app, "STARTING", -1)  # for ever
     assert app.alone(), "as on a stick that is write-protected"
     frame = Frame(settings)
@@ -81,9 +81,7 @@ def test_what_a_killed_one_left_behind_is_no_window(settings: QSettings) -> None
     assert server.isListening()
     server.close()
     put_away([frame])
-    code = (
-        f"import os; from gui import app; app.SERVER = {app.SERVER!r}; lock = app.alone(); os._exit(0 if lock else 1)"
-    )
+    code = f"import os; from gui.window import app; app.SERVER = {app.SERVER!r}; lock = app.alone(); os._exit(0 if lock else 1)"
     subprocess.run([sys.executable, "-c", code], check=True)
     assert app.alone(), "the lock of one that was killed is taken over"
 
@@ -130,7 +128,7 @@ def test_what_the_frame_holds_has_its_size_before_it_is_painted(settings: QSetti
 def test_a_wizard_that_cannot_be_made_ends_with_the_reason(
     qtbot: QtBot, settings: QSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "gui.window", None)  # as where a file of the installation is missing
+    monkeypatch.setitem(sys.modules, "gui.window.window", None)  # as where a file of the installation is missing
     frame = Frame(settings)
     held = app.Held(frame, settings)
     QTimer.singleShot(0, held.make)
@@ -142,16 +140,18 @@ def test_a_wizard_that_cannot_be_made_ends_with_the_reason(
 
 def test_the_engine_is_not_loaded_for_the_window_to_show() -> None:
     code = (
-        "import sys; import gui.app, gui.window; "
-        "print([m for m in sys.modules if m.startswith(('core.doctor', 'core.probes', 'core.rules', 'core.explain', 'core.facts', 'msgspec', 'elftools', 'pefile'))])"
+        "import sys; import gui.window.app, gui.window.window; "
+        "print([m for m in sys.modules if m.startswith(('core.doctor.scan', 'core.probes', 'core.rules', 'core.explain', 'core.model.facts', 'msgspec', 'elftools', 'pefile'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
 def test_nothing_of_linux_alone_is_needed_to_load_the_window() -> None:
-    code = "import os, sys; vars(os).pop('getuid', 0), vars(os).pop('geteuid', 0); sys.modules.update(pwd=None, grp=None, resource=None, termios=None); import gui.app, gui.window, gui.changing, gui.engine"
-    subprocess.run([sys.executable, "-c", f"{code}, gui.details, gui.explaining, gui.benchmark"], check=True)
+    code = "import os, sys; vars(os).pop('getuid', 0), vars(os).pop('geteuid', 0); sys.modules.update(pwd=None, grp=None, resource=None, termios=None); import gui.window.app, gui.window.window, gui.dialogs.change_dialog, core.doctor.engine"
+    subprocess.run(
+        [sys.executable, "-c", f"{code}, gui.pages.details, gui.pages.explain, gui.pages.benchmark"], check=True
+    )
 
 
 @pytest.mark.usefixtures("qapp")

@@ -11,22 +11,22 @@ import pytest
 from PySide6.QtCore import QSettings, QTimer
 from pytestqt.qtbot import QtBot
 
-from core.changes import SetVariable, Value
-from core.doctor import look, report_on
-from core.facts import Machine, Snapshot
-from core.findings import Report
-from core.host.fake import FakeHost
-from core.probes.request import Probe, Request
-from core.watch import Watch
-from gui import running
-from gui.changing import FixDialog
+from core.common.progress import Watch
+from core.doctor.scan import look, report_on
+from core.host import linux_processes as running
+from core.model.changes import SetVariable, Value
+from core.model.facts import Machine, Snapshot
+from core.model.findings import Report
+from core.probes.probe import Probe, Request
 from gui.controller import Controller
-from gui.window import Window
+from gui.dialogs.change_dialog import FixDialog
+from gui.window.window import Window
 from tests.gui import recorded, reports
 from tests.gui.conftest import Opened, put_away
 from tests.gui.engines import Repairing, Showing
 from tests.gui.hand import Hand
 from tests.gui.screen import shown_text
+from tests.host.fake import FakeHost
 
 
 def test_a_probe_that_hangs_is_not_decided_and_the_rest_goes_on(

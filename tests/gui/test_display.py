@@ -8,7 +8,7 @@ from pathlib import Path
 import PySide6
 import pytest
 
-from core import display
+from gui import display
 from tests import standin
 
 PLUGINS = Path(PySide6.__file__).parent / "Qt" / "plugins" / "platforms"

@@ -9,9 +9,9 @@ import pytest
 from PySide6.QtCore import QLocale, QSettings
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu
 
-from core import i18n
+from core.common import i18n
 from gui import language
-from gui.window import Window
+from gui.window.window import Window
 from tests.gui import recorded
 from tests.gui.conftest import Opened
 from tests.gui.engines import Showing

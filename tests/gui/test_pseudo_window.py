@@ -18,9 +18,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core import i18n
-from core.doctor import report_on
-from gui.text import MachineText
+from core.common import i18n
+from core.doctor.scan import report_on
+from gui.widgets.text import MachineText
 from tests.gui import recorded
 from tests.gui.conftest import Opened
 from tests.gui.engines import Showing

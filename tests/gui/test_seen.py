@@ -8,16 +8,17 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QFrame
 
-from core.changes import EditPath, FileItem, FileSet, SetVariable, Value
-from core.doctor import report_on
-from core.facts import How
-from core.findings import Fix
-from core.steps import Severity
-from gui import seen, words
+from core.doctor.scan import report_on
+from core.model.changes import EditPath, FileItem, FileSet, SetVariable, Value
+from core.model.facts import How
+from core.model.findings import Fix
+from core.model.steps import Severity
+from gui import texts as words
 from gui import theme as looks
-from gui.benchmark import Bar
-from gui.models import Row, Rows
-from gui.table import Table
+from gui.pages import detail_rows as seen
+from gui.pages.benchmark import Bar
+from gui.widgets.row_model import Row, Rows
+from gui.widgets.table import Table
 from tests import machines as m
 from tests.gui import recorded
 from tests.gui.conftest import Opened

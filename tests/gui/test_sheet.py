@@ -10,11 +10,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
-from core.findings import Finding, Fix
-from core.steps import Severity, Step
-from gui import words
-from gui.changing import FixDialog
-from gui.window import Window
+from core.model.findings import Finding, Fix
+from core.model.steps import Severity, Step
+from gui import texts as words
+from gui.dialogs.change_dialog import FixDialog
+from gui.window.window import Window
 from tests.gui import recorded, reports
 from tests.gui.conftest import Open, Opened
 from tests.gui.engines import Repairing

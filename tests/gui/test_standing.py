@@ -8,20 +8,21 @@ from functools import partial
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from core.doctor import report_on
-from core.facts import Snapshot
-from core.findings import Report
-from core.standing import standing, whole
-from core.steps import Severity, Step
-from gui import seen, words
+from core.doctor.scan import report_on
+from core.model.facts import Snapshot
+from core.model.findings import Report
+from core.model.steps import Severity, Step
+from core.report.standing import standing, whole
+from gui import texts as words
 from gui import theme as looks
-from gui.card import Acts
-from gui.details import details
-from gui.models import Row
-from gui.page import StepPage
-from gui.summary import headline
-from gui.table import Table
-from gui.text import Verdict
+from gui.pages import detail_rows as seen
+from gui.pages.details import details
+from gui.pages.step_page import StepPage
+from gui.pages.summary import headline
+from gui.widgets.card import Acts
+from gui.widgets.row_model import Row
+from gui.widgets.table import Table
+from gui.widgets.text import Verdict
 from tests import machines as m
 from tests.gui import recorded
 from tests.test_same_everywhere import MACHINES
@@ -118,7 +119,7 @@ def test_a_fault_of_a_variable_colours_the_environment_and_stands_on_its_page(na
 
 
 def test_a_fault_of_ld_library_path_colours_the_environment() -> None:
-    from tests.test_diagnose import overridden
+    from tests.rules.test_root_cause import overridden
 
     report = report_on(overridden(m.wheel_machine()))
     assert report.primary is not None
@@ -127,7 +128,7 @@ def test_a_fault_of_ld_library_path_colours_the_environment() -> None:
 
 
 def test_an_open_cause_is_said_to_be_open() -> None:
-    from tests.test_diagnose import failing
+    from tests.rules.test_root_cause import failing
 
     report = report_on(failing(m.wheel_machine(), m.PREFIX))
     assert headline(report) == "Something is wrong, and its cause is not decided"

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import pytest
 from PySide6.QtWidgets import QDialog
 
-from core.facts import Snapshot, Variable
-from core.journal import Entry
-from gui.changing import FixDialog, UndoDialog
+from core.model.facts import Snapshot, Variable
+from core.transaction.journal import Entry
+from gui.dialogs.change_dialog import FixDialog, UndoDialog
 from tests.gui import recorded
 from tests.gui.conftest import Opened
 from tests.gui.engines import Repairing, Showing

@@ -10,13 +10,13 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
-from core.doctor import report_on
-from core.facts import Unexamined
-from core.findings import Report
-from core.watch import Watch
+from core.common.progress import Watch
+from core.doctor.scan import report_on
+from core.model.facts import Unexamined
+from core.model.findings import Report
 from gui import theme as looks
 from gui.controller import Controller
-from gui.window import Window
+from gui.window.window import Window
 from tests import machines
 from tests.gui import reports
 from tests.gui.conftest import Open, put_away

@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.facts import Machine, PciDevice, Variable
-from core.host import Completed, Host, this_host
-from core.host.fake import FakeHost
-from core.watch import Watch
+from core.common.progress import Watch
+from core.host.interface import Completed, Host, this_host
+from core.model.facts import Machine, PciDevice, Variable
+from tests.host.fake import FakeHost
 
 PRINT = [sys.executable, "-c", "print('hello')"]
 FAIL = [sys.executable, "-c", "import sys; print('so', file=sys.stderr); sys.exit(3)"]

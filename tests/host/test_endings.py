@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from core.facts import System
-from core.host.endings import _NTSTATUS, _SIGNALS, describe
+from core.host.exit_status import _NTSTATUS, _SIGNALS, describe
+from core.model.facts import System
 
 
 @pytest.mark.parametrize(

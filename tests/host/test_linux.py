@@ -13,8 +13,8 @@ if sys.platform == "win32":
 
 import pwd
 
-from core.facts import Variable
 from core.host.linux import LinuxHost
+from core.model.facts import Variable
 from tests.host.test_linux_files import put
 
 BASIC = {b"PATH": b"/usr/bin:/bin", b"LANG": b"C.UTF-8"}

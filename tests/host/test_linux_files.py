@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from core.facts import PciDevice, Variable
 from core.host import linux_files as files
+from core.model.facts import PciDevice, Variable
 
 POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="FIFOs, devices and links are POSIX")
 

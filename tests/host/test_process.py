@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from core.common.progress import Watch
 from core.host.process import LIMIT, run
-from core.watch import Watch
 
 PYTHON = sys.executable
 

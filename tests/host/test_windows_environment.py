@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.facts import Scope, Variable
 from core.host import windows_environment as environment
 from core.host.windows_environment import compose, expand
+from core.model.facts import Scope, Variable
 
 
 def variable(scope: Scope, name: str, value: str, kind: str = "REG_SZ") -> Variable:

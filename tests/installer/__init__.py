@@ -23,8 +23,21 @@ ROOT = Path(__file__).resolve().parents[2]
 SYSTEMS = ("linux", "windows")
 WHOLE = (
     *("installer", "tests/installer", "requirements/app.txt", "requirements/build.txt", "pyproject.toml", "LICENSE"),
-    *("core/__init__.py", "core/__main__.py", "core/child.py", "core/display.py", "core/elevate.py", "core/i18n.py"),
-    *("core/host/process.py", "core/host/job.py", "core/host/linux_files.py", "gui/app.py", "resources/__init__.py"),
+    *(
+        "core/__init__.py",
+        "core/__main__.py",
+        "core/host/child.py",
+        "gui/display.py",
+        "core/transaction/elevation.py",
+        "core/common/i18n.py",
+    ),
+    *(
+        "core/host/process.py",
+        "core/host/windows_job.py",
+        "core/host/linux_files.py",
+        "gui/window/app.py",
+        "resources/__init__.py",
+    ),
 )
 """Files, and folders with all that is in them, of which every byte counts."""
 SKETCHED = ("core", "gui", "resources")

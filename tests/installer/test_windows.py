@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core import frozen
-from gui.app import stored_settings
+from core.common import frozen
+from gui.window.app import stored_settings
 from installer.windows import build, nsis
 
 

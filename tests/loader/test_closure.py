@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from core.facts import How
 from core.loader.linux import Search, closure, policy
+from core.model.facts import How
 from tests.loader import build
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")

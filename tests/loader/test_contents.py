@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from core.loader.contents import EDGE, WHOLE, cuda_major, library_names, strings
+from core.loader.cudnn_version import cudnn_version
 from core.loader.exports import address, dll_name, value
 from core.loader.fatbin import GAP, Code, machine_code
 from core.loader.sections import layout
-from core.loader.versions import cudnn_version
 from tests.loader import build
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs gcc")

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.loader import images
+from core.loader import read_image as images
 from tests import fuzz_images
 
 MAGICS = (

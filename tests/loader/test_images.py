@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.loader import images
+from core.loader import read_image as images
 from tests.loader import build
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a POSIX file system's own kinds of files")

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from core.facts import How, Resolution
 from core.loader.linux import Search, policy
+from core.model.facts import How, Resolution
 from tests.loader import build
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.facts import How
-from core.loader.ldcache import conf_folders, parse_cache, read_cache
 from core.loader.linux import LdSo, Search
+from core.loader.linux_cache import conf_folders, parse_cache, read_cache
+from core.model.facts import How
 from tests.loader import build
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs gcc and ldconfig")

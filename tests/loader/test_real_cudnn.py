@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.loader import images
+from core.loader import read_image as images
 from core.loader.contents import cuda_major, library_names
+from core.loader.cudnn_version import cudnn_version
 from core.loader.fatbin import machine_code
-from core.loader.versions import cudnn_version
 
 pytestmark = [
     pytest.mark.download,

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.facts import How, Resolution
 from core.loader.files import LONG, reachable, under
 from core.loader.windows import Policy, Search, closure, conda_folders, plain, python, resolve
-from core.loader.winpolicy import DLL_LOAD_DIR, SYSTEM32, USER_DIRS, places
+from core.loader.windows_policy import DLL_LOAD_DIR, SYSTEM32, USER_DIRS, places
+from core.model.facts import How, Resolution
 from tests.loader import build
 
 APP, SYS, WIN, CUR, ONE, TWO = (

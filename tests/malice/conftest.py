@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from core import broker
-from core.changes import Change
-from core.elevate import Order, write_order
-from core.journal import Journal
-from core.writing import LinuxWriter
+from core.model.changes import Change
+from core.transaction import broker
+from core.transaction.elevation import Order, write_order
+from core.transaction.journal import Journal
+from core.transaction.variable_store import LinuxWriter
 
 EVE = 54_321
 """An account of her own; no row in the list of accounts is needed for that."""

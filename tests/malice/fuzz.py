@@ -19,11 +19,13 @@ from typing import Any
 
 import msgspec
 
-from core import broker, changes, elevate
-from core.apply import Outcome, Plan
-from core.changes import Change, EditPath, FileItem, FileSet, SetVariable, Value
-from core.elevate import Order
-from core.pathlist import PathError
+from core.model import changes
+from core.model.changes import Change, EditPath, FileItem, FileSet, SetVariable, Value
+from core.model.path_list import PathError
+from core.transaction import broker
+from core.transaction import elevation as elevate
+from core.transaction.elevation import Order
+from core.transaction.execute import Outcome, Plan
 from tests.malice.checker import objections, picture
 from tests.malice.conftest import EVE, Box, give, grant
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core import broker
+from core.transaction import broker
 from tests.malice import fuzz
 from tests.malice.conftest import needs_root
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core import elevate
-from core.apply import Plan, perform, recover, undo
-from core.broker import RealGround, refusals
-from core.changes import Change, FileItem, FileSet, SetVariable, Value
-from core.elevate import Order
-from core.journal import Entry, Journal, JournalError
+from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
+from core.transaction import elevation as elevate
+from core.transaction.broker import RealGround, refusals
+from core.transaction.elevation import Order
+from core.transaction.execute import Plan, perform, recover, undo
+from core.transaction.journal import Entry, Journal, JournalError
 from tests.malice.conftest import EVE, ROOT, Box, as_eve, give, grant, needs_root
 
 pytestmark = needs_root

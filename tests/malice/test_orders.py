@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core import elevate
-from core.apply import Outcome, Plan
-from core.changes import FileItem, FileSet, SetVariable, Value
-from core.elevate import Order
-from core.host import Completed
-from core.journal import Journal
+from core.host.interface import Completed
+from core.model.changes import FileItem, FileSet, SetVariable, Value
+from core.transaction import elevation as elevate
+from core.transaction.elevation import Order
+from core.transaction.execute import Outcome, Plan
+from core.transaction.journal import Journal
 from tests.malice.conftest import EVE, ROOT, Box, give, needs_root
 
 pytestmark = needs_root
@@ -105,7 +105,7 @@ def test_a_refusal_by_the_person_changes_nothing(box: Box, order: tuple[str, str
 @pytest.mark.parametrize(("answer", "agreed"), [(b"y\n", True), (b"n\n", False), (b"\n", False)])
 def test_the_terminal_is_asked_in_words_of_our_own(answer: bytes, agreed: bool) -> None:
     code = (
-        "import fcntl, os, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); from core import elevate; "
+        "import fcntl, os, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); from core.transaction import elevation as elevate; "
         "print('said', repr(elevate._ask_terminal(('Take it away.',))), flush=True)"
     )
     ours, theirs = pty.openpty()
@@ -122,7 +122,7 @@ def test_the_terminal_is_asked_in_words_of_our_own(answer: bytes, agreed: bool) 
 
 
 def test_without_a_terminal_nothing_is_done() -> None:
-    code = "import os; os.setsid(); from core import elevate; print(elevate._ask_terminal(('x',)))"
+    code = "import os; os.setsid(); from core.transaction import elevation as elevate; print(elevate._ask_terminal(('x',)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout == "There is no terminal on which to ask.\n"
 
@@ -174,7 +174,7 @@ def test_the_elevated_side_goes_on_only_for_whose_installation_it_is(
 
 
 def test_the_policy_has_an_action_for_every_kind_that_is_asked_for() -> None:
-    from core.broker import KINDS
+    from core.transaction.broker import KINDS
 
     text = (ROOT / "installer/linux/convalesce.policy").read_text()
     for word in (*dict.fromkeys(k.name for k in KINDS), "changes", "undo"):

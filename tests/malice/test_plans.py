@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core import changes
-from core.changes import Change, FileItem, FileSet, SetVariable, Value
+from core.model import changes
+from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
 from tests.malice.conftest import Box, give, grant, needs_root
 
 pytestmark = needs_root

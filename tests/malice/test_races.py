@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from core import folders
-from core.apply import Plan, perform, recover, undo
-from core.changes import FileItem, FileSet, SetVariable, Value
-from core.folders import Folder
-from core.writing import LinuxWriter
+from core.host import safe_folder as folders
+from core.host.safe_folder import Folder
+from core.model.changes import FileItem, FileSet, SetVariable, Value
+from core.transaction.execute import Plan, perform, recover, undo
+from core.transaction.variable_store import LinuxWriter
 from tests.fixing.conftest import tree
 from tests.malice.conftest import Box, give, needs_root
 

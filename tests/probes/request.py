@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.facts import Machine, PythonEnvironment, Snapshot, System, Variable
-from core.host.fake import FakeHost
-from core.probes.request import Request
-from core.watch import Watch
+from core.common.progress import Watch
+from core.model.facts import Machine, PythonEnvironment, Snapshot, System, Variable
+from core.probes.probe import Request
+from tests.host.fake import FakeHost
 
 
 def request(

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.facts import CudnnCopy, LibraryFile, PythonEnvironment
-from core.probes import cudnn
-from core.probes.request import Request
+from core.model.facts import CudnnCopy, LibraryFile, PythonEnvironment
+from core.probes.cudnn import probe as cudnn
+from core.probes.probe import Request
 from tests import standin
 from tests.probes.request import link, request, write
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.facts import System
-from core.probes.cudnn_names import asked, dotted, file_name, is_link_library, parse, sub_libraries
+from core.knowledge.cudnn_file_names import asked, dotted, file_name, is_link_library, parse, sub_libraries
+from core.model.facts import System
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,12 @@ import pytest
 from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
-from core.facts import CudnnCopy, Load, PythonEnvironment, RollCall, Snapshot
-from core.host import this_host
-from core.probes import cudnn, loading
-from core.probes.request import Request
-from core.watch import Watch
+from core.common.progress import Watch
+from core.host.interface import this_host
+from core.model.facts import CudnnCopy, Load, PythonEnvironment, RollCall, Snapshot
+from core.probes.cudnn import probe as cudnn
+from core.probes.loading import probe as loading
+from core.probes.probe import Request
 
 pytestmark = [
     pytest.mark.download,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.facts import Distribution
-from core.probes.cudnn_record import Row, hashes, rows, verdict
-from core.probes.places import Places
-from core.watch import CancelledError, Watch
+from core.common.progress import CancelledError, Watch
+from core.model.facts import Distribution
+from core.probes.sysroot import Places
+from core.probes.wheel_record import Row, hashes, rows, verdict
 from tests.probes.request import write
 
 WHEEL = Distribution(name="nvidia-cudnn-cu12", version="9.1.0.70", location="/site")

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.facts import CudaInit, Driver, DriverLibrary, Gpu, Nvml
-from core.host.fake import said
-from core.probes import driver
-from core.probes.driver import Heard, gpus, stubs_told
-from core.probes.nvidia_form import Said
+from core.model.facts import CudaInit, Driver, DriverLibrary, Gpu, Nvml
+from core.probes.driver import probe as driver
+from core.probes.driver.probe import Heard, gpus, stubs_told
+from core.probes.driver.protocol import Said
+from tests.host.fake import said
 from tests.probes.driver_standin import CUDA, NVML, built, install
 from tests.probes.request import request
 
@@ -217,11 +217,11 @@ def test_only_the_library_that_answered_34_is_called_a_stub():
 
 def test_a_recorded_windows_driver(tmp_path: Path):
     children = {
-        "core.probes.nvidia_calls:ask_nvml": said(
+        "core.probes.driver.nvidia_calls:ask_nvml": said(
             Said(nvml=Nvml(status=0, driver_version="581.15", library=r"C:\Windows\System32\nvml.dll")),
             Said(gpu=CARD, driver_model="WDDM"),
         ),
-        "core.probes.nvidia_calls:ask_cuda": said(Said(cuda=WORKS)),
+        "core.probes.driver.nvidia_calls:ask_cuda": said(Said(cuda=WORKS)),
     }
     system = tmp_path / "C:" / "Windows" / "System32"
     system.mkdir(parents=True)

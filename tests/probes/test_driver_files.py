@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from core.facts import Machine
-from core.host import Completed
-from core.probes.driver_cache import compute_cache
-from core.probes.driver_files import libraries, search_folders
-from core.probes.driver_linux import loaded_modules, module_version, nodes, secure_boot
-from core.probes.driver_log import Log, kernel_log, record, resumed_at, sift
-from core.probes.places import Places
+from core.host.interface import Completed
+from core.model.facts import Machine
+from core.probes.driver.compute_cache import compute_cache
+from core.probes.driver.kernel import loaded_modules, module_version, nodes, secure_boot
+from core.probes.driver.kernel_log import Log, kernel_log, record, resumed_at, sift
+from core.probes.driver.libraries import libraries, search_folders
+from core.probes.sysroot import Places
 from tests.probes.driver_standin import CUDA, built
 from tests.probes.request import link, request, write
 
@@ -226,7 +226,7 @@ def test_the_loaders_cache_leads_to_drivers_elsewhere(tmp_path: Path, where: Pla
 
 
 def cache(entries: dict[str, str]) -> bytes:
-    """A file in glibc's format, as core.loader.ldcache describes it."""
+    """A file in glibc's format, as core.loader.linux_cache describes it."""
     strings, rows = b"", b""
     start = 48 + 24 * len(entries)
     for name, path in entries.items():

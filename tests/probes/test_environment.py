@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import knowledge
-from core.facts import Environment, Variable
-from core.pathlist import searched
-from core.patience import Patience
-from core.probes import environment
-from core.probes.environment_paths import Part, Seen, entries, expand
+from core.common.patience import Patience
+from core.knowledge import tables as knowledge
+from core.model.facts import Environment, Variable
+from core.model.path_list import searched
+from core.probes.variables import probe as environment
+from core.probes.variables.search_paths import Part, Seen, entries, expand
 from tests.probes.request import request
 
 FOLDER = Seen()

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.facts import Driver, FrameworkTrial, Gpu, Snapshot, Unexamined
-from core.host import this_host
-from core.probes import framework_run, frameworks
-from core.probes.framework_run import dotted, wanted
-from core.probes.places import places
-from core.probes.request import Request
-from core.watch import Watch
+from core.common.progress import Watch
+from core.host.interface import this_host
+from core.model.facts import Driver, FrameworkTrial, Gpu, Snapshot, Unexamined
+from core.probes.probe import Request
+from core.probes.python import probe as frameworks
+from core.probes.python import trials as framework_run
+from core.probes.python.trials import dotted, wanted
+from core.probes.sysroot import places
 
 BASE = getattr(sys, "_base_executable", sys.executable)
 
@@ -245,7 +246,7 @@ def test_cudnns_numbers(number: str, version: str):
 
 def test_the_script_is_for_any_python_from_3_6_on():
     """Compiled by every interpreter that is here; each says so itself."""
-    from core.probes.framework_script import SCRIPT
+    from core.probes.python.trial_script import SCRIPT
 
     found = [p for p in Path("~/.pyenv/versions").expanduser().glob("3.*/bin/python") if p.exists()]
     for python in (Path(sys.executable), *found):

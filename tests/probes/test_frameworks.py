@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.facts import PythonEnvironment
-from core.probes import frameworks
-from core.probes.frameworks_dists import distributions
-from core.probes.frameworks_find import STEPS, Candidate
-from core.probes.places import Places
+from core.model.facts import PythonEnvironment
+from core.probes.python import probe as frameworks
+from core.probes.python.distributions import distributions
+from core.probes.python.find import STEPS, Candidate
+from core.probes.sysroot import Places
 from tests.probes.request import link, request, write
 
 METADATA = """Metadata-Version: 2.1

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from core.facts import Distribution, FrameworkBuild, PythonEnvironment
-from core.probes.frameworks_builds import builds, read_all
-from core.probes.frameworks_dists import distributions
-from core.probes.places import Places
+from core.model.facts import Distribution, FrameworkBuild, PythonEnvironment
+from core.probes.python.builds import builds, read_all
+from core.probes.python.distributions import distributions
+from core.probes.sysroot import Places
 from tests.probes.request import write
 
 SITE = "/e/lib/python3.11/site-packages"

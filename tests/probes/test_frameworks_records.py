@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.facts import Frameworks, LibraryFile, PackageRecords, Snapshot, Toolkit
-from core.host import this_host
-from core.probes import cudnn_record, frameworks, frameworks_records
-from core.probes.request import Request
-from core.rules.frameworks_records import damaged_libraries
-from core.watch import Watch
+from core.common.progress import Watch
+from core.host.interface import this_host
+from core.model.facts import Frameworks, LibraryFile, PackageRecords, Snapshot, Toolkit
+from core.probes import wheel_record as cudnn_record
+from core.probes.probe import Request
+from core.probes.python import probe as frameworks
+from core.probes.python import records as frameworks_records
+from core.rules.frameworks.records import damaged_libraries
 from tests import machines as m
 from tests import standin
 from tests.envlab.layouts import Site, venv

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.facts import PythonEnvironment
-from core.probes import frameworks, frameworks_sweep
-from core.probes.frameworks_roots import MAX_FOLDERS, in_projects
+from core.model.facts import PythonEnvironment
+from core.probes.python import probe as frameworks
+from core.probes.python import sweep as frameworks_sweep
+from core.probes.python.locations import MAX_FOLDERS, in_projects
 from tests.probes.request import link, request, write
 from tests.probes.test_frameworks import interpreter, venv
 

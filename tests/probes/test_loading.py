@@ -11,13 +11,14 @@ import pytest
 from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
-from core.diagnose import diagnose
-from core.facts import CudnnCopy, Distribution, Load, PythonEnvironment, Resolution, RollCall, Snapshot
-from core.host import this_host
-from core.probes import cudnn, loading
-from core.probes.request import Request
-from core.steps import Severity
-from core.watch import Watch
+from core.common.progress import Watch
+from core.host.interface import this_host
+from core.model.facts import CudnnCopy, Distribution, Load, PythonEnvironment, Resolution, RollCall, Snapshot
+from core.model.steps import Severity
+from core.probes.cudnn import probe as cudnn
+from core.probes.loading import probe as loading
+from core.probes.probe import Request
+from core.rules.root_cause import diagnose
 from tests import standin
 
 pytestmark = pytest.mark.skipif(
@@ -324,8 +325,8 @@ def test_nothing_is_run_for_another_system(tmp_path: Path) -> None:
 
 
 def test_who_owns_a_mapped_file(tmp_path: Path) -> None:
-    from core.probes.loading_roll import origin
-    from core.probes.places import Places
+    from core.probes.loading.consumer_load import origin
+    from core.probes.sysroot import Places
 
     (tmp_path / "search").mkdir()
     linux, windows = Places("linux"), Places("windows")

@@ -8,10 +8,11 @@ import pytest
 from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
-from core.facts import CudnnCopy, Distribution, Load, PythonEnvironment, Resolution
-from core.probes import cudnn, loading
-from core.probes.loading_plan import added_folders
-from core.probes.request import Request
+from core.model.facts import CudnnCopy, Distribution, Load, PythonEnvironment, Resolution
+from core.probes.cudnn import probe as cudnn
+from core.probes.loading import probe as loading
+from core.probes.loading.plan import added_folders
+from core.probes.probe import Request
 from tests import standin
 from tests.loader import build
 from tests.probes.request import request

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.child import Answer
-from core.facts import Call
-from core.probes.roll_call_form import Event, Part, Roll
-from core.probes.roll_call_run import CHILDREN, SPARED, run
-from core.probes.wants import knowledge
+from core.host.child import Answer
+from core.model.facts import Call
+from core.probes.loading.consumers import knowledge
+from core.probes.loading.roll_call.parent import CHILDREN, SPARED, run
+from core.probes.loading.roll_call.protocol import Event, Part, Roll
 
 KNOWN = knowledge()
 ROLL = Roll(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.child import ask
-from core.host import this_host
-from core.probes.roll_call import answer
-from core.probes.roll_call_form import Event, Part, Roll
+from core.host.child import ask
+from core.host.interface import this_host
+from core.probes.loading.roll_call.child import answer
+from core.probes.loading.roll_call.protocol import Event, Part, Roll
 
 pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="asks Windows' loader")
 

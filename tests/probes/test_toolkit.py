@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from core.facts import Distribution, PythonEnvironment, Toolkit
-from core.host import Completed
-from core.probes import toolkit
-from core.probes.toolkit_names import cuda_major, family_of, locations, number_of, version_in
+from core.host.interface import Completed
+from core.knowledge.cuda_file_names import cuda_major, family_of, locations, number_of, version_in
+from core.model.facts import Distribution, PythonEnvironment, Toolkit
+from core.probes.toolkit import probe as toolkit
 from tests.probes.request import link, request, write
 from tests.standin import build_library
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.facts import Distribution, PythonEnvironment, System
-from core.probes.places import Places
-from core.probes.wants import Wish, knowledge, pin, wishes
+from core.model.facts import Distribution, PythonEnvironment, System
+from core.probes.loading.consumers import Wish, knowledge, pin, wishes
+from core.probes.sysroot import Places
 from tests import standin
 from tests.probes.request import write
 

@@ -11,13 +11,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.facts import CudaInit, Load, RollCall, Snapshot
-from core.findings import Finding, from_json
-from core.rules import devices, driver, frameworks, loading
+from core.model.facts import CudaInit, Load, RollCall, Snapshot
+from core.model.findings import Finding, from_json
+from core.model.steps import Severity, Step
+from core.rules.consumer_loads import case, failures_of, trouble
 from core.rules.counter import Outcome, of_cuda, of_failures, starts
-from core.rules.loading import judge
-from core.rules.loads import case, failures_of, trouble
-from core.steps import Severity, Step
+from core.rules.cudnn import loading
+from core.rules.cudnn.loading import judge
+from core.rules.driver import gpu_access as devices
+from core.rules.driver import status as driver
+from core.rules.frameworks import environments as frameworks
 from tests import machines
 from tests.rules import test_driver, test_loading
 from tests.test_snapshots import RECORDED

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from core.facts import CudnnCopy, LibraryFile, Snapshot
-from core.rules import cudnn
-from core.rules.cudnn_files import faults, release_of
-from core.steps import Severity
+from core.model.facts import CudnnCopy, LibraryFile, Snapshot
+from core.model.steps import Severity
+from core.rules.cudnn import copies as cudnn
+from core.rules.cudnn.files import faults, release_of
 from tests import machines as m
 
 WARNING, NOTE = Severity.WARNING, Severity.NOTE

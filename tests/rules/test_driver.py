@@ -7,11 +7,13 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from core.facts import ComputeCache, CudaInit, DeviceNode, DriverLibrary, Gpu, Nvml, PciDevice, Snapshot
-from core.findings import Finding
-from core.rules import devices, driver, gpu_fit
-from core.rules.devices import hides_all
-from core.steps import Severity
+from core.model.facts import ComputeCache, CudaInit, DeviceNode, DriverLibrary, Gpu, Nvml, PciDevice, Snapshot
+from core.model.findings import Finding
+from core.model.steps import Severity
+from core.rules.driver import compatibility as gpu_fit
+from core.rules.driver import gpu_access as devices
+from core.rules.driver import status as driver
+from core.rules.driver.gpu_access import hides_all
 from tests import machines as m
 
 ERROR, WARNING, NOTE, UNKNOWN = Severity.ERROR, Severity.WARNING, Severity.NOTE, Severity.UNKNOWN

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.facts import Environment, Mark, PathEntry, Snapshot
+from core.model.facts import Environment, Mark, PathEntry, Snapshot
+from core.model.steps import Severity
 from core.rules import environment
-from core.steps import Severity
 from tests import machines as m
 
 NOTE, WARNING, GOOD = Severity.NOTE, Severity.WARNING, Severity.GOOD

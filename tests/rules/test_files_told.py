@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.diagnose import diagnose
-from core.facts import LibraryFile, Snapshot
-from core.findings import Finding
-from core.probes import loading
-from core.rules.loads import true_name
-from core.steps import Severity
+from core.model.facts import LibraryFile, Snapshot
+from core.model.findings import Finding
+from core.model.steps import Severity
+from core.probes.loading import probe as loading
+from core.rules.consumer_loads import true_name
+from core.rules.root_cause import diagnose
 from tests import machines as m
 from tests import standin
 from tests.probes.test_loading import Scene

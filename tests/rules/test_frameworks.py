@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.facts import ProbeError
-from core.rules import frameworks, scan
-from core.steps import Severity, Step
+from core.model.facts import ProbeError
+from core.model.steps import Severity, Step
+from core.rules import incomplete_scan as scan
+from core.rules.frameworks import environments as frameworks
 from tests import machines as m
 
 

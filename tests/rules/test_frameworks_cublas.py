@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.facts import Snapshot, Toolkit
-from core.grid import grid
-from core.rules.frameworks_cublas import cublas_by_name
+from core.model.facts import Snapshot, Toolkit
+from core.rules.frameworks.ctranslate2 import cublas_by_name
+from core.rules.frameworks.grid import grid
 from tests import machines as m
 from tests.rules.test_frameworks_verdicts import LINUX, ON_WINDOWS, build, machine
 

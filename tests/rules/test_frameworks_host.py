@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.facts import Snapshot
-from core.grid import grid
-from core.rules.frameworks_host import RULES
+from core.model.facts import Snapshot
+from core.rules.frameworks.grid import grid
+from core.rules.frameworks.hardware import RULES
 from tests.rules.test_frameworks_verdicts import LINUX, ON_WINDOWS, build, dist, machine
 
 OLD = ("sse4_1", "sse4_2")

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.diagnose import diagnose
-from core.facts import (
+from core.model.facts import (
     Attempt,
     Call,
     Consumer,
@@ -23,9 +22,10 @@ from core.facts import (
     RollCall,
     Snapshot,
 )
-from core.findings import Finding
-from core.rules.words import CONCERNS
-from core.steps import Severity
+from core.model.findings import Finding
+from core.model.steps import Severity
+from core.rules.root_cause import diagnose
+from core.rules.wording import CONCERNS
 from tests import machines as m
 
 ERROR, WARNING, NOTE, UNKNOWN = Severity.ERROR, Severity.WARNING, Severity.NOTE, Severity.UNKNOWN

@@ -9,16 +9,16 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from core.diagnose import diagnose
-from core.doctor import report_on
-from core.facts import Distribution, FrameworkBuild, Frameworks, Gpu, Snapshot
-from core.findings import Finding, Report
-from core.grid import grid
-from core.horizon import beyond, family, horizon
+from core.doctor.scan import report_on
+from core.knowledge.horizon import beyond, family, horizon
 from core.loader.contents import cuda_major
-from core.rules import loading_cuda
-from core.rules.gpu_fit import compiles, is_tegra, runs
-from core.steps import Severity
+from core.model.facts import Distribution, FrameworkBuild, Frameworks, Gpu, Snapshot
+from core.model.findings import Finding, Report
+from core.model.steps import Severity
+from core.rules.cudnn import cuda_libraries as loading_cuda
+from core.rules.driver.compatibility import compiles, is_tegra, runs
+from core.rules.frameworks.grid import grid
+from core.rules.root_cause import diagnose
 from tests import machines as m
 from tests import test_pseudo
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from core.diagnose import diagnose
-from core.facts import Gpu, Snapshot
+from core.model.facts import Gpu, Snapshot
+from core.model.steps import Severity
 from core.rules import toolkit
-from core.steps import Severity
+from core.rules.root_cause import diagnose
 from tests import machines as m
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE

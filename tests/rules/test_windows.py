@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.changes import SetVariable
-from core.diagnose import diagnose
-from core.facts import (
+from core.fixes.catalogue import changes_of, with_changes
+from core.model.changes import SetVariable
+from core.model.facts import (
     Attempt,
     Call,
     Consumer,
@@ -22,10 +22,10 @@ from core.facts import (
     Snapshot,
     Variable,
 )
-from core.findings import Finding
-from core.fixes import changes_of, with_changes
-from core.remedies import PointTo
-from core.steps import Severity
+from core.model.findings import Finding
+from core.model.remedies import PointTo
+from core.model.steps import Severity
+from core.rules.root_cause import diagnose
 from tests import machines as m
 
 PREFIX = r"C:\ml"

@@ -16,8 +16,13 @@ from tests.windows.planted import PLACES
 from tests.windows.small_drive import small_drive
 
 SUITES = (
-    *("tests/windows", "tests/host", "tests/test_child.py", "tests/loader", "tests/test_knowledge.py"),
-    *("tests/test_snapshots.py", "tests/test_watch.py", "tests/rules/test_windows.py", "tests/rules/test_loading.py"),
+    *("tests/windows", "tests/host", "tests/host/test_child.py", "tests/loader", "tests/knowledge/test_knowledge.py"),
+    *(
+        "tests/test_snapshots.py",
+        "tests/common/test_progress.py",
+        "tests/rules/test_windows.py",
+        "tests/rules/test_loading.py",
+    ),
     *(f"tests/gui/test_{name}.py" for name in ("app", "window", "walk", "seen")),
     *(f"tests/probes/test_{name}.py" for name in ("cudnn", "cudnn_names", "loading", "wants")),
 )

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from core.apply import Plan, perform
-from core.journal import Journal
-from core.writing import MemoryWriter
+from core.transaction.execute import Plan, perform
+from core.transaction.journal import Journal
+from core.transaction.variable_store import MemoryWriter
 
 EVENTS = frozenset({"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.chmod", "os.utime"})
 KILLED = 9

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from core import elevate
-from core.apply import Plan
-from core.changes import SetVariable, Value
 from core.host import ownership, windows_elevation, windows_ownership
 from core.host.windows import WindowsHost
 from core.host.windows_elevation import REFUSED, run_elevated
-from core.host.windows_writing import WindowsWriter
-from core.journal import Journal
+from core.model.changes import SetVariable, Value
+from core.transaction import elevation as elevate
+from core.transaction.execute import Plan
+from core.transaction.journal import Journal
+from core.transaction.windows_variable_store import WindowsWriter
 
 assert sys.platform == "win32"
 
@@ -53,7 +53,7 @@ def plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> elevate.Order:
     monkeypatch.setattr(ownership, "ADMINISTRATORS", ownership.ADMINISTRATORS | {me})
     monkeypatch.setattr(elevate, "machine_state_folder", lambda: machine)
     code = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from pathlib import Path; from core import elevate; "
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from pathlib import Path; from core.transaction import elevation as elevate; "
         "from core.host import ownership, windows_ownership; "
         "ownership.ADMINISTRATORS |= {windows_ownership.own_account()}; "
         f"elevate.machine_state_folder = lambda: Path({str(machine)!r}); elevate._lawful = lambda *_: None; "

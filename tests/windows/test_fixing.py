@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from core.apply import Plan, perform, recover, undo
-from core.changes import FileItem, FileSet
-from core.checks import prepared
-from core.host.windows_writing import WindowsWriter
-from core.journal import Journal
+from core.model.changes import FileItem, FileSet
+from core.transaction.execute import Plan, perform, recover, undo
+from core.transaction.journal import Journal
+from core.transaction.preconditions import prepared
+from core.transaction.windows_variable_store import WindowsWriter
 from tests.windows import fixing_child
 
 assert sys.platform == "win32"

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from core import child
-from core.child import ask
-from core.facts import Variable
+from core.host import child
+from core.host.child import ask
 from core.host.windows import USER_KEY, WindowsHost
-from tests.child_work import Asked, Said, chatter
+from core.model.facts import Variable
+from tests.host.child_work import Asked, Said, chatter
 
 assert sys.platform == "win32"
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from core.loader import images
+from core.loader import read_image as images
 from core.loader.windows import Search, closure, judge, plain, python
-from core.loader.winpolicy import KNOWN
+from core.loader.windows_policy import KNOWN
 from tests.windows.dlls import dll
 
 assert sys.platform == "win32"
@@ -22,7 +22,7 @@ assert sys.platform == "win32"
 WINE = "WINEPREFIX" in os.environ
 ROOT = Path(__file__).parents[2]
 MISSING, NO_FUNCTION, NOT_VALID, START_FAILED = 126, 127, 193, 1114
-CHILD = "import sys; from core.probes.roll_call_windows import WindowsLoader; print(*WindowsLoader(()).load(sys.argv[1])[1:])"
+CHILD = "import sys; from core.probes.loading.roll_call.windows_loader import WindowsLoader; print(*WindowsLoader(()).load(sys.argv[1])[1:])"
 
 
 def loaded(name: str, path: str = "") -> tuple[int, str]:

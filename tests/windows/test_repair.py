@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from core import repair
-from core.changes import insert_entry
-from core.facts import Machine, Snapshot
-from core.findings import Finding, Fix, Report
-from core.host import Host
+from core.doctor import repair
+from core.host.interface import Host
 from core.host.windows import WindowsHost
-from core.steps import Severity, Step
+from core.model.changes import insert_entry
+from core.model.facts import Machine, Snapshot
+from core.model.findings import Finding, Fix, Report
+from core.model.steps import Severity, Step
 
 assert sys.platform == "win32"
 

@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.loader.windows import Policy, Search, plain
-from core.loader.winpolicy import APPLICATION_DIR, DEFAULT_DIRS, DLL_LOAD_DIR, SYSTEM32, USER_DIRS
+from core.loader.windows_policy import APPLICATION_DIR, DEFAULT_DIRS, DLL_LOAD_DIR, SYSTEM32, USER_DIRS
 
 assert sys.platform == "win32"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from core.facts import Program
+from core.common.i18n import languages, nearest
 from core.host.windows import WindowsHost
 from core.host.windows_elevation import run_elevated
 from core.host.windows_system import (
@@ -25,9 +25,9 @@ from core.host.windows_system import (
     registered_pythons,
     signature,
 )
-from core.i18n import languages, nearest
-from core.loader import images
-from core.probes.places import Places
+from core.loader import read_image as images
+from core.model.facts import Program
+from core.probes.sysroot import Places
 
 assert sys.platform == "win32"
 

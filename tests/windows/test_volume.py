@@ -13,10 +13,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from core.apply import Plan, perform
-from core.changes import FileItem, FileSet, SetVariable, Value
-from core.host.windows_writing import WindowsWriter
-from core.journal import Journal
+from core.model.changes import FileItem, FileSet, SetVariable, Value
+from core.transaction.execute import Plan, perform
+from core.transaction.journal import Journal
+from core.transaction.windows_variable_store import WindowsWriter
 
 assert sys.platform == "win32"
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from core.host.windows import WindowsHost
-from core.journal import Journal, state_folder
+from core.transaction.journal import Journal, state_folder
 from tests.gui.conftest import qapp_args  # noqa: F401 - the style that the window is made for
 from tests.gui.real_run import WENT_WELL, run
 from tests.windows.planted import in_the_lab, places

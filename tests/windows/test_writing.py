@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from core.changes import ChangeError, FileItem, FileSet, SetVariable, Value
 from core.host.windows import WindowsHost
 from core.host.windows_processes import holding_old, modules, program, variables_of
-from core.host.windows_writing import WindowsWriter
+from core.model.changes import ChangeError, FileItem, FileSet, SetVariable, Value
+from core.transaction.windows_variable_store import WindowsWriter
 
 assert sys.platform == "win32"
 
@@ -103,11 +103,11 @@ def test_elevation_follows_scope_folder_and_rights(
 ) -> None:
     mine, everybodys = (SetVariable(name="CUDA_PATH", scope=scope) for scope in ("user", "machine"))
     own = FileSet(title="", items=(FileItem(path=str(tmp_path / "new" / "cudnn64_9.dll"), after="0" * 64),))
-    monkeypatch.setattr("core.host.windows_writing.elevated", lambda: True)
+    monkeypatch.setattr("core.transaction.windows_variable_store.elevated", lambda: True)
     assert not any(map(writer.needs_elevation, (mine, everybodys, own)))
-    monkeypatch.setattr("core.host.windows_writing.elevated", lambda: False)
+    monkeypatch.setattr("core.transaction.windows_variable_store.elevated", lambda: False)
     assert [writer.needs_elevation(c) for c in (mine, everybodys, own)] == [False, True, False]
-    monkeypatch.setattr("core.host.windows_writing.may_change", lambda _folder: False)
+    monkeypatch.setattr("core.transaction.windows_variable_store.may_change", lambda _folder: False)
     assert writer.needs_elevation(own)
 
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
-from core import repair
-from core.doctor import examine
+from core.common.progress import Watch
+from core.doctor import repair
+from core.doctor.scan import examine
 from core.explain import explain
-from core.findings import Finding, Report
-from core.host import Host
+from core.host.interface import Host
 from core.host.windows import WindowsHost
-from core.watch import Watch
+from core.model.findings import Finding, Report
 from tests.windows.faultlab.machine import HOME, Machine, fingerprint, import_error, load_error, version_checks
 from tests.windows.faultlab.rows import ROWS, Row
 

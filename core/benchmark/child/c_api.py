@@ -1,0 +1,122 @@
+"""Calling C functions that answer with a status: one wrapper for the driver, cuDNN, cuBLAS and NVRTC. Child only."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from core.model.facts import text
+from core.probes.loading.roll_call.child import DynamicLoader, Loader
+
+_KINDS: Mapping[str, Any] = {
+    "p": ctypes.c_void_p,
+    "z": ctypes.c_size_t,
+    "i": ctypes.c_int,
+    "u": ctypes.c_uint,
+    "q": ctypes.c_int64,
+}
+
+
+LOADS = ("dlopen", "LoadLibraryExW")
+"""What loads a library on Linux and on Windows."""
+
+
+class CallError(Exception):
+    """A call that failed: its name, its status (None when it could not be made) and what is known beside that."""
+
+    def __init__(self, call: str, status: int | None, name: str = "", detail: str = "") -> None:
+        super().__init__(f"{call}: {name or status or detail}")
+        self.call, self.status, self.name, self.detail = call, status, name, detail
+
+
+class Library:
+    """A loaded library and the forms of its functions: one letter for each argument (see ``_KINDS``)."""
+
+    def __init__(
+        self, handle: Any, forms: Mapping[str, str], path: str = "", named: Callable[[Library, int], str] | None = None
+    ) -> None:
+        self.handle = handle
+        self.path = path
+        self._forms = forms
+        self._named = named
+        self._entries: dict[str, Any] = {}
+
+    def has(self, function: str) -> bool:
+        """Whether the library exports a function."""
+        return hasattr(self.handle, function)
+
+    def entry(self, function: str) -> Any:
+        """Return a function with its argument types set.
+
+        Raises:
+            CallError: the library does not export it.
+        """
+        if function not in self._entries:
+            try:
+                entry = getattr(self.handle, function)
+            except AttributeError:
+                raise CallError(function, None, detail="this library has no such function") from None
+            entry.argtypes = tuple(_KINDS[letter] for letter in self._forms[function])
+            entry.restype = ctypes.c_int
+            self._entries[function] = entry
+        return self._entries[function]
+
+    def call(self, function: str, *arguments: Any) -> None:
+        """Call a function.
+
+        Raises:
+            CallError: it is not there, or its status is not 0.
+        """
+        status = self.entry(function)(*arguments)
+        if status != 0:
+            name = self._named(self, status) if self._named else ""
+            raise CallError(function, status, name)
+
+
+def loader(folders: tuple[str, ...] = ()) -> Loader:
+    """Return the running system's loader; on Windows with folders for add_dll_directory."""
+    if sys.platform == "win32":
+        from core.probes.loading.roll_call.windows_loader import WindowsLoader
+
+        return WindowsLoader(folders)
+    return DynamicLoader()
+
+
+def opened(
+    tries: tuple[str, ...], forms: Mapping[str, str], by: Loader, named: Callable[[Library, int], str] | None = None
+) -> Library:
+    """Load the first of some names or paths.
+
+    Raises:
+        CallError: none loads; its detail is the loader's first complaint.
+    """
+    first = ""
+    for name in tries:
+        handle, number, problem = by.load(name)
+        if handle is not None:
+            return Library(ctypes.CDLL(name, handle=handle), forms, by.path(handle) or text(name), named)
+        first = first or (f"{problem} (error {number})" if number else problem)
+    raise CallError(LOADS[sys.platform == "win32"], None, detail=first or "it was not found on this machine")
+
+
+def string(function: Any, *arguments: Any) -> str:
+    """Call a function that returns a C string."""
+    function.restype = ctypes.c_char_p
+    return (function(*arguments) or b"").decode("utf-8", "replace")
+
+
+def spoilt(e: CallError) -> bool:
+    """Whether a failure leaves the GPU unusable for this process: a call of the driver, and not for want of memory.
+
+    Those are the errors that CUDA calls sticky, such as 700 CUDA_ERROR_ILLEGAL_ADDRESS and 719 CUDA_ERROR_LAUNCH_FAILED.
+    """
+    ours = re.match(r"cu(?!dnn|blas)", e.call) is not None
+    return ours and e.status is not None and (e.status == 214 or 700 <= e.status < 800)
+
+
+def words(e: CallError) -> str:
+    """Return a failure in one line: call, status and what is known beside it."""
+    return " ".join(filter(None, (e.call, e.name or str(e.status or ""), e.detail)))

@@ -1,0 +1,173 @@
+"""Whether results are right: whole numbers bit for bit, algorithms against each other, runs against themselves."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+
+from msgspec.structs import replace
+
+from core.benchmark.child.c_api import CallError, words
+from core.benchmark.child.cudnn_api import Buffers, Plan
+from core.benchmark.child.session import Bench
+from core.benchmark.number_types import bound, decode, encode, random_data, whole
+from core.benchmark.shapes import Problem, Shape, arranged, reference
+from core.model.facts import Check, Direction, NumberType
+
+ALGORITHMS = 3
+"""Algorithms of each way of asking that are compared with each other at most."""
+
+
+def _about(problem: Problem, kind: str) -> Check:
+    return Check(
+        kind=kind,  # type: ignore[arg-type]  # one of the four words
+        type=problem.type,
+        direction=problem.direction,
+        layout=problem.layout,
+        shape=problem.shape.text,
+    )
+
+
+def written(problem: Problem) -> NumberType:
+    """Return the type in which a result lies in memory."""
+    return "fp32" if problem.type == "int8" else problem.type
+
+
+def _result(bench: Bench, problem: Problem, buffers: Buffers, plan: Plan) -> bytes:
+    """Run a plan into poisoned memory and return what lies there afterwards."""
+    size = problem.size(problem.result)
+    bench.workspace(plan)
+    bench.device.poison(buffers[problem.result], size)
+    bench.run(plan)
+    return bench.device.download(buffers[problem.result], size)
+
+
+def exact(bench: Bench, problem: Problem) -> tuple[Check, ...]:
+    """Convolve small whole numbers by every way of asking and compare bit for bit with plain Python.
+
+    Raises:
+        CallError: no way could do it at all, or the GPU failed.
+    """
+    shape, about = problem.shape, _about(problem, "exact")
+    values = _values(shape)
+    inputs = [which for which in range(3) if which != problem.result]
+    buffers = bench.buffers(problem)
+    for which in inputs:
+        data = encode(arranged(values[which], shape.dims[which], problem.layout), problem.type)
+        bench.device.upload(buffers[which], data)
+    expected = arranged(_true(shape, problem.direction), shape.dims[problem.result], problem.layout)
+    found: list[Check] = []
+    ways: set[str] = set()
+    for way, plan in bench.plans(problem, buffers, ways.__contains__):
+        if not plan.direct:
+            continue
+        try:
+            got = decode(_result(bench, problem, buffers, plan), written(problem))
+        except CallError as e:
+            if not _refused(e):
+                raise
+            continue
+        ways.add(way)
+        right, detail = _same(got, expected)
+        found.append(replace(about, algorithm=f"{way}: {plan.name}", right=right, detail=detail))
+    if not found:
+        raise bench.failed or CallError("", None, detail="no direct algorithm is offered for it")
+    return (
+        *found,
+        *(replace(about, algorithm=way, detail=words(e)) for way, e in bench.refused.items() if way not in ways),
+    )
+
+
+@cache
+def _values(shape: Shape) -> tuple[list[int], ...]:
+    return tuple(whole(count, seed) for seed, count in enumerate(shape.counts))
+
+
+@cache
+def _true(shape: Shape, direction: Direction) -> list[int]:
+    """Return the right result, which every type and layout has in common."""
+    first, second = {"forward": (0, 1), "data gradient": (2, 1), "weight gradient": (0, 2)}[direction]
+    return reference(shape, direction, _values(shape)[first], _values(shape)[second])
+
+
+def _refused(e: CallError) -> bool:
+    """Whether a launch was only declined (NOT_SUPPORTED of 7 to 9), so that another plan may do it."""
+    return e.status is not None and (e.status == 9 or 3000 <= e.status < 4000)
+
+
+def _same(got: Sequence[float], expected: Sequence[int]) -> tuple[bool, str]:
+    wrong = [i for i, (a, b) in enumerate(zip(got, expected, strict=True)) if not a == b]  # noqa: SIM201 - NaN is wrong
+    if not wrong:
+        return True, ""
+    i = wrong[0]
+    return False, f"{len(wrong)} of {len(expected)} elements are wrong: element {i} is {got[i]:g}, not {expected[i]}"
+
+
+def compared(bench: Bench, problem: Problem) -> tuple[Check, ...]:
+    """Convolve random numbers by several algorithms, each twice, and compare their results.
+
+    Raises:
+        CallError: no algorithm could do it at all, or the GPU failed.
+    """
+    buffers = bench.buffers(problem)
+    for which in range(3):
+        if which != problem.result:
+            bench.device.repeat(buffers[which], random_data(problem.type, which), problem.size(which))
+    runs: list[tuple[str, Plan, bytes]] = []
+    count: Counter[str] = Counter()
+    checks: list[Check] = []
+    for name, plan in bench.plans(problem, buffers, lambda way: count[way] >= ALGORITHMS):
+        count[name] += 1
+        try:
+            one = _result(bench, problem, buffers, plan)
+            two = _result(bench, problem, buffers, plan)
+        except CallError as e:
+            if not _refused(e):
+                raise
+            continue
+        label = f"{name}: {plan.name}"
+        runs.append((label, plan, one))
+        if plan.repeatable:
+            same = one == two
+            detail = "" if same else "two runs of one algorithm that promises equal results gave different bits"
+            checks.append(replace(_about(problem, "repeated"), algorithm=label, right=same, detail=detail))
+    if not runs:
+        raise bench.failed or CallError("", None, detail="no algorithm is offered for it")
+    return (*checks, *_against_each_other(problem, runs))
+
+
+def _against_each_other(problem: Problem, runs: list[tuple[str, Plan, bytes]]) -> list[Check]:
+    base = next((r for r in runs if r[1].direct), runs[0])
+    true = decode(base[2], written(problem))
+    largest = 127 * 127 if problem.type == "int8" else 1
+    high = max(map(abs, true))
+    found = []
+    for label, plan, data in runs:
+        if label == base[0] and plan is base[1]:
+            if any(map(math.isnan, true)):
+                about = _about(problem, "two algorithms")
+                found.append(replace(about, algorithm=label, right=False, detail="the result holds NaN"))
+            continue
+        got = decode(data, written(problem))
+        allowed = sum(
+            bound(problem.type, problem.terms, problem.terms * largest, high, direct=p.direct) for p in (base[1], plan)
+        )
+        worst = max((abs(a - b) for a, b in zip(got, true, strict=True)), default=0.0)
+        nan = any(map(math.isnan, got))
+        right = not nan and worst <= allowed
+        detail = (
+            "the result holds NaN" if nan else "" if right else f"it differs from {base[0]} by more than rounding can"
+        )
+        found.append(
+            replace(
+                _about(problem, "two algorithms"),
+                algorithm=f"{label} against {base[0]}",
+                right=right,
+                worst=None if nan else worst,
+                bound=allowed,
+                detail=detail,
+            )
+        )
+    return found

@@ -1,0 +1,87 @@
+"""The engine's bench: one GPU, one cuDNN handle, the ways of asking it, and memory that is used again. Child only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from core.benchmark.child.c_api import CallError, Library
+from core.benchmark.child.cuda_api import Device
+from core.benchmark.child.cudnn_api import Buffers, Plan, Way, last_words
+from core.benchmark.shapes import Problem
+
+WORKSPACE = 8 << 30
+"""Bytes that a plan may ask for at most; a quarter of the free memory on a small card."""
+
+
+class Bench:
+    """What every check and every measurement shares."""
+
+    def __init__(self, device: Device, cudnn: Library, major: int, ways: tuple[Callable[[], Way], ...]) -> None:
+        self.device, self.cudnn, self.major = device, cudnn, major
+        self.capability = device.capability
+        self.refused: dict[str, CallError] = {}
+        """Why a way of asking gave no plan, since ``plans`` was last called."""
+        self._ways = ways
+        self._open: list[Way] = []
+        self._memory: dict[str, tuple[int, int]] = {}
+        self.warm = False
+        """Whether the GPU has worked long enough to have raised its clocks."""
+
+    def memory(self, name: str, size: int) -> int:
+        """Return memory of at least ``size`` bytes; what had this name before is gone."""
+        address, has = self._memory.get(name, (0, 0))
+        if has < size:
+            if address:
+                del self._memory[name]
+                self.device.free(address)
+            address = self.device.allocate(size)
+            self._memory[name] = address, size
+        return address
+
+    def held(self) -> tuple[tuple[int, int], ...]:
+        """Return address and size of the memory that is kept."""
+        return tuple(self._memory.values())
+
+    def buffers(self, problem: Problem) -> Buffers:
+        """Return memory for the three tensors of a problem."""
+        return Buffers(*(self.memory(name, problem.size(which)) for which, name in enumerate("xwy")))
+
+    def plans(
+        self, problem: Problem, buffers: Buffers, enough: Callable[[str], bool] = lambda _way: False
+    ) -> Iterator[tuple[str, Plan]]:
+        """Yield the plans of every way of asking, with the way's name, leaving out those that want too much memory.
+
+        Making a plan may mean compiling it: once a way is ``enough``, no more of its plans are made. fp32 without tensor
+        cores begins with the older functions: their FFT is ahead there (50 against 44 TFLOP/s on an H200).
+        """
+        self.refused.clear()
+        limit = min(WORKSPACE, self.device.memory()[0] // 4 + self._memory.get("workspace", (0, 0))[1])
+        for make in self._ways[::-1] if problem.type == "fp32" else self._ways:
+            way = make()
+            self._open.append(way)
+            try:
+                for plan in way.plans(problem, buffers):
+                    if plan.workspace <= limit:
+                        yield way.name, plan
+                    if enough(way.name):
+                        break
+            except CallError as e:
+                self.refused[way.name] = CallError(e.call, e.status, e.name, e.detail or last_words(self.cudnn))
+
+    @property
+    def failed(self) -> CallError | None:
+        """The refusal that says most: one with a status."""
+        return min(self.refused.values(), key=lambda e: not e.status, default=None)
+
+    def run(self, plan: Plan) -> None:
+        """Start a plan."""
+        plan.launch(self.workspace(plan), plan.workspace)
+
+    def workspace(self, plan: Plan) -> int:
+        """Return the workspace's address."""
+        return self.memory("workspace", plan.workspace) if plan.workspace else 0
+
+    def close(self) -> None:
+        """Give back what the last problem's plans hold; memory stays for the next."""
+        while self._open:
+            self._open.pop().close()

@@ -1,0 +1,202 @@
+"""How fast: plans tried, the best measured in batches between events, some elements of its result checked. Child only."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from msgspec.structs import replace
+
+from core.benchmark.child.c_api import CallError, spoilt
+from core.benchmark.child.correctness import written
+from core.benchmark.child.cuda_api import CLOCK_RATE, MULTIPROCESSORS, Recording
+from core.benchmark.child.cudnn_api import Buffers, Plan
+from core.benchmark.child.session import Bench
+from core.benchmark.child.spot_check import places, true
+from core.benchmark.number_types import bound, decode, random_data
+from core.benchmark.protocol import Said
+from core.benchmark.shapes import BYTES, Problem, Shape, position
+from core.model.facts import Check, NumberType, Timing
+
+BATCH = 8.0
+"""Milliseconds of GPU work between two events: long against the events' resolution and a late start."""
+TRIAL = 1.5
+BATCHES = 9
+WARM = 150.0
+"""Milliseconds of work before the first measurement, in which an idle GPU raises its clocks."""
+LONGEST = 25.0
+"""Milliseconds that one launch should take at most; the batch is cut for slower cards."""
+
+
+def fitted(problem: Problem, bench: Bench) -> Shape:
+    """Return the problem's shape with as many images as this card's memory and speed suit, the same for every type."""
+    shape = problem.shape
+    device = bench.device
+    # two operations a clock on 64 lanes of each multiprocessor, half of which is reached: a card's slowest type
+    rate = device.attribute(MULTIPROCESSORS) * device.attribute(CLOCK_RATE) * 1e3 * 64
+    slow = int(LONGEST / 1e3 * rate * shape.n / shape.operations)
+    each = 4 * (shape.counts[0] + shape.counts[2]) // shape.n
+    free = device.memory()[0] + sum(size for _, size in bench.held())
+    wide = int(free * 0.6 - 8 * shape.counts[1]) // max(each, 1)
+    return replace(shape, n=max(1, min(shape.n, slow, wide)))
+
+
+@dataclass
+class _Try:
+    plan: Plan
+    name: str
+    milliseconds: float
+
+
+def timed(bench: Bench, problem: Problem, about: Timing, seconds: float) -> Iterator[Said]:
+    """Time one problem for at most about so many seconds; say its check and its timing.
+
+    Raises:
+        CallError: no plan could do it, or the GPU failed.
+    """
+    end = time.monotonic() + seconds
+    buffers = bench.buffers(problem)
+    for which in range(3):
+        if which != problem.result:
+            bench.device.repeat(buffers[which], random_data(problem.type, which), problem.size(which))
+    tries, failed = _tried(bench, problem, buffers, end)
+    if not tries:
+        raise failed or bench.failed or CallError("", None, detail="no algorithm is offered for it")
+    measured = [(t, _measure(bench, t, end)) for t in sorted(tries, key=lambda t: t.milliseconds)[:2]]
+    best, times = min(measured, key=lambda m: statistics.median(m[1]))
+    yield Said(check=_sampled(bench, problem, buffers, best))
+    median = statistics.median(times)
+    quarters = statistics.quantiles(times, n=4) if len(times) > 1 else [median] * 3
+    moved = sum(problem.size(which) for which in range(3))
+    yield Said(
+        timing=replace(
+            about,
+            milliseconds=median,
+            spread=(quarters[2] - quarters[0]) / 2 / median,
+            teraflops=problem.shape.operations / median / 1e9,
+            gigabytes_per_second=moved / median / 1e6,
+            algorithm=best.name,
+            tensor_cores=best.plan.tensor_cores,
+            algorithms=len(tries),
+        )
+    )
+
+
+def _tried(bench: Bench, problem: Problem, buffers: Buffers, end: float) -> tuple[list[_Try], CallError | None]:
+    """Run each plan once to load it and then for a moment, until most of the time is gone; tell the last that failed, too."""
+    stop = time.monotonic() + 0.6 * (end - time.monotonic())
+    tries: list[_Try] = []
+    failed: CallError | None = None
+    for way, plan in bench.plans(problem, buffers):
+        if tries and time.monotonic() > stop:
+            break
+        try:
+            bench.run(plan)
+            bench.device.synchronize()
+            once = bench.device.milliseconds(lambda plan=plan: bench.run(plan))  # type: ignore[misc]  # bound now
+            _warm(bench, plan, once)
+            best = min((t.milliseconds for t in tries), default=once)
+            count = max(1, int(TRIAL / max(once, 1e-3)))
+            if once < 3 * best and count > 1:
+                once = _batch(bench, plan, count)
+        except CallError as e:
+            if e.status is None or spoilt(e):
+                raise
+            failed = e
+            continue
+        tries.append(_Try(plan, f"{way}: {plan.name}", once))
+    return tries, failed
+
+
+def _warm(bench: Bench, plan: Plan, once: float) -> None:
+    if not bench.warm:
+        bench.warm = True
+        for _ in range(max(1, min(2000, int(WARM / max(once, 1e-3))))):
+            bench.run(plan)
+        bench.device.synchronize()
+
+
+def _batch(bench: Bench, plan: Plan, count: int) -> float:
+    address = bench.workspace(plan)
+
+    def launches() -> None:
+        for _ in range(count):
+            plan.launch(address, plan.workspace)
+
+    return bench.device.milliseconds(launches) / count
+
+
+def _measure(bench: Bench, its: _Try, end: float) -> list[float]:
+    """Return the time of one launch in each of several batches; recorded as a graph where launching is the slower part."""
+    count = max(1, min(1000, int(BATCH / max(its.milliseconds, 1e-3))))
+    start = time.perf_counter()
+    times = [_batch(bench, its.plan, count)]
+    busy = (time.perf_counter() - start) * 1e3
+    replay = _replayed(bench, its.plan, count) if count > 20 and times[0] < 0.2 else None
+    work: Callable[[], float] = lambda: _batch(bench, its.plan, count)  # noqa: E731 - two forms of one thing
+    if replay is not None:
+        recording = replay
+        bench.device.milliseconds(recording.replay)
+        work = lambda: bench.device.milliseconds(recording.replay) / count  # noqa: E731
+        times = []
+    while len(times) < BATCHES and (len(times) < 3 or time.monotonic() + busy / 1e3 < end):
+        times.append(work())
+    if replay is not None:
+        replay.close()
+    return times
+
+
+def _replayed(bench: Bench, plan: Plan, count: int) -> Recording | None:
+    """Return a batch as a CUDA graph, so that small convolutions measure the GPU and not the processor; None if refused."""
+    address = bench.workspace(plan)
+
+    def launches() -> None:
+        for _ in range(count):
+            plan.launch(address, plan.workspace)
+
+    try:
+        return bench.device.recorded(launches)
+    except CallError:
+        return None
+
+
+@lru_cache(maxsize=15)
+def _decoded(type: NumberType, which: int) -> Sequence[float]:
+    return array("b" if type == "int8" else "f", decode(random_data(type, which), type))
+
+
+def _sampled(bench: Bench, problem: Problem, buffers: Buffers, best: _Try) -> Check:
+    """Run the best plan once more into poisoned memory and compare some elements with plain Python."""
+    device, out, type_ = bench.device, buffers[problem.result], written(problem)
+    device.poison(out, problem.size(problem.result))
+    bench.run(best.plan)
+    a, b = {"forward": (0, 1), "data gradient": (2, 1), "weight gradient": (0, 2)}[problem.direction]
+    inputs = _decoded(problem.type, a), _decoded(problem.type, b)
+    worst, allowed, wrong, detail = 0.0, 0.0, 0, ""
+    dims, width = problem.shape.dims[problem.result], BYTES[type_]
+    for at in places(problem):
+        value, magnitude = true(problem, at, *inputs)
+        got = decode(device.download(out + width * position(dims, problem.layout, at), width), type_)[0]
+        may = bound(problem.type, problem.terms, magnitude, value, direct=best.plan.direct)
+        off = abs(got - value)
+        if off / max(may, 1e-30) > worst / max(allowed, 1e-30) or not allowed:
+            worst, allowed = off, may
+        if not off <= may:  # NaN, too
+            wrong, detail = wrong + 1, detail or f"element {at} is {got:g}, not {value:g}"
+    return Check(
+        kind="samples",
+        type=problem.type,
+        direction=problem.direction,
+        layout=problem.layout,
+        shape=problem.shape.text,
+        algorithm=best.name,
+        right=not wrong,
+        worst=worst if math.isfinite(worst) else None,
+        bound=allowed,
+        detail=detail,
+    )

@@ -1,0 +1,189 @@
+"""The engine, in a child: loads cuDNN as the consumer does, convolves, checks that it is right, and times it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from msgspec.structs import replace
+
+from core.benchmark.child import cudnn_api as cu
+from core.benchmark.child.c_api import CallError, Library, loader, spoilt, words
+from core.benchmark.child.correctness import compared, exact
+from core.benchmark.child.cuda_api import CLOCK_RATE, MULTIPROCESSORS
+from core.benchmark.child.cudnn_api import Way, create, offered
+from core.benchmark.child.cudnn_graph_api import Graph
+from core.benchmark.child.cudnn_legacy_api import Legacy
+from core.benchmark.child.ladder import Lower, Step, WrongError, climber, failed
+from core.benchmark.child.session import Bench
+from core.benchmark.child.timing import fitted, timed
+from core.benchmark.protocol import Climb, Job, Said, identity
+from core.benchmark.shapes import SMALL, Problem
+from core.model.facts import Check, GpuCard, Layer, Timing
+from core.probes.loading.roll_call.child import Loader
+
+FIRST = Problem(shape=SMALL[0], type="fp32", layout="NCHW")
+"""The convolution that every GPU and every cuDNN can do."""
+ENOUGH = 0.15
+"""Seconds without which a measurement is not worth beginning, where many others wait."""
+NO_TIME = "not measured: the time was used up"
+
+
+def work(job: Job, emit: Callable[[Said], None]) -> None:
+    """Do a job. Runs in a child process: any step may end it."""
+    end = time.monotonic() + job.seconds
+    upper = _Upper(job, emit)
+    take = climber(emit)
+    for name, layer, call, step in upper.rungs():
+        if not take(name, layer, call, step):
+            return
+    try:
+        for said in _steps(job, upper.bench, end):
+            emit(said)
+    except CallError as e:
+        emit(Said(rung=failed("the GPU stays in order", "device", e)))
+    upper.list_mapped()
+
+
+def _steps(job: Job, bench: Bench, end: float) -> Iterator[Said]:
+    """Yield what is begun and what came of it.
+
+    Raises:
+        CallError: the GPU failed so that nothing more can be done in this process.
+    """
+    for problem in job.exact:
+        yield Said(begin=f"Checking {problem.words}", id=identity("exact", problem))
+        yield from (Said(check=c) for c in _checked(exact, bench, problem, end))
+    for problem in job.compared:
+        yield Said(begin=f"Comparing algorithms: {problem.words}", id=identity("compared", problem))
+        yield from (Said(check=c) for c in _checked(compared, bench, problem, end))
+    for n, problem in enumerate(job.timed):
+        yield Said(begin=f"Measuring {problem.words}", id=identity("timed", problem))
+        # what one does not need, because few algorithms are offered for it, is for those after it
+        share = max(0.0, end - time.monotonic()) / (len(job.timed) - n)
+        yield from _timed(bench, problem, end, min(job.each, max(share, ENOUGH)))
+
+
+def _checked(
+    look: Callable[[Bench, Problem], tuple[Check, ...]], bench: Bench, problem: Problem, end: float
+) -> tuple[Check, ...]:
+    """Make a check; what cannot be done is a check that decides nothing."""
+    about = Check(
+        kind="exact" if look is exact else "two algorithms",
+        type=problem.type,
+        direction=problem.direction,
+        layout=problem.layout,
+        shape=problem.shape.text,
+    )
+    if not offered(problem, bench.capability, bench.major):
+        return (replace(about, detail="this GPU or this cuDNN does not have this kind of number"),)
+    if time.monotonic() > end:
+        return (replace(about, detail=NO_TIME),)
+    try:
+        return look(bench, problem)
+    except CallError as e:
+        if spoilt(e):
+            raise
+        return (replace(about, detail=words(e)),)
+    finally:
+        bench.close()
+
+
+def _timed(bench: Bench, problem: Problem, end: float, each: float) -> tuple[Said, ...]:
+    if not offered(problem, bench.capability, bench.major):
+        return ()
+    problem = replace(problem, shape=fitted(problem, bench))
+    about = Timing(
+        shape=problem.shape.text,
+        label=problem.shape.label,
+        type=problem.type,
+        direction=problem.direction,
+        layout=problem.layout,
+    )
+    left = end - time.monotonic()
+    if left < 0.1:
+        return (Said(timing=replace(about, problem=NO_TIME)),)
+    try:
+        start = time.monotonic()
+        said = tuple(timed(bench, problem, about, min(each, left)))
+        seconds = round(time.monotonic() - start, 3)
+        return tuple(replace(s, timing=replace(s.timing, seconds=seconds)) if s.timing else s for s in said)
+    except CallError as e:
+        if spoilt(e):
+            raise
+        return (Said(timing=replace(about, problem=words(e))),)
+    finally:
+        bench.close()
+
+
+class _Upper:
+    """The ladder's upper part: cuDNN loads, makes its handle, convolves."""
+
+    bench: Bench
+
+    def __init__(self, job: Job, emit: Callable[[Said], None]) -> None:
+        self._job, self._emit = job, emit
+        self._loader: Loader = loader(job.folders)
+        self._lower = Lower(Climb(gpu=job.gpu))
+        self._cudnn: Library
+        self._seen: set[str] = set()
+
+    def rungs(self) -> tuple[tuple[str, Layer, str, Step], ...]:
+        """Return the steps; the first ones only open the GPU again, in this process."""
+        return (
+            *self._lower.opening(),
+            ("cuDNN loads", "cudnn", "cudnnGetVersion", self._load),
+            ("cuDNN makes its handle", "cudnn", "cudnnCreate", self._create),
+            ("cuDNN convolves rightly", "cudnn", "cudnnConvolutionForward", self._convolve),
+        )
+
+    def list_mapped(self) -> None:
+        """Say which CUDA and cuDNN files this process has mapped; each once."""
+        for path in self._loader.mapped():
+            if path not in self._seen:
+                self._seen.add(path)
+                self._emit(Said(mapped=path))
+
+    def _load(self) -> str:
+        for path in self._job.preload:
+            self._loader.load(path)
+        self._cudnn = cu.load(self._job.cudnn, self._loader)
+        self._emit(Said(version=cu.version(self._cudnn), library=self._cudnn.path))
+        device = self._lower.device
+        capability = device.capability
+        card = GpuCard(
+            compute_capability=f"{capability // 10}.{capability % 10}",
+            multiprocessors=device.attribute(MULTIPROCESSORS),
+            max_clock=device.attribute(CLOCK_RATE) // 1000,
+        )
+        self._emit(Said(card=card))
+        return self._cudnn.path
+
+    def _create(self) -> str:
+        handle = create(self._cudnn)
+        device = self._lower.device
+        self._cudnn.call("cudnnSetStream", handle, device.stream)
+        number = cu.version(self._cudnn)
+        major = number // 10000 if number >= 90000 else number // 1000
+        ways: list[Callable[[], Way]] = [partial(Legacy, self._cudnn, handle, major)]
+        if self._cudnn.has("cudnnBackendExecute"):
+            ways.insert(0, partial(Graph, self._cudnn, handle))
+        self.bench = Bench(device, self._cudnn, major, tuple(ways))
+        self.list_mapped()
+        return ""
+
+    def _convolve(self) -> str:
+        """One way of asking is enough: programs use either."""
+        try:
+            checks = exact(self.bench, FIRST)
+        finally:
+            self.bench.close()
+            self.list_mapped()
+        for check in checks:
+            self._emit(Said(check=check))
+        if wrong := next((c for c in checks if c.right is False), None):
+            raise WrongError(f"{wrong.algorithm}: {wrong.detail}")
+        if not any(c.right for c in checks):
+            raise self.bench.failed or CallError("cudnnConvolutionForward", None, detail=checks[0].detail)
+        return ""

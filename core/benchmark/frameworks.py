@@ -1,0 +1,257 @@
+"""The frameworks' own convolutions, in the person's interpreter: the same shapes, and the files that they mapped."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from core.benchmark.deadline import Until
+from core.benchmark.framework_script import SCRIPT
+from core.benchmark.number_types import whole
+from core.benchmark.plan import Chosen
+from core.benchmark.protocol import Which
+from core.benchmark.shapes import LARGE, SMALL, TIMED, Problem, reference
+from core.common.i18n import _
+from core.host.child import Answer, read
+from core.model.facts import FrameworkBuild, FrameworkRun, Layout, Mapped, NumberType, Timing
+from core.probes.loading.consumer_load import origin
+from core.probes.loading.roll_call.child import is_cuda_file
+from core.probes.probe import Request
+from core.probes.python.trials import Trial, dotted, installed
+from core.probes.sysroot import Places, places
+
+SECONDS = 15.0
+"""For the first framework: its import, and every shape in every type. What it does not need is for the next."""
+FURTHER = 8.0
+"""For each further one: its import, and the large shape in every type."""
+LEAST = 4.0
+"""Whatever time is left, the small convolution and one timing are made."""
+WITHOUT = 2.0
+"""For a build that is known to have no part for the GPU: only whether it is right is asked."""
+END = 0.8
+"""Of these, for the process's start and end."""
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True)
+class Ability:
+    """What a framework's convolutions are timed as."""
+
+    name: str
+    types: tuple[NumberType, ...] = ("fp16", "bf16", "tf32")
+    layout: Layout = "NHWC"
+    exact: Layout = "NCHW"
+    """The layout of fp32 without tensor cores, for the large shape."""
+
+
+ABILITIES = {
+    "torch": Ability("PyTorch"),
+    "tensorflow": Ability("TensorFlow", exact="NHWC"),  # its convolutions on a processor know no other
+    "jax": Ability("JAX", exact="NHWC"),
+    "onnxruntime": Ability("ONNX Runtime", ("fp16", "tf32"), "NCHW"),  # ONNX knows no other; no bf16 in numpy
+}
+"""In this order: the first is whom most people ask."""
+
+
+class Said(msgspec.Struct, frozen=True):
+    """One line that the script emitted."""
+
+    begin: str = ""
+    framework: str = ""
+    cuda: str = ""
+    cudnn: str = ""
+    gpu: bool | None = None
+    small: tuple[float | None, ...] | None = None
+    number: int | None = None
+    milliseconds: tuple[float, ...] = ()
+    problem: str = ""
+    at: float | None = None
+    """Seconds since the script began."""
+    mapped: tuple[str, ...] = ()
+    unmapped: str = ""
+
+
+def wanted(chosen: Chosen, where: Places, builds: tuple[FrameworkBuild, ...] = ()) -> tuple[Trial, ...]:
+    """Return the frameworks of the consumer's environment that can be asked, builds without a GPU last."""
+    python = chosen.want.python
+    if python is None or not python.executable:
+        return ()
+    trials = [t for t in installed(python, where) if t.module in ABILITIES]
+    order = list(ABILITIES)
+    return tuple(sorted(trials, key=lambda t: (without_gpu(t, builds), order.index(t.module))))
+
+
+def without_gpu(trial: Trial, builds: tuple[FrameworkBuild, ...]) -> bool:
+    """Whether a framework is known to be a build that only computes on the processor."""
+    its = (b for b in builds if b.prefix == trial.python.prefix and b.distribution == trial.distribution)
+    return trial.distribution == "onnxruntime" or any(b.cuda == "" for b in its)
+
+
+def needs(trials: tuple[Trial, ...], builds: tuple[FrameworkBuild, ...] = ()) -> tuple[float, ...]:
+    """Return the seconds to keep for each of these frameworks."""
+    return tuple(
+        WITHOUT
+        if without_gpu(t, builds)
+        else FURTHER
+        if any(not without_gpu(e, builds) for e in trials[:n])
+        else SECONDS
+        for n, t in enumerate(trials)
+    )
+
+
+def run_frameworks(
+    request: Request, chosen: Chosen, trials: tuple[Trial, ...], gpu: Which, until: Until, *, prefix: str
+) -> tuple[FrameworkRun, ...]:
+    """Run each framework in a process of its own, one after another; what one does not need is for those after it."""
+    runs = []
+    builds = request.seen.frameworks.builds if request.seen.frameworks else ()
+    kept = needs(trials, builds)
+    for n, trial in enumerate(trials):
+        request.watch.check()
+        seconds = max(LEAST, until.left() - sum(kept[n + 1 :]) - END)
+        predicted = chosen.want.wish.framework.partition(" ")[0] == trial.distribution
+        runs.append(_run(request, trial, gpu, seconds, predicted=predicted, prefix=prefix))
+    return tuple(runs)
+
+
+def _run(request: Request, trial: Trial, gpu: Which, seconds: float, *, predicted: bool, prefix: str) -> FrameworkRun:
+    name = ABILITIES[trial.module].name
+    request.watch.say(
+        _("{prefix}{name}'s own convolution, in {place}", prefix=prefix, name=name, place=trial.python.prefix)
+    )
+    problems = tuple(_problems(ABILITIES[trial.module]))
+    # whoever reaches the GPU by its UUID here is not hindered by a variable that names it alone
+    only = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu.uuid else {}
+    start = time.monotonic()
+    completed = request.host.run(
+        [trial.python.executable, "-B", "-c", SCRIPT, trial.module],
+        timeout=PATIENCE,
+        env={**request.env, **only},
+        input=json.dumps(order(problems, 0 if only else gpu.ordinal, seconds)).encode(),
+        watch=request.watch,
+    )
+    run = heard(read(completed, Said), problems, request, trial, predicted=predicted)
+    return replace(run, seconds=round(time.monotonic() - start, 2))
+
+
+def _problems(able: Ability) -> Iterator[Problem]:
+    """Yield what is timed, in the order of its weight: the large shape in every type, the other shapes type by type."""
+    for kind in able.types:
+        yield Problem(shape=LARGE, type=kind, layout=able.layout)
+    for kind in able.types:
+        for shape in TIMED[1:]:
+            yield Problem(shape=shape, type=kind, layout=able.layout)
+    yield Problem(shape=LARGE, type="fp32", layout=able.exact)
+
+
+def order(problems: tuple[Problem, ...], ordinal: int, seconds: float, *, anywhere: bool = False) -> dict[str, Any]:
+    """Return what the script is asked; ``anywhere``: timings on a processor, too."""
+    small = SMALL[0]
+    return {
+        "ordinal": ordinal,
+        "seconds": seconds,
+        "anywhere": anywhere,
+        "counts": small.counts,
+        "small": {"dims": small.dims[:2], "pad": small.pad, "groups": 1, "last": False},
+        "timed": [
+            {
+                "words": p.words,
+                "type": p.type,
+                "dims": p.shape.dims[:2],
+                "pad": p.shape.pad,
+                "groups": p.shape.groups,
+                "last": p.layout == "NHWC",
+            }
+            for p in problems
+        ],
+    }
+
+
+def heard(
+    answer: Answer[Said], problems: tuple[Problem, ...], request: Request, trial: Trial, *, predicted: bool
+) -> FrameworkRun:
+    """Return what the script said, as far as it came."""
+    said = answer.events
+
+    def last(field: str) -> str:
+        return next((str(v) for s in reversed(said) if (v := getattr(s, field))), "")
+
+    name = last("framework") or f"{trial.distribution} {trial.version}"
+    numbered = [s for s in said if s.number is not None and 0 <= s.number < len(problems)]
+    where = places(request.host)
+    paths = (p for s in said for p in s.mapped if is_cuda_file(where.name(p)))
+    small = next((s.small for s in said if s.small is not None), None)
+    right, detail = _judged(small)
+    problem = next((s.problem for s in reversed(said) if s.problem and s.number is None), "")
+    if answer.ended and not problem:
+        during = last("begin")
+        what = f" while it did this: {during}" if during else ""
+        problem = f"The process {answer.ended}{what}. {_last_line(answer.output)}".strip()
+    gpu = next((s.gpu for s in said if s.gpu is not None), None)
+    return FrameworkRun(
+        framework=name,
+        python=trial.python.executable,
+        gpu=gpu,
+        cuda=last("cuda"),
+        predicted=predicted,
+        right=right,
+        detail=detail,
+        timings=tuple(_timing(problems[s.number or 0], s, name) for s in numbered),
+        mapped=tuple(
+            Mapped(path=p, name=where.name(p), origin=origin(p, trial.python.prefix, request.env, where))
+            for p in dict.fromkeys(paths)
+        ),
+        cudnn=dotted(last("cudnn")),
+        problem=problem,
+        steps=tuple(_steps(said)),
+        output=answer.output[-2000:] if gpu is False and last("cuda") else "",
+    )
+
+
+def _steps(said: tuple[Said, ...]) -> Iterator[tuple[str, float]]:
+    """Yield each step with the seconds until the next one began."""
+    marked = [(s.begin, s.at) for s in said if s.at is not None]
+    for (begin, start), (_then, end) in pairwise(marked):
+        yield begin, round(end - start, 3)
+
+
+def _timing(problem: Problem, said: Said, name: str) -> Timing:
+    about = Timing(
+        shape=problem.shape.text,
+        label=problem.shape.label,
+        type=problem.type,
+        direction=problem.direction,
+        layout=problem.layout,
+        by=name,
+    )
+    times = said.milliseconds
+    if not times or not all(t > 0 for t in times):
+        return replace(about, problem=said.problem or "It gave no times.")
+    median = times[len(times) // 2]
+    spread = (times[3 * len(times) // 4] - times[len(times) // 4]) / 2 / median
+    return replace(about, milliseconds=median, spread=spread, teraflops=problem.shape.operations / median / 1e9)
+
+
+def _judged(small: tuple[float | None, ...] | None) -> tuple[bool | None, str]:
+    """Compare the framework's small convolution with plain Python, bit for bit."""
+    if small is None:
+        return None, ""
+    shape = SMALL[0]
+    values = [whole(count, seed) for seed, count in enumerate(shape.counts)]
+    true = reference(shape, "forward", values[0], values[1])
+    if len(small) != len(true):
+        return False, f"it returned {len(small)} elements instead of {len(true)}"
+    wrong = [i for i, (a, b) in enumerate(zip(small, true, strict=True)) if a != b]
+    return (not wrong), f"{len(wrong)} of {len(true)} elements are wrong" if wrong else ""
+
+
+def _last_line(err: str) -> str:
+    lines = [line.strip() for line in err.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""

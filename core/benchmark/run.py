@@ -1,0 +1,336 @@
+"""Benchmark probe: on demand only. Each GPU's ladder, checks and speed, in child processes that may die at any step."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec.structs import replace
+
+from core.benchmark import frameworks as framework
+from core.benchmark.child import ladder
+from core.benchmark.child import nvml_sampler as sampler
+from core.benchmark.child import worker as engine
+from core.benchmark.deadline import Until, until
+from core.benchmark.hearing import Background, telling
+from core.benchmark.plan import Chosen, choose, job, which
+from core.benchmark.protocol import Climb, Job, Said, identity
+from core.benchmark.status_names import explained
+from core.common.progress import Watch
+from core.host.child import Answer, ask
+from core.knowledge.gpu_rates import gpu_rates, limits
+from core.model.facts import Benchmark, Check, Driver, Gpu, GpuCard, GpuRun, GpuState, Mapped, Rung, Timing
+from core.probes.driver.kernel_log import kernel_log
+from core.probes.loading.consumer_load import origin
+from core.probes.probe import Request
+from core.probes.sysroot import Places, places
+
+LADDER_PATIENCE = 45.0
+"""Seconds for the lower part; opening a GPU without persistence mode takes several."""
+MARGIN = 40.0
+"""Seconds beyond a job's own time, for opening the GPU and loading cuDNN from a slow disk."""
+LEAST = 1.5
+"""Seconds for an engine, however little time is left: enough for the checks that matter most."""
+END = 0.8
+"""Seconds that starting a child, ending it and judging take."""
+CHILDREN = 4
+"""Engines that are started at most: one, and one more for each step that killed it."""
+
+UPPER = (
+    ("cuDNN loads", "cudnnGetVersion"),
+    ("cuDNN makes its handle", "cudnnCreate"),
+    ("cuDNN convolves rightly", "cudnnConvolutionForward"),
+)
+
+
+def look(request: Request, *, quick: bool = False, gpu: int | None = None, began: float | None = None) -> Benchmark:
+    """Benchmark every GPU, or the one of this number, with the cuDNN of the chosen consumer.
+
+    ``began``: the moment (``time.monotonic``) from which the first GPU's time counts, where a scan came before.
+    """
+    start = time.monotonic()
+    gpus = listed(request.seen.driver)
+    if problem := _nothing_to_run(request, gpus, gpu):
+        return Benchmark(quick=quick, problem=problem)
+    where = places(request.host)
+    chosen = choose(request, where)
+    runs: list[GpuRun] = []
+    for one in gpus:
+        if gpu is None or one.index == gpu:
+            request.watch.check()
+            end = until(time.monotonic() if runs or began is None else began, quick=quick)
+            runs.append(_One(request, where, chosen, one, end, quick=quick).run())
+    return Benchmark(quick=quick, gpus=tuple(runs), seconds=round(time.monotonic() - start, 2))
+
+
+def listed(driver: Driver | None) -> tuple[Gpu, ...]:
+    """Return the GPUs to try: NVML's, else as many as CUDA counts; one where the driver is there and says neither."""
+    if driver is None:
+        return ()
+    if driver.gpus:
+        return driver.gpus
+    cuda = driver.cuda
+    if cuda is None or not cuda.library:
+        return ()
+    if cuda.status == 100 and not driver.pci:
+        return ()
+    return tuple(Gpu(index=n, name="", source="CUDA driver") for n in range(max(1, cuda.device_count or 0)))
+
+
+def _nothing_to_run(request: Request, gpus: tuple[Gpu, ...], gpu: int | None) -> str:
+    driver = request.seen.driver
+    if driver is None:
+        return "The driver could not be looked at, so nothing was measured."
+    if not gpus:
+        nvidia = [d for d in driver.pci or () if d.vendor_id == "10de"]
+        if nvidia:
+            return "There is an NVIDIA GPU, but no driver that a program could use it with, so nothing was measured."
+        return "No NVIDIA GPU that programs can use was found on this machine, so there is nothing to measure."
+    if gpu is not None and all(g.index != gpu for g in gpus):
+        return f"There is no GPU number {gpu}; this machine's are {', '.join(str(g.index) for g in gpus)}."
+    return ""
+
+
+@dataclass
+class _Heard:
+    """What the children of one GPU's run said so far."""
+
+    rungs: dict[str, Rung] = field(default_factory=dict)
+    checks: list[Check] = field(default_factory=list)
+    timings: list[Timing] = field(default_factory=list)
+    mapped: dict[str, None] = field(default_factory=dict)
+    card: GpuCard | None = None
+    version: int | None = None
+    output: str = ""
+    during: str = ""
+    ended: str = ""
+
+    def take(self, answer: Answer[Said]) -> str:
+        """Take one child's answer; return the id of the step that it died in, empty when it did not die."""
+        begun = begin = ""
+        for said in answer.events:
+            if said.begin:
+                begun, begin = said.id, said.begin
+            if said.rung:
+                self.rungs.setdefault(said.rung.name, said.rung)
+                begun = ""
+            if said.check:
+                self.checks.append(said.check)
+            if said.timing:
+                self.timings.append(said.timing)
+            if said.mapped:
+                self.mapped.setdefault(said.mapped)
+            self.card = said.card or self.card
+            self.version = said.version or self.version
+        if answer.output and answer.output not in self.output:
+            self.output = (self.output + answer.output)[:4096]
+        if not answer.ended:
+            return ""
+        self.ended = self.ended or f"The process {answer.ended}."
+        self.during = self.during or begin
+        return begun or "?"
+
+    def break_rung(self, name: str, layer: Any, call: str, ended: str) -> None:
+        """Note a rung that ended the process."""
+        self.rungs.setdefault(name, Rung(name=name, layer=layer, state="failed", call=call, meaning=ended))
+
+
+class _One:
+    """One GPU's run."""
+
+    def __init__(
+        self, request: Request, where: Places, chosen: Chosen | None, gpu: Gpu, until: Until, *, quick: bool
+    ) -> None:
+        self._request, self._where, self._chosen, self._gpu, self._quick = request, where, chosen, gpu, quick
+        self._until = until
+        builds = request.seen.frameworks.builds if request.seen.frameworks else ()
+        self._trials = framework.wanted(chosen, where, builds) if chosen and not quick else ()
+        self._kept = sum(framework.needs(self._trials, builds))
+        self._heard = _Heard()
+        self._states: list[GpuState] = []
+        self._card: GpuCard | None = None
+        self._first = threading.Event()
+
+    def run(self) -> GpuRun:
+        """Look at the card, climb the ladder, check and time; whatever happens, return what was learnt."""
+        start = time.monotonic()
+        watch, gpu = self._request.watch, self._gpu
+        watch.say(f"GPU {gpu.index}: looking at {gpu.name or 'the card'}")
+        frameworks = None
+        with Background(self._observe, watch, self._observed):
+            self._first.wait(3)
+            if self._climb() and self._chosen:
+                self._engine(job(self._chosen, gpu, quick=self._quick))
+                watch.check()
+                if not self._quick:
+                    frameworks = framework.run_frameworks(
+                        self._request, self._chosen, self._trials, which(gpu), self._until, prefix=self._name
+                    )
+        watch.check()
+        told = replace(self._told(), frameworks=frameworks, xids=self._xids())
+        return replace(told, seconds=round(time.monotonic() - start, 2))
+
+    def _xids(self) -> tuple[str, ...]:
+        """Return what the kernel wrote about the GPU since the scan; looked for only where something went wrong."""
+        heard = self._heard
+        bad = any(r.state == "failed" for r in heard.rungs.values()) or any(c.right is False for c in heard.checks)
+        if self._where.system != "linux" or not (bad or heard.ended):
+            return ()
+        log = kernel_log(self._request, self._where)
+        driver = self._request.seen.driver
+        before = set(driver.kernel_log or () if driver else ())
+        return tuple(line for line in (log.lines if log else ()) if "Xid" in line and line not in before)
+
+    @property
+    def _name(self) -> str:
+        return f"GPU {self._gpu.index}: "
+
+    def _ask(self, work: Callable[..., None], request: Any, timeout: float) -> Answer[Said]:
+        """Ask a child, telling its steps as it goes; the person's cancellation ends it."""
+        outer = self._request.watch
+        inner = telling(outer, self._name)
+        env = {"CUDA_MODULE_LOADING": "LAZY", **self._request.env}  # the default of newer drivers; older ones load all
+        with outer.when_cancelled(inner.cancel):
+            answer = ask(work, request, Said, host=self._request.host, env=env, timeout=timeout, watch=inner)
+        outer.check()
+        return answer
+
+    def _observe(self, watch: Watch) -> None:
+        about = sampler.Observe(index=self._gpu.index)
+        host, env = self._request.host, self._request.env
+        ask(sampler.observe, about, Said, host=host, env=env, timeout=about.seconds, watch=watch)
+        self._first.set()
+
+    def _observed(self, said: Said) -> None:
+        if said.state:
+            self._states.append(said.state)
+            self._first.set()
+        self._card = said.card or self._card
+
+    def _climb(self) -> bool:
+        """Climb the lower part; whether cuDNN is worth a try after it."""
+        chosen = self._chosen
+        roll = chosen.plan.roll if chosen else None
+        climb = Climb(
+            gpu=which(self._gpu),
+            nvrtc=chosen.nvrtc if chosen else (),
+            cublas=chosen.cublas if chosen else (),
+            folders=roll.folders if roll else (),
+        )
+        answer = self._ask(ladder.climb, climb, LADDER_PATIENCE)
+        if self._heard.take(answer):
+            last = next((s for s in reversed(answer.events) if s.begin), None)
+            rungs = {name: (layer, call) for name, layer, call, _ in ladder.Lower(climb).rungs()}
+            if last and last.begin in rungs and last.begin not in self._heard.rungs:
+                self._heard.break_rung(last.begin, *rungs[last.begin], self._heard.ended)
+        return all(r.state != "failed" or r.layer == "toolkit" for r in self._heard.rungs.values()) and bool(
+            self._heard.rungs
+        )
+
+    def _engine(self, todo: Job) -> None:
+        most, later = todo.seconds, self._kept + END
+        for _n in range(CHILDREN):
+            todo = replace(todo, seconds=round(min(most, max(LEAST, self._until.left() - later)), 2))
+            answer = self._ask(engine.work, todo, todo.seconds + MARGIN)
+            fatal = self._heard.take(answer)
+            if not fatal:
+                return
+            begun = [s for s in answer.events if s.begin]
+            names = dict(UPPER)
+            if not begun or (begun[-1].begin in names and begun[-1].begin not in self._heard.rungs):
+                name = begun[-1].begin if begun else UPPER[0][0]
+                self._heard.break_rung(name, "cudnn", names[name], f"The process {answer.ended}.")
+                return
+            self._fatal(begun[-1], f"The process {answer.ended}.")
+            todo = _without(todo, {s.id for s in begun})
+            if answer.timed_out or not (todo.exact or todo.compared or todo.timed):
+                return
+
+    def _fatal(self, begun: Said, ended: str) -> None:
+        """Keep a timing that says which convolution ended the process."""
+        self._heard.timings.append(
+            Timing(shape=begun.begin.partition(" ")[2] or begun.begin, type=_type(begun.begin), problem=ended)
+        )
+
+    def _told(self) -> GpuRun:
+        heard, chosen, gpu = self._heard, self._chosen, self._gpu
+        number = heard.version or 0
+        major = number // 10000 if number >= 90000 else number // 1000
+        card = _merged(self._card, heard.card, gpu)
+        roll = chosen.plan.roll if chosen else None
+        prefix = chosen.want.consumer.prefix if chosen else ""
+        return GpuRun(
+            index=gpu.index,
+            card=card,
+            consumer=chosen.label if chosen else "",
+            consumer_id=chosen.want.consumer.full_id if chosen else "",
+            library=roll.main if roll else "",
+            version=_dotted(number),
+            rungs=self._rungs(major or (chosen.want.wish.major if chosen else 9)),
+            checks=tuple(heard.checks),
+            timings=tuple(heard.timings),
+            limits=limits(card, gpu_rates()),
+            mapped=tuple(
+                Mapped(path=p, name=self._where.name(p), origin=origin(p, prefix, self._request.env, self._where))
+                for p in heard.mapped
+            ),
+            predicted=chosen.predicted if chosen else (),
+            before=self._states[0] if self._states else None,
+            states=tuple(self._states[1:]),
+            during=heard.during,
+            ended=heard.ended,
+            output=heard.output,
+        )
+
+    def _rungs(self, major: int) -> tuple[Rung, ...]:
+        """Return every rung in order: those that were reached, then those that were not."""
+        lower = [(name, layer, call) for name, layer, call, _ in ladder.Lower(Climb(gpu=which(self._gpu))).rungs()]
+        every = [*lower, *((name, "cudnn", call) for name, call in UPPER)]
+        told = [explained(r, major) for r in self._heard.rungs.values()]
+        missing = [
+            Rung(name=name, layer=layer, state="not reached", call=call)
+            for name, layer, call in every
+            if name not in self._heard.rungs
+        ]
+        return (*told, *missing)
+
+
+def _without(todo: Job, done: set[str]) -> Job:
+    """Return a job without the steps that were begun before."""
+    return replace(
+        todo,
+        exact=tuple(p for p in todo.exact if identity("exact", p) not in done),
+        compared=tuple(p for p in todo.compared if identity("compared", p) not in done),
+        timed=tuple(p for p in todo.timed if identity("timed", p) not in done),
+    )
+
+
+def _type(words: str) -> Any:
+    return next((t for t in ("tf32", "fp16", "bf16", "int8") if t in words), "fp32")
+
+
+def _merged(managed: GpuCard | None, driven: GpuCard | None, gpu: Gpu) -> GpuCard:
+    """Return what NVML says of the card, completed by what the driver and the scan say."""
+    card = managed or GpuCard()
+    extra = driven or GpuCard()
+    values = {n: getattr(card, n) or getattr(extra, n) for n in ("name", "compute_capability", "max_clock")}
+    return replace(
+        card,
+        name=values["name"] or gpu.name,
+        uuid=card.uuid or gpu.uuid,
+        compute_capability=values["compute_capability"] or gpu.compute_capability,
+        max_clock=values["max_clock"],
+        multiprocessors=extra.multiprocessors or card.multiprocessors,
+        memory_total=card.memory_total or gpu.memory_total,
+    )
+
+
+def _dotted(number: int) -> str | None:
+    """Return 91900 as 9.19.0 and 8907 as 8.9.7."""
+    if not number:
+        return None
+    major, rest = divmod(number, 10000) if number >= 90000 else divmod(number, 1000)
+    return f"{major}.{rest // 100}.{rest % 100}"

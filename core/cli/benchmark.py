@@ -1,0 +1,47 @@
+"""The command ``benchmark``: convolutions on every GPU, whether they are right, from which files, and how fast."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from core.common.i18n import _
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser("benchmark", help=_("convolve on the GPU: is it right, and as fast as it should be"))
+    parser.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
+    parser.add_argument("--quick", action="store_true", help=_("under ten seconds instead of under a minute"))
+    parser.add_argument("--gpu", type=int, metavar="N", help=_("only this GPU, as nvidia-smi counts; all if left out"))
+    parser.add_argument("--python", action="append", default=[], metavar="PATH", help=_("whose cuDNN and framework"))
+    parser.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
+    parser.set_defaults(command=benchmark)
+
+
+def benchmark(options: argparse.Namespace) -> int:
+    """Scan, benchmark, and print both's result."""
+    import os
+    import sys
+
+    from core.cli import terminal
+    from core.doctor.scan import measure
+    from core.model.findings import to_json
+    from core.report.redact import redact
+    from core.transaction.session_host import current_host
+
+    with terminal.watching() as watch:
+        report = measure(current_host(), watch, pythons=tuple(options.python), quick=options.quick, gpu=options.gpu)
+    if not options.full_names:
+        report = redact(report)
+    if options.json:
+        terminal.say_json(to_json(report))
+    else:
+        from core.benchmark.terminal_table import as_table
+        from core.report.text import as_text
+
+        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        plain = "utf" not in (sys.stdout.encoding or "").lower()
+        table = as_table(report.snapshot.benchmark, plain=plain)
+        terminal.say_result(f"{table}\n{as_text(report, colour=colour)}" if table else as_text(report, colour=colour))
+    return terminal.status_of(report)

@@ -1,0 +1,231 @@
+"""The commands fix and undo: preview, rehearsal, consent, result."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from core.cli.terminal import OK, REFUSED, STUCK, UsageError, say_json, say_result, status_of, watching
+from core.common.i18n import _, sentences
+from core.common.text_width import padded
+from core.doctor import repair
+from core.doctor.repair import Proposal, Workshop
+from core.doctor.scan import examine
+from core.doctor.verify import told
+from core.host.interface import Host, this_host
+from core.model.changes import ChangeError
+from core.model.findings import Finding, Report
+from core.report.text import printable, start_anew
+from core.transaction.execute import VerifiedFor
+from core.transaction.journal import BadEntry, Entry
+
+if TYPE_CHECKING:
+    import argparse
+
+    from core.rehearsal.rehearse import Rehearsal
+    from core.transaction.execute import Outcome
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One finding's way through ``fix`` in the JSON form."""
+
+    finding: str
+    cause: str
+    title: str
+    changes: tuple[str, ...] = ()
+    """The preview, with - and +."""
+    advice: str = ""
+    rehearsal: str = ""
+    works: bool | None = None
+    outcome: str = ""
+    sentence: str = ""
+    entry: str = ""
+    verified_for: tuple[VerifiedFor, ...] = ()
+
+
+def fix(options: argparse.Namespace) -> int:
+    """Cure the findings named, or the primary one."""
+    pythons = tuple(options.python)
+    shop = repair.workshop(this_host())
+    for outcome in repair.recover(shop):
+        print(f"convalesce: {outcome.sentence}", file=sys.stderr)
+
+    def look(host: Host) -> Report:
+        with watching() as watch:
+            return examine(host, watch, pythons=pythons, thorough=options.thorough)
+
+    report = look(shop.seen())
+    rows: list[Line] = []
+    refused = stuck = False
+    for finding in _chosen(report, options.findings):
+        offered = _with_source(finding, report, options.cudnn, shop) if options.cudnn else finding
+        line, report = _cure(offered, report, shop, look, options)
+        rows.append(line)
+        refused = refused or line.outcome in ("refused", "declined", "rolled back")
+        stuck = stuck or line.outcome == "stuck"
+    if options.json:
+        say_json(msgspec.json.format(msgspec.json.encode({"schema": 1, "fixes": rows}), indent=2) + b"\n")
+    elif not rows:
+        say_result(_("There is nothing to fix: no fault was found.") + "\n")
+    if stuck:
+        return STUCK
+    if refused:
+        return REFUSED
+    return status_of(report)
+
+
+def _chosen(report: Report, ids: Sequence[str]) -> tuple[Finding, ...]:
+    if not ids:
+        return (report.headline,) if report.headline else ()
+    known = {f.id for f in report.findings}
+    for wish in ids:
+        if wish not in known:
+            raise UsageError(
+                _(
+                    "there is no finding {wish} on this machine now; `convalesce scan --json` lists them.",
+                    wish=repr(wish),
+                )
+            )
+    return tuple(f for f in report.findings if f.id in ids)
+
+
+def _with_source(finding: Finding, report: Report, source: str, shop: Workshop) -> Finding:
+    try:
+        with watching() as watch:
+            return repair.with_cudnn_from(source, finding, report.snapshot, shop, watch)
+    except ChangeError as e:
+        raise UsageError(str(e)) from None
+
+
+def _cure(
+    finding: Finding, report: Report, shop: Workshop, look: Callable[[Host], Report], options: argparse.Namespace
+) -> tuple[Line, Report]:
+    """Take one finding from its preview to its end; return what happened and the newest report."""
+    given = finding.fix
+    line = Line(
+        finding=finding.id,
+        cause=finding.cause,
+        title=given.title if given else finding.title,
+        advice=given.advice if given else "",
+    )
+    tell = (lambda _text: None) if options.json else say_result
+    tell(f"{finding.title}\n")
+    if given is None or not given.changes:
+        tell(_by_hand(finding))
+        return line, report
+    proposal = repair.propose(finding, shop)
+    line = msgspec.structs.replace(line, changes=proposal.plan.lines())
+    tell(_preview(proposal))
+    if proposal.problems:
+        tell(_("This cannot be done now: {problem}", problem=proposal.problems[0]) + "\n")
+        return _ended(line, "refused", proposal.problems[0]), report
+    with watching() as watch:
+        rehearsal = repair.rehearse(proposal, report, shop, watch, look)
+    line = msgspec.structs.replace(line, rehearsal=rehearsal.sentence, works=rehearsal.works)
+    tell(f"{rehearsal.sentence}\n")
+    if options.dry_run:
+        return line, report
+    if rehearsal.works is False:
+        return _ended(line, "refused", _("The rehearsal failed, so nothing was changed.")), report
+    if not options.yes and not _consent(rehearsal):
+        tell(_("Nothing was changed.") + "\n")
+        return _ended(line, "declined", _("Nothing was changed.")), report
+    outcome: Outcome = repair.apply(proposal, report, shop, look)
+    tell(f"{outcome.sentence}\n" + (_afterwards(finding, outcome) if outcome.kind == "done" else ""))
+    after = look(shop.seen()) if outcome.kind == "done" else report
+    line = msgspec.structs.replace(line, verified_for=outcome.verified_for)
+    return _ended(line, outcome.kind, outcome.sentence, outcome.entry), after
+
+
+def _ended(line: Line, outcome: str, sentence: str, entry: str = "") -> Line:
+    return msgspec.structs.replace(line, outcome=outcome, sentence=sentence, entry=entry)
+
+
+def _by_hand(finding: Finding) -> str:
+    if finding.fix is None or not finding.fix.advice:
+        return _("There is nothing that Convalesce could do about it.") + "\n"
+    return _("This is for you to do: {title}", title=finding.fix.title) + f"\n{finding.fix.advice}\n"
+
+
+def _preview(proposal: Proposal) -> str:
+    lines = [_("{title}. This would change:", title=proposal.plan.title), *proposal.plan.lines()]
+    if proposal.elevated:
+        lines.append(_("An administrator has to allow it."))
+    return "\n".join(lines) + "\n"
+
+
+def _afterwards(finding: Finding, outcome: Outcome) -> str:
+    lines = [*told(outcome.verified_for), *outcome.notes]
+    if finding.fix and finding.fix.restart:
+        lines.append(sentences(start_anew(finding.fix.restart), _("Programs that run now keep the old values.")))
+    lines.append(_("To take it back: convalesce undo {entry}", entry=outcome.entry))
+    return "\n".join(lines) + "\n"
+
+
+def _consent(rehearsal: Rehearsal) -> bool:
+    question = (
+        _("Make these changes?") if rehearsal.works else _("Make these changes although it could not be tried out?")
+    )
+    return _agreed(question)
+
+
+def undo(options: argparse.Namespace) -> int:
+    """List what was changed, or take an entry back."""
+    shop = repair.workshop(this_host())
+    if not options.list:  # which changes nothing
+        for outcome in repair.recover(shop):
+            print(f"convalesce: {outcome.sentence}", file=sys.stderr)
+    entries = repair.history(shop)
+    if options.list:
+        say_result("".join(_row(e) for e in entries) or _("Nothing was ever changed here.") + "\n")
+        return OK
+    if options.entry and options.all:
+        raise UsageError(_("name an entry, or say --all, not both."))
+    chosen = _to_take_back(entries, options)
+    if not chosen:
+        say_result(_("There is nothing to take back.") + "\n")
+        return OK
+    for entry in chosen:
+        if isinstance(entry, Entry):
+            back = [line for c in reversed(entry.changes) for line in c.inverse().lines()]
+            say_result("\n".join([_("This takes back: {title}", title=entry.title), *back]) + "\n")
+    if not options.yes and not _agreed(_("Take it back?")):
+        say_result(_("Nothing was changed.") + "\n")
+        return REFUSED
+    for entry in chosen:
+        outcome = repair.undo(entry.id, shop)
+        say_result(f"{outcome.sentence}\n")
+        if outcome.kind != "undone":
+            return STUCK if outcome.kind == "stuck" else REFUSED
+    return OK
+
+
+def _to_take_back(entries: Sequence[Entry | BadEntry], options: argparse.Namespace) -> Sequence[Entry | BadEntry]:
+    """Return the entry that was named, every one that still holds (newest first), or the newest of these."""
+    if not options.entry:
+        holding = [e for e in reversed(entries) if isinstance(e, Entry) and e.undoable]
+        return holding if options.all else holding[:1]
+    named = [e for e in entries if e.id == options.entry]
+    if not named:
+        raise UsageError(
+            _("the history has no entry {wish}; `convalesce undo --list` shows it.", wish=repr(options.entry))
+        )
+    return named
+
+
+def _agreed(question: str) -> bool:
+    if not sys.stdin.isatty():
+        print("convalesce: " + _("there is nobody to ask; --yes consents in a script."), file=sys.stderr)
+        return False
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _row(entry: Entry | BadEntry) -> str:
+    if isinstance(entry, BadEntry):
+        return f"{entry.id}  " + _("cannot be read: {problem}", problem=printable(entry.problem)) + "\n"
+    note = f"  {entry.note}" if entry.note else ""
+    return printable(f"{entry.id}  {padded(_(entry.state), 11)}  {entry.title}{note}\n")

@@ -1,0 +1,325 @@
+"""The command line: a stable contract. Results go to stdout, progress to stderr."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core import __version__
+from core.cli.terminal import (
+    BIGGEST_TEXT,
+    FAILED,
+    FOUND,
+    INTERRUPTED,
+    OK,
+    USAGE,
+    UsageError,
+    colour,
+    read_report,
+    say_json,
+    say_result,
+    status_of,
+    watching,
+    write_file,
+)
+from core.common import i18n
+from core.common.i18n import _, sentences
+
+if TYPE_CHECKING:
+    import argparse
+
+    from core.model.findings import Report
+    from core.model.steps import Step
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(_choose_language(arguments))
+    except UsageError as e:
+        print(f"convalesce: {e}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        print(f"convalesce: {_('stopped. Nothing was changed.')}", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # the reader went away: the interpreter's last flush must neither print nor change the status
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except Exception as e:  # noqa: BLE001 - the edge of the program: exit status 3 and one sentence
+        print(
+            "convalesce: "
+            + _("it failed by a fault of its own: {error}. Please report it with this line.", error=_where(e)),
+            file=sys.stderr,
+        )
+        return FAILED
+
+
+def _choose_language(arguments: list[str]) -> list[str]:
+    """Use the language that ``--language`` or the environment names, before any text is made; return the other arguments."""
+    for i, argument in enumerate(arguments):
+        option, equals, name = argument.partition("=")
+        if option == "--language":
+            name = name if equals else "".join(arguments[i + 1 : i + 2])
+            i18n.use_language(name)
+            if i18n.language() == i18n.ENGLISH and not name.lower().startswith(i18n.ENGLISH):
+                raise UsageError(
+                    _(
+                        "--language does not know {name}; its words are {words}.",
+                        name=repr(name),
+                        words=", ".join(i18n.languages()),
+                    )
+                )
+            os.environ[i18n.VARIABLE] = i18n.language()  # for the window, and for what is started from here
+            return arguments[:i] + arguments[i + (1 if equals else 2) :]
+    i18n.use_wanted()
+    return arguments
+
+
+def _where(e: BaseException) -> str:
+    tail = e.__traceback__
+    while tail is not None and tail.tb_next is not None:
+        tail = tail.tb_next
+    place = f" ({tail.tb_frame.f_globals.get('__name__')}, line {tail.tb_lineno})" if tail else ""
+    return f"{type(e).__name__}: {e}{place}"
+
+
+def _run(arguments: list[str]) -> int:
+    if not arguments:
+        return _wizard_or_scan()
+    options = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = options.command
+    return command(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    import argparse
+
+    from core.cli import benchmark as cli_benchmark
+    from core.cli import report as cli_report
+
+    if (
+        i18n.language() != i18n.ENGLISH
+    ):  # its own words come from gettext's default domain, which knows no language of ours
+        vars(argparse).update(_=_, ngettext=lambda one, many, n: _(one if n == 1 else many))
+
+    parser = argparse.ArgumentParser(
+        prog="convalesce",
+        description=_("Finds out why a GPU deep-learning set-up does not work, and proves it."),
+        epilog=_(
+            "Exit status: 0 nothing wrong; 1 at least one fault; 2 used wrongly; 3 Convalesce itself failed; 4 a fix was refused or"
+            " rolled back; 5 nothing wrong was found, but something that was named or would be loaded here could not be examined."
+        ),
+    )
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"convalesce {__version__}",
+        help=_("show program's version number and exit"),
+    )
+    parser.add_argument(
+        "--language",
+        metavar="LANGUAGE",
+        help=_("the language of what is printed: {words}", words=", ".join(i18n.languages())),
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    scan = commands.add_parser("scan", help=_("look at this machine and name the root cause"))
+    scan.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
+    scan.add_argument("--out", type=Path, metavar="FILE", help=_("write the JSON report to FILE as well"))
+    scan.add_argument(
+        "--python", action="append", default=[], metavar="PATH", help=_("an interpreter or environment to look at")
+    )
+    scan.add_argument(
+        "--only", default="", metavar="STEP,...", help=_("driver, toolkit, cudnn, environment, frameworks")
+    )
+    scan.add_argument("--thorough", action="store_true", help=_("also compare every file with its wheel's hashes"))
+    scan.add_argument(
+        "--try",
+        action="store_true",
+        dest="trials",
+        help=_("also import the frameworks and convolve, in their interpreters"),
+    )
+    scan.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
+    scan.set_defaults(command=_scan)
+
+    fix = commands.add_parser("fix", help=_("cure a finding: shown first, rehearsed, and only with your consent"))
+    fix.add_argument("findings", nargs="*", metavar="FINDING-ID", help=_("the primary cause if none is named"))
+    fix.add_argument("--dry-run", action="store_true", help=_("show and rehearse only"))
+    fix.add_argument("--yes", action="store_true", help=_("consent beforehand (for scripts)"))
+    fix.add_argument("--json", action="store_true")
+    fix.add_argument("--python", action="append", default=[], metavar="PATH")
+    fix.add_argument("--thorough", action="store_true")
+    fix.add_argument(
+        "--cudnn", metavar="FILE", help=_("an archive, a wheel or a folder with a complete cuDNN to place")
+    )
+    fix.set_defaults(command=_fix)
+
+    undo = commands.add_parser("undo", help=_("take back what was changed"))
+    undo.add_argument("entry", nargs="?", metavar="ENTRY", help=_("the newest change if none is named"))
+    undo.add_argument("--all", action="store_true", help=_("everything that still holds, the newest first"))
+    undo.add_argument("--list", action="store_true", help=_("show the history"))
+    undo.add_argument("--yes", action="store_true", help=_("consent beforehand (for scripts)"))
+    undo.set_defaults(command=_undo)
+
+    explain = commands.add_parser("explain", help=_("paste an error: its causes, proved or refuted on this machine"))
+    explain.add_argument("text", nargs="?", default="-", metavar="FILE|-", help=_("a file, standard input, or a code"))
+    explain.add_argument("--json", action="store_true")
+    held = explain.add_mutually_exclusive_group()
+    held.add_argument("--report", type=Path, metavar="REPORT.json", help=_("judge another machine by its report"))
+    held.add_argument("--text-only", action="store_true", help=_("look at no machine: what the text says by itself"))
+    explain.add_argument("--python", action="append", default=[], metavar="PATH")
+    explain.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
+    explain.set_defaults(command=_explain)
+
+    replay = commands.add_parser("replay", help=_("diagnose a recorded report again"))
+    replay.add_argument("report", type=Path, metavar="REPORT.json")
+    replay.add_argument("--json", action="store_true")
+    replay.set_defaults(command=_replay)
+
+    cli_report.add_commands(commands)
+    cli_benchmark.add(commands)
+    return parser
+
+
+def _wizard_or_scan() -> int:
+    from gui.display import missing_display
+
+    problem = missing_display()
+    if not problem:
+        import importlib
+
+        gc.disable()  # until the window is there: gui.window.app.Held
+        window: Callable[[], int] = importlib.import_module("gui.window.app").main
+        return window()
+    print(
+        f"convalesce: {sentences(problem, _('Scanning in the terminal instead.'))}",
+        file=sys.stderr,
+    )
+    return _run(["scan"])
+
+
+def _scan(options: argparse.Namespace) -> int:
+    gc.disable()  # a scan is over before its garbage matters; looking for it took a tenth of the time
+    from core.doctor.history import with_history
+    from core.doctor.scan import examine
+    from core.report.redact import redact
+    from core.transaction.session_host import current_host
+
+    steps = _steps(options.only)
+    pythons = tuple(options.python)
+    with watching() as watch:
+        report = examine(
+            current_host(), watch, steps=steps, thorough=options.thorough, trials=options.trials, pythons=pythons
+        )
+    report = with_history(report)
+    if not options.full_names:
+        report = redact(report)
+    if options.out:
+        from core.model.findings import to_json
+
+        write_file(options.out, to_json(report))
+    return _show(report, as_json=options.json)
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from msgspec.structs import replace
+
+    from core.doctor.scan import report_on
+
+    recorded = read_report(options.report)
+    again = replace(report_on(recorded.snapshot), taken_out=recorded.taken_out, history=recorded.history)
+    return _show(again, as_json=options.json)
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from core.cli import report as cli_report
+    from core.doctor.scan import explained
+    from core.explain import render_text, to_json
+    from core.report.redact import Cleaner
+    from core.transaction.session_host import current_host
+
+    told = cli_report.told_without_looking(options)
+    if told is not None:
+        return told
+    text = _given_text(options.text)
+    seen = read_report(options.report).snapshot if options.report else None
+    host = None if options.text_only else current_host
+    with watching() as watch:
+        explanation, snapshot = explained(text, seen, host, watch, pythons=tuple(options.python))
+    if snapshot is not None and not options.full_names:
+        explanation = Cleaner(snapshot).every(explanation)
+    say_json(to_json(explanation)) if options.json else say_result(render_text(explanation, colour=colour()))
+    return FOUND if any(c.verdict == "proved" for c in explanation.causes) else OK
+
+
+def _given_text(given: str) -> str:
+    """Return the text of a file, of standard input ("-"), or the argument itself: a code, a name or a message."""
+    from core.explain import decode
+
+    if given == "-":
+        if sys.stdin.isatty():
+            print(_("Paste the error, then press Ctrl+D (Windows: Ctrl+Z and Enter)."), file=sys.stderr)
+        return decode(sys.stdin.buffer.read(BIGGEST_TEXT))
+    path = Path(given)
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                return decode(file.read(BIGGEST_TEXT))
+    except OSError as e:
+        if e.errno not in (errno.ENAMETOOLONG, errno.EINVAL):
+            raise UsageError(_("{given} cannot be read: {strerror}.", given=given, strerror=e.strerror)) from None
+    except ValueError:  # no path can hold a zero byte
+        pass
+    return given
+
+
+def _fix(options: argparse.Namespace) -> int:
+    from core.cli import fix as cli_fix
+
+    return cli_fix.fix(options)
+
+
+def _undo(options: argparse.Namespace) -> int:
+    from core.cli import fix as cli_fix
+
+    return cli_fix.undo(options)
+
+
+def _steps(only: str) -> tuple[Step, ...]:
+    from core.model.steps import Step
+
+    words = [w.strip() for w in only.split(",") if w.strip()]
+    unknown = [w for w in words if w not in {s.value for s in Step}]
+    if unknown:
+        raise UsageError(f"--only does not know {unknown[0]!r}; its words are {', '.join(s.value for s in Step)}.")
+    return tuple(Step(w) for w in words)
+
+
+def _show(report: Report, *, as_json: bool) -> int:
+    from core.model.findings import to_json
+
+    if as_json:
+        say_json(to_json(report))
+    else:
+        from core.report import session_code
+        from core.report.text import as_text
+
+        code = session_code.encode(session_code.told(report))
+        say_result(
+            as_text(report, colour=colour())
+            + "\n"
+            + _("To tell it over the phone: {code}  (convalesce explain {code})", code=code)
+            + "\n"
+        )
+    return status_of(report)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,143 @@
+"""The commands that work on recorded reports: report, triage; and what explain tells without looking at a machine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.common.i18n import _
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from core.model.findings import Report
+    from core.report.help_pages import Page
+
+LONGEST_WORD = 80
+"""Characters of what can be a session code or a cause; longer texts are messages."""
+
+
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``report`` and ``triage`` to the command line."""
+    report = commands.add_parser("report", help=_("show a recorded report in another form, or beside another one"))
+    report.add_argument("report", type=Path, metavar="REPORT.json")
+    form = report.add_mutually_exclusive_group()
+    form.add_argument("--html", action="store_true", help=_("one file for a browser and for printing"))
+    form.add_argument("--markdown", action="store_true", help=_("for an issue tracker"))
+    form.add_argument(
+        "--against", type=Path, metavar="OTHER.json", help=_("what differs from another machine's report")
+    )
+    report.add_argument("--json", action="store_true", help=_("with --against: print one JSON document"))
+    report.add_argument("--out", type=Path, metavar="FILE")
+    report.add_argument("--full-names", action="store_true", help=_("keep user, host and device names"))
+    report.set_defaults(command=_report)
+
+    triage = commands.add_parser("triage", help=_("put a folder of reports into one table"))
+    triage.add_argument("folder", type=Path, metavar="FOLDER")
+    triage.add_argument("--json", action="store_true")
+    triage.set_defaults(command=_triage)
+
+
+def _report(options: argparse.Namespace) -> int:
+    from core.cli import terminal
+    from core.report.redact import redact
+
+    report = _diagnosed(terminal.read_report(options.report))
+    if not options.full_names:
+        report = redact(report)
+    text = _compared(report, options) if options.against else _form(options)(report)
+    if options.out:
+        terminal.write_file(options.out, text.encode("utf-8", "backslashreplace"))
+    else:
+        terminal.say_result(text)
+    return terminal.OK
+
+
+def _diagnosed(report: Report) -> Report:
+    """Return a report with findings: a recorded Snapshot may come without, and would seem to be in order."""
+    from msgspec.structs import replace
+
+    from core.doctor.scan import report_on
+
+    return report if report.findings else replace(report, findings=report_on(report.snapshot).findings)
+
+
+def _form(options: argparse.Namespace) -> Callable[[Report], str]:
+    from core.cli import terminal
+
+    if options.json:
+        raise terminal.UsageError("--json goes with --against; the report itself is JSON already.")
+    if options.html:
+        from core.report.html import as_html
+
+        return as_html
+    if options.markdown:
+        from core.report.text import as_markdown
+
+        return as_markdown
+    from core.report.text import as_text
+
+    return as_text
+
+
+def _compared(report: Report, options: argparse.Namespace) -> str:
+    from core.cli import terminal
+    from core.report.compare import as_text, compare, to_json
+
+    comparison = compare(report, _diagnosed(terminal.read_report(options.against)))
+    return to_json(comparison).decode() if options.json else as_text(comparison)
+
+
+def _triage(options: argparse.Namespace) -> int:
+    from core.cli import terminal
+    from core.report.triage import as_json, as_text, triage
+
+    if not options.folder.is_dir():
+        raise terminal.UsageError(_("{folder} is not a folder.", folder=options.folder))
+    table = triage(options.folder)
+    for bad in table.malformed:
+        print("convalesce: " + _("passed over {file}: {problem}", file=bad.file, problem=bad.problem), file=sys.stderr)
+    terminal.say_json(as_json(table)) if options.json else terminal.say_result(as_text(table))
+    return terminal.OK
+
+
+def told_without_looking(options: argparse.Namespace) -> int | None:
+    """Answer what needs no look at a machine: a session code, a step or a cause; None for every other text."""
+    from core.report.help_pages import page
+    from core.report.session_code import is_code
+
+    if len(options.text) > LONGEST_WORD or Path(options.text).exists():
+        return None
+    if is_code(options.text):
+        return _tell_code(options)
+    found = page(options.text)
+    return None if found is None else _tell_page(found, options)
+
+
+def _tell_page(found: Page, options: argparse.Namespace) -> int:
+    import msgspec
+
+    from core.cli import terminal
+    from core.report.help_pages import as_text
+
+    if options.json:
+        terminal.say_json(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+    else:
+        terminal.say_result(as_text(found, colour=terminal.colour()))
+    return terminal.OK
+
+
+def _tell_code(options: argparse.Namespace) -> int:
+    """Show the findings that a session code holds."""
+    from core.cli import terminal
+    from core.knowledge.causes import causes
+    from core.report.session_code import CodeError, as_json, as_text, decode
+
+    try:
+        told = decode(options.text)
+    except CodeError as e:
+        raise terminal.UsageError(str(e)) from None
+    terminal.say_json(as_json(told, causes())) if options.json else terminal.say_result(as_text(told, causes()))
+    return terminal.FOUND if any(i.severity == "error" for i in told.items) else terminal.OK

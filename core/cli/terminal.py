@@ -1,0 +1,119 @@
+"""What every command shares: exit statuses, wrong use, reading and writing files, progress, and plain output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.common.i18n import _
+
+if TYPE_CHECKING:
+    from core.common.progress import Watch
+    from core.model.findings import Report
+
+OK, FOUND, USAGE, FAILED, REFUSED, UNEXAMINED, STUCK = range(7)
+"""Exit status: nothing wrong; an error finding; used wrongly; Convalesce itself failed; a fix refused or rolled back; nothing
+wrong was found, but something that was named or would be loaded here could not be examined; a change is stuck between before
+and after, and is taken back at the next start."""
+INTERRUPTED = 130
+BIGGEST_REPORT = 64 * 1024 * 1024
+BIGGEST_TEXT = 10 * 1024 * 1024
+"""Bytes of an error text that are read; the rest of a longer log is left out."""
+
+
+class UsageError(Exception):
+    """The command was used wrongly; the message is one sentence."""
+
+
+@contextmanager
+def watching() -> Iterator[Watch]:
+    """Yield a Watch that tells its progress on stderr: one line that changes on a terminal, plain lines elsewhere."""
+    from core.common.progress import Watch
+
+    live = sys.stderr.isatty()
+
+    def say(sentence: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{sentence} ..." if live else f"{sentence}\n")
+        sys.stderr.flush()
+
+    watch = Watch(say)
+    try:
+        yield watch
+    except KeyboardInterrupt:
+        watch.cancel()
+        raise
+    finally:
+        if live:
+            sys.stderr.write("\r\x1b[K")
+
+
+def read_report(path: Path) -> Report:
+    """Return a recorded report.
+
+    Raises:
+        UsageError: there is none at ``path``.
+    """
+    from core.model.findings import BadReportError, from_json
+
+    try:
+        # a FIFO or a device would hang or never end
+        if not path.is_file():
+            raise UsageError(_("{path} is not a file.", path=path))
+        if path.stat().st_size > BIGGEST_REPORT:
+            raise UsageError(_("{path} is larger than any report (64 MiB).", path=path))
+        return from_json(path.read_bytes())
+    except OSError as e:
+        raise UsageError(_("{path} cannot be read: {strerror}.", path=path, strerror=e.strerror)) from None
+    except BadReportError as e:
+        raise UsageError(f"{path}: {e}") from None
+
+
+def status_of(report: Report) -> int:
+    """Return the exit status that a report's findings ask for."""
+    from core.model.steps import Severity
+
+    if report.worst is Severity.ERROR:
+        return FOUND
+    return UNEXAMINED if report.not_examined else OK
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that the person named.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    try:
+        path.write_bytes(data)
+    except OSError as e:
+        raise UsageError(_("{path} cannot be written: {strerror}.", path=path, strerror=e.strerror)) from None
+
+
+def colour() -> bool:
+    """Whether colour may be used: on a terminal, unless NO_COLOR is set."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def say_json(data: bytes) -> None:
+    """Write a JSON document in UTF-8, or with every other letter than ASCII's escaped where the stream is of a code page.
+
+    So it is the same document for whoever reads it, whatever page a Windows terminal has.
+    """
+    text, encoding = data.decode(), (sys.stdout.encoding or "ascii").lower().replace("_", "-")
+    if encoding not in ("utf-8", "utf8"):
+        units = text.encode("utf-16-be", "surrogatepass")
+        numbers = (int.from_bytes(units[n : n + 2], "big") for n in range(0, len(units), 2))
+        text = "".join(chr(n) if n < 128 else f"\\u{n:04x}" for n in numbers)
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def say_result(text: str) -> None:
+    """Write UTF-8 where the stream can take it, and the nearest plain form where it cannot."""
+    encoding = sys.stdout.encoding or "ascii"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.flush()

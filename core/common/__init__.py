@@ -1,0 +1,1 @@
+"""What every part of the program uses: languages, progress, text, versions."""

@@ -1,0 +1,1 @@
+"""The verbs that the window and the command line share."""

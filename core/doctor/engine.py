@@ -1,0 +1,178 @@
+"""Engine: what the window asks of core, as a Protocol, and its form for this machine. No Qt, and nothing loaded early."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from core.common.i18n import _
+from core.common.progress import Watch
+
+if TYPE_CHECKING:  # the engine itself is loaded on the worker's thread: the window is there before it
+    from core.doctor.repair import Proposal, Workshop
+    from core.explain import Explanation
+    from core.host.interface import Host
+    from core.model.facts import Snapshot
+    from core.model.findings import Finding, Report
+    from core.rehearsal.rehearse import Rehearsal
+    from core.transaction.execute import Outcome
+    from core.transaction.journal import BadEntry, Entry
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A fix as it is shown before anything is done."""
+
+    proposal: Proposal
+    rehearsal: Rehearsal | None
+    """What trying it out showed; None where something stands against it anyway."""
+    report: Report
+    """The one that the finding stands in."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a plan, or taking it back, ended; with what the machine looks like now."""
+
+    outcome: Outcome
+    report: Report | None = None
+    """The examination that followed; None where nothing was changed."""
+    running: tuple[str, ...] | None = ()
+    """Names of running programs that still have the old variables; None where that is not known."""
+
+
+class Engine(Protocol):
+    """The verbs behind the window's buttons. Each is called on the worker's thread, one at a time."""
+
+    def examine(self, watch: Watch) -> Report:
+        """Look at the machine and diagnose it."""
+        ...
+
+    def benchmark(self, report: Report, quick: bool, watch: Watch) -> Report:
+        """Run convolutions on the GPUs; return the report with what was measured."""
+        ...
+
+    def explain(self, text: str, snapshot: Snapshot | None) -> Explanation:
+        """Explain an error text, and prove or refute its causes on a Snapshot."""
+        ...
+
+    def propose(self, finding: Finding, report: Report, source: str, watch: Watch) -> Preview:
+        """Plan a finding's fix and rehearse it; from a file or folder ``source``, where one is named. Changes nothing."""
+        ...
+
+    def apply(self, preview: Preview, watch: Watch) -> Done:
+        """Carry a fix out and verify it; everything is taken back where it does not cure, or on cancelling."""
+        ...
+
+    def undo(self, entries: tuple[str, ...], watch: Watch) -> Done:
+        """Take entries of the history back, in this order; stop at the first that is refused."""
+        ...
+
+    def history(self) -> tuple[Entry | BadEntry, ...]:
+        """Return what was changed on this machine, oldest first."""
+        ...
+
+
+class ThisMachine:
+    """The engine on the running system, or on the workshop that a test makes."""
+
+    def __init__(
+        self,
+        pythons: tuple[str, ...] = (),
+        make: Callable[[], Workshop] | None = None,
+        look: Callable[[Host, Watch], Report] | None = None,
+    ) -> None:
+        self._pythons = pythons
+        self._make = make
+        self._how = look
+        self._made: Workshop | None = None
+
+    def _shop(self) -> Workshop:
+        if self._made is None:
+            from core.doctor import repair
+            from core.host.interface import this_host
+
+            self._made = self._make() if self._make else repair.workshop(this_host())
+            repair.recover(self._made)  # what a crash interrupted is taken back before anybody looks
+        return self._made
+
+    def examine(self, watch: Watch) -> Report:
+        """See Engine."""
+        return self._look(self._shop().seen(), watch)
+
+    def _look(self, host: Host, watch: Watch) -> Report:
+        from core.doctor import scan as doctor
+
+        report = self._how(host, watch) if self._how else doctor.examine(host, watch, pythons=self._pythons)
+        watch.check()  # a cancelled examination is no result, and what was being verified is taken back
+        return report
+
+    def benchmark(self, report: Report, quick: bool, watch: Watch) -> Report:
+        """See Engine."""
+        from core.doctor.scan import measure
+
+        measured = measure(self._shop().seen(), watch, seen=report.snapshot, pythons=self._pythons, quick=quick)
+        watch.check()
+        return measured
+
+    def explain(self, text: str, snapshot: Snapshot | None) -> Explanation:
+        """See Engine."""
+        from core.doctor.scan import explained
+
+        return explained(text, snapshot, None, Watch())[0]
+
+    def propose(self, finding: Finding, report: Report, source: str, watch: Watch) -> Preview:
+        """See Engine."""
+        from core.doctor import repair
+
+        shop = self._shop()
+        watch.say(_("Working out what would change"))
+        if source:
+            finding = repair.with_cudnn_from(source, finding, report.snapshot, shop, watch)
+        proposal = repair.propose(finding, shop)
+        watch.check()
+        if proposal.problems:
+            return Preview(proposal, None, report)
+        watch.say(_("Rehearsing it; nothing is changed"))
+        return Preview(proposal, repair.rehearse(proposal, report, shop, watch, lambda h: self._look(h, watch)), report)
+
+    def apply(self, preview: Preview, watch: Watch) -> Done:
+        """See Engine."""
+        from core.doctor import repair
+        from core.host import linux_processes as running
+
+        shop, seen = self._shop(), []
+
+        def look(host: Host) -> Report:
+            watch.say(_("Looking again, to verify it"))
+            seen.append(self._look(host, watch))
+            return seen[-1]
+
+        watch.check()
+        watch.say(_("Making the changes"))
+        outcome = repair.apply(preview.proposal, preview.report, shop, look)
+        if outcome.kind != "done":
+            return Done(outcome)
+        # what verified it has seen the machine as new programs will; a look from here would still see the old variables
+        report = seen[-1] if seen else self._look(shop.seen(), watch)
+        return Done(outcome, report, running.with_old_variables(preview.proposal.plan.changes))
+
+    def undo(self, entries: tuple[str, ...], watch: Watch) -> Done:
+        """See Engine."""
+        from core.doctor import repair
+
+        shop = self._shop()
+        outcome = repair.undo(entries[0], shop)
+        for entry in entries[1:]:
+            if outcome.kind != "undone":
+                break
+            watch.check()
+            outcome = repair.undo(entry, shop)
+        return Done(outcome, self._look(shop.seen(), watch) if outcome.kind == "undone" else None)
+
+    def history(self) -> tuple[Entry | BadEntry, ...]:
+        """See Engine."""
+        from core.doctor import repair
+
+        return repair.history(self._shop())

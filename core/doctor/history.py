@@ -1,0 +1,39 @@
+"""What the journals of a machine tell a Report: every change that Convalesce made there, and its state."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from core.common.i18n import _
+from core.model.changes import ChangeError
+from core.model.findings import Done, Report
+from core.transaction.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
+
+MOST_LINES = 200
+"""Lines of one entry's preview that a report keeps."""
+
+
+def with_history(report: Report) -> Report:
+    """Return the report with this machine's history: the user's journal and the machine's own."""
+    journals = (Journal(machine_state_folder()), Journal(state_folder()))
+    done = tuple(sorted((d for j in journals for d in _read(j)), key=lambda d: d.made))
+    return replace(report, history=done)
+
+
+def _read(journal: Journal) -> tuple[Done, ...]:
+    try:
+        return tuple(_done(e) for e in journal.entries())
+    except OSError as e:
+        # the machine's journal may be closed to this user
+        return (Done(title=_("A history that cannot be read"), state="unreadable", note=f"{e.strerror}."),)
+    except ChangeError as e:
+        return (Done(title=_("A history that cannot be read"), state="unreadable", note=str(e)),)
+
+
+def _done(entry: Entry | BadEntry) -> Done:
+    if isinstance(entry, BadEntry):
+        return Done(title=_("Entry {id}", id=entry.id), state="unreadable", note=entry.problem)
+    lines = tuple(line for change in entry.changes for line in change.lines())
+    return Done(
+        id=entry.id, made=entry.made, title=entry.title, state=entry.state, note=entry.note, lines=lines[:MOST_LINES]
+    )

@@ -1,0 +1,223 @@
+"""Repair: from a finding to its cure: propose, rehearse, apply, undo. The verbs that the window and the command line share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from core.common.i18n import _, n_, sentences
+from core.common.progress import CancelledError, Watch
+from core.doctor.verify import verify
+from core.fixes import cudnn_set as place
+from core.fixes.cudnn_set import CudnnSet
+from core.fixes.search_paths import add_folder, to_those_concerned
+from core.host.interface import Host
+from core.knowledge.causes import Cause
+from core.model.changes import ChangeError, EditPath
+from core.model.facts import CudnnCopy, Fact, Snapshot
+from core.model.findings import Finding, Fix, Report
+from core.rehearsal.rehearse import Examine, Rehearsal
+from core.rehearsal.rehearse import rehearse as try_out
+from core.rules.cudnn.files import release_of
+from core.transaction import elevation as elevate
+from core.transaction import execute as engine
+from core.transaction.execute import Outcome, Plan, VerifiedFor
+from core.transaction.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
+from core.transaction.preconditions import preconditions, prepared
+from core.transaction.session_host import both, current_host, without_active
+from core.transaction.variable_store import Writer, sentence
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What repairing needs: the machine, the hand that writes, and both journals."""
+
+    host: Host
+    writer: Writer
+    journal: Journal
+    machine_journal: Journal
+    """What was done with an administrator's rights; only such a Convalesce writes it."""
+
+    def seen(self) -> Host:
+        """Return the machine as newly started programs find it, also where this session is older than a change."""
+        return current_host(self.host, history(self), self.writer.read)
+
+
+def workshop(host: Host) -> Workshop:
+    """Return the workshop of this user on this machine. Nothing is made on disk by it."""
+    if sys.platform == "win32":
+        from core.transaction.windows_variable_store import WindowsWriter
+
+        writer: Writer = WindowsWriter()
+    else:
+        from core.transaction.variable_store import LinuxWriter
+
+        writer = LinuxWriter(str(host.root))
+    return Workshop(
+        host=host,
+        writer=writer,
+        journal=Journal(state_folder()),
+        machine_journal=Journal(machine_state_folder()),
+    )
+
+
+class Proposal(Fact, frozen=True, kw_only=True):
+    """A finding's fix as it would be made on this machine, exactly; nothing is changed yet."""
+
+    finding: Finding
+    plan: Plan
+    problems: tuple[str, ...] = ()
+    """What stands against it, in sentences; it can be made only when there is none."""
+    elevated: bool = False
+    """Whether an administrator has to make it."""
+
+
+def propose(finding: Finding, shop: Workshop) -> Proposal:
+    """Return what the finding's fix would change here: with the hashes and values that are there now. Changes nothing."""
+    fix = finding.fix or Fix(title="")
+    plan = Plan(title=fix.title, changes=fix.changes, finding=finding.id)
+    try:
+        plan = replace(plan, changes=prepared(fix.changes, shop.writer))
+    except (ChangeError, OSError) as e:
+        return Proposal(finding=finding, plan=plan, problems=(sentence(e),))
+    elevated = elevate.needs_elevation(plan.changes, shop.writer)
+    if elevated:  # what is never made with an administrator's rights is not even offered
+        problems = elevate.not_allowed(plan.changes, os.environ)
+    else:
+        problems = preconditions(plan.changes, writer=shop.writer, journal=shop.journal)
+    return Proposal(finding=finding, plan=plan, problems=problems, elevated=elevated)
+
+
+def rehearse(proposal: Proposal, report: Report, shop: Workshop, watch: Watch, examine: Examine) -> Rehearsal:
+    """Prove the cure in child processes, in the environment as it would be; nothing is changed for it."""
+    return try_out(proposal.finding, report, proposal.plan.changes, host=shop.seen(), watch=watch, examine=examine)
+
+
+def apply(proposal: Proposal, report: Report, shop: Workshop, examine: Examine) -> Outcome:
+    """Carry the proposal out and look again; what did not cure the finding is taken back. Never raises for the machine.
+
+    ``report`` is the one that the finding stands in. The caller has shown the plan and has the person's consent.
+    """
+    if proposal.problems:
+        words = proposal.problems[0]
+        return Outcome(kind="refused", sentence=sentences(_("Nothing was changed."), words), problems=proposal.problems)
+
+    found: list[VerifiedFor] = []
+
+    def check() -> str:
+        made = [replace(e, state="done") if isinstance(e, Entry) and e.state == "begun" else e for e in history(shop)]
+        problem, found[:] = verify(
+            proposal.finding,
+            report,
+            proposal.plan.changes,
+            session=current_host(shop.host, made, shop.writer.read),
+            inherited=current_host(without_active(shop.host), made, shop.writer.read),
+            examine=examine,
+        )
+        return problem
+
+    if not proposal.elevated:
+        outcome = engine.perform(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
+        return _completed(outcome, proposal.plan, found)
+    outcome = elevate.ask(elevate.Order(plan=proposal.plan), host=shop.host, journal=shop.journal)
+    try:
+        problem = check() if outcome.kind == "done" else ""
+    except CancelledError:
+        problem = _("It was cancelled before it was verified.")
+    if not problem:
+        return _completed(outcome, proposal.plan, found)
+    back = elevate.ask(elevate.Order(undo=outcome.entry), host=shop.host, journal=shop.journal)
+    if back.kind == "undone":
+        return Outcome(
+            kind="rolled back",
+            sentence=sentences(_("Everything is as it was before."), problem),
+            problems=(problem,),
+        )
+    return Outcome(kind="stuck", sentence=sentences(problem, back.sentence), problems=(problem,), entry=outcome.entry)
+
+
+def _completed(outcome: Outcome, plan: Plan, found: Sequence[VerifiedFor]) -> Outcome:
+    """Return the outcome with what it was verified for, and with a note on the running programs that still have the old
+    PATH (Windows tells them).
+    """
+    if outcome.kind == "done":
+        outcome = replace(outcome, verified_for=tuple(found))
+    if sys.platform == "win32" and outcome.kind == "done":
+        from core.host.windows_processes import holding_old
+
+        new = [c.entry for c in plan.changes if isinstance(c, EditPath) and c.old is None and c.name.upper() == "PATH"]
+        names = sorted({program for entry in new for program in holding_old("PATH", entry)})
+        shown = ", ".join(names[:5])
+        if len(names) > 5:
+            shown = _("{names} and {count} more", names=shown, count=len(names) - 5)
+        note = _("Running programs keep the old PATH until they are started anew: {shown}.", shown=shown)
+        return replace(outcome, notes=(*outcome.notes, note)) if names else outcome
+    return outcome
+
+
+def recover(shop: Workshop) -> tuple[Outcome, ...]:
+    """Take back what a crash interrupted. Call it at every start; usually it does nothing."""
+    return engine.recover(writer=shop.writer, journal=shop.journal)
+
+
+def history(shop: Workshop) -> tuple[Entry | BadEntry, ...]:
+    """Return everything that was changed on this machine by this user or an administrator, oldest first."""
+    return both(shop.journal, shop.machine_journal)
+
+
+def undo(id: str, shop: Workshop) -> Outcome:
+    """Take an entry of the history back; one of the machine's own needs an administrator again."""
+    if any(e.id == id for e in shop.machine_journal.entries()):
+        return elevate.ask(elevate.Order(undo=id), host=shop.host, journal=shop.journal)
+    return engine.undo(id, writer=shop.writer, journal=shop.journal)
+
+
+def with_cudnn_from(source: str, finding: Finding, snapshot: Snapshot, shop: Workshop, watch: Watch) -> Finding:
+    """Return the finding with a fix that places the complete cuDNN set found in an archive, a wheel or a folder.
+
+    A faulty copy of the same release that no package owns is made whole in its own folder; else the set gets a folder of
+    its own, which is put on the search path.
+
+    Raises:
+        ChangeError: it is not one complete, sound set for this machine; the sentence says what is wrong.
+        CancelledError: the person asked to stop.
+    """
+    wanted = place.Wanted(system=snapshot.machine.system, architecture=snapshot.machine.architecture)
+    cudnn = place.recognise(source, wanted, journal=shop.journal, watch=watch)
+    faulty = _renewable(finding, snapshot, cudnn)
+    again = place.renewal(cudnn, faulty) if faulty else None
+    if again is not None:
+        return replace(finding, fix=Fix(title=again.title, changes=(again,), restart="program"))
+    folder = place.own_folder(cudnn)
+    search = add_folder(to_those_concerned(folder, finding, snapshot), snapshot)
+    changes = (place.file_set(cudnn, folder), *search)
+    files = len(cudnn.members)
+    fix = Fix(
+        title=n_("Place {n} file of {title}", "Place {n} files of {title}", files, title=cudnn.title),
+        changes=changes,
+        restart="terminal",
+    )
+    return replace(finding, fix=fix)
+
+
+RENEWED: tuple[Cause, ...] = (
+    *("cudnn_sublibrary_missing", "corrupt_or_truncated_file"),
+    *("mixed_cudnn_sublibraries", "dll_wrong_architecture"),
+)
+"""Causes that lie in a copy's own files."""
+
+
+def _renewable(finding: Finding, snapshot: Snapshot, cudnn: CudnnSet) -> CudnnCopy | None:
+    """Return the copy that the finding is about, if it is nobody's package and is meant to be this very release."""
+    if finding.cause not in RENEWED:
+        return None
+    copy = next((c for c in snapshot.cudnn or () if c.folder == finding.subject), None)
+    if copy is None or copy.owner or copy.origin not in ("installer", "folder") or copy.major != cudnn.major:
+        return None
+    sound = [f for f in copy.files if f.state == "good" and f.architecture == cudnn.architecture]
+    same = release_of(copy) == cudnn.version and copy.cuda_major in (None, cudnn.cuda_major)
+    return copy if same and sound else None

@@ -1,0 +1,313 @@
+"""Doctor: the verbs that the window and the command line share. Here: examine."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from core import __version__
+from core.common.i18n import N_, _, said
+from core.common.patience import Patience
+from core.common.progress import CancelledError, Watch
+from core.host.interface import Host
+from core.model.facts import ProbeError, Snapshot, Unexamined
+from core.model.findings import Finding, Report
+from core.model.steps import SECTIONS, Step
+from core.probes.cudnn import probe as cudnn
+from core.probes.driver import probe as driver
+from core.probes.loading import probe as loading
+from core.probes.probe import Probe, Request
+from core.probes.python import probe as frameworks
+from core.probes.python import records as frameworks_records
+from core.probes.python import sweep as frameworks_sweep
+from core.probes.python import trials as framework_run
+from core.probes.silent import unexamined
+from core.probes.toolkit import probe as toolkit
+from core.probes.variables import probe as environment
+
+if TYPE_CHECKING:
+    from core.explain import Explanation
+
+PROBES: tuple[Probe, ...] = (
+    Probe("driver", driver.look, timeout=20),
+    Probe("environment", environment.look),
+    Probe("pythons", frameworks.look, needs=("environment",)),
+    # it would be ready before cudnn; after it, it uses the time in which loads waits for children
+    Probe("frameworks", frameworks_sweep.look, needs=("pythons", "cudnn")),
+    Probe("trials", framework_run.look, needs=("pythons", "driver"), timeout=150),
+    Probe("records", frameworks_records.look, needs=("pythons", "frameworks"), timeout=30),
+    Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
+    Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
+    Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
+)
+"""Every probe, and the sections that it reads. A new probe is a row here and a section in core/facts."""
+
+SAYS = {
+    "driver": N_("Asking the driver and the GPU"),
+    "environment": N_("Reading the variables and search paths"),
+    "pythons": N_("Looking for Python environments"),
+    "frameworks": N_("Reading how frameworks were built"),
+    "records": N_("Comparing the frameworks' libraries with their packages' records"),
+    "trials": N_("Trying the frameworks in their own interpreters"),
+    "toolkits": N_("Looking for CUDA toolkits"),
+    "cudnn": N_("Reading every copy of cuDNN"),
+    "loads": N_("Loading every cuDNN library in a child process"),
+}
+THOROUGH_FACTOR = 20
+"""With --thorough whole files are hashed: each time-out is this much longer."""
+
+
+def wanted_sections(steps: Collection[Step], probes: tuple[Probe, ...] = PROBES) -> set[str]:
+    """Return the sections that ``steps`` need, with everything that those need in turn; all for no steps."""
+    if not steps:
+        return {p.section for p in probes}
+    needs = {p.section: p.needs for p in probes}
+    wanted: set[str] = set()
+    todo = [s for step in steps for s in SECTIONS[step]]
+    while todo:
+        section = todo.pop()
+        if section not in wanted:
+            wanted.add(section)
+            todo.extend(needs[section])
+    return wanted
+
+
+def _nothing(_seen: Snapshot) -> None:
+    return None
+
+
+def look(
+    host: Host,
+    watch: Watch,
+    *,
+    steps: Collection[Step] = (),
+    thorough: bool = False,
+    trials: bool = False,
+    pythons: tuple[str, ...] = (),
+    probes: tuple[Probe, ...] = PROBES,
+    meanwhile: Callable[[Snapshot], object] = _nothing,
+) -> Snapshot:
+    """Run the probes, each as soon as what it needs is there, and return everything that they saw.
+
+    ``meanwhile`` is called once with what is known, when the last probe is under way and there is nothing to do but wait.
+
+    A probe's crash, time-out or cancellation becomes a ProbeError; its section keeps what was found until then, and is None where
+    that is nothing. Probes run in daemon threads: one that hangs in the operating system (a dead network folder) is left
+    behind, and starts anew without that folder, which is told in ``unexamined``.
+    """
+    wanted = wanted_sections(steps, probes)
+    if not (trials or thorough):  # an import alone takes longer than everything else together
+        wanted.discard("trials")
+    snapshot = Snapshot(
+        machine=host.machine(), taken=datetime.now(UTC).isoformat(timespec="seconds"), thorough=thorough
+    )
+    request = Request(
+        host=host,
+        seen=snapshot,
+        env=host.fresh_environment(),
+        watch=watch,
+        thorough=thorough,
+        pythons=(*pythons, *getattr(host, "pythons", ())),
+    )
+    waiting = [p for p in probes if p.section in wanted]
+    running: dict[str, float] = {}
+    ended: set[str] = set()
+    done: queue.SimpleQueue[tuple[str, Any, ProbeError | None, float]] = queue.SimpleQueue()
+    patience = Patience()
+    missed: list[Unexamined] = []
+    kept: dict[str, list[Any]] = {}
+    late: dict[str, float] = {}
+    """Section -> seconds that it lost at places which gave no answer; its time-out comes so much later."""
+
+    def run(probe: Probe, request: Request) -> None:
+        request = replace(request, miss=missed.append)
+
+        def work() -> Any:
+            mine = kept[probe.section] = []
+            return probe.look(replace(request, keep=mine.append))
+
+        def waited(seconds: float) -> None:
+            late[probe.section] = late.get(probe.section, 0.0) + seconds
+
+        _run(probe, request, lambda: patience.run(work, waited), done)
+
+    factor = THOROUGH_FACTOR if thorough else 1
+
+    while waiting or running:
+        for probe in [p for p in waiting if not {n for n in p.needs if n in wanted} - ended]:
+            waiting.remove(probe)
+            running[probe.section] = time.monotonic() + probe.timeout * factor
+            watch.say(_(SAYS.get(probe.section, probe.section)))
+            watch.section(probe.section, "looking")
+            threading.Thread(
+                target=run, args=(probe, replace(request, seen=snapshot)), daemon=True, name=probe.section
+            ).start()
+        if not waiting:
+            meanwhile(snapshot)
+            meanwhile = _nothing
+        section, value, error, seconds = _next(done, running, late, watch)
+        if section not in running:
+            continue  # it answered after its time-out
+        del running[section]
+        ended.add(section)
+        watch.section(section, "failed" if error else "looked")
+        if error is None:
+            snapshot = replace(snapshot, **{section: value})
+        else:
+            snapshot = replace(snapshot, errors=(*snapshot.errors, error))
+            if found := tuple(kept.get(section, ())):
+                snapshot = replace(snapshot, **{section: found})
+        snapshot = replace(snapshot, seconds=(*snapshot.seconds, (section, round(seconds, 3))))
+    silent = unexamined(patience, snapshot, request)
+    snapshot = replace(snapshot, unexamined=tuple(dict.fromkeys((*silent, *missed))))
+    return _with_changes_of_ours(snapshot, host)
+
+
+def _with_changes_of_ours(snapshot: Snapshot, host: Host) -> Snapshot:
+    from core.transaction.session_host import Renewed
+
+    if not isinstance(host, Renewed) or snapshot.environment is None:
+        return snapshot
+    variables = replace(snapshot.environment, renewed=host.renewals, activations=host.activations)
+    return replace(snapshot, environment=variables)
+
+
+def _run(probe: Probe, request: Request, look: Callable[[], Any], done: queue.SimpleQueue[Any]) -> None:
+    start = time.monotonic()
+    value: Any = None
+    error = None
+    try:
+        request.watch.check()
+        value = look()
+    except CancelledError:
+        error = ProbeError(probe=probe.section, kind="cancelled", message=said(_("It was cancelled.")))
+    except Exception as e:  # noqa: BLE001 - the edge of a probe: its crash becomes data
+        tail = e.__traceback__
+        while tail is not None and tail.tb_next is not None:
+            tail = tail.tb_next
+        where = f" ({tail.tb_frame.f_globals.get('__name__')}:{tail.tb_lineno})" if tail else ""
+        error = ProbeError(probe=probe.section, kind="crash", message=f"{type(e).__name__}: {e}{where}")
+    done.put((probe.section, value, error, time.monotonic() - start))
+
+
+def _next(
+    done: queue.SimpleQueue[tuple[str, Any, ProbeError | None, float]],
+    running: dict[str, float],
+    late: dict[str, float],
+    watch: Watch,
+) -> tuple[str, Any, ProbeError | None, float]:
+    """Wait for the next probe to end, to run out of time, or for the person to cancel."""
+    while True:
+        section, deadline = min(((s, end + late.get(s, 0.0)) for s, end in running.items()), key=lambda item: item[1])
+        now = time.monotonic()
+        if deadline <= now:
+            message = said(_("It gave no answer within its time."))
+            return section, None, ProbeError(probe=section, kind="time-out", message=message), 0.0
+        try:
+            return done.get(timeout=min(deadline - now, 0.2))
+        except queue.Empty:
+            if watch.cancelled:
+                message = said(_("It was cancelled."))
+                return section, None, ProbeError(probe=section, kind="cancelled", message=message), 0.0
+
+
+def examine(
+    host: Host,
+    watch: Watch,
+    *,
+    steps: Collection[Step] = (),
+    thorough: bool = False,
+    trials: bool = False,
+    pythons: tuple[str, ...] = (),
+) -> Report:
+    """Look at the machine and diagnose it. ``steps`` limits both; the headline is kept wherever it lies."""
+    snapshot = look(host, watch, steps=steps, thorough=thorough, trials=trials, pythons=pythons, meanwhile=load_rules)
+    watch.say(_("Finding the cause"))
+    return report_on(snapshot, steps)
+
+
+WITHOUT = ("trials",)
+"""Sections that the benchmark does without: it asks the frameworks itself."""
+QUICK_WITHOUT = (*WITHOUT, "frameworks")
+"""A quick run does not ask how they were built, either: on a cold disk reading that may take longer than all else."""
+
+
+def measure(
+    host: Host,
+    watch: Watch,
+    *,
+    seen: Snapshot | None = None,
+    pythons: tuple[str, ...] = (),
+    quick: bool = False,
+    gpu: int | None = None,
+) -> Report:
+    """Run the benchmark on what was ``seen`` of the machine, and judge both; look first where that is None.
+
+    ``gpu``: only this one, as nvidia-smi counts. A look of its own is told of as far as the benchmark goes.
+    """
+    began = time.monotonic()
+    from core.benchmark import run as benchmark
+
+    steps: tuple[Step, ...] = ()
+    if seen is None:
+        without, steps = QUICK_WITHOUT if quick else WITHOUT, (Step.BENCHMARK,)
+        probes = tuple(p for p in PROBES if p.section not in without)
+        seen = look(host, watch, pythons=pythons, probes=probes, meanwhile=load_rules)
+    request = Request(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=pythons)
+    result = benchmark.look(request, quick=quick, gpu=gpu, began=began)
+    report = report_on(replace(seen, benchmark=result), steps)
+    # every cell would say only that it was not looked at
+    return report if seen.frameworks or not steps else replace(report, grid=None)
+
+
+def explained(
+    text: str,
+    seen: Snapshot | None,
+    host: Callable[[], Host] | None,
+    watch: Watch,
+    *,
+    pythons: tuple[str, ...] = (),
+) -> tuple[Explanation, Snapshot | None]:
+    """Explain an error text by what was ``seen`` of a machine; else by a look at ``host``; without both, by the text alone."""
+    from core.explain import explain
+
+    if seen is None and host is not None:
+        seen = look(host(), watch, pythons=pythons)
+    findings = report_on(seen).findings if seen is not None else ()
+    return explain(text, seen, findings), seen
+
+
+def load_rules(_seen: Snapshot) -> None:
+    """Import what ``report_on`` needs, for ``meanwhile``."""
+
+
+def report_on(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
+    """Diagnose a Snapshot, from this machine or another."""
+    from core.fixes.already_made import without_what_is_made
+    from core.fixes.catalogue import with_changes
+    from core.rules.frameworks.grid import grid
+    from core.rules.guard import guarded
+    from core.rules.root_cause import diagnose, worst_first
+
+    failures: list[Finding] = []
+
+    def cured(finding: Finding) -> Finding:
+        name = f"fixes.{finding.id}"
+        fixed = guarded(lambda: with_changes(finding, snapshot), name, failures, finding, finding.step)
+        return without_what_is_made(fixed, snapshot)
+
+    findings = tuple(map(cured, diagnose(snapshot)))
+    table = None
+    if snapshot.pythons is not None:
+        table = guarded(lambda: grid(snapshot, findings), "grid", failures, None, Step.FRAMEWORKS)
+    report = Report(snapshot=snapshot, findings=worst_first((*findings, *failures)), grid=table, version=__version__)
+    if steps:
+        kept = (f for f in report.findings if f.headline or {f.step, *f.also} & {*steps} or f in report.not_examined)
+        report = replace(report, findings=tuple(kept))
+    return report

@@ -1,0 +1,186 @@
+"""Verify: after the changes were made, look again in each way of starting a program; say for which the fault is gone.
+
+Windows' registry and every file are read anew. Activations are really carried out, by a shell, and so is a log-in. What
+only the next log-in brings (Linux' files of assignments) is supposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.common.i18n import N_, _
+from core.fixes.variables import chosen, has_activation
+from core.host.interface import Host
+from core.knowledge.tables import read
+from core.model.changes import Change, FileSet
+from core.model.facts import Snapshot, Variable, split_id
+from core.model.findings import Finding, Report
+from core.probes.variables.probe import Known, is_relevant
+from core.rehearsal.planned_host import WithEnvironment
+from core.rehearsal.rehearse import Examine, left, remains
+from core.rules.snapshot_queries import inside, python_of
+from core.transaction.execute import VerifiedFor, Way
+from core.transaction.session_host import Renewed
+
+
+@dataclass(frozen=True)
+class Start:
+    """One way of starting a program, and the machine as such a program finds it."""
+
+    way: Way
+    host: Host | None
+    """None where it could not be learnt."""
+    at: str = ""
+    """The environment that is active, or whose interpreter is started."""
+
+
+def verify(
+    finding: Finding,
+    before: Report,
+    changes: tuple[Change, ...],
+    *,
+    session: Host,
+    inherited: Host,
+    examine: Examine,
+) -> tuple[str, tuple[VerifiedFor, ...]]:
+    """Look again; return what is not cured in one sentence (or an empty text), and for which ways of starting it is.
+
+    ``session``: the host of the next ordinary look. ``inherited``: the same while no environment is active. A change of
+    activations is for what is started through them, every other for what is started from here. The session is looked at
+    last, so that its report is the newest.
+    """
+    through = _activated_by(changes)
+    environments = through or _concerned(finding, changes, before.snapshot)
+    starts = _ways(environments, before.snapshot, session, inherited)
+    meant = [s for s in starts if (s.way == "activation" and s.at in through) or (s.way == "process" and not through)]
+    for start in meant:
+        if start.host is None:
+            return _("The activation of {prefix} failed.", prefix=start.at), ()
+    reports = _looks(starts, examine)
+    for start, report in zip(starts, reports, strict=True):
+        if start in meant and report and (problem := left(finding, before, report)):
+            return problem, ()
+    return "", tuple(_judged(finding, s, environments, r) for s, r in zip(starts, reports, strict=True))
+
+
+def _activated_by(changes: Sequence[Change]) -> list[str]:
+    found = [c.at for c in changes if not isinstance(c, FileSet) and c.scope == "environment"]
+    return list(dict.fromkeys(found))
+
+
+def _concerned(finding: Finding, changes: Sequence[Change], seen: Snapshot) -> list[str]:
+    """Return the environments that the finding concerns, or whose files it or the cure is about, else those in use."""
+    paths = [finding.subject, *(i.path for c in changes if isinstance(c, FileSet) for i in c.items)]
+    system = seen.machine.system
+    consumers = {split_id(c)[0] for c in finding.consumers}
+    found = [
+        p for p in seen.pythons or () if p.consumer().id in consumers or any(inside(system, x, p.prefix) for x in paths)
+    ]
+    return [p.prefix for p in found] or chosen(seen)
+
+
+def _ways(environments: Sequence[str], seen: Snapshot, session: Host, inherited: Host) -> list[Start]:
+    """Return the ways of starting a program, that of this session first."""
+    named, plain = tuple(environments), inherited.fresh_environment()
+
+    def with_variables(env: dict[str, str] | None) -> Host | None:
+        return None if env is None else WithEnvironment(inherited, env, named)
+
+    known = [p for p in environments if python_of(seen, p) is None or has_activation(seen, p)]
+    return [
+        Start("process", session),
+        *(Start("activation", with_variables(activated(p, inherited)), p) for p in known),
+        *(Start("bare", with_variables(plain), p) for p in environments),
+        Start("login", with_variables(inherited.login_environment())),
+    ]
+
+
+def _looks(starts: Sequence[Start], examine: Examine) -> list[Report | None]:
+    """Look once at each host that differs in what matters, the first one last."""
+    keys = [_relevant(s.host) if s.host else None for s in starts]
+    found: dict[object, Report] = {}
+    for key in [*dict.fromkeys(k for k in keys if k not in (None, keys[0])), keys[0]]:
+        host = starts[keys.index(key)].host
+        if host:
+            found[key] = examine(host)
+    return [found.get(key) for key in keys]
+
+
+def _relevant(host: Host) -> frozenset[tuple[str, str]]:
+    known = read("environment", Known)
+    pairs = host.fresh_environment().items()
+    return frozenset((n, v) for n, v in pairs if is_relevant(Variable(name=n, value=v), known))
+
+
+def _judged(finding: Finding, start: Start, environments: Sequence[str], after: Report | None) -> VerifiedFor:
+    holds: bool | None = None
+    if after and remains(finding, after):
+        holds = False
+    elif after and not any(e.probe in ("loads", "driver") for e in after.snapshot.errors):
+        its = [start.at] if start.at else environments
+        holds = True if all(python_of(after.snapshot, p) for p in its) else None
+    supposed = start.way == "process" and isinstance(start.host, Renewed) and bool(start.host.renewals)
+    return VerifiedFor(way=start.way, at=start.at, holds=holds, supposed=supposed)
+
+
+SHELL = (
+    'if [ -d "$1/conda-meta" ]; then . "$1/etc/conda/activate.d/convalesce.sh"; else . "$1/bin/activate"; fi && env -0'
+)
+
+
+def activated(prefix: str, host: Host) -> dict[str, str] | None:
+    """Return the environment that a shell has after it activated a Python environment; None when that failed."""
+    before = host.fresh_environment()
+    done = host.run(["/bin/sh", "-c", SHELL, "sh", prefix], timeout=20, env=before)
+    if done.status != 0 or not done.out:
+        return None
+    pairs = (line.partition("=") for line in done.out.split("\0"))
+    found = {n: v for n, equals, v in pairs if equals and n not in ("_", "SHLVL", "PWD", "OLDPWD")}
+    return {n: before[n] if n in before and v == before[n] else v for n, v in found.items()}
+
+
+# --- in words ------------------------------------------------------------------------------------------------------
+
+WORDS: dict[Way, tuple[str, str, str]] = {
+    "process": (
+        N_("Started from here: the fault is gone."),
+        N_("Started from here: the fault is still there."),
+        N_("Started from here: not decided, since not everything could be looked at."),
+    ),
+    "activation": (
+        N_("Started while {at} is active: the fault is gone."),
+        N_("Started while {at} is active: the fault is still there."),
+        N_("Started while {at} is active: not decided, since not everything could be looked at."),
+    ),
+    "bare": (
+        N_("Started by the Python of {at} itself, without its activation: the fault is gone."),
+        N_("Started by the Python of {at} itself, without its activation: the fault is still there."),
+        N_("Started by the Python of {at} itself, without its activation: not decided, since not everything could be looked at."),
+    ),
+    "login": (
+        N_("Started from a new log-in: the fault is gone."),
+        N_("Started from a new log-in: the fault is still there."),
+        N_("Started from a new log-in: not decided, since its shell or something else gave no answer."),
+    ),
+}  # fmt: skip
+"""Way of starting a program -> that the fault is gone, is still there, or is not decided."""
+
+
+def told(found: Sequence[VerifiedFor]) -> tuple[str, ...]:
+    """Return in sentences for which ways of starting a program the fault is gone; none where nobody looked."""
+    if not found:
+        return ()
+    if not any(v.holds for v in found):
+        first = _("It could not be verified: nowhere could everything be looked at.")
+    elif all(v.holds for v in found):
+        first = _("Verified: the fault is gone, and nothing became worse.")
+    else:
+        first = _("Verified: the fault is gone for some ways of starting a program, and nothing became worse.")
+    return (first, *map(_sentence, found))
+
+
+def _sentence(found: VerifiedFor) -> str:
+    if found.supposed and found.holds:
+        return _("Started from here, once this session has the new values: the fault is gone.")
+    return _(WORDS[found.way][(True, False, None).index(found.holds)], at=found.at)

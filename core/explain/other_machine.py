@@ -1,0 +1,101 @@
+"""Whether a text comes from another machine: its system, its people's folders and its versions do not fit this one."""
+
+from __future__ import annotations
+
+import re
+
+from core.common.i18n import _
+from core.explain.context import compiled_and_loaded
+from core.explain.reading import Reading
+from core.model.facts import Snapshot
+
+_HOME = re.compile(r"(?:/home/|/Users/|[A-Za-z]:[\\/]Users[\\/])([^/\\:;\"'<>\s]{1,40})")
+COMMON = {
+    "user",
+    "users",
+    "username",
+    "me",
+    "you",
+    "name",
+    "xxx",
+    "root",
+    "public",
+    "default",
+    "runner",
+    "work",
+    "conda",
+    "ubuntu",
+}
+"""Folder names that people write to hide a name, or that belong to nobody."""
+BUILDERS = (
+    "/opt/conda/conda-bld",
+    "/home/conda/feedstock",
+    "d:\\a\\_work",
+    "/pytorch/aten",
+    "/croot/",
+    "c:\\actions-runner",
+)
+"""Folders of the machines that build packages: they stand in messages everywhere."""
+
+
+def reasons(reading: Reading, seen: Snapshot | None) -> str:
+    """Return in one or two sentences why the text seems to come from another machine; empty when it fits, or nothing tells."""
+    if seen is None:
+        return ""
+    strong = [s for s in (_system(reading, seen), _people(reading, seen)) if s]
+    weak = [s for s in (_cudnn(reading, seen), _drives(reading, seen)) if s]
+    return " ".join((*strong, *weak)) if strong or len(weak) > 1 else ""
+
+
+def _system(reading: Reading, seen: Snapshot) -> str:
+    marks = reading.marks
+    if "both-systems" in marks or {"windows", "linux"} <= marks or "wsl" in marks:
+        return ""
+    names = {"windows": "Windows", "linux": "Linux"}
+    said = "windows" if "windows" in marks else "linux" if "linux" in marks else ""
+    if not said or said == seen.machine.system:
+        return ""
+    return _(
+        "Its paths and file names are those of {theirs}, and this machine runs {ours}.",
+        theirs=names[said],
+        ours=names[seen.machine.system],
+    )
+
+
+def _people(reading: Reading, seen: Snapshot) -> str:
+    """Folders of users that this machine does not have. A redacted report cannot tell."""
+    machine = seen.machine
+    if not machine.user or "<" in machine.user or "<" in machine.home:
+        return ""
+    text = "\n".join(line for line in reading.text.split("\n") if not any(b in line.lower() for b in BUILDERS))
+    named = {
+        m[1]
+        for m in _HOME.finditer(text)
+        if m[1].lower() not in COMMON and not m[1].startswith(("<", "$", "%", "{", "."))
+    }
+    mine = {machine.user.lower(), re.split(r"[\\/]", machine.home)[-1].lower()}
+    known = " ".join([p.prefix for p in seen.pythons or ()] + [c.folder for c in seen.cudnn or ()]).lower()
+    others = sorted(n for n in named if n.lower() not in mine and n.lower() not in known)
+    if not others or any(n.lower() in mine for n in named):
+        return ""
+    return _("It names the home folder of {others}, whom this machine does not know.", others=others[0])
+
+
+def _cudnn(reading: Reading, seen: Snapshot) -> str:
+    pair = compiled_and_loaded(reading.low)
+    if not pair or not seen.cudnn:
+        return ""
+    loaded = ".".join(map(str, pair[1]))
+    here = [c.version for c in seen.cudnn if c.version]
+    if any(v.startswith(loaded) for v in here):
+        return ""
+    return _("It speaks of cuDNN {loaded}, which is not on this machine.", loaded=loaded)
+
+
+def _drives(reading: Reading, seen: Snapshot) -> str:
+    """Python's version in a path, which no environment here has."""
+    said = {m[1] for m in re.finditer(r"python(3\.\d{1,2})/site-packages", reading.low)}
+    here = {".".join(p.version.split(".")[:2]) for p in seen.pythons or () if p.version}
+    if not said or not here or said & here:
+        return ""
+    return _("It comes from Python {said}, which is not among the environments here.", said=min(said))

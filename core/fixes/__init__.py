@@ -1,0 +1,1 @@
+"""From a finding's remedy to the changes that cure it."""

@@ -1,0 +1,58 @@
+"""Cured in part: a finding whose cure stands in an environment's activation already, and that remains without it. Pure."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from core.common.i18n import _, sentences
+from core.model.changes import Change, FileSet
+from core.model.facts import Activation, Snapshot
+from core.model.findings import Finding, Fix
+from core.rules.environment import activation_command
+from core.rules.wording import saw
+
+
+def without_what_is_made(finding: Finding, seen: Snapshot) -> Finding:
+    """Return the finding with what was made for it already as evidence; only what is new is offered."""
+    fix, made = finding.fix, seen.environment.activations if seen.environment else ()
+    if fix is None or not made:
+        return finding
+    there = {c: a for c in fix.changes for a in made if _is_made(c, a)}
+    if not there:
+        return finding
+    rows = [
+        saw(
+            _("Already cured"),
+            _("through the activation of {prefix}", prefix=a.at),
+            _("entry {entry} of the history", entry=a.entry),
+        )
+        for a in there.values()
+    ]
+    prefixes = list(dict.fromkeys(a.at for a in there.values()))
+    new = tuple(c for c in fix.changes if c not in there)
+    if not new:
+        fix = _for_the_others(fix, seen, prefixes)
+    words = [_("What is started through the activation of {prefix} is cured already.", prefix=p) for p in prefixes]
+    why = sentences(finding.why, *words)
+    return replace(finding, why=why, evidence=(*rows, *finding.evidence), fix=replace(fix, changes=new))
+
+
+def _is_made(change: Change, made: Activation) -> bool:
+    if isinstance(change, FileSet) or change.scope != "environment" or change.after is None:
+        return False
+    steps = made.steps.split("\n")
+    return (change.name, change.at) == (made.name, made.at) and all(s in steps for s in change.after.text.split("\n"))
+
+
+def _for_the_others(fix: Fix, seen: Snapshot, prefixes: list[str]) -> Fix:
+    """Return what is left to do: start through the activation, or cure it for everything else."""
+    commands = [activation_command(seen, prefix) for prefix in prefixes]
+    lines = [
+        _("What is started after this command does not meet the fault: {command}", command=command)
+        for command in commands
+    ]
+    return Fix(
+        title=_("Activate the environment first, or take the cause away for everything that is started without it"),
+        advice="\n".join([*lines, fix.advice]).strip(),
+        restart=fix.restart,
+    )

@@ -1,0 +1,146 @@
+"""Fixes: from the remedy that a rule names to the Changes that carry it out. Pure; nothing is looked at or done here.
+
+A remedy becomes changes, or none where only the person should act; the finding keeps its advice either way. What is wrong
+and what would cure it the rule has said: nothing of its reasoning is found again here.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from core.common.i18n import _
+from core.fixes.files import add_dll_folders, complete, give_plain_name, put_aside, put_cache_aside
+from core.fixes.search_paths import add_folder, drop_dead, prefer, take_out
+from core.fixes.variables import activation, chosen, given, kept, of_one_scope
+from core.model import path_list as pathlist
+from core.model.changes import Change, FileSet
+from core.model.facts import Snapshot
+from core.model.findings import Finding, Fix
+from core.model.path_list import PathError
+from core.model.remedies import (
+    AddDllFolders,
+    AddFolder,
+    CompleteSet,
+    DropDead,
+    GivePlainName,
+    PointTo,
+    PreferFolder,
+    PutAside,
+    PutCacheAside,
+    PutPackageBack,
+    Remedy,
+    TakeOut,
+    Unset,
+)
+from core.model.steps import Severity
+
+
+def with_changes(finding: Finding, snapshot: Snapshot) -> Finding:
+    """Return the finding with what Convalesce can change by itself to cure it; its remedy is used up by that."""
+    remedy, finding = finding.remedy, replace(finding, remedy=None)
+    if remedy is None:
+        return finding
+    finding = _with_lines(finding, remedy, snapshot)
+    if finding.severity <= Severity.NOTE and not isinstance(remedy, DropDead):
+        return finding
+    try:
+        changes = changes_of(remedy, snapshot)
+    except PathError:
+        return finding  # the search path is in no state to be edited: the advice stays
+    if not changes:
+        return finding
+    fix = finding.fix or Fix(title=_("Take out the entries that do nothing"), restart="terminal")
+    return replace(finding, fix=replace(fix, title=_title(fix, changes), changes=changes))
+
+
+def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noqa: PLR0912 - a flat table
+    """Return the changes that a remedy comes to on this machine; none where only the person should act.
+
+    Raises:
+        PathError: a search path is in no state to be edited.
+    """
+    match remedy:
+        case Unset():
+            return unset(remedy, snapshot)
+        case PointTo():
+            return point_to(remedy, snapshot)
+        case AddFolder():
+            return add_folder(remedy, snapshot)
+        case TakeOut():
+            return take_out(remedy, snapshot)
+        case PreferFolder():
+            return prefer(remedy, snapshot)
+        case DropDead():
+            return drop_dead(remedy, snapshot)
+        case CompleteSet():
+            return complete(remedy, snapshot)
+        case PutAside():
+            return put_aside(remedy, snapshot)
+        case PutCacheAside():
+            return put_cache_aside(remedy)
+        case GivePlainName():
+            return give_plain_name(remedy, snapshot)
+        case AddDllFolders():
+            return add_dll_folders(remedy, snapshot)
+        case PutPackageBack():
+            return ()  # the advice has the command
+        case _:
+            assert_never(remedy)
+
+
+def _with_lines(finding: Finding, remedy: Remedy, snapshot: Snapshot) -> Finding:
+    """Return the finding with how to take its variable out of ~/.pam_environment, which Convalesce does not edit.
+
+    pam_env(8) calls that file deprecated, and reads it only where an administrator still allows it (user_readenv).
+    """
+    if finding.fix is None or not isinstance(remedy, Unset | PointTo | TakeOut):
+        return finding
+    name = remedy.variable
+    found = snapshot.environment.variables if snapshot.environment else ()
+    files = {v.source: None for v in found if v.name == name and v.source.endswith("/.pam_environment")}
+    lines = [line for file in files for line in _out_of_pam(name, file)]
+    if not lines:
+        return finding
+    return replace(finding, fix=replace(finding.fix, advice="\n".join([finding.fix.advice, *lines]).strip()))
+
+
+def _out_of_pam(name: str, file: str) -> tuple[str, str]:
+    words = _("{file} sets {name}. Newer systems no longer read that file. Take the line out:", file=file, name=name)
+    return words, f"sed -i '/^[[:space:]]*{name}[[:space:]=]/d' {shlex.quote(file)}"
+
+
+def _title(fix: Fix, changes: tuple[Change, ...]) -> str:
+    """Return what will be done: by the files' own words, else by the advice's."""
+    first = changes[0]
+    if isinstance(first, FileSet):
+        return first.title
+    return _("{title}, in this environment", title=fix.title) if first.scope == "environment" else fix.title
+
+
+# --- variables -----------------------------------------------------------------------------------------------------
+
+
+def unset(remedy: Unset, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Take a variable away, wherever it is kept.
+
+    A value that only this session has is left alone: a batch system may have set it on purpose.
+    """
+    return of_one_scope([given(v, None, snapshot.machine.system) for v in kept(snapshot, remedy.variable)])
+
+
+def point_to(remedy: PointTo, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Let the variable name the right folder; take it away where there is none.
+
+    Where it is not kept (a shell's own file sets it), the environments that were named or are active set it right.
+    """
+    system = snapshot.machine.system
+    there = {pathlist.key(folder, system) for folder in remedy.right}
+    lasting = kept(snapshot, remedy.variable)
+    if not lasting:
+        steps = f"set {remedy.folder}" if remedy.folder else "unset"
+        return tuple(activation(prefix, steps, remedy.variable) for prefix in chosen(snapshot))
+    wrong = [v for v in lasting if pathlist.key(v.value, system) not in there]
+    return of_one_scope([given(v, remedy.folder or None, system) for v in wrong])

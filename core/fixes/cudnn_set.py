@@ -1,0 +1,331 @@
+"""Placing cuDNN: is what the person named a complete set of one version for this machine? Then: which files go where."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import csv
+import hashlib
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+
+import platformdirs
+
+from core.common.i18n import _, said, told
+from core.common.progress import Watch
+from core.common.versions import whole_number
+from core.fixes import archives
+from core.fixes.archives import ArchiveError, Member
+from core.host import safe_folder as folders
+from core.host import scratch
+from core.knowledge.cudnn_file_names import MAJORS, parse
+from core.model.changes import ChangeError, FileItem, FileSet
+from core.model.facts import CudnnCopy, Fact, System
+from core.probes.cudnn.contents import assemble, choose, deadline, describe
+from core.probes.cudnn.locations import Found, Spot
+from core.probes.sysroot import Places
+from core.probes.wheel_record import Row
+from core.rules.consumer_loads import lost
+from core.transaction.journal import Journal
+
+
+class Wanted(Fact, frozen=True, kw_only=True):
+    """What a set must be. ``major`` (of cuDNN) and ``cuda_major``: what the consumer needs, where that is known."""
+
+    system: System
+    architecture: str
+    major: int | None = None
+    cuda_major: int | None = None
+
+
+class CudnnSet(Fact, frozen=True, kw_only=True):
+    """A complete cuDNN, checked, ready to be placed."""
+
+    title: str
+    """"cuDNN 9.10.2 for CUDA 12"."""
+    version: str
+    major: int
+    cuda_major: int | None
+    architecture: str
+    system: System
+    members: tuple[Member, ...]
+    record: bool
+    """Whether every file agrees with the hashes of the wheel's own RECORD."""
+    source: str
+
+
+def recognise(source: str, wanted: Wanted, *, journal: Journal, watch: Watch) -> CudnnSet:
+    """Return the complete set of cuDNN in an archive, a wheel or a folder, unpacked into the journal's staging folder.
+
+    Raises:
+        ArchiveError: it is not one complete, sound set of one version for this machine; the sentence says what is wrong.
+        CancelledError: the person asked to stop.
+    """
+    folders.make_way(str(journal.staging), 0o700)
+    into = scratch.make(journal.staging)
+    done = False
+    try:
+        found = archives.take(source, lambda name: _is_wanted(name, wanted.system), into, watch)
+        cudnn = _checked(found, source, wanted)
+        done = True
+        return cudnn
+    finally:
+        if not done:
+            scratch.drop(into)
+
+
+def _is_wanted(name: str, system: System) -> bool:
+    base = name.rsplit("/", 1)[-1]
+    return parse(base, system) is not None or name.endswith(".dist-info/RECORD") or base in ("LICENSE", "License.txt")
+
+
+def _checked(found: tuple[Member, ...], source: str, wanted: Wanted) -> CudnnSet:
+    system, cuda_major = wanted.system, wanted.cuda_major
+    groups: dict[str, list[Member]] = defaultdict(list)
+    for member in found:
+        folder, _slash, base = member.name.rpartition("/")
+        if parse(base, system):
+            groups[folder].append(member)
+    if not groups:
+        other = "Linux" if system == "windows" else "Windows"
+        raise ArchiveError(
+            _(
+                "{source} holds no cuDNN library for this system (it may be the one for {other}).",
+                source=source,
+                other=other,
+            )
+        )
+    recorded = _record(found)
+    sets = [_set(members, recorded, folder, system) for folder, members in sorted(groups.items())]
+    fit = [s for s in sets if cuda_major is None or s[0].cuda_major in (cuda_major, None)] or sets
+    if len(fit) > 1:
+        raise ArchiveError(
+            _(
+                "{source} holds {count} sets of cuDNN ({groups}); name one folder.",
+                source=source,
+                count=len(fit),
+                groups=", ".join(sorted(groups)),
+            )
+        )
+    copy, members = fit[0]
+    _require(copy, source, wanted)
+    wrong = [m.name for m in members if m.name in recorded and m.sha256 and m.sha256 != recorded[m.name].sha256]
+    if wrong:
+        raise ArchiveError(
+            _(
+                "{name} does not agree with the wheel's own list of hashes (RECORD); the file is damaged.",
+                name=wrong[0],
+            )
+        )
+    title = (
+        _("cuDNN {version} for CUDA {cuda}", version=copy.version, cuda=copy.cuda_major)
+        if copy.cuda_major
+        else f"cuDNN {copy.version}"
+    )
+    return CudnnSet(
+        title=title,
+        version=copy.version or "",
+        major=copy.major,
+        cuda_major=copy.cuda_major,
+        architecture=wanted.architecture,
+        system=system,
+        members=tuple(members),
+        record=bool(recorded) and all(m.name in recorded for m in members if not m.link),
+        source=source,
+    )
+
+
+def _record(found: tuple[Member, ...]) -> Mapping[str, Row]:
+    """Return member name -> its row in the wheel's RECORD; empty where there is none."""
+    rows: dict[str, Row] = {}
+    for member in found:
+        if member.name.endswith(".dist-info/RECORD") and member.path and member.size < (64 << 20):
+            text = Path(member.path).read_text(encoding="utf-8", errors="replace")
+            for row in _lines(text):
+                if len(row) >= 3 and (sha := _sha256(row[1])):
+                    rows[row[0]] = Row(sha256=sha, size=whole_number(row[2]))
+    return rows
+
+
+def _lines(text: str) -> Iterator[list[str]]:
+    """Yield the lines of a RECORD; one that is none (csv takes 128 KiB a field) is left out."""
+    for line in text.splitlines():
+        with suppress(csv.Error):
+            yield from csv.reader([line])
+
+
+def _sha256(digest: str) -> str:
+    """Return RECORD's "sha256=..." (URL-safe base64, no padding) in hexadecimal digits; empty for anything else."""
+    kind, _, value = digest.partition("=")
+    try:
+        return base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)).hex() if kind == "sha256" else ""
+    except (binascii.Error, ValueError):
+        return ""
+
+
+class _Unpacked(Places, frozen=True):
+    """Files for the examined system, in folders of the running one."""
+
+    @property
+    def form(self) -> ModuleType:
+        """The path module of the running system."""
+        return os.path
+
+
+def _set(
+    members: list[Member], recorded: Mapping[str, Row], folder: str, system: System
+) -> tuple[CudnnCopy, list[Member]]:
+    """Look at one folder's members as the probe looks at a copy on the machine."""
+    for member in members:
+        if member.link and parse(member.link, system) is None:
+            raise ArchiveError(
+                _("{name} is a link to {link}, which is no cuDNN library.", name=member.name, link=member.link)
+            )
+    here = str(Path(members[0].path).parent)
+    where = _Unpacked(system)
+    names = tuple(m.name.rpartition("/")[2] for m in members)
+    spot = Spot(folder=here, origin="folder", source=said(_("named by the person")))
+    majors = sorted({m for n in names if (what := parse(n, system)) and (m := what.major) in MAJORS})
+    if len(majors) != 1:
+        raise ArchiveError(
+            _(
+                "It holds files of cuDNN {versions} in one folder.",
+                versions=" + ".join(map(str, majors)) or _("of no known version"),
+            )
+        )
+    found = Found(spot=spot, names=names)
+    listed = {n.rpartition("/")[2]: r for n, r in recorded.items() if n.rpartition("/")[0] == folder}
+    mine = {n: r for n, r in listed.items() if (what := parse(n, system)) and what.major == majors[0]}
+    chosen = choose(found, majors[0], where)
+    files = tuple(describe(n, here, mine.get(n), "", where, until=deadline(2.0)) for n in chosen.values())
+    return assemble(found, majors[0], files, mine, where), members
+
+
+def _require(copy: CudnnCopy, source: str, wanted: Wanted) -> None:
+    """Raise for the first thing that speaks against the set."""
+    name = Path(source).name
+    bad = [f for f in copy.files if f.state != "good"]
+    if bad:
+        raise ArchiveError(
+            _(
+                "{file} in {name}: {problem}; get the file again.",
+                file=bad[0].name,
+                name=name,
+                problem=told(bad[0].problem) or _(bad[0].state),
+            )
+        )
+    if gone := lost(copy):
+        raise ArchiveError(
+            _("{name} is not a complete cuDNN: {missing} is not in it.", name=name, missing=", ".join(gone))
+        )
+    if not any((what := parse(f.name, "windows") or parse(f.name, "linux")) and not what.role for f in copy.files):
+        raise ArchiveError(_("{name} is not a complete cuDNN: its main library is not in it.", name=name))
+    foreign = [f for f in copy.files if f.architecture != wanted.architecture]
+    if foreign:
+        raise ArchiveError(
+            _(
+                "{file} in {name} is for {theirs}; this machine is {ours}.",
+                file=foreign[0].name,
+                name=name,
+                theirs=foreign[0].architecture,
+                ours=wanted.architecture,
+            )
+        )
+    versions = sorted({f.version for f in copy.files if f.version})
+    if not versions:
+        raise ArchiveError(_("Nothing in {name} tells its version.", name=name))
+    if len(versions) > 1:
+        raise ArchiveError(_("{name} mixes files of cuDNN {versions}.", name=name, versions=" and ".join(versions)))
+    if wanted.major not in (None, copy.major):
+        raise ArchiveError(
+            _("{name} is cuDNN {theirs}; cuDNN {wanted} is needed.", name=name, theirs=copy.major, wanted=wanted.major)
+        )
+    if wanted.cuda_major is not None and copy.cuda_major not in (wanted.cuda_major, None):
+        raise ArchiveError(
+            _(
+                "{name} was built for CUDA {theirs}; CUDA {wanted} is needed.",
+                name=name,
+                theirs=copy.cuda_major,
+                wanted=wanted.cuda_major,
+            )
+        )
+
+
+# --- where it goes -----------------------------------------------------------------------------------------------
+
+
+def own_folder(cudnn: CudnnSet) -> str:
+    """Return the folder of this user's own that the set goes into; each version and CUDA major has one of its own."""
+    cuda = f"-cuda{cudnn.cuda_major}" if cudnn.cuda_major else ""
+    base = Path(os.path.realpath(platformdirs.user_data_path("convalesce", appauthor=False)))
+    return str(base / "cudnn" / f"{cudnn.version}{cuda}" / ("bin" if cudnn.system == "windows" else "lib"))
+
+
+def file_set(cudnn: CudnnSet, folder: str) -> FileSet:
+    """Return the change that puts the whole set into ``folder``, which is made with those above it that are not there.
+
+    Raises:
+        ChangeError: something is in the folder already.
+    """
+    place = Path(folder)
+    if place.exists() and any(place.iterdir()):
+        raise ChangeError(_("{folder} is not empty; a set of cuDNN goes into a folder of its own.", folder=folder))
+    made = [str(p) for p in (*reversed(place.parents), place) if not p.exists()]
+    items = []
+    for member in cudnn.members:
+        path = str(place / member.name.rpartition("/")[2])
+        after = f"-> {member.link}" if member.link else member.sha256
+        items.append(FileItem(path=path, after=after, size=member.size, source="" if member.link else member.path))
+    return FileSet(
+        title=_("Place {title} in {folder}", title=cudnn.title, folder=folder), items=tuple(items), folders=tuple(made)
+    )
+
+
+def renewal(cudnn: CudnnSet, copy: CudnnCopy) -> FileSet | None:
+    """Return the change that makes a faulty copy this very set, in the copy's own folder; None where it is so already.
+
+    Files that are right stay; files of the same major that the set does not have are put aside.
+    """
+    folder = os.path.realpath(copy.folder)
+    there = {name.lower(): name for name in os.listdir(folder)} if os.path.isdir(folder) else {}  # noqa: PTH208, PTH112
+    items, names = [], set()
+    for member in cudnn.members:
+        name = member.name.rpartition("/")[2]
+        if (what := parse(name, cudnn.system)) is None or what.major != cudnn.major:
+            continue  # a licence
+        names.add(name.lower())
+        path = str(Path(folder) / there.get(name.lower(), name))
+        if member.link or _digest(path) != member.sha256:
+            after = f"-> {member.link}" if member.link else member.sha256
+            before = "?" if os.path.lexists(path) else ""
+            source = "" if member.link else member.path
+            items.append(FileItem(path=path, before=before, after=after, size=member.size, source=source))
+    extra = [
+        n for low, n in there.items() if (w := parse(n, cudnn.system)) and w.major == cudnn.major and low not in names
+    ]
+    items += [FileItem(path=str(Path(folder) / name), before="?", after="") for name in sorted(extra)]
+    return (
+        FileSet(title=_("Put the whole {title} into {folder}", title=cudnn.title, folder=folder), items=tuple(items))
+        if items
+        else None
+    )
+
+
+def _digest(path: str) -> str:
+    """Return a regular file's SHA-256; empty for anything else."""
+    try:
+        with open(path, "rb") as stream:  # noqa: PTH123 - the hot path of a folder of large files
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def forget_staging(journal: Journal) -> None:
+    """Remove everything that was unpacked. Call it when no plan that uses it is waiting any more."""
+    if journal.staging.is_dir() and not journal.staging.is_symlink():
+        shutil.rmtree(journal.staging, ignore_errors=True)

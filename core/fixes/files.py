@@ -1,0 +1,109 @@
+"""Fixes that place or put aside files: a set completed from an identical one, stray copies, a plain name. Pure.
+
+Hashes are not in every Snapshot: a state "?" stands for "the bytes that are there", and is settled when the plan is
+prepared (core/transaction/file_set.py).
+"""
+
+from __future__ import annotations
+
+from core.common.i18n import _
+from core.knowledge.releases import numbers
+from core.model.changes import Change, FileItem, FileSet
+from core.model.facts import CudnnCopy, Snapshot
+from core.model.remedies import AddDllFolders, CompleteSet, GivePlainName, PutAside, PutCacheAside
+from core.rules.snapshot_queries import copy_in, file_at, folder_of, name_of, python_of
+from core.rules.wording import listed
+
+
+def complete(remedy: CompleteSet, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Take files of a set from an identical one."""
+    copy, donor = copy_in(snapshot, remedy.folder), copy_in(snapshot, remedy.donor)
+    if copy is None or donor is None:
+        return ()
+    system = snapshot.machine.system
+    there = {f.name.lower(): f for f in donor.files}
+    mine = {f.name.lower(): f for f in copy.files}
+    items = []
+    for name in remedy.files:
+        source = there[name.lower()]
+        before = "" if name.lower() not in mine or mine[name.lower()].state == "missing" else "?"
+        items.append(
+            FileItem(
+                path=_join(system, copy.folder, name),
+                before=before,
+                after="?",
+                size=source.size or 0,
+                source=source.real_path or source.path,
+            )
+        )
+    return (
+        FileSet(
+            title=_(
+                "Complete cuDNN {version} in {folder} from {source}",
+                version=donor.version,
+                folder=copy.folder,
+                source=donor.folder,
+            ),
+            items=tuple(items),
+        ),
+    )
+
+
+def put_aside(remedy: PutAside, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Put stray copies aside, each in its folder."""
+    return tuple(_aside(copy, snapshot) for f in remedy.folders if (copy := copy_in(snapshot, f)) is not None)
+
+
+def _aside(copy: CudnnCopy, snapshot: Snapshot) -> FileSet:
+    system = snapshot.machine.system
+    items = tuple(FileItem(path=_join(system, copy.folder, f.name), before="?", after="") for f in copy.files)
+    title = _("Put the stray cuDNN {version} in {folder} aside", version=copy.version or copy.major, folder=copy.folder)
+    return FileSet(title=title, items=items)
+
+
+def give_plain_name(remedy: GivePlainName, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Give a library that a packager renamed its plain name beside it."""
+    system = snapshot.machine.system
+    name = name_of(system, remedy.file)
+    path = _join(system, folder_of(system, remedy.file), remedy.name)
+    file = file_at(snapshot, remedy.file)
+    if system == "linux":
+        item = FileItem(path=path, after=f"-> {name}")
+    else:
+        item = FileItem(path=path, after="?", size=(file.size if file else 0) or 0, source=remedy.file)
+    title = _("Give {name} its plain name, {plain}, too", name=name, plain=remedy.name)
+    return (FileSet(title=title, items=(item,)),)
+
+
+def put_cache_aside(remedy: PutCacheAside) -> tuple[Change, ...]:
+    """Put the driver's cache of compiled kernels aside; the driver makes a new one."""
+    item = FileItem(path=remedy.folder, before="folder", after="")
+    return (FileSet(title=_("Put the cache of compiled kernels in {path} aside", path=remedy.folder), items=(item,)),)
+
+
+HOOK = "convalesce_cuda.pth"
+
+
+def add_dll_folders(remedy: AddDllFolders, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Let one environment's Python search for DLLs where PATH leads other programs (Windows, CPython 3.8 and later)."""
+    python = python_of(snapshot, remedy.prefix)
+    if python is None or python.kind == "store" or not python.site_packages or not remedy.folders:
+        return ()
+    if snapshot.machine.system != "windows" or numbers(python.version)[:2] < (3, 8):
+        return ()
+    return (dll_hook(python.site_packages[0], *remedy.folders),)
+
+
+def dll_hook(site_packages: str, *folders: str) -> FileSet:
+    """Return the change that makes one environment's Python search folders for DLLs (a ``.pth`` file, Windows).
+
+    It serves what Python itself loads; cuDNN's own lazy loads do not look there (rehearse decides).
+    """
+    text = "".join(f"import os; os.path.isdir({f!a}) and os.add_dll_directory({f!a})\n" for f in folders)
+    item = FileItem(path=_join("windows", site_packages, HOOK), after="?", size=len(text), text=text)
+    return FileSet(title=_("Let this Python find DLLs in {folder}", folder=listed(folders)), items=(item,))
+
+
+def _join(system: str, folder: str, name: str) -> str:
+    separator = "\\" if system == "windows" else "/"
+    return folder.rstrip("\\/") + separator + name

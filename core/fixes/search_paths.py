@@ -1,0 +1,150 @@
+"""Fixes of search paths: the right folder on them or first, the wrong one off them, dead entries out. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.fixes.variables import (
+    activation,
+    chosen,
+    has_activation,
+    kept,
+    kept_value,
+    of_one_scope,
+    place_of,
+    scope_of,
+    value_of,
+)
+from core.model import path_list as pathlist
+from core.model.changes import Change, EditPath, Scope, Value, insert_entry, move_entry, remove_entry
+from core.model.facts import Snapshot, System, Variable
+from core.model.findings import Finding
+from core.model.remedies import AddFolder, DropDead, PreferFolder, TakeOut
+from core.rules.consumer_loads import Case, cases
+
+# --- on the path ---------------------------------------------------------------------------------------------------
+
+
+def add_folder(remedy: AddFolder, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Put a folder on the search path: Windows' user PATH; on Linux, of each environment that misses it and that has an
+    activation. (For every program on Linux, ldconfig is the cure: the advice says how.)
+    """
+    folder, system = remedy.folder, snapshot.machine.system
+    if folder[:1] != "/" and folder[1:3] != ":\\":
+        return ()
+    if system == "windows":
+        before = kept_value(snapshot, "PATH", "user")
+        text = before.text if before else ""
+        if pathlist.find(text, folder, system) is not None:
+            return ()
+        last = len(pathlist.split(text, system))
+        return (insert_entry(before, folder, last, system, name="Path", scope="user"),)
+    prefixes = dict.fromkeys(remedy.prefixes)
+    return tuple(activation(p, f"prepend {folder}") for p in prefixes if has_activation(snapshot, p))
+
+
+def to_those_concerned(folder: str, finding: Finding, snapshot: Snapshot) -> AddFolder:
+    """Return that a folder is put on the search path of those that a finding concerns."""
+    prefixes = tuple(c.load.consumer.prefix for c in _concerned(finding, snapshot))
+    return AddFolder(folder=folder, prefixes=prefixes)
+
+
+def _concerned(finding: Finding, snapshot: Snapshot) -> list[Case]:
+    """Return the loads that the finding names as its own, else those that find no cuDNN."""
+    every = list(cases(snapshot))
+    return [c for c in every if c.load.consumer.full_id in finding.consumers] or [c for c in every if c.winner is None]
+
+
+# --- off the path --------------------------------------------------------------------------------------------------
+
+
+def take_out(remedy: TakeOut, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Take folders out of LD_LIBRARY_PATH: where it is kept, else while an environment is active."""
+    system = snapshot.machine.system
+    entries = list(dict.fromkeys(p.folder for p in remedy.places))
+    edits = [change for v in kept(snapshot, remedy.variable) for change in _without(v, entries, system)]
+    if edits:
+        return of_one_scope(edits)
+    found: dict[str, dict[str, None]] = {}
+    for place in remedy.places:
+        for prefix in [place.prefix] if place.prefix else chosen(snapshot):
+            found.setdefault(prefix, {}).update(dict.fromkeys(_spelt(place.folder, remedy.variable, snapshot)))
+    return tuple(
+        activation(prefix, "\n".join(f"drop {e}" for e in its), remedy.variable)
+        for prefix, its in found.items()
+        if has_activation(snapshot, prefix)
+    )
+
+
+def _spelt(folder: str, variable: str, snapshot: Snapshot) -> list[str]:
+    """Return a folder as the entries of a variable write it: an activation compares letter by letter."""
+    system = snapshot.machine.system
+    entries = [e for e in (snapshot.environment.entries if snapshot.environment else ()) if e.variable == variable]
+    same = [e.text for e in entries if pathlist.key(e.expanded or e.text, system) == pathlist.key(folder, system)]
+    return list(dict.fromkeys(same)) or [folder]
+
+
+def _without(v: Variable, entries: list[str], system: System) -> Iterator[EditPath]:
+    """Yield the removal of every such entry of one kept variable, the last one first."""
+    value = value_of(v, system)
+    wanted = {pathlist.key(e, system) for e in entries}
+    for place, entry in reversed(list(enumerate(pathlist.split(v.value, system, v.name)))):
+        if pathlist.key(entry, system) in wanted:
+            change = remove_entry(value, place, system, name=v.name, scope=scope_of(v), at=place_of(v, system))
+            yield change
+            value = change.after or value
+
+
+# --- the order -----------------------------------------------------------------------------------------------------
+
+
+def prefer(remedy: PreferFolder, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Let the right copy be found before the one that hides it: by the order of PATH, or in the environments."""
+    if remedy.by == "PATH":
+        return before(remedy.over, remedy.places[0].folder, snapshot)
+    drop = "\n".join(f"drop {e}" for e in _spelt(remedy.over, "LD_LIBRARY_PATH", snapshot))
+    steps = {
+        p.prefix: drop if remedy.by == "LD_LIBRARY_PATH" else f"prepend {p.folder}" for p in reversed(remedy.places)
+    }
+    prefixes = dict.fromkeys(p.prefix for p in remedy.places)
+    return tuple(activation(p, steps[p]) for p in prefixes if has_activation(snapshot, p))
+
+
+def before(wrong: str, right: str, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Return the edit of Windows' PATH after which ``right`` comes before ``wrong``, in the scope that names ``wrong``."""
+    where: Scope
+    for where in ("machine", "user"):
+        value = kept_value(snapshot, "PATH", where)
+        place = pathlist.find(value.text, wrong, "windows") if value else None
+        if value is None or place is None:
+            continue
+        now = pathlist.find(value.text, right, "windows")
+        if now is None:
+            return (insert_entry(value, right, place, "windows", name="Path", scope=where),)
+        if now > place:
+            return (move_entry(value, now, place, "windows", name="Path", scope=where),)
+    return ()
+
+
+# --- what does nothing ---------------------------------------------------------------------------------------------
+
+
+def drop_dead(remedy: DropDead, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Take kept entries out that do nothing."""
+    system = snapshot.machine.system
+    scopes = {v.scope: v for v in kept(snapshot, remedy.variable)}
+    changes: list[Change] = []
+    for v in (scopes.get("user"), scopes.get("machine")):
+        texts = [text for scope, text in remedy.entries if v is not None and scope == v.scope]
+        if v is None or not texts:
+            continue
+        value: Value = value_of(v, system)
+        for place, entry in reversed(list(enumerate(pathlist.split(v.value, system, v.name)))):
+            if entry in texts:
+                texts.remove(entry)
+                change = remove_entry(value, place, system, name=v.name, scope=scope_of(v), at=place_of(v, system))
+                changes.append(change)
+                value = change.after or value
+        if changes:
+            break  # one scope at a time: the user's first
+    return tuple(changes)

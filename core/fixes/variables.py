@@ -1,0 +1,82 @@
+"""Where variables are kept for good, and the Changes of one kept value. Pure; shared by all fixes of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.host.activation_scripts import KIND
+from core.model.changes import Change, FileSet, Scope, SetVariable, Value
+from core.model.facts import Snapshot, System, Variable
+from core.rules.consumer_loads import rank
+
+
+def kept(snapshot: Snapshot, name: str) -> list[Variable]:
+    """Return where a variable is kept: its lasting values, those that a session alone has left out."""
+    found = snapshot.environment.variables if snapshot.environment else ()
+    return [
+        v for v in found if v.name.upper() == name.upper() and v.scope in ("user", "machine") and _editable(v, snapshot)
+    ]
+
+
+def _editable(v: Variable, snapshot: Snapshot) -> bool:
+    if snapshot.machine.system == "windows":
+        return v.kind in ("REG_SZ", "REG_EXPAND_SZ") and "Volatile" not in v.source
+    return v.source == "/etc/environment" or (v.source.endswith(".conf") and "/environment.d/" in v.source)
+
+
+def scope_of(v: Variable) -> Scope:
+    """Return whom a kept variable is for."""
+    return "user" if v.scope == "user" else "machine"
+
+
+def place_of(v: Variable, system: System) -> str:
+    """Return the file that keeps it; empty for the registry."""
+    return "" if system == "windows" else v.source
+
+
+def value_of(v: Variable, system: System) -> Value:
+    """Return what is kept, as a Change expects to find it."""
+    return Value(text=v.value, kind=v.kind if system == "windows" else "")
+
+
+def kept_value(snapshot: Snapshot, name: str, scope: str) -> Value | None:
+    """Return what is kept for a scope; None when there is nothing."""
+    found = next((v for v in kept(snapshot, name) if v.scope == scope), None)
+    return Value(text=found.value, kind=found.kind) if found else None
+
+
+def given(v: Variable, after: str | None, system: System) -> SetVariable:
+    """Return the change that gives a kept variable another value, or takes it away."""
+    before = value_of(v, system)
+    new = None if after is None else Value(text=after, kind=before.kind)
+    return SetVariable(name=v.name, scope=scope_of(v), at=place_of(v, system), before=before, after=new)
+
+
+def of_one_scope(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """Return the changes if one person can make all of them; a plan is the user's or the administrator's, never both."""
+    scopes = {c.scope for c in changes if not isinstance(c, FileSet)}
+    return tuple(changes) if len(scopes) <= 1 else ()
+
+
+# --- environments --------------------------------------------------------------------------------------------------
+
+
+def has_activation(snapshot: Snapshot, prefix: str) -> bool:
+    """Whether an environment has an activation that Convalesce writes steps into (Linux: venv and conda)."""
+    if snapshot.machine.system != "linux":
+        return False
+    return any(p.prefix == prefix and p.kind in ("venv", "conda") for p in snapshot.pythons or ())
+
+
+def chosen(snapshot: Snapshot) -> list[str]:
+    """Return the environments that the person named, else those that are active, as far as they have an activation."""
+    for wanted in (0, 1):
+        found = [p.prefix for p in snapshot.pythons or () if rank(snapshot, p.prefix) == wanted]
+        if found:
+            return [p for p in found if has_activation(snapshot, p)]
+    return []
+
+
+def activation(prefix: str, steps: str, name: str = "LD_LIBRARY_PATH") -> SetVariable:
+    """Return the change that adds steps to an environment's own activation."""
+    return SetVariable(name=name, scope="environment", at=prefix, before=None, after=Value(text=steps, kind=KIND))

@@ -1,0 +1,166 @@
+"""What a Python environment's activation does to variables: steps as text, and the shell lines that carry them out.
+
+A variable's value in the scope "environment" is text of one step a line: ``set VALUE``, ``unset``, ``prepend FOLDER``
+or ``drop FOLDER``. Neither venv nor its kin has a folder for hooks, so its own ``bin/activate`` gets two marked
+blocks (a ``.pth`` file comes too late: the loader has read LD_LIBRARY_PATH before Python starts). conda has folders
+for hooks; there the files are ours alone. Shells of the Bourne family only.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from core.common.i18n import _
+from core.model import path_list as pathlist
+from core.model.changes import ChangeError
+
+KIND = "activation"
+BEGIN, END = "# >>> convalesce >>>", "# <<< convalesce <<<"
+_NOTE = '# Written by Convalesce; "convalesce undo" takes it out.'
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_STEP = re.compile(r"(?:unset|set [^\x00-\x1f]*|(?:prepend|drop) [^\x00-\x1f:]+)\Z")
+_DATA = re.compile(r"# convalesce: ([A-Za-z_][A-Za-z0-9_]*) (.*)\Z")
+_DEACTIVATE = re.compile(r"^deactivate *\(\) *\{[ \t]*\n", re.MULTILINE)
+
+Steps = dict[str, str]
+"""Variable name -> its steps, one a line."""
+
+
+def check(name: str, steps: str) -> None:
+    """Make sure that these are steps (ChangeError if not)."""
+    if not _NAME.match(name):
+        raise ChangeError(_("{name} is not the name of a variable.", name=repr(name)))
+    if not steps or not all(_STEP.match(s) for s in steps.split("\n")):
+        raise ChangeError(_("{steps} is not what an activation can do to {name}.", steps=repr(steps), name=name))
+
+
+def on(steps: Steps) -> str:
+    """Return the shell lines for activation, with the steps as comments from which they can be read again."""
+    rows = [_NOTE]
+    for name, text in sorted(steps.items()):
+        check(name, text)
+        rows += [f"# convalesce: {name} {step}" for step in text.split("\n")]
+    for name, text in sorted(steps.items()):
+        rows += [f'_CONVALESCE_HAD_{name}="${{{name}+x}}"', f'_CONVALESCE_OLD_{name}="${{{name}-}}"']
+        for step in text.split("\n"):
+            rows += _shell(name, *step.partition(" ")[::2])
+    return "".join(f"{row}\n" for row in rows)
+
+
+def _shell(name: str, verb: str, value: str) -> list[str]:
+    if verb == "unset":
+        return [f"unset {name}"]
+    if verb == "set":
+        return [f"export {name}={shlex.quote(value)}"]
+    if verb == "prepend":
+        return [f'export {name}={shlex.quote(value)}"${{{name}:+:${{{name}}}}}"']
+    bare = value.rstrip("/") or "/"
+    rows = [f'_CONVALESCE_LIST=":${{{name}-}}:"']
+    for letter in pathlist.separators("linux", name)[1:]:
+        rows += [
+            f'while case "$_CONVALESCE_LIST" in *"{letter}"*) true ;; *) false ;; esac; do',
+            f'    _CONVALESCE_LIST="${{_CONVALESCE_LIST%%"{letter}"*}}:${{_CONVALESCE_LIST#*"{letter}"}}"',
+            "done",
+        ]
+    for folder in (bare, f"{bare}/"):
+        rows += [
+            f"_CONVALESCE_DROP={shlex.quote(f':{folder}:')}",
+            'while case "$_CONVALESCE_LIST" in *"$_CONVALESCE_DROP"*) true ;; *) false ;; esac; do',
+            '    _CONVALESCE_LIST="${_CONVALESCE_LIST%%"$_CONVALESCE_DROP"*}:${_CONVALESCE_LIST#*"$_CONVALESCE_DROP"}"',
+            "done",
+        ]
+    return [
+        *rows,
+        '_CONVALESCE_LIST="${_CONVALESCE_LIST#:}"',
+        f'if [ -n "${{_CONVALESCE_LIST%:}}" ]; then export {name}="${{_CONVALESCE_LIST%:}}"; else unset {name}; fi',
+        "unset _CONVALESCE_LIST _CONVALESCE_DROP",
+    ]
+
+
+def off(steps: Steps) -> str:
+    """Return the shell lines for deactivation: each variable as it was."""
+    rows = [_NOTE]
+    for name in sorted(steps):
+        had, old = f"_CONVALESCE_HAD_{name}", f"_CONVALESCE_OLD_{name}"
+        rows += [
+            f'if [ -n "${{{had}+x}}" ]; then',
+            f'    if [ -n "${{{had}}}" ]; then export {name}="${{{old}}}"; else unset {name}; fi',
+            f"    unset {had} {old}",
+            "fi",
+        ]
+    return "".join(f"{row}\n" for row in rows)
+
+
+def parse(lines: str) -> Steps:
+    """Return the steps that stand as comments in lines made by ``on``.
+
+    Raises:
+        ChangeError: the lines are not as we wrote them.
+    """
+    steps: Steps = {}
+    for line in lines.split("\n"):
+        if data := _DATA.match(line):
+            steps[data[1]] = steps[data[1]] + "\n" + data[2] if data[1] in steps else data[2]
+    if lines and (not steps or on(steps) != lines):
+        raise ChangeError(_("The lines that Convalesce wrote for this environment were edited by hand since."))
+    return steps
+
+
+def _block(lines: str, indent: str = "") -> str:
+    return "".join(f"{indent}{row}\n" for row in (BEGIN, *lines.rstrip("\n").split("\n"), END))
+
+
+def steps_in(script: str) -> Steps:
+    """Return the steps in a venv's activate script (ChangeError if its blocks are damaged)."""
+    blocks = _blocks(script)
+    if not blocks:
+        return {}
+    if len(blocks) != 2:
+        raise ChangeError(_("The marks of Convalesce in the activate script are damaged."))
+    start, stop = blocks[1]
+    inner = script[start:stop].split("\n", 1)[1].rpartition(END)[0]
+    return parse(inner)
+
+
+def with_steps(script: str, steps: Steps) -> str:
+    """Return a venv's activate script with these steps instead of those that it has; with none, as it was.
+
+    Raises:
+        ChangeError: it is not an activate script as venv, virtualenv and uv write it, or its blocks are damaged.
+    """
+    steps_in(script)
+    for start, stop in reversed(_blocks(script)):
+        script = script[:start] + script[stop:]
+    if not steps:
+        return script
+    head = _DEACTIVATE.search(script)
+    if head is None or not script.endswith("\n"):
+        raise ChangeError(_("The activate script is not one that venv, virtualenv or uv wrote."))
+    return script[: head.end()] + _block(off(steps), "    ") + script[head.end() :] + _block(on(steps))
+
+
+def _blocks(script: str) -> list[tuple[int, int]]:
+    pattern = rf"^[ ]*{re.escape(BEGIN)}\n.*?^[ ]*{re.escape(END)}\n"
+    return [m.span() for m in re.finditer(pattern, script, re.MULTILINE | re.DOTALL)]
+
+
+def applied(name: str, steps: str, value: str | None, *, again: bool = False) -> str | None:
+    """Return what a variable holds after its steps, as the shell lines of ``on`` make it; None for not set.
+
+    ``again``: the environment may be active already, so a folder that stands first is not put there once more.
+    """
+    for step in steps.split("\n"):
+        verb, _space, text = step.partition(" ")
+        if verb == "unset":
+            value = None
+        elif verb == "set":
+            value = text
+        elif verb == "prepend":
+            first = (value or "").partition(":")[0]
+            value = value if again and first == text else f"{text}:{value}" if value else text
+        else:
+            bare = text.rstrip("/") or "/"
+            left = [e for e in pathlist.split(value or "", "linux", name) if e not in (bare, f"{bare}/")]
+            value = ":".join(left) or None
+    return value

@@ -1,0 +1,160 @@
+"""The child's side of ``core.host.child``: read the order, do the work, write what it emits.
+
+A scan starts five children, so every import here is paid for five times: nothing is imported that a work does not need.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+
+from core.common import frozen
+
+TYPE_CHECKING = False  # as typing has it; importing that takes longer than all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+
+def main() -> NoReturn:
+    """Be the child: read the order, do the work, and end at once, before any native library's exit code can crash."""
+    for name in frozen.child_variables():
+        os.environ.pop(name, None)
+    frozen.plain_search()
+    out = _private_stdout()
+    work, parent, request = marshal.loads(_all_of(0))  # noqa: S302 - it comes from our own parent
+    _be_quiet(parent)
+    status = 0
+    try:
+        _do(work, request, lambda line: _write(out, b"\n+" + line + b"\n"))
+        _write(out, b"\n.\n")
+    except Exception as e:  # noqa: BLE001  # the edge of the process: it becomes data
+        _end_as_windows_would(e)
+        import traceback
+
+        words = f"{type(e).__name__}: {e}"[:500].encode("utf-8", "backslashreplace").decode()
+        _write(out, b"\n!" + as_json(words) + b"\n")
+        traceback.print_exc()
+        status = 1
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(status)
+
+
+def _end_as_windows_would(error: Exception) -> None:
+    """On Windows ctypes turns the crash of a function that it called into an OSError: end as that program would have.
+
+    An access violation has no number there ("exception: access violation reading 0x..."); other codes are winerror.
+    """
+    if sys.platform != "win32" or not isinstance(error, OSError):
+        return
+    status = 0xC0000005 if "access violation" in str(error) else (error.winerror or 0) & 0xFFFFFFFF
+    if status >= 0x80000000:  # a severity of warning or error: NTSTATUS, no Win32 error
+        os._exit(status - (1 << 32))
+
+
+def _do(name: str, request: Any, line: Callable[[bytes], None]) -> None:
+    module_name, _, function = name.partition(":")
+    __import__(module_name)
+    module = sys.modules[module_name]
+    work = getattr(module, function)
+    if not isinstance(request, bytes):
+        work(_shaped(request), lambda event: line(as_json(event)))
+        return
+    from typing import Any, get_type_hints
+
+    import msgspec
+
+    form = next((kind for argument, kind in get_type_hints(work).items() if argument != "return"), Any)
+    work(msgspec.json.decode(request, type=form), lambda event: line(msgspec.json.encode(event)))
+
+
+def _shaped(value: Any) -> Any:
+    """Return plain data with attributes instead of keys, and tuples, as the frozen request has them."""
+    if isinstance(value, dict):
+        from types import SimpleNamespace
+
+        return SimpleNamespace(**{name: _shaped(inner) for name, inner in value.items()})
+    return tuple(map(_shaped, value)) if isinstance(value, (list, tuple)) else value
+
+
+ESCAPES = {n: f"\\u{n:04x}" for n in range(32)} | {ord('"'): '\\"', ord("\\"): "\\\\"}
+
+
+def as_json(value: Any) -> bytes:
+    """Return plain data as JSON: dictionaries, lists, tuples, text, integers, True, False and None.
+
+    Not json's: that imports re, which takes as long as the interpreter's own start.
+
+    Raises:
+        UnicodeEncodeError: a text holds half of a surrogate pair.
+        TypeError: a value is of another kind.
+    """
+    return _json(value).encode()
+
+
+def _json(value: Any) -> str:
+    if isinstance(value, str):
+        return f'"{value.translate(ESCAPES)}"'
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_json(n)}:{_json(v)}" for n, v in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(_json, value)) + "]"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON here")
+
+
+def _private_stdout() -> int:
+    """Keep the original stdout for ourselves; from now on file descriptor 1 is the captured stream of 2."""
+    out = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout, sys.stderr = (
+        open(descriptor, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115  # as long as we live
+        for descriptor in (1, 2)  # a windowed program has none of its own
+    )
+    return out
+
+
+def _all_of(descriptor: int) -> bytes:
+    chunks = []
+    while chunk := os.read(descriptor, 1 << 16):
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _be_quiet(parent: int) -> None:
+    """No core dump, no error dialog, no life without the parent, and no C output lost in a buffer at a crash."""
+    import ctypes
+
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.SetErrorMode(
+            msvcrt.SEM_FAILCRITICALERRORS | msvcrt.SEM_NOGPFAULTERRORBOX | msvcrt.SEM_NOOPENFILEERRORBOX
+        )
+        unbuffered = 4  # _IONBF in Microsoft's stdio.h; a library with a C run time of its own keeps its buffer
+        ucrt = ctypes.CDLL("ucrtbase")
+        ucrt.__acrt_iob_func.restype = ctypes.c_void_p
+        ucrt.setvbuf(ctypes.c_void_p(ucrt.__acrt_iob_func(1)), None, unbuffered, ctypes.c_size_t(0))
+        msvcrt_dll = ctypes.CDLL("msvcrt")
+        msvcrt_dll.__iob_func.restype = ctypes.c_void_p
+        stdout = msvcrt_dll.__iob_func() + 48  # the second FILE of the array, each of 48 bytes in a 64-bit process
+        msvcrt_dll.setvbuf(ctypes.c_void_p(stdout), None, unbuffered, ctypes.c_size_t(0))
+        return
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG, SIGKILL (prctl(2)): the job object's counterpart
+    if parent and os.getppid() != parent:
+        os._exit(1)
+    libc.setvbuf(ctypes.c_void_p.in_dll(libc, "stdout"), None, 2, 0)  # 2 = _IONBF

@@ -1,0 +1,79 @@
+"""Files of assignments (/etc/environment, environment.d/*.conf) as text: one line is edited, the others stay."""
+
+from __future__ import annotations
+
+import re
+
+from core.common.i18n import _
+from core.model import path_list as pathlist
+from core.model.changes import ChangeError, Value
+
+HEADER = '# Written by Convalesce; "convalesce undo" takes it back.\n'
+"""First line of a file that is ours alone."""
+_PLAIN = re.compile(r"[A-Za-z0-9_./:,+=@%~-]*\Z")
+_QUOTABLE = re.compile(r"[A-Za-z0-9_./:,+=@%~ ()\[\]-]*\Z")
+_FORM = re.compile(r"(\d{1,6}):(\s*(?:export\s+)?[A-Za-z_]\w*=[\"']?\*[\"']?\s*)\Z")
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in re.split(r"(?<=\n)", text) if line]
+
+
+def read(text: str, name: str) -> Value | None:
+    """Return what ``text`` gives the variable. The kind is the line's form: "3:export NAME='*'" and its line end.
+
+    Raises:
+        ChangeError: it is assigned twice, or by a line that is more than a plain assignment.
+    """
+    lines = _lines(text)
+    rows = [i for i, line in enumerate(lines) if re.match(rf"\s*(?:export\s+)?{re.escape(name)}\s*=", line)]
+    if not rows:
+        return None
+    if len(rows) > 1:
+        raise ChangeError(
+            _(
+                "{name} is assigned on {count} lines; take the surplus ones out by hand first.",
+                name=name,
+                count=len(rows),
+            )
+        )
+    whole = re.fullmatch(
+        rf"(\s*(?:export\s+)?{re.escape(name)}=)([\"']?)([^\"'\\$`#*\r\n]*)\2(\s*)", lines[rows[0]], re.DOTALL
+    )
+    if whole is None:
+        raise ChangeError(
+            _("Line {line} assigns {name} in a way that is better changed by hand.", line=rows[0] + 1, name=name)
+        )
+    head, quote, body, tail = whole.groups()
+    if not quote:
+        body, tail = body.rstrip(), body[len(body.rstrip()) :] + tail
+    return Value(text=body, kind=f"{rows[0]}:{head}{quote}*{quote}{tail}")
+
+
+def write(text: str, name: str, value: Value | None) -> str:
+    """Return ``text`` with the variable given ``value``, or without its line.
+
+    Raises:
+        ChangeError: see ``read``; or the value cannot be written plainly in such a file.
+    """
+    lines, old = _lines(text), read(text, name)
+    place = int(old.kind.partition(":")[0]) if old else len(lines)
+    if value is None:
+        return "".join(lines[:place] + lines[place + 1 :])
+    # what separates folders is no more than that, also where it is no letter of a plain value
+    if not all(_QUOTABLE.match(part) for part in pathlist.split(value.text, "linux", name)):
+        raise ChangeError(
+            _("{name} cannot have the value {text} in a file of assignments.", name=name, text=repr(value.text))
+        )
+    kind = value.kind or (old.kind if old else "")
+    form = _FORM.match(kind)
+    if kind and (form is None or f"{name}=" not in kind):
+        raise ChangeError(_("{kind} is no form of a line that assigns {name}.", kind=repr(kind), name=name))
+    if form is None:
+        form_text, place = (f"{name}=*\n" if _PLAIN.match(value.text) else f'{name}="*"\n'), len(lines)
+    else:
+        place, form_text = (place if old else min(int(form[1]), len(lines))), form[2]
+    if place and not lines[place - 1].endswith("\n"):
+        lines[place - 1] += "\n"
+    line = form_text.replace("*", value.text)
+    return "".join([*lines[:place], line, *lines[place + (old is not None) :]])

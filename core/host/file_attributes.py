@@ -1,0 +1,118 @@
+"""Attributes: what a file has beside its bytes (owner, mode, access list, extended attributes), read and given."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+
+from core.common.i18n import _
+from core.model.changes import ChangeError
+from core.model.facts import Fact
+
+CAPABILITY = "security.capability"
+"""Rights of one program's very bytes (capabilities(7)): never given to others."""
+SYSTEM_S = ("trusted.", "security.ima", "security.evm")
+"""Beginnings of names that the kernel and file systems keep for themselves."""
+
+
+class Attributes(Fact, frozen=True, kw_only=True):
+    """What a file has beside its bytes. On Windows its mode alone: access lists are inherited from the folder there."""
+
+    mode: int
+    """Permission bits."""
+    uid: int = 0
+    gid: int = 0
+    extended: tuple[tuple[str, bytes], ...] = ()
+    """Extended attributes by name: the access list (system.posix_acl_access) and the SELinux label are among them."""
+    modified: int | None = None
+    """Time of the last change in nanoseconds; None: it is a new file's own."""
+
+
+if sys.platform == "win32":
+
+    def read(fd: int) -> Attributes:
+        """Return the attributes of an open file."""
+        found = os.fstat(fd)
+        return Attributes(mode=stat.S_IMODE(found.st_mode), modified=found.st_mtime_ns)
+
+    def give(fd: int, wanted: Attributes) -> None:
+        """Windows gives a new file its folder's access list; nothing is left to do while it is open."""
+
+else:
+
+    def read(fd: int) -> Attributes:
+        """Return the attributes of an open file.
+
+        Raises:
+            OSError: they cannot be read.
+        """
+        found = os.fstat(fd)
+        return Attributes(
+            mode=stat.S_IMODE(found.st_mode),
+            uid=found.st_uid,
+            gid=found.st_gid,
+            extended=_extended(fd),
+            modified=found.st_mtime_ns,
+        )
+
+    def _extended(fd: int) -> tuple[tuple[str, bytes], ...]:
+        try:
+            names = sorted(os.listxattr(fd))
+        except OSError as e:
+            if e.errno == errno.ENOTSUP:
+                return ()
+            raise
+        return tuple((name, os.getxattr(fd, name)) for name in names if not name.startswith(SYSTEM_S))
+
+    def give(fd: int, wanted: Attributes) -> None:
+        """Give an open file its attributes, and look whether it has them.
+
+        Without an administrator's rights the owner, and what the system keeps for itself, stay as the system made them.
+
+        Raises:
+            ChangeError: it has others all the same. OSError: the system refused.
+        """
+        root = os.geteuid() == 0
+        found = os.fstat(fd)
+        if (found.st_uid, found.st_gid) != (wanted.uid, wanted.gid):
+            try:
+                os.fchown(fd, wanted.uid if root else -1, wanted.gid)
+            except PermissionError:
+                if root:
+                    raise
+        os.fchmod(fd, wanted.mode)
+        have = dict(_extended(fd))
+        for name in have.keys() - dict(wanted.extended).keys():
+            if not name.startswith("security."):
+                _try(root, os.removexattr, fd, name)
+        for name, value in wanted.extended:
+            if have.get(name) != value:
+                _try(root, os.setxattr, fd, name, value)
+        if wanted.modified is not None:
+            os.utime(fd, ns=(wanted.modified, wanted.modified))
+        now = read(fd)
+        same = now.mode == wanted.mode and (
+            not root or (now.uid, now.gid, now.extended) == (wanted.uid, wanted.gid, wanted.extended)
+        )
+        if not same:
+            raise ChangeError(_("The file's owner, rights or attributes cannot be kept here."))
+
+    def _try(root: bool, call: object, *arguments: object) -> None:
+        """Change an extended attribute; who is no administrator may be refused what is the system's."""
+        try:
+            call(*arguments)  # type: ignore[operator]
+        except OSError as e:
+            if root or e.errno not in (errno.EPERM, errno.EACCES, errno.ENOTSUP):
+                raise
+
+
+def for_other_bytes(old: Attributes) -> Attributes:
+    """Return what a file takes over that replaces one: all but its time, and the rights of the old bytes alone."""
+    return Attributes(
+        mode=old.mode & ~(stat.S_ISUID | stat.S_ISGID),
+        uid=old.uid,
+        gid=old.gid,
+        extended=tuple((name, value) for name, value in old.extended if name != CAPABILITY),
+    )

@@ -1,0 +1,113 @@
+"""The one seam to the operating system: variables, processes, volumes, elevation. Files are real files.
+
+``Host`` is a Protocol with three implementations: windows.py (the only user of winreg and windll), linux.py and
+fake.py. Roots of the file system are parameters, so that each can be tested over a temporary folder.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from core.common.progress import Watch
+from core.model.facts import Fact, Machine, PciDevice, Signature, System, Variable
+
+
+class Completed(Fact, frozen=True, kw_only=True):
+    """A finished (or killed) process: exit status, both streams, and one sentence on how it ended."""
+
+    status: int | None
+    """Exit status; negative for a signal; None when it could not be started."""
+    out: str = ""
+    err: str = ""
+    ended: str = ""
+    """Empty when it ended with status 0, else one sentence: "was killed by SIGBUS (a damaged file)"."""
+    timed_out: bool = False
+
+
+class Host(Protocol):
+    """What the rest of core may ask of the operating system."""
+
+    @property
+    def system(self) -> System:
+        """Which loader rules, path forms and tools apply."""
+        ...
+
+    @property
+    def root(self) -> Path:
+        """The folder under which absolute paths of the system are looked up: "/" except in tests."""
+        ...
+
+    def machine(self) -> Machine:
+        """Describe the machine. Never raises."""
+        ...
+
+    def variables(self) -> tuple[Variable, ...]:
+        """Every variable of every scope, raw and unexpanded, with its origin."""
+        ...
+
+    def fresh_environment(self) -> dict[str, str]:
+        """The environment that a newly started program gets; a frozen application's own changes are taken back.
+
+        Windows: registry values, machine before user. Linux: the environment that Convalesce was started with,
+        since that is what every program started from the same place gets.
+        """
+        ...
+
+    def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:
+        """The environment that a program gets from a new log-in; None where it could not be learnt.
+
+        Windows: the registry's values again. Linux: what the person's login shell hands on within ``timeout`` seconds.
+        Slow: it runs the shell's start-up files, so a scan leaves it out.
+        """
+        ...
+
+    def pci_devices(self) -> tuple[PciDevice, ...] | None:
+        """Display and 3D controllers; None when the bus could not be listed."""
+        ...
+
+    def registered_pythons(self) -> tuple[str, ...]:
+        """Folders of the Pythons that installers registered (PEP 514); empty on Linux, which has no such list."""
+        ...
+
+    def signature(self, path: str) -> Signature:
+        """What is known of a Windows library's signature; empty where the system has no such thing. Reads all of it."""
+        ...
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        env: Mapping[str, str] | None = None,
+        input: bytes = b"",
+        watch: Watch | None = None,
+    ) -> Completed:
+        """Run a program to its end or its time-out (seconds), with all its descendants killed at the time-out.
+
+        A cancelled watch kills it, too. ``env`` None stands for our own environment; the current folder is a neutral
+        one. Never raises for a program that is not there or fails: ``Completed.ended`` says so. Output beyond 4 MiB
+        a stream is dropped; invalid UTF-8 is replaced.
+        """
+        ...
+
+
+@runtime_checkable
+class Planned(Protocol):
+    """What a Host has that shows a machine as it would be: texts of small files that are not there yet."""
+
+    @property
+    def planned(self) -> Mapping[str, str]:
+        """Full path -> text."""
+        ...
+
+
+def this_host() -> Host:
+    """Return the Host of the running system."""
+    if sys.platform == "win32":
+        from core.host.windows import WindowsHost as ThisHost
+    else:
+        from core.host.linux import LinuxHost as ThisHost
+    return ThisHost()

@@ -1,0 +1,50 @@
+"""Which running programs still have the old variables: those of this user, by name, as /proc tells on Linux."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from core.model.changes import Change, FileSet
+
+LARGEST = 1 << 20
+"""Bytes of one program's environment that are read."""
+
+
+def with_old_variables(changes: tuple[Change, ...], proc: str = "/proc") -> tuple[str, ...] | None:
+    """Return the programs' names, sorted; None where this system does not tell (Windows)."""
+    wanted: dict[str, str | None] = {}
+    for change in changes:
+        if isinstance(change, FileSet):
+            continue
+        if change.scope == "environment":
+            wanted["VIRTUAL_ENV"] = change.at  # only a shell in which this environment is active has its old steps
+        else:
+            wanted[change.name] = change.after.text if change.after else None
+    if not wanted:
+        return ()
+    if sys.platform == "win32":
+        return None
+    try:
+        numbers = [p for p in Path(proc).iterdir() if p.name.isdigit() and p.name != str(os.getpid())]
+    except OSError:
+        return None
+    environment = any(not isinstance(c, FileSet) and c.scope == "environment" for c in changes)
+    return tuple(sorted({name for p in numbers if (name := _name(p, wanted, same_is_old=environment))}))
+
+
+def _name(process: Path, wanted: dict[str, str | None], *, same_is_old: bool) -> str:
+    """Return a process' name if it has the old variables; empty if not, and where it may not be asked."""
+    try:
+        with (process / "environ").open("rb") as stream:
+            pairs = (pair.partition(b"=") for pair in stream.read(LARGEST).split(b"\0") if pair)
+            has = {os.fsdecode(name): os.fsdecode(value) for name, _equals, value in pairs}
+        if not has:
+            return ""  # the kernel's own threads
+        same = all(has.get(name) == value for name, value in wanted.items())
+        if same is not same_is_old:
+            return ""
+        return (process / "comm").read_text(errors="replace").strip()
+    except OSError:
+        return ""

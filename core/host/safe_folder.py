@@ -1,0 +1,314 @@
+"""Folder: changes inside one open folder, so that no link swapped in on the way there is ever followed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from core.common.i18n import _
+from core.host import file_attributes as attributes
+from core.host.file_attributes import Attributes
+from core.model.changes import ChangeError
+
+_BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+BY_HANDLE = os.open in os.supports_dir_fd and _NOFOLLOW != 0
+"""Whether the system opens files relative to an open folder. Windows does not: there the way is checked each time."""
+CHUNK = 1 << 20
+
+
+class Folder:
+    """One folder that is held open. Names are single file names in it; links are never followed."""
+
+    def __init__(self, path: str, handle: int | None) -> None:
+        self.path = path
+        self._handle = handle
+
+    def _at(self, name: str) -> str:
+        if name in ("", ".", "..") or "/" in name or "\0" in name or (os.sep != "/" and os.sep in name):
+            raise ChangeError(_("{name} is not a plain file name.", name=repr(name)))
+        if self._handle is not None:
+            return name
+        check_way(self.path)
+        return str(Path(self.path) / name)
+
+    def status(self, name: str) -> os.stat_result | None:
+        """Return the status of the file or link itself; None when nothing is there."""
+        try:
+            return os.stat(self._at(name), dir_fd=self._handle, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def open(self, name: str, *, write: bool = False) -> int:
+        """Open a regular file for reading (or both) and return its descriptor.
+
+        Raises:
+            ChangeError: it is a link or no regular file. OSError: it cannot be opened.
+        """
+        found = self.status(name)
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            raise ChangeError(_("{path} is not a regular file.", path=self.path + os.sep + name))
+        flags = (os.O_RDWR if write else os.O_RDONLY) | _NOFOLLOW | _NONBLOCK | _BINARY
+        fd = os.open(self._at(name), flags, dir_fd=self._handle)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise ChangeError(_("{path} is not a regular file.", path=self.path + os.sep + name))
+        return fd
+
+    def create(self, name: str, mode: int = 0o644) -> int:
+        """Make a new file, of this very mode under any umask, and return its descriptor; FileExistsError if one is there."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY
+        fd = os.open(self._at(name), flags, mode & 0o700, dir_fd=self._handle)
+        if self._handle is not None:
+            try:
+                os.fchmod(fd, mode)
+            except OSError:
+                os.close(fd)
+                raise
+        return fd
+
+    def read(self, name: str, limit: int = 1 << 20) -> bytes | None:
+        """Return a small file's bytes; None when nothing is there. ChangeError when it is longer than ``limit``."""
+        try:
+            fd = self.open(name)
+        except FileNotFoundError:
+            return None
+        with os.fdopen(fd, "rb") as file:
+            data = file.read(limit + 1)
+        if len(data) > limit:
+            raise ChangeError(_("{path} is larger than such a file ever is.", path=self.path + os.sep + name))
+        return data
+
+    def write(self, name: str, data: bytes) -> None:
+        """Give a file new content in one step: written beside it, synced, renamed, the folder synced.
+
+        The attributes of the file that was there are kept.
+        """
+        old, beside = self.attributes(name), f".{name}.convalesce-new"
+        self.remove(beside)
+        with os.fdopen(self.create(beside, 0o600 if old else 0o644), "wb") as file:
+            file.write(data)
+            file.flush()
+            attributes.give(file.fileno(), attributes.for_other_bytes(old) if old else self.of_new(0o644))
+            os.fsync(file.fileno())
+        self.rename(beside, name)
+        self.sync()
+
+    def rename(self, name: str, to: str) -> None:
+        """Rename within the folder, over a file that may be there, in one step."""
+        os.replace(self._at(name), self._at(to), src_dir_fd=self._handle, dst_dir_fd=self._handle)
+
+    def remove(self, name: str) -> None:
+        """Remove a file or link; nothing happens when none is there."""
+        try:
+            os.unlink(self._at(name), dir_fd=self._handle)
+        except FileNotFoundError:
+            return
+
+    def target(self, name: str) -> str:
+        """Return what a link says."""
+        return os.readlink(self._at(name), dir_fd=self._handle)
+
+    def link(self, name: str, target: str) -> None:
+        """Make a symbolic link."""
+        os.symlink(target, self._at(name), dir_fd=self._handle)
+
+    def share(self, name: str, other: Folder, to: str) -> bool:
+        """Give a file a second name in another folder; False where the file system cannot."""
+        try:
+            os.link(
+                self._at(name),
+                other._at(to),
+                src_dir_fd=self._handle,
+                dst_dir_fd=other._handle,
+                follow_symlinks=os.link not in os.supports_follow_symlinks,
+            )
+        except FileExistsError:
+            raise
+        except (OSError, NotImplementedError):
+            return False
+        return True
+
+    def attributes(self, name: str) -> Attributes | None:
+        """Return a regular file's owner, mode, access list and the like; None where nothing is there.
+
+        Raises:
+            ChangeError, OSError: as ``open``.
+        """
+        try:
+            fd = self.open(name)
+        except FileNotFoundError:
+            return None
+        try:
+            return attributes.read(fd)
+        finally:
+            os.close(fd)
+
+    def restore(self, name: str, wanted: Attributes) -> None:
+        """Give a closed file its mode and time where that cannot be done while it is open (Windows)."""
+        if os.name == "nt":
+            at = Path(self._at(name))
+            if wanted.modified is not None:
+                os.utime(at, ns=(wanted.modified, wanted.modified))
+            at.chmod(wanted.mode)
+
+    def of_new(self, mode: int) -> Attributes:
+        """Return the attributes of a file that is new here: the folder's owner may do with it as with its own."""
+        if self._handle is None:
+            return Attributes(mode=mode)
+        here = os.fstat(self._handle)
+        root = os.geteuid() == 0
+        group = here.st_gid if root or here.st_mode & stat.S_ISGID else os.getegid()
+        return Attributes(mode=mode, uid=here.st_uid if root else os.geteuid(), gid=group)
+
+    def make(self, name: str, mode: int = 0o755) -> None:
+        """Make a folder in it, of this very mode under any umask, and of its own owner; FileExistsError if one is there."""
+        os.mkdir(self._at(name), mode, dir_fd=self._handle)
+        if self._handle is None:
+            return
+        inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _NOFOLLOW, dir_fd=self._handle)
+        try:
+            found, wanted = os.fstat(inner), self.of_new(mode)
+            if os.geteuid() == 0 and (found.st_uid, found.st_gid) != (wanted.uid, wanted.gid):
+                os.fchown(inner, wanted.uid, wanted.gid)
+            os.fchmod(inner, mode | (found.st_mode & stat.S_ISGID))
+        finally:
+            os.close(inner)
+
+    def unmake(self, name: str) -> bool:
+        """Remove an empty folder in it; False when it is not empty or not there."""
+        try:
+            os.rmdir(self._at(name), dir_fd=self._handle)
+        except OSError:
+            return False
+        return True
+
+    def names(self) -> list[str]:
+        """Return the names in it, sorted."""
+        if self._handle is None:
+            check_way(self.path)
+        with os.scandir(self.path if self._handle is None else self._handle) as entries:
+            return sorted(e.name for e in entries)
+
+    def sync(self) -> None:
+        """Make what was done in the folder survive a loss of power (the system does so by itself on Windows)."""
+        if self._handle is not None:
+            os.fsync(self._handle)
+
+    def state(self, name: str) -> str:
+        """Return what is there: "" for nothing, a file's SHA-256, "-> target" for a link, or "folder".
+
+        Raises:
+            ChangeError: it is something else. OSError: it cannot be read.
+        """
+        found = self.status(name)
+        if found is None:
+            return ""
+        if stat.S_ISLNK(found.st_mode):
+            return f"-> {self.target(name)}"
+        if stat.S_ISDIR(found.st_mode):
+            return "folder"
+        with os.fdopen(self.open(name), "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def parts(path: str) -> tuple[str, tuple[str, ...]]:
+    r"""Return a path's anchor ("/", "C:\\") and the names behind it.
+
+    Raises:
+        ChangeError: the path is not absolute, or has "." or ".." in it.
+    """
+    pure = Path(path)
+    if not pure.is_absolute() or "\0" in path:
+        raise ChangeError(_("{path} is not an absolute path.", path=repr(path)))
+    names = path[len(pure.anchor) :].replace("\\" if os.sep == "\\" else "/", "/").split("/")
+    if ".." in names or "." in names:
+        raise ChangeError(_("{path} has dots in it; a plan names every folder plainly.", path=repr(path)))
+    return pure.anchor, tuple(n for n in names if n)
+
+
+def check_way(path: str) -> None:
+    """Make sure that no link or junction lies on the way to a folder.
+
+    Raises:
+        ChangeError: one does. FileNotFoundError: a part of it is not there.
+    """
+    anchor, names = parts(path)
+    here = Path(anchor)
+    for name in names:
+        here = here / name
+        found = here.lstat()
+        if stat.S_ISLNK(found.st_mode) or bool(getattr(found, "st_reparse_tag", False)):
+            raise ChangeError(_("{here} is a link now; a plan names the real folder.", here=here))
+        if not stat.S_ISDIR(found.st_mode):
+            raise ChangeError(_("{here} is not a folder.", here=here))
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Folder]:
+    """Open a folder without following a link anywhere on the way.
+
+    Raises:
+        ChangeError: a part of the way is a link or no folder. FileNotFoundError, PermissionError: as they say.
+    """
+    if not BY_HANDLE:
+        check_way(path)
+        yield Folder(path, None)
+        return
+    anchor, names = parts(path)
+    flags = os.O_RDONLY | os.O_DIRECTORY | _BINARY
+    handle = os.open(anchor, flags)
+    try:
+        for name in names:
+            try:
+                inner = os.open(name, flags | _NOFOLLOW, dir_fd=handle)
+            except NotADirectoryError:
+                raise ChangeError(
+                    _("{name} in {path} is a link or a file now; a plan names real folders.", name=name, path=path)
+                ) from None
+            os.close(handle)
+            handle = inner
+        yield Folder(path, handle)
+    finally:
+        os.close(handle)
+
+
+def split(path: str) -> tuple[str, str]:
+    """Return the folder and the file name of an absolute path (ChangeError as in ``parts``)."""
+    anchor, names = parts(path)
+    if not names:
+        raise ChangeError(_("{path} names no file.", path=repr(path)))
+    return str(Path(anchor, *names[:-1])), names[-1]
+
+
+def make_way(path: str, mode: int = 0o755) -> None:
+    """Make a folder and those above it that are not there, durably: each is synced into the one that holds it.
+
+    Raises:
+        ChangeError: a part of the way is a link or a file. OSError: a folder could not be made.
+    """
+    anchor, names = parts(path)
+    here = Path(anchor)
+    for name in names:
+        if not os.path.lexists(here / name):
+            with opened(str(here)) as folder:
+                with suppress(FileExistsError):
+                    folder.make(name, mode)
+                folder.sync()
+        here = here / name
+
+
+def copy(source: int, target: int) -> str:
+    """Copy an open file to another one; return the SHA-256 of the bytes that were written."""
+    digest = hashlib.sha256()
+    while chunk := os.read(source, CHUNK):
+        digest.update(chunk)
+        view = memoryview(chunk)
+        while view:
+            view = view[os.write(target, view) :]
+    return digest.hexdigest()

@@ -1,0 +1,117 @@
+"""The vocabulary of causes: one row each in resources/knowledge/causes.json, and the type that holds every table to it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Literal
+
+from core.knowledge.tables import read
+from core.model.facts import Fact
+from core.model.steps import Step
+
+Cause = Literal[
+    "zlibwapi_missing",
+    "cudnn_not_on_search_path",
+    "cudnn_not_installed",
+    "cudnn_sublibrary_missing",
+    "cudnn_major_mismatch",
+    "cudnn_minor_too_old",
+    "cudnn_cuda_major_mismatch",
+    "cudnn_shadowed",
+    "ld_library_path_override",
+    "mixed_cudnn_sublibraries",
+    "cudnn_library_bug",
+    "library_unreadable",
+    "cuda_not_on_search_path",
+    "cuda_runtime_missing",
+    "cuda_toolkit_version_mismatch",
+    "cuda_lib_shadowed",
+    "cuda_path_env_wrong",
+    "nvrtc_missing_or_mismatch",
+    "nvcc_toolkit_mismatch_build",
+    "libcuda_wrong_library",
+    "python_dll_search_change",
+    "process_env_not_inherited",
+    "wrong_environment_active",
+    "framework_cpu_only_build",
+    "duplicate_framework_packages",
+    "tf_native_windows_unsupported",
+    "upstream_packaging_bug",
+    "vc_runtime_missing",
+    "dll_wrong_architecture",
+    "corrupt_or_truncated_file",
+    "install_path_characters",
+    "page_file_too_small",
+    "cpu_instruction_set_missing",
+    "driver_too_old",
+    "driver_library_mismatch",
+    "driver_module_not_loaded",
+    "secure_boot_blocks_module",
+    "uvm_stale_after_suspend",
+    "device_node_permission",
+    "container_no_gpu_runtime",
+    "wsl_libcuda_not_found",
+    "gpu_hidden_by_env",
+    "mig_misconfigured",
+    "gpu_arch_too_new",
+    "gpu_arch_too_old",
+    "gpu_memory_exhausted",
+    "nv_compute_cache_bad",
+    "hardware_fault",
+    "no_nvidia_gpu",
+    "requirement_broken",
+    "path_too_long",
+    "wrong_results",
+    "gpu_busy",
+    "cuda_compat_mismatch",
+    "cuda_compat_unsupported",
+    "open_kernel_module_required",
+    "legacy_driver_required",
+    "container_lost_devices",
+]
+"""Written by ``python3 dev.py causes`` from the rows; do not edit. A misspelt cause fails the type check."""
+
+OptionalCause = Cause | Literal[""]
+"""Empty for a finding that names no fault."""
+
+
+class CauseRow(Fact, frozen=True, kw_only=True):
+    """A row of causes.json. Its place in the file is its number in session codes: new ones go to the end."""
+
+    cause: Cause
+    step: Step
+    rank: int | None
+    """Place among root causes, from root to leaf; None for what is no fault, and so is never the root cause.
+
+    100: without a driver that starts, nothing else can be seen to work. 200: what was installed cannot use a GPU, or does
+    not start at all. 300: a variable or a search order decides which files are used at all. 400: what is wrong with the
+    files that are used. 500: what they need of CUDA. 600: what only some programs, or only this GPU, suffer from.
+    """
+    meaning: str
+    """One plain sentence."""
+
+
+LAST = 1000
+"""Rank of a cause that this version does not know."""
+
+
+def causes() -> tuple[CauseRow, ...]:
+    """Return the vocabulary, in the order that numbers it."""
+    return read("causes", tuple[CauseRow, ...])
+
+
+@functools.cache
+def ranks() -> Mapping[str, int | None]:
+    """Return the rank of each cause."""
+    return {row.cause: row.rank for row in causes()}
+
+
+@functools.cache
+def _homes() -> Mapping[str, Step]:
+    return {row.cause: row.step for row in causes()}
+
+
+def home_of(cause: str) -> Step | None:
+    """Return the step in which a cause lives; None for none, and for a cause that the vocabulary does not have."""
+    return _homes().get(cause)

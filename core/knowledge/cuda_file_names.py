@@ -1,0 +1,120 @@
+"""What the file names of CUDA's runtime libraries tell: family, CUDA major, version. Pure functions."""
+
+from __future__ import annotations
+
+import re
+
+from core.common.versions import all_numbers
+from core.knowledge import tables as knowledge
+from core.model.facts import Fact, System
+
+
+class Root(Fact, frozen=True, kw_only=True):
+    """A place where a toolkit is installed; the last part of ``path`` may hold a ``*``."""
+
+    system: System
+    origin: str
+    path: str
+    folders: tuple[str, ...]
+    source: str
+    verified: bool | str = False
+
+
+class Folders(Fact, frozen=True, kw_only=True):
+    """Sub-folders that hold the libraries on one system."""
+
+    system: System
+    folders: tuple[str, ...]
+    source: str
+    verified: bool | str = False
+
+
+class Bundle(Fact, frozen=True, kw_only=True):
+    """A framework that brings CUDA libraries of its own."""
+
+    distribution: str
+    path: str
+    source: str
+    verified: bool | str = False
+
+
+class Family(Fact, frozen=True, kw_only=True):
+    """One library of the toolkit: its name on both systems and the wheel that brings it."""
+
+    family: str
+    package: str
+    windows: str
+    source: str
+    verified: bool | str = False
+
+
+class Major(Fact, frozen=True, kw_only=True):
+    """Which CUDA a family's own number stands for, where it is another number."""
+
+    family: str
+    number: int
+    cuda: int
+    source: str
+    verified: bool | str = False
+
+
+class Locations(Fact, frozen=True, kw_only=True):
+    """resources/knowledge/locations.json."""
+
+    roots: tuple[Root, ...]
+    folders_of_a_toolkit: tuple[Folders, ...]
+    folders_of_conda: tuple[Folders, ...]
+    folders_of_a_wheel: tuple[Folders, ...]
+    folders_of_frameworks: tuple[Bundle, ...]
+    families: tuple[Family, ...]
+    majors: tuple[Major, ...]
+
+
+def locations() -> Locations:
+    """Return what is known about where toolkits lie and how their files are named."""
+    return knowledge.read("locations", Locations)
+
+
+NUMBERED_AS_CUDA = ("cudart", "cublas", "cublasLt", "nvrtc", "nvrtc-builtins", "nvJitLink")
+"""Families whose own number begins with CUDA's major."""
+
+_LINUX = re.compile(r"lib(?P<family>[A-Za-z]+(?:-builtins)?)(?:-[0-9a-f]{8})?(?:\.alt)?\.so(?P<number>(?:\.\d+)*)")
+_WINDOWS = re.compile(r"(?P<family>[a-z-]+?(?:64)?)_(?P<number>[\d_]+)(?:\.alt)?\.dll", re.IGNORECASE)
+
+
+def family_of(name: str, system: System, known: Locations) -> str | None:
+    """Return the family that a file name belongs to; None for any other file."""
+    m = (_WINDOWS if system == "windows" else _LINUX).fullmatch(name)
+    if not m:
+        return None
+    if system == "linux":
+        return next((f.family for f in known.families if f.family == m["family"]), None)
+    return next((f.family for f in known.families if f.windows.lower() == m["family"].lower()), None)
+
+
+def number_of(name: str, system: System) -> tuple[int, ...]:
+    """Return the numbers in a file name: (12, 4, 127) for libcudart.so.12.4.127, (112, 0) for nvrtc64_112_0.dll."""
+    m = (_WINDOWS if system == "windows" else _LINUX).fullmatch(name)
+    return all_numbers(m["number"]) if m else ()
+
+
+def cuda_major(family: str, number: tuple[int, ...], known: Locations) -> int | None:
+    """Return the CUDA major that a library belongs to, by its name; None where the number belongs to several."""
+    if not number:
+        return None
+    first = number[0] // 10 if number[0] >= 90 else number[0]  # Windows writes 11.2 as 112, 12.9 as 129
+    if family in NUMBERED_AS_CUDA:
+        return first
+    return next((m.cuda for m in known.majors if m.family == family and m.number == number[0]), None)
+
+
+def version_in(family: str, number: tuple[int, ...], system: System) -> str | None:
+    """Return the true version that a (real) file name holds; None when it has only the loader's number.
+
+    libcudart.so.11.0 is CUDA 11.anything and no version; only nvrtc-builtins is named after its minor version.
+    """
+    if system == "linux" and (len(number) >= 3 or (len(number) == 2 and family == "nvrtc-builtins")):
+        return ".".join(map(str, number))
+    if system == "windows" and family == "nvrtc-builtins" and number and number[0] >= 90:
+        return f"{number[0] // 10}.{number[0] % 10}"
+    return None

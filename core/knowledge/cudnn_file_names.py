@@ -1,0 +1,98 @@
+"""cuDNN's file names: which major and role a name stands for, and the names that cuDNN itself asks a loader for."""
+
+from __future__ import annotations
+
+import re
+
+from core.common.versions import whole_number
+from core.model.facts import Fact, System
+
+_LINUX = re.compile(
+    r"libcudnn(?:_(?P<role>(?!static)[a-z0-9_]+?))?(?P<hash>-[0-9a-f]{8})?\.so(?:\.(?P<release>\d+(?:\.\d+){0,3}))?"
+)
+_WINDOWS = re.compile(r"cudnn(?:_(?P<role>[a-z0-9_]+?))?64_(?P<release>\d+)\.dll", re.IGNORECASE)
+_IMPORT = re.compile(r"cudnn(64_\d+)?\.lib", re.IGNORECASE)
+
+FIRST = {7: "", 8: "ops_infer", 9: "graph"}
+"""Major -> role of the library whose version is that of the set: cudnnGetVersion is answered there."""
+
+MAJORS = (7, 8, 9)
+"""What is known of cuDNN's names and parts holds for these; a newer major is listed, and judged by no rule."""
+
+
+class Name(Fact, frozen=True, kw_only=True):
+    """What a library's file name says."""
+
+    role: str
+    """ops_infer, graph, engines_precompiled, ...; empty for the main library (the shim; all of cuDNN 7)."""
+    major: int | None
+    """None for an unversioned link such as libcudnn.so."""
+    release: str = ""
+    """The version in the name, "9" or "9.1.0"; empty when there is none."""
+    hashed: bool = False
+    """Renamed by a packager (libcudnn-f0ff4753.so.8.1.1): only its own program finds it."""
+
+
+def parse(name: str, system: System) -> Name | None:
+    """Return what a file name says; None when it is not one of cuDNN's shared libraries."""
+    m = (_WINDOWS if system == "windows" else _LINUX).fullmatch(name)
+    if m is None:
+        return None
+    release = m["release"] or ""
+    hashed = system == "linux" and m["hash"] is not None
+    major = whole_number(release.split(".")[0])
+    role = (m["role"] or "").lower()
+    return Name(role=role, major=major, release=release, hashed=hashed)
+
+
+def is_link_library(name: str) -> bool:
+    """Whether a file is the main library's import library, which only compilers use."""
+    return _IMPORT.fullmatch(name) is not None
+
+
+def file_name(role: str, major: int, system: System) -> str:
+    """Return the name under which a role's library is shipped; an empty role is the main library."""
+    tail = f"_{role}" if role else ""
+    return f"cudnn{tail}64_{major}.dll" if system == "windows" else f"libcudnn{tail}.so.{major}"
+
+
+def asked(role: str, major: int, version: str | None, system: System) -> tuple[str, ...]:
+    """Return the names that cuDNN asks the loader for, in its order, when it opens a sub-library.
+
+    cuDNN 9 for Linux asks for the full version, then shorter ones, then the bare name (strings "%s.%d.%d.%d",
+    "%s.%d.%d" and "%s.%d" in the wheels from 9.1.0.70 on); 8 and Windows ask for one name.
+    ``version`` is that of the library that asks.
+    """
+    if system == "windows" or major < 9:
+        return (file_name(role, major, system),)
+    bare = f"libcudnn_{role}.so"
+    parts = version.split(".")[:3] if version else [str(major)]
+    return (*(f"{bare}.{'.'.join(parts[:n])}" for n in range(len(parts), 0, -1)), bare)
+
+
+def sub_libraries(names: tuple[str, ...], major: int, system: System) -> tuple[str, ...]:
+    """Return the roles among ``names`` (a binary's own words) that stand for a sub-library of this major.
+
+    From cuDNN 9 on for Linux the words are unversioned (libcudnn_graph.so); elsewhere they carry the major.
+    """
+    roles = []
+    for name in names:
+        what = parse(name, system)
+        if what and what.role and (what.major or max(major, 9)) == major and what.role not in roles:
+            roles.append(what.role)
+    return tuple(roles)
+
+
+def dotted(code: int) -> str | None:
+    """Return cudnnGetVersion's number as text: 8907 is 8.9.7, 90100 is 9.1.0; None for no cuDNN's number."""
+    if 90000 <= code < 1_000_000:
+        return f"{code // 10000}.{code // 100 % 100}.{code % 100}"
+    if 1000 <= code < 10_000:
+        return f"{code // 1000}.{code // 100 % 10}.{code % 100}"
+    return None
+
+
+def unpacked(code: int) -> str | None:
+    """Return an exported version constant as text: 0x080907 is 8.9.7; None when it cannot be one."""
+    major, minor, patch = code >> 16, code >> 8 & 255, code & 255
+    return f"{major}.{minor}.{patch}" if MAJORS[0] <= major < 100 else None

@@ -1,0 +1,68 @@
+"""What a card can do at most: multiprocessors times clock times what its architecture does in one clock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from core.knowledge.tables import read
+from core.model.facts import Fact, GpuCard, NumberType, RateLimit
+
+
+class Rates(Fact, frozen=True, kw_only=True):
+    """Operations in one clock of one multiprocessor, dense, added up in fp32; the first row that fits a card counts."""
+
+    architecture: str
+    compute_capability: tuple[str, ...]
+    names: str = ""
+    """Regular expression for the product's name; empty for every other of this compute capability."""
+    rates: Mapping[NumberType, float]
+    typical: Mapping[NumberType, float] = {}
+    """Fraction that a large convolution reached on such a card, where it was measured."""
+    source: str
+    """The published figures from which the rates follow, with the multiprocessors and the clock that they were given for."""
+    addresses: tuple[str, ...]
+    """Where they were read."""
+
+
+class Reason(Fact, frozen=True, kw_only=True):
+    """A bit of NVML's clock event reasons."""
+
+    bit: int
+    word: str
+    meaning: str
+    slows: bool
+    source: str
+
+
+class GpuRates(Fact, frozen=True, kw_only=True):
+    """resources/knowledge/gpu_rates.json."""
+
+    cards: tuple[Rates, ...]
+    reasons: tuple[Reason, ...]
+
+
+def gpu_rates() -> GpuRates:
+    """Return the table."""
+    return read("gpu_rates", GpuRates)
+
+
+def limits(card: GpuCard, known: GpuRates) -> tuple[RateLimit, ...]:
+    """Return the card's limit for each type of number; nothing where its kind, clock or size is not known."""
+    row = next(
+        (r for r in known.cards if card.compute_capability in r.compute_capability and re.search(r.names, card.name)),
+        None,
+    )
+    if row is None or not card.multiprocessors or not card.max_clock:
+        return ()
+    clocks = card.multiprocessors * card.max_clock * 1e6 / 1e12
+    size = f"{card.multiprocessors} multiprocessors at {card.max_clock} MHz"
+    return tuple(
+        RateLimit(
+            type=kind,
+            teraflops=round(rate * clocks, 2),
+            typical=row.typical.get(kind),
+            source=f"{size} (NVML, driver), {rate:g} operations a clock: {row.source}",
+        )
+        for kind, rate in row.rates.items()
+    )

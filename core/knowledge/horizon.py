@@ -1,0 +1,138 @@
+"""The horizon of knowledge: until when, for which processors and up to which release of a family the tables know.
+
+What lies beyond it is newer than this program knows, and is not judged: neither wrong, nor in order, nor a reason to go back.
+The newest release of a family follows from the tables' own rows.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Literal
+
+from core.knowledge.tables import read
+from core.model.facts import Fact
+
+Family = Literal["cudnn", "cuda", "gpu", "torch", "tensorflow", "jax", "onnxruntime", "ctranslate2"]
+
+DISTRIBUTIONS: tuple[tuple[str, Family], ...] = (
+    (r"torch(-nightly)?", "torch"),
+    (r"tensorflow(-gpu|-cpu|-intel)?|tf-nightly", "tensorflow"),
+    (r"jax|jaxlib|jax-cuda\d+-(plugin|pjrt)", "jax"),
+    (r"onnxruntime(-gpu)?", "onnxruntime"),
+    (r"ctranslate2", "ctranslate2"),
+)
+"""Patterns of distributions whose releases the tables tell apart."""
+
+
+class Horizon(Fact, frozen=True, kw_only=True):
+    """How far one family is known."""
+
+    newest: tuple[int, ...]
+    """The newest release of which there is a row: as many numbers as the rows tell apart."""
+    known_until: str
+    """The day on which its table was last compared with what is published: 2026-11-22."""
+    listed: frozenset[tuple[int, ...]] = frozenset()
+    """Where only what is listed is known, whatever its number: GPUs' compute capabilities are not given out in order."""
+
+
+class _Table(Fact, frozen=True, kw_only=True):
+    """What every knowledge file about releases says of itself."""
+
+    known_until: str
+
+
+class _Check(Fact, frozen=True, kw_only=True):
+    major: int
+
+
+class _Framework(Fact, frozen=True, kw_only=True):
+    distribution: str
+    newest: str = ""
+
+
+class _Cudnn(_Table, frozen=True, kw_only=True):
+    checks: tuple[_Check, ...]
+    frameworks: tuple[_Framework, ...]
+
+
+class _Family(Fact, frozen=True, kw_only=True):
+    cuda_major: int
+
+
+class _Compiler(Fact, frozen=True, kw_only=True):
+    sm: tuple[int, ...]
+
+
+class _Compatibility(_Table, frozen=True, kw_only=True):
+    families: tuple[_Family, ...]
+    toolkits: tuple[_Compiler, ...]
+
+
+class _Architecture(Fact, frozen=True, kw_only=True):
+    compute_capability: tuple[str, ...]
+
+
+class _Gpus(_Table, frozen=True, kw_only=True):
+    architectures: tuple[_Architecture, ...]
+
+
+class _Torch(Fact, frozen=True, kw_only=True):
+    torch: str
+
+
+class _TensorFlow(Fact, frozen=True, kw_only=True):
+    tensorflow: str
+
+
+class _Frameworks(_Table, frozen=True, kw_only=True):
+    torch: tuple[_Torch, ...]
+    tensorflow: tuple[_TensorFlow, ...]
+
+
+def family(distribution: str) -> Family | None:
+    """Return the family of releases that a distribution belongs to; None for one whose releases no table tells apart."""
+    return next((name for pattern, name in DISTRIBUTIONS if re.fullmatch(pattern, distribution)), None)
+
+
+def beyond(name: Family | None, version: str | int | None) -> bool:
+    """Whether a release is newer than the tables know; False where either is unknown."""
+    its = _numbers(str(version or ""))
+    if name is None or not its:
+        return False
+    edge = horizon(name)
+    if edge.listed:
+        return its[:2] not in edge.listed and its > min(edge.listed)
+    return its[: len(edge.newest)] > edge.newest
+
+
+@functools.cache
+def horizon(name: Family) -> Horizon:
+    """Return how far a family is known."""
+    if name == "cuda":
+        known = read("compatibility", _Compatibility)
+        return Horizon(newest=(max(f.cuda_major for f in known.families),), known_until=known.known_until)
+    if name == "gpu":
+        gpus = read("gpus", _Gpus)
+        compiled = {divmod(sm, 10) for t in read("compatibility", _Compatibility).toolkits for sm in t.sm}
+        listed = compiled | {_numbers(c) for a in gpus.architectures for c in a.compute_capability}
+        return Horizon(newest=max(listed), known_until=gpus.known_until, listed=frozenset(listed))
+    if name in ("torch", "tensorflow"):
+        known_builds = read("frameworks", _Frameworks)
+        rows = known_builds.torch if name == "torch" else known_builds.tensorflow
+        return Horizon(newest=max(_numbers(getattr(r, name)) for r in rows), known_until=known_builds.known_until)
+    cudnn = read("cudnn", _Cudnn)
+    if name == "cudnn":
+        return Horizon(newest=(max(c.major for c in cudnn.checks),), known_until=cudnn.known_until)
+    newest = (_numbers(f.newest) for f in cudnn.frameworks if f.newest and _of(f.distribution) == name)
+    return Horizon(newest=max(newest), known_until=cudnn.known_until)
+
+
+def _of(pattern: str) -> str:
+    """Return the family that a row of cudnn.json, whose key is a pattern, is about."""
+    return pattern.split("-", maxsplit=1)[0]
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    found = re.match(r"\d{1,9}(?:\.\d{1,9})*", version, re.ASCII)
+    return tuple(int(part) for part in found[0].split(".")) if found else ()

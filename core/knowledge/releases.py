@@ -1,0 +1,170 @@
+"""What the rules know of releases: typed rows of resources/knowledge, and the few questions that are asked of them."""
+
+from __future__ import annotations
+
+from core.common.versions import version_tuple
+from core.knowledge.tables import read
+from core.model.facts import Fact, System
+
+numbers = version_tuple
+"""The name under which the rules know it."""
+
+
+class Row(Fact, frozen=True, kw_only=True):
+    """Base of all rows: where the fact comes from, and whether it was read there (else it is never shown as certain)."""
+
+    source: str
+    verified: bool
+
+
+class DriverFloor(Row, frozen=True, kw_only=True):
+    """The driver that one CUDA version before 11 shipped with: the oldest that runs it."""
+
+    cuda: str
+    linux: str
+    windows: str
+    """Empty where none is known."""
+
+
+class Family(Row, frozen=True, kw_only=True):
+    """The oldest driver that runs programs of one major CUDA version (minor-version compatibility)."""
+
+    cuda_major: int
+    linux: str
+    windows: str
+    note: str
+
+
+class Compiler(Row, frozen=True, kw_only=True):
+    """What one toolkit's compilers make machine code for (10 x major + minor)."""
+
+    cuda: str
+    sm: tuple[int, ...]
+
+
+class CudnnCode(Row, frozen=True, kw_only=True):
+    """The machine code that every GPU-carrying library of one cuDNN release has (10 x major + minor)."""
+
+    version: str
+    cuda_major: int
+    system: System
+    processor: str = "x86_64"
+    sass: tuple[int, ...]
+
+
+class Saying(Row, frozen=True, kw_only=True):
+    """A fact that findings quote."""
+
+    id: str
+    fact: str
+
+
+class Compatibility(Fact, frozen=True, kw_only=True):
+    """compatibility.json."""
+
+    drivers: tuple[DriverFloor, ...]
+    families: tuple[Family, ...]
+    toolkits: tuple[Compiler, ...]
+    cudnn: tuple[CudnnCode, ...]
+    facts: tuple[Saying, ...]
+
+    def fact(self, id: str) -> Saying:
+        """Return the fact of that id; it is there, a test says so."""
+        return next(f for f in self.facts if f.id == id)
+
+
+class Architecture(Row, frozen=True, kw_only=True):
+    """A GPU generation and the last CUDA that supports it; empty = not ended."""
+
+    architecture: str
+    compute_capability: tuple[str, ...]
+    last_cuda: str
+
+
+class Gpus(Fact, frozen=True, kw_only=True):
+    """gpus.json."""
+
+    architectures: tuple[Architecture, ...]
+
+
+class FaultyRelease(Row, frozen=True, kw_only=True):
+    """A release that was published with a fault, and the neighbour that has it not."""
+
+    package: str
+    """The package; empty where every copy of ``cudnn`` has the fault, whoever brings it."""
+    cudnn: str
+    """Version of cuDNN as the library tells it; empty where only the package has the fault."""
+    version: str
+    """As packages write it."""
+    lacks: str
+    """Role of the library that it names and does not have; empty when it lacks none."""
+    what: str
+    instead: str
+    instead_source: str
+
+
+class Releases(Fact, frozen=True, kw_only=True):
+    """releases.json."""
+
+    faults: tuple[FaultyRelease, ...]
+
+
+class Code(Row, frozen=True, kw_only=True):
+    """A number that cuInit, NVML or the kernel log gave, in plain words."""
+
+    api: str
+    code: int
+    name: str
+    meaning: str
+    next: str
+
+
+class Hints(Fact, frozen=True, kw_only=True):
+    """hints.json."""
+
+    codes: tuple[Code, ...]
+
+
+def compatibility() -> Compatibility:
+    """Read compatibility.json."""
+    return read("compatibility", Compatibility)
+
+
+def older(one: str | None, other: str | None) -> bool | None:
+    """Whether ``one`` is older than ``other``, as far as both go (9.1 is not older than 9.1.0); None if unknown."""
+    a, b = numbers(one), numbers(other)
+    if not a or not b:
+        return None
+    shared = min(len(a), len(b))
+    return a[:shared] < b[:shared]
+
+
+def differs(one: str | None, other: str | None) -> bool | None:
+    """Whether two versions differ, as far as both go; None if one is unknown."""
+    a, b = numbers(one), numbers(other)
+    if not a or not b:
+        return None
+    shared = min(len(a), len(b))
+    return a[:shared] != b[:shared]
+
+
+def driver_floor(known: Compatibility, cuda: str, system: System) -> tuple[str, str]:
+    """Return the oldest driver that runs programs built for this CUDA version, and the source; empty if unknown.
+
+    From CUDA 11 on any driver of the major version's family serves; before, each version needs its own.
+    """
+    major_minor = numbers(cuda)
+    if not major_minor:
+        return "", ""
+    for family in known.families:
+        if family.cuda_major == major_minor[0] and family.verified:
+            return (family.linux if system == "linux" else family.windows), family.source
+    for row in known.drivers:
+        if numbers(row.cuda) == major_minor[:2] and row.verified:
+            return (row.linux if system == "linux" else row.windows), row.source
+    return "", ""
+
+
+def code(api: str, number: int | None) -> Code | None:
+    """Return what a status means, where the tables know it."""
+    return next((c for c in read("hints", Hints).codes if c.api == api and c.code == number), None)

@@ -1,0 +1,216 @@
+r"""Search policies of Windows' loader as data: a plain program, CPython since 3.8, conda's folders, altered search path.
+
+After Microsoft's "Dynamic-link library search order" (MicrosoftDocs/win32, desktop-src/Dlls/dynamic-link-library-search-order.md)
+and the text of "What's New in Python 3.8". A policy yields its places by a tuple of plain functions, in order.
+"""
+
+from __future__ import annotations
+
+import ntpath
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from core.model.facts import How
+from core.model.path_list import searched
+
+DLL_LOAD_DIR, APPLICATION_DIR, USER_DIRS, SYSTEM32 = 0x100, 0x200, 0x400, 0x800
+DEFAULT_DIRS = 0x1000
+"""LOAD_LIBRARY_SEARCH_*; DEFAULT_DIRS stands for application, user and system folders together."""
+
+KNOWN = frozenset(
+    {
+        "advapi32.dll",
+        "clbcatq.dll",
+        "combase.dll",
+        "comdlg32.dll",
+        "coml2.dll",
+        "difxapi.dll",
+        "gdi32.dll",
+        "gdiplus.dll",
+        "imagehlp.dll",
+        "imm32.dll",
+        "kernel32.dll",
+        "kernelbase.dll",
+        "msctf.dll",
+        "msvcrt.dll",
+        "normaliz.dll",
+        "nsi.dll",
+        "ntdll.dll",
+        "ole32.dll",
+        "oleaut32.dll",
+        "psapi.dll",
+        "rpcrt4.dll",
+        "sechost.dll",
+        "setupapi.dll",
+        "shcore.dll",
+        "shell32.dll",
+        "shlwapi.dll",
+        "ucrtbase.dll",
+        "user32.dll",
+        "wldap32.dll",
+        "ws2_32.dll",
+    }
+)
+"""KnownDLLs of a usual Windows 10 or 11, for when the registry was not read. They always come from System32."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """One folder where the loader looks. ``remark``: what is odd about the entry that names it."""
+
+    folder: str
+    how: How
+    via: str = ""
+    remark: str = ""
+
+
+class Policy(msgspec.Struct, frozen=True):
+    r"""How one kind of program looks for DLLs. Folders are in Windows' form; an empty one is not searched."""
+
+    application: str = ""
+    """The folder of the program's .exe (for a venv: that of the base python.exe, which really runs)."""
+    windows: str = "C:\\Windows"
+    system: str = "C:\\Windows\\System32"
+    """For a 32-bit program on 64-bit Windows: SysWOW64."""
+    current: str = ""
+    path: str = ""
+    """PATH as the program gets it."""
+    safe: bool = True
+    """SafeDllSearchMode: the current folder comes after Windows' own."""
+    set_directory: str | None = None
+    """What the program gave to SetDllDirectory; empty text takes the current folder out; None: it was not called."""
+    added: tuple[str, ...] = ()
+    """Folders given to AddDllDirectory or os.add_dll_directory. Windows promises no order among them."""
+    flags: int = 0
+    """LOAD_LIBRARY_SEARCH_* of the call, or of SetDefaultDllDirectories; 0: the standard order."""
+    altered: bool = False
+    """LOAD_WITH_ALTERED_SEARCH_PATH: the folder of the DLL that is loaded by its path stands for the application's."""
+    loading: str = ""
+    """The folder of the DLL that this call loads by its full path, whose imports are being searched."""
+    architecture: str = "x86_64"
+    known: frozenset[str] = KNOWN
+    root: str = "/"
+
+    def bare(self) -> Policy:
+        """Return the policy of a LoadLibrary call with a bare name made later inside this program, as cuDNN makes it.
+
+        Flags and altered search paths belong to one call: what was added by add_dll_directory does not reach this one
+        (seen with cuDNN 8.9.7 and 9.1.0).
+        """
+        return replace(self, flags=0, altered=False, loading="")
+
+
+def plain(application: str, path: str, *, current: str = "", root: str = "/") -> Policy:
+    """Return the policy of any program: the standard order with safe search."""
+    return Policy(application=application, path=path, current=current, root=root)
+
+
+def python(application: str, path: str = "", *, added: Iterable[str] = (), root: str = "/") -> Policy:
+    """Return CPython's policy since 3.8 for extension modules and ctypes: LoadLibraryEx with DLL_LOAD_DIR | DEFAULT_DIRS.
+
+    PATH is kept for ``bare()`` alone: imports do not look there.
+    """
+    return Policy(application=application, path=path, added=tuple(added), flags=DLL_LOAD_DIR | DEFAULT_DIRS, root=root)
+
+
+CONDA = ("Library\\mingw-w64\\bin", "Library\\usr\\bin", "Library\\bin", "Scripts", "bin")
+
+
+def conda_folders(prefix: str) -> tuple[str, ...]:
+    """Return the folders that conda's Python gives to AddDllDirectory when it starts, whatever variables say.
+
+    After conda-forge/python-feedstock, recipe/patches/0007-Add-CondaEcosystemModifyDllSearchPath.patch; its variable that
+    added PATH was taken out with Python 3.11.
+    """
+    return tuple(ntpath.join(prefix, tail) for tail in CONDA)
+
+
+# --- the order -------------------------------------------------------------------------------------------
+
+Step = Callable[[Policy], Iterator[Place]]
+"""From a policy, the places of one stage."""
+
+
+def _dll_folder(policy: Policy) -> Iterator[Place]:
+    if policy.loading:
+        yield Place(policy.loading, How.DLL_FOLDER)
+
+
+def _application(policy: Policy) -> Iterator[Place]:
+    if policy.altered and policy.loading:
+        yield Place(policy.loading, How.DLL_FOLDER, "LOAD_WITH_ALTERED_SEARCH_PATH")
+    elif policy.application:
+        yield Place(policy.application, How.APPLICATION)
+
+
+def _set_directory(policy: Policy) -> Iterator[Place]:
+    if policy.set_directory:
+        yield Place(policy.set_directory, How.SET_DLL_DIRECTORY)
+
+
+def _added(policy: Policy) -> Iterator[Place]:
+    for folder in policy.added:
+        yield Place(folder, How.DLL_DIRECTORY, f"add_dll_directory: {folder}")
+    yield from _set_directory(policy)
+
+
+def _system(policy: Policy) -> Iterator[Place]:
+    yield Place(policy.system, How.SYSTEM)
+
+
+def _system16(policy: Policy) -> Iterator[Place]:
+    yield Place(ntpath.join(policy.windows, "System"), How.SYSTEM16)
+
+
+def _windows(policy: Policy) -> Iterator[Place]:
+    yield Place(policy.windows, How.WINDOWS)
+
+
+def _current(policy: Policy) -> Iterator[Place]:
+    if policy.current and policy.set_directory is None:
+        yield Place(policy.current, How.CURRENT)
+
+
+def _path(policy: Policy) -> Iterator[Place]:
+    """Yield PATH's entries; empty ones are left out, odd ones are looked up as they stand, as the loader does."""
+    for entry in searched(policy.path, "windows"):
+        bare = entry.strip()
+        if not bare:
+            continue
+        remark = ""
+        folder = bare
+        if '"' in bare:
+            remark = "the entry is in quotes, which count as part of the folder's name"
+        elif "%" in bare:
+            remark = "the entry holds a variable that was not expanded"
+        elif not ntpath.isabs(bare) or not ntpath.splitdrive(bare)[0]:
+            remark = "the entry is relative: it changes with the program's current folder"
+            folder = ntpath.join(policy.current, bare) if policy.current else bare
+        yield Place(folder, How.PATH, f"PATH: {entry}", remark)
+
+
+SAFE: tuple[Step, ...] = (_application, _set_directory, _system, _system16, _windows, _current, _path)
+UNSAFE: tuple[Step, ...] = (_application, _set_directory, _current, _system, _system16, _windows, _path)
+SEARCH: tuple[tuple[int, Step], ...] = (
+    (DLL_LOAD_DIR, _dll_folder),
+    (APPLICATION_DIR, _application),
+    (USER_DIRS, _added),
+    (SYSTEM32, _system),
+)
+
+
+def places(policy: Policy) -> tuple[Place, ...]:
+    """Return every folder in order, each once."""
+    if policy.flags:
+        flags = policy.flags
+        if flags & DEFAULT_DIRS:
+            flags |= APPLICATION_DIR | USER_DIRS | SYSTEM32
+        steps: tuple[Step, ...] = tuple(step for flag, step in SEARCH if flags & flag)
+    else:
+        steps = SAFE if policy.safe else UNSAFE
+    unique: dict[str, Place] = {}
+    for step in steps:
+        for place in step(policy):
+            unique.setdefault(ntpath.normcase(place.folder).rstrip("\\"), place)
+    return tuple(unique.values())

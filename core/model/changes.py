@@ -1,0 +1,309 @@
+"""Changes: compare-and-set data that knows what was there before, each with its inverse."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from core.common.i18n import _, number
+from core.model import path_list as pathlist
+from core.model.facts import Fact, System
+from core.model.path_list import PathError
+
+Scope = Literal["user", "machine", "environment"]
+"""Whom a variable is for: this user, everybody on the machine, or one Python environment while it is active."""
+
+
+class ChangeError(Exception):
+    """A change that must not or cannot be made; the message is one sentence for the person."""
+
+
+class Value(Fact, frozen=True, kw_only=True):
+    """What a variable holds: raw, unexpanded text and the form in which it is kept.
+
+    ``kind`` is REG_SZ or REG_EXPAND_SZ in the Windows registry; in a file of assignments the line's own form
+    (see core/transaction/variable_store.py); "activation" for steps (core/host/activation_scripts.py). Empty: as it is kept now, or as is usual.
+    """
+
+    text: str
+    kind: str = ""
+
+    def agrees(self, other: Value | None) -> bool:
+        """Whether the other one holds the same; a kind that is not known agrees with any."""
+        return other is not None and self.text == other.text and (not self.kind or self.kind in ("", other.kind))
+
+
+def agree(planned: Value | None, found: Value | None) -> bool:
+    """Whether what a plan expects is what was found."""
+    return found is None if planned is None else planned.agrees(found)
+
+
+class SetVariable(Fact, frozen=True, kw_only=True, tag_field="change", tag="variable"):
+    """Give a variable another value, or take it away (``after`` None)."""
+
+    name: str
+    scope: Scope
+    at: str = ""
+    """The file that keeps it, or the environment's prefix; empty for the usual place of the scope."""
+    before: Value | None = None
+    after: Value | None = None
+
+    def inverse(self) -> SetVariable:
+        """Return the change that takes this one back."""
+        return msgspec.structs.replace(self, before=self.after, after=self.before)
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the preview: what it is, then the old lines (-) and the new ones (+)."""
+        nothing = _("(left as it is)") if self.scope == "environment" else _("(not set)")
+        old, new = _shown(self.before, nothing), _shown(self.after, nothing)
+        return (f"  {_where(self)}", *(f"- {t}" for t in old), *(f"+ {t}" for t in new))
+
+
+class EditPath(Fact, frozen=True, kw_only=True, tag_field="change", tag="path"):
+    """Insert, move or remove one entry of a search path; every other byte stays.
+
+    ``before`` and ``after`` are the whole values, so that undoing an untouched value gives its exact bytes back.
+    """
+
+    name: str
+    scope: Scope
+    system: System
+    entry: str
+    """The entry as written, quotes included."""
+    old: int | None
+    """Its place before; None when it is inserted."""
+    new: int | None
+    """Its place after; None when it is removed."""
+    at: str = ""
+    before: Value | None = None
+    after: Value | None = None
+
+    def inverse(self) -> EditPath:
+        """Return the change that takes this one back."""
+        return msgspec.structs.replace(self, old=self.new, new=self.old, before=self.after, after=self.before)
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the preview: the entries around the edit, with - and +."""
+        import difflib  # needed for a preview only; a scan starts faster without it
+
+        old = pathlist.split(self.before.text, self.system, self.name) if self.before else []
+        new = pathlist.split(self.after.text, self.system, self.name) if self.after else []
+        diff = difflib.unified_diff(old, new, lineterm="", n=2)
+        return (f"  {_where(self)}", *(f"{d[0]} {d[1:]}" for d in diff if not d.startswith(("---", "+++", "@@"))))
+
+    def problem(self) -> str:
+        """Return a sentence if ``after`` is not what the edit makes of ``before``, else an empty text."""
+        try:
+            expected = edited(self)
+        except PathError as e:
+            return str(e)
+        planned = self.after.text if self.after else ""
+        if pathlist.split(expected, self.system, self.name) != pathlist.split(planned, self.system, self.name):
+            return _("The planned value of {name} is not its old value with this one entry changed.", name=self.name)
+        if self.before and self.after and self.before.kind != self.after.kind:
+            return _("The planned value of {name} is of another kind than its old value.", name=self.name)
+        return ""
+
+    def merged(self, current: Value | None) -> Value | None:
+        """Return ``current`` with this edit made in it although others have changed the value since.
+
+        Only the one entry is touched. An entry that is already gone, or already there, is left as it is.
+        """
+        if agree(self.before, current):
+            return self.after
+        text = current.text if current else ""
+        goal = self.after.text if self.after else ""
+        entries = pathlist.split(text, self.system, self.name)
+        surplus = entries.count(self.entry) - pathlist.split(goal, self.system, self.name).count(self.entry)
+        if self.old is not None and (surplus > 0 or (self.new is not None and self.entry in entries)):
+            place = self.old if entries[self.old : self.old + 1] == [self.entry] else entries.index(self.entry)
+            text = pathlist.remove(text, self.entry, place, self.system, name=self.name)
+            surplus -= 1
+        elif self.old is not None:
+            return current
+        if self.new is not None and surplus < 0:
+            text = pathlist.put_back(text, self.entry, self.new, goal, self.system, name=self.name)
+        kind = current.kind if current else (self.after or self.before or Value(text="")).kind
+        return Value(text=text, kind=kind) if text or self.after else None
+
+
+def edited(change: EditPath) -> str:
+    """Return what the edit makes of its ``before``.
+
+    Raises:
+        PathError: the edit does not fit the value.
+    """
+    text, system, name = (change.before.text if change.before else ""), change.system, change.name
+    match change.old, change.new:
+        case None, int(new):
+            return pathlist.insert(text, change.entry, new, system, name=name)
+        case int(old), None:
+            return pathlist.remove(text, change.entry, old, system, name=name)
+        case int(old), int(new):
+            return pathlist.move(text, change.entry, old, new, system, name=name)
+    raise PathError(_("A plan must say where an entry stood or where it shall stand."))
+
+
+class FileItem(Fact, frozen=True, kw_only=True):
+    """One file of a set. A state is "" (not there), a SHA-256 in 64 hexadecimal digits, or "-> name" for a link.
+
+    "folder" is a whole folder, which can only be put aside: it stays beside its place under another name.
+    """
+
+    path: str
+    """Absolute, with every link on the way resolved."""
+    before: str = ""
+    after: str = ""
+    size: int = 0
+    """Bytes of the ``after`` state."""
+    source: str = ""
+    """File that the bytes come from; empty for the journal's backups, or for ``text``."""
+    text: str | None = None
+    """The whole content, where it is a short text."""
+
+
+class FileSet(Fact, frozen=True, kw_only=True, tag_field="change", tag="files"):
+    """Place, replace or put aside files, all of them or none. What is put aside is kept by the journal."""
+
+    title: str
+    """What the set is: "cuDNN 9.10.2 for CUDA 12"."""
+    items: tuple[FileItem, ...]
+    folders: tuple[str, ...] = ()
+    """Folders that are made (outermost first) and, when taken back, removed if they are empty."""
+    unmake: bool = False
+    """Whether ``folders`` are removed instead of made: set in an inverse."""
+
+    def inverse(self) -> FileSet:
+        """Return the change that takes this one back; the bytes come from the journal's backups."""
+        items = tuple(FileItem(path=i.path, before=i.after, after=i.before) for i in self.items)
+        return msgspec.structs.replace(self, items=items, unmake=not self.unmake)
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the preview: a line for every folder and file, and every line of a text."""
+        shown = [f"  {self.title}"]
+        shown += [("- " if self.unmake else "+ ") + _("{folder} (folder)", folder=folder) for folder in self.folders]
+        for item in self.items:
+            if item.before:
+                shown.append(
+                    "- " + (item.path if item.after else _("{path} (put aside, can be restored)", path=item.path))
+                )
+            if item.after:
+                shown.append(f"+ {item.path} {_origin(item)}".rstrip())
+            shown += [f"+   {line}" for line in (item.text or "").splitlines()]
+        return tuple(shown)
+
+
+Change: TypeAlias = SetVariable | EditPath | FileSet
+"""All changes. A Change is data: it is shown, journalled, handed to an elevated process and undone."""
+
+
+# --- making edits ------------------------------------------------------------------------------------------
+
+
+def insert_entry(
+    before: Value | None, entry: str, index: int, system: System, *, name: str, scope: Scope, at: str = ""
+) -> EditPath:
+    """Return the change that puts ``entry`` at ``index``.
+
+    Raises:
+        PathError: the entry cannot stand there.
+    """
+    bare = EditPath(
+        name=name, scope=scope, at=at, system=system, entry=entry, old=None, new=index, before=before, after=None
+    )
+    return _with_after(bare)
+
+
+def remove_entry(before: Value, index: int, system: System, *, name: str, scope: Scope, at: str = "") -> EditPath:
+    """Return the change that takes the entry at ``index`` out.
+
+    Raises:
+        PathError: there is no such place.
+    """
+    entry = _entry(before, index, system, name)
+    bare = EditPath(
+        name=name, scope=scope, at=at, system=system, entry=entry, old=index, new=None, before=before, after=None
+    )
+    return _with_after(bare)
+
+
+def move_entry(
+    before: Value, index: int, to: int, system: System, *, name: str, scope: Scope, at: str = ""
+) -> EditPath:
+    """Return the change that moves the entry at ``index`` to ``to``.
+
+    Raises:
+        PathError: there is no such place.
+    """
+    entry = _entry(before, index, system, name)
+    bare = EditPath(
+        name=name, scope=scope, at=at, system=system, entry=entry, old=index, new=to, before=before, after=None
+    )
+    return _with_after(bare)
+
+
+def _with_after(change: EditPath) -> EditPath:
+    usual = "REG_EXPAND_SZ" if change.system == "windows" else ""
+    after = Value(text=edited(change), kind=change.before.kind if change.before else usual)
+    return msgspec.structs.replace(change, after=after)
+
+
+def _entry(value: Value, index: int, system: System, name: str) -> str:
+    entries = pathlist.split(value.text, system, name)
+    if not 0 <= index < len(entries):
+        raise PathError(
+            _("The search path has {count} entries; there is no place {index}.", count=len(entries), index=index)
+        )
+    return entries[index]
+
+
+# --- JSON --------------------------------------------------------------------------------------------------
+
+
+def to_json(changes: tuple[Change, ...]) -> bytes:
+    """Return the changes as JSON."""
+    return msgspec.json.encode(changes)
+
+
+def from_json(data: bytes) -> tuple[Change, ...]:
+    """Read changes.
+
+    Raises:
+        ChangeError: the data are no changes; the message says where.
+    """
+    try:
+        return msgspec.json.decode(data, type=tuple[Change, ...])
+    except RecursionError:
+        raise ChangeError(_("This plan is nested more deeply than any real one.")) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as e:
+        raise ChangeError(_("This plan cannot be read: {e}.", e=e)) from None
+
+
+# --- words -------------------------------------------------------------------------------------------------
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def _shown(value: Value | None, nothing: str) -> tuple[str, ...]:
+    if value is None:
+        return (nothing,)
+    return tuple(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", line) for line in value.text.split("\n")) or ("",)
+
+
+def _where(change: SetVariable | EditPath) -> str:
+    words = {
+        "user": _("for this user"),
+        "machine": _("for everybody on this machine"),
+        "environment": _("while the environment is active in bash, zsh or their kin"),
+    }
+    return f"{change.name}, {words[change.scope]}" + (f" ({change.at})" if change.at else "")
+
+
+def _origin(item: FileItem) -> str:
+    if item.after.startswith("-> "):
+        return item.after
+    size = _("{size} bytes", size=number(item.size)) if item.size else ""
+    words = [w for w in (size, _("from {source}", source=item.source) if item.source else "") if w]
+    return f"({', '.join(words)})" if words else ""

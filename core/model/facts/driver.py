@@ -1,0 +1,130 @@
+"""The driver section: GPUs, what NVML and cuInit answer, and what stands between them."""
+
+from __future__ import annotations
+
+from core.model.facts.base import Fact
+
+
+class Gpu(Fact, frozen=True, kw_only=True):
+    """One NVIDIA GPU as NVML reports it (or cuInit's child, where NVML is silent). Memory in bytes."""
+
+    index: int
+    name: str
+    compute_capability: str | None = None
+    """Major.minor, such as "8.6"."""
+    uuid: str = ""
+    memory_total: int | None = None
+    memory_free: int | None = None
+    mig: bool | None = None
+    pci: str = ""
+    source: str = "NVML"
+
+
+class PciDevice(Fact, frozen=True, kw_only=True):
+    """A display or 3D controller found on the PCI bus (Linux: /sys/bus/pci; Windows: the registry)."""
+
+    address: str
+    vendor_id: str
+    """Four hexadecimal digits; NVIDIA is 10de."""
+    device_id: str = ""
+    name: str = ""
+    bound_driver: str | None = None
+    """Kernel driver that holds it: nvidia, nouveau, vfio-pci; empty text when none does."""
+    source: str = ""
+
+
+class DeviceNode(Fact, frozen=True, kw_only=True):
+    """A /dev/nvidia* node, and whether this user could open it."""
+
+    path: str
+    mode: str = ""
+    owner: str = ""
+    group: str = ""
+    opened: bool | None = None
+    problem: str = ""
+    errno: str = ""
+    """Name of the error that opening it gave: EACCES, EPERM, ...; empty for none, and in older reports."""
+
+
+class DriverLibrary(Fact, frozen=True, kw_only=True):
+    """One file of the user-mode driver (libcuda.so.1, libnvidia-ml.so.1, nvcuda.dll, nvml.dll)."""
+
+    path: str
+    real_path: str = ""
+    version: str | None = None
+    """Version in the file's name or resource: "580.65.06"."""
+    stub: bool | None = None
+    """True for the toolkit's link-time stub, which can never run."""
+    size: int | None = None
+    problem: str = ""
+    source: str = ""
+
+
+class CudaInit(Fact, frozen=True, kw_only=True):
+    """What the CUDA driver API answered in a child process, in the consumer's environment."""
+
+    status: int | None = None
+    """Result of cuInit: 0, or a CUresult number; None when the child died or the library did not load."""
+    status_name: str = ""
+    driver_cuda: str | None = None
+    """cuDriverGetVersion as major.minor, "13.0": the newest CUDA that this driver runs."""
+    device_count: int | None = None
+    library: str = ""
+    """Path of the libcuda or nvcuda file that was really mapped."""
+    problem: str = ""
+
+
+class Nvml(Fact, frozen=True, kw_only=True):
+    """What NVML answered in a child process."""
+
+    status: int | None = None
+    status_name: str = ""
+    driver_version: str | None = None
+    driver_cuda: str | None = None
+    device_count: int | None = None
+    library: str = ""
+    problem: str = ""
+
+
+class ComputeCache(Fact, frozen=True, kw_only=True):
+    """The driver's cache of compiled kernels (CUDA_CACHE_PATH, else ~/.nv/ComputeCache)."""
+
+    path: str
+    exists: bool
+    owner: str = ""
+    writable: bool | None = None
+    index_readable: bool | None = None
+    """Whether the cache's index file could be opened and is not empty where it exists; None when there is none."""
+    problem: str = ""
+    aside: str = ""
+    """The folder that this user can put aside for a new one: the cache, or a folder of NVIDIA's caches alone that holds it."""
+    source: str = ""
+
+
+class Driver(Fact, frozen=True, kw_only=True):
+    """GPUs, kernel module, user-mode driver and what stands between them."""
+
+    pci: tuple[PciDevice, ...] | None = None
+    gpus: tuple[Gpu, ...] | None = None
+    nvml: Nvml | None = None
+    cuda: CudaInit | None = None
+    cuda_unhidden: CudaInit | None = None
+    """The same call with CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER taken away; None when none was set."""
+    cuda_clean: CudaInit | None = None
+    """The same call without LD_LIBRARY_PATH; None when it was not set (Linux)."""
+    module_version: str | None = None
+    """Version of the loaded kernel module; empty text when none is loaded."""
+    modules: tuple[str, ...] | None = None
+    """Loaded kernel modules that matter: nvidia, nvidia_uvm, nouveau, ..."""
+    libraries: tuple[DriverLibrary, ...] | None = None
+    nodes: tuple[DeviceNode, ...] | None = None
+    secure_boot: bool | None = None
+    kernel_log: tuple[str, ...] | None = None
+    """Lines of the kernel log that name NVRM, nvidia, a rejected key or an Xid; None when it could not be read."""
+    booted: float | None = None
+    """Seconds since the epoch."""
+    resumed: float | None = None
+    """Time of the last resume from suspend, seconds since the epoch; 0.0 = looked, never since boot."""
+    compute_cache: ComputeCache | None = None
+    windows_driver_model: str = ""
+    """WDDM, TCC or MCDM (Windows)."""

@@ -1,0 +1,91 @@
+"""The environment section: variables and search paths."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from core.model.facts.base import Fact
+
+Scope = Literal["process", "user", "machine", "login"]
+"""process: what we were started with, with a frozen application's own changes taken back; user, machine: the Windows
+registry (HKCU, HKLM) or files such as /etc/environment; login: what a new login shell gets."""
+
+Mark = Literal[
+    "missing",
+    "not a folder",
+    "unreadable",
+    "duplicate",
+    "quoted",
+    "relative",
+    "unexpanded",
+    "trailing slash",
+    "brackets",
+    "non-ascii",
+    "writable by others",
+    "empty",
+]
+
+
+class Variable(Fact, frozen=True, kw_only=True):
+    """One environment variable in one scope; ``value`` is the raw, unexpanded text."""
+
+    name: str
+    value: str
+    scope: Scope = "process"
+    kind: str = ""
+    """Registry kind (REG_SZ, REG_EXPAND_SZ), empty elsewhere."""
+    source: str = ""
+
+
+class PathEntry(Fact, frozen=True, kw_only=True):
+    """One entry of a search-path variable, in order."""
+
+    variable: str
+    """PATH, LD_LIBRARY_PATH, ..."""
+    index: int
+    text: str
+    expanded: str = ""
+    """With variables expanded; what the loader sees."""
+    scope: Scope = "process"
+    exists: bool = True
+    marks: tuple[Mark, ...] = ()
+    duplicate_of: int | None = None
+
+
+class Renewal(Fact, frozen=True, kw_only=True):
+    """A variable that this session has from before a change of Convalesce's, and that new programs get otherwise."""
+
+    name: str
+    scope: Literal["user", "machine", "environment"] = "user"
+    """Who gets it: from the next log-in on, or while an environment is active."""
+    at: str = ""
+    """The file that keeps it, or the environment's prefix."""
+    old: str | None = None
+    """What this session has; None for nothing."""
+    new: str | None = None
+    """What new programs get, by which the machine was judged."""
+
+
+class Activation(Fact, frozen=True, kw_only=True):
+    """What an environment's activation does to a variable since a change of Convalesce's, which still holds."""
+
+    name: str
+    at: str
+    """The environment's prefix."""
+    steps: str
+    """One a line, as core/host/activation_scripts.py writes them: "drop /opt/old"."""
+    entry: str = ""
+    """The history's entry that made it."""
+
+
+class Environment(Fact, frozen=True, kw_only=True):
+    """Relevant variables of every scope, and the search-path entries of the consumer's environment."""
+
+    variables: tuple[Variable, ...] = ()
+    entries: tuple[PathEntry, ...] = ()
+    problems: tuple[str, ...] = ()
+    """Sentences about limits: a PATH longer than its limit, a registry value of a wrong kind."""
+    renewed: tuple[Renewal, ...] = ()
+    """Variables that this session has from before a change; all sections were looked at with the new values."""
+    activations: tuple[Activation, ...] = ()
+    """Changes that hold for programs that are started while an environment is active, and for no others."""

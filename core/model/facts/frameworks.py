@@ -1,0 +1,177 @@
+"""The sections about Python environments: what is installed, how frameworks were built, what happened when they were tried."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec.structs import force_setattr
+
+from core.model.facts.base import Fact
+from core.model.facts.loading import Consumer, Mapped, full_id
+
+
+class Distribution(Fact, frozen=True, kw_only=True):
+    """An installed Python distribution that matters here."""
+
+    name: str
+    version: str
+    location: str = ""
+    requires: tuple[str, ...] = ()
+    """Requirements on nvidia-* distributions, as written."""
+    pins: tuple[str, ...] = ()
+    """Requirements on other distributions that matter here, as written: torchvision's on torch."""
+
+
+Way = Literal["--python", "VIRTUAL_ENV", "CONDA_PREFIX", "python", "python3", "here", "elsewhere"]
+"""What led to an environment: the person, a variable, the command that PATH leads to, the current folder, another place."""
+
+WAYS: dict[str, Way] = {
+    "--python": "--python",
+    "VIRTUAL_ENV": "VIRTUAL_ENV",
+    "CONDA_PREFIX": "CONDA_PREFIX",
+    "python on PATH": "python",
+    "python.exe on PATH": "python",
+    "python3 on PATH": "python3",
+    ".venv in the current folder": "here",
+    "venv in the current folder": "here",
+}
+"""What reports from before ``ways`` say in ``found_by``; every other text is "elsewhere"."""
+
+
+class PythonEnvironment(Fact, frozen=True, kw_only=True):
+    """One Python environment, read from outside: nothing of it was run."""
+
+    prefix: str
+    executable: str = ""
+    version: str = ""
+    kind: Literal["venv", "conda", "system", "embedded", "store", "other"] = "other"
+    architecture: str = ""
+    site_packages: tuple[str, ...] = ()
+    distributions: tuple[Distribution, ...] = ()
+    installer: Literal["pip", "uv", "none", ""] = ""
+    """What installs packages here: pip if it lies there; else uv, which made it; none of the two; empty: not looked at."""
+    managed: bool = False
+    """Marked as the distribution's own (PEP 668): pip refuses to install into it."""
+    dll_folders: tuple[str, ...] = ()
+    """Windows: folders that its own .pth files give to os.add_dll_directory at every start."""
+    found_by: str = ""
+    """What led to it, in words; programs read ``ways``."""
+    ways: tuple[Way, ...] = ()
+    problem: str = ""
+
+    def __post_init__(self) -> None:
+        """Take the ways of an older report from its text."""
+        if self.found_by and not self.ways:
+            force_setattr(self, "ways", tuple(WAYS.get(text, "elsewhere") for text in self.found_by.split(", ")))
+
+    def consumer(self, framework: str = "") -> Consumer:
+        """Return what loads libraries here: the whole environment, or its ``framework`` (name and version)."""
+        kind = self.kind if self.kind in ("conda", "store") else "python"
+        words = {"conda": "the conda environment", "store": "the Microsoft Store's Python"}
+        return Consumer(
+            id=full_id(self.prefix),
+            kind=kind,
+            label=f"{words.get(kind, 'the Python environment')} {self.prefix}",
+            prefix=self.prefix,
+            framework=framework,
+        )
+
+
+class FrameworkBuild(Fact, frozen=True, kw_only=True):
+    """How one framework was built, read from its files: nothing of it was run."""
+
+    prefix: str
+    """Of the environment."""
+    distribution: str
+    version: str
+    cuda: str | None = None
+    """CUDA version that it was built for, as far as told ("12.8", "12"); empty for a build without CUDA; None: not told."""
+    cuda_source: str = ""
+    cudnn: str | None = None
+    """cuDNN version that it was compiled against, as far as told."""
+    other: str = ""
+    """Another kind of accelerator that it was built for: "ROCm 6.2"."""
+    really: str = ""
+    """Name and version that the files themselves give, where another distribution's lie there."""
+    bundled: tuple[str, ...] = ()
+    """CUDA and cuDNN libraries that it brings itself, by file name."""
+    binary: str = ""
+    """The library that holds its GPU code."""
+    sass: tuple[int, ...] | None = None
+    """Machine code in that library; None: not looked at, or there is no such library."""
+    ptx: tuple[int, ...] | None = None
+    bound: tuple[str, ...] = ()
+    """Of sass and ptx, what is there with a suffix only: sm_100a (for this capability alone), compute_120f (for 12.x alone)."""
+    commit: int | None = None
+    """Bytes that Windows must promise when all its libraries are loaded, each writable section a private copy."""
+
+
+class Frameworks(Fact, frozen=True, kw_only=True):
+    """The frameworks of every environment, and the environments that lie further away than those in ``pythons``."""
+
+    builds: tuple[FrameworkBuild, ...] = ()
+    others: tuple[PythonEnvironment, ...] = ()
+    """Environments that nothing active names: listed and read, but nothing was loaded for them."""
+    problems: tuple[str, ...] = ()
+    """Sentences about limits: a search that ran out of time."""
+
+
+class DamagedFile(Fact, frozen=True, kw_only=True):
+    """A library that is not as the distribution that installed it recorded it. Sizes in bytes."""
+
+    path: str
+    distribution: str
+    version: str
+    state: Literal["missing", "size differs", "hash differs"]
+    header: str = ""
+    """What its own header says where the size differs: "truncated", "empty"; "good" for a library that is whole in itself."""
+    size: int | None = None
+    recorded: int | None = None
+    needed_by: str = ""
+    """Of one that is missing: a library of the same environment that is linked against it, and does not load without."""
+
+
+class PackageRecords(Fact, frozen=True, kw_only=True):
+    """The frameworks' and NVIDIA's libraries of one environment, compared with the RECORDs of their distributions."""
+
+    prefix: str
+    packages: int = 0
+    files: int = 0
+    """Libraries that were compared by size."""
+    hashed: int = 0
+    """Of these, by their content: only with --thorough."""
+    damaged: tuple[DamagedFile, ...] = ()
+
+
+class FrameworkTrial(Fact, frozen=True, kw_only=True):
+    """What happened when a framework was imported and used in its own interpreter, in a new process."""
+
+    prefix: str
+    framework: str
+    """Name of the distribution."""
+    version: str = ""
+    reached: Literal["nothing", "import", "devices", "convolution"] = "nothing"
+    """The last stage that was passed."""
+    gpu: bool | None = None
+    """Whether the convolution ran on a GPU; None when it did not come to it."""
+    devices: int | None = None
+    device: str = ""
+    cuda: str = ""
+    """CUDA version in the framework's own words."""
+    cudnn: str = ""
+    cudnn_compiled: str = ""
+    right: bool | None = None
+    """Whether the convolution's results agree with those of the processor."""
+    backward: bool = False
+    """Whether its gradients were among them; frameworks that only run models have none."""
+    mapped: tuple[Mapped, ...] = ()
+    """CUDA and cuDNN files that the process really mapped, each with its owner."""
+    problem: str = ""
+    """The exception's text, or the last lines that were printed."""
+    printed: str = ""
+    """The last lines about the GPU and its libraries that it printed, whether it failed or not."""
+    ended: str = ""
+    """How the process ended, in one sentence; empty when it ended well."""
+    seconds: float = 0.0
+    clean: FrameworkTrial | None = None
+    """The same without LD_LIBRARY_PATH, where that was set and something went wrong or came from there."""

@@ -1,0 +1,72 @@
+"""The computer, the operating system, the program itself, and what went wrong while looking."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from core.model.facts.base import Fact, System
+
+
+class Program(Fact, frozen=True, kw_only=True):
+    """An installed program as Windows' list of apps shows it. The list is what installers wrote, not what is there."""
+
+    name: str
+    version: str = ""
+    publisher: str = ""
+
+
+class Machine(Fact, frozen=True, kw_only=True):
+    """The computer and the operating system that the scan ran on."""
+
+    system: System
+    release: str = ""
+    """The system's own words: "Debian GNU/Linux 12 (bookworm)", "Windows 11 Pro 23H2 (22631)"."""
+    architecture: str = "x86_64"
+    """Processor family as a loader names it: x86_64, aarch64, x86."""
+    kernel: str = ""
+    libc: str = ""
+    """glibc's version on Linux, empty elsewhere."""
+    wsl: bool = False
+    container: str | None = None
+    """"docker", "podman", "kubernetes", "lxc", ...; None when none was recognised."""
+    instructions: tuple[str, ...] | None = None
+    """Of the processor's instruction sets those that builds ask for ("avx", "avx2", "fma", "sse4_1"); None: not told."""
+    commit_limit: int | None = None
+    """Bytes that Windows can promise to all programs together: memory and page file."""
+    commit_left: int | None = None
+    """Of these, what it could still promise at that moment."""
+    elevated: bool | None = None
+    user: str = ""
+    host_name: str = ""
+    home: str = ""
+    programs: tuple[Program, ...] = ()
+    """On Windows: NVIDIA's installed programs and Microsoft's C++ runtimes, as its list of apps shows them."""
+    long_paths: bool | None = None
+    """On Windows: whether paths of more than 260 characters may be used without a prefix."""
+
+
+def platform_machine(system: System, architecture: str) -> str:
+    """Return a processor in the words of Python's platform.machine(), which requirements ask for: AMD64 for x86_64 on Windows."""
+    return (
+        {"x86_64": "AMD64", "aarch64": "ARM64"}.get(architecture, architecture) if system == "windows" else architecture
+    )
+
+
+class Unexamined(Fact, frozen=True, kw_only=True):
+    """A place that gave no answer, or a program that did not end: what lies in it was left alone, all else was examined."""
+
+    path: str
+    what: Literal["folder", "interpreter"] = "folder"
+    """folder: a place of the file system, with everything below it. interpreter: a program that was started."""
+    seconds: float = 0.0
+    """How long it was waited for."""
+    wanted_by: tuple[str, ...] = ()
+    """What leads there: "--python", names of variables, the loader's configuration. Empty: nothing that counts here."""
+
+
+class ProbeError(Fact, frozen=True, kw_only=True):
+    """A probe that crashed, was refused or ran out of time. This is data, too."""
+
+    probe: str
+    kind: Literal["crash", "time-out", "cancelled", "refused"]
+    message: str

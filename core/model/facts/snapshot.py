@@ -1,0 +1,38 @@
+"""The whole: everything that was seen."""
+
+from __future__ import annotations
+
+from core.model.facts.base import Fact
+from core.model.facts.benchmark import Benchmark
+from core.model.facts.driver import Driver
+from core.model.facts.environment import Environment
+from core.model.facts.frameworks import Frameworks, FrameworkTrial, PackageRecords, PythonEnvironment
+from core.model.facts.libraries import CudnnCopy, Toolkit
+from core.model.facts.loading import Load
+from core.model.facts.machine import Machine, ProbeError, Unexamined
+
+
+class Snapshot(Fact, frozen=True, kw_only=True):
+    """Everything that one scan saw. A section is None when its probe was not run or failed (see ``errors``)."""
+
+    machine: Machine
+    taken: str = ""
+    """ISO 8601 time, UTC."""
+    thorough: bool = False
+    driver: Driver | None = None
+    toolkits: tuple[Toolkit, ...] | None = None
+    cudnn: tuple[CudnnCopy, ...] | None = None
+    environment: Environment | None = None
+    pythons: tuple[PythonEnvironment, ...] | None = None
+    frameworks: Frameworks | None = None
+    trials: tuple[FrameworkTrial, ...] | None = None
+    """None: none was asked for."""
+    records: tuple[PackageRecords, ...] | None = None
+    loads: tuple[Load, ...] | None = None
+    benchmark: Benchmark | None = None
+    """None: it was not asked for."""
+    errors: tuple[ProbeError, ...] = ()
+    unexamined: tuple[Unexamined, ...] = ()
+    """Candidates that were left alone because they gave no answer."""
+    seconds: tuple[tuple[str, float], ...] = ()
+    """How long each probe took."""

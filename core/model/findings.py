@@ -1,0 +1,270 @@
+"""What was concluded: Evidence, Finding, Fix and the Report that holds them all."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from core.common.i18n import _
+from core.model.changes import Change
+from core.model.facts import SCHEMA, Fact, Snapshot
+from core.model.remedies import Remedy
+from core.model.steps import Severity, Step
+
+
+class Evidence(Fact, frozen=True, kw_only=True):
+    """One thing that was seen: what it is, its value, and where it was seen."""
+
+    label: str
+    value: str
+    source: str = ""
+
+
+Restart = Literal["", "program", "terminal", "session", "computer"]
+"""What must be started anew before a fix takes effect."""
+
+
+class Fix(Fact, frozen=True, kw_only=True):
+    """A cure: what Convalesce would change by itself, or exact steps for the person (``advice``)."""
+
+    title: str
+    changes: tuple[Change, ...] = ()
+    advice: str = ""
+    restart: Restart = ""
+
+
+class Finding(Fact, frozen=True, kw_only=True):
+    """One conclusion about one subject. ``(id, subject)`` is its identity between two examinations."""
+
+    id: str
+    """"step.words-with-dashes"; never translated."""
+    cause: str
+    """A word of resources/knowledge/causes.json; empty for a finding that names no fault."""
+    step: Step
+    severity: Severity
+    title: str
+    """One plain sentence."""
+    why: str = ""
+    """Why it matters, or how it follows; two or three plain sentences."""
+    subject: str = ""
+    """What it is about: a folder, a file, a variable, a GPU."""
+    subjects: tuple[str, ...] = ()
+    """All that it is about, ``subject`` first, where that is more than one thing."""
+    consumers: tuple[str, ...] = ()
+    """Whom it concerns: ``Consumer.full_id`` of each; empty for a fault that is nobody's in particular."""
+    evidence: tuple[Evidence, ...] = ()
+    fix: Fix | None = None
+    primary: bool = False
+    also: tuple[Step, ...] = ()
+    """Further steps to which it belongs: where its cause lives."""
+    headline: bool = False
+    """The report leads with it: the primary, or else the fault that matters most, whose cause is then not decided."""
+    follows_from: str = ""
+    """``id`` of the finding that explains this one."""
+    remedy: Remedy | None = None
+    """What would cure it, where the rule knows; in a report there is none left, core/fixes/catalogue.py has made its fix of it."""
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """Everything that it is about."""
+        return self.subjects or ((self.subject,) if self.subject else ())
+
+
+Verdict = Literal["runs", "should run", "cpu only", "cannot run", "not decided"]
+"""runs: it convolved on the GPU in a trial. should run: all that was looked at speaks for it. cpu only: no GPU is used."""
+
+
+class GridCell(Fact, frozen=True, kw_only=True):
+    """Whether one framework of one environment will use this machine's GPU, and why."""
+
+    framework: str
+    """The column: "PyTorch"."""
+    distribution: str
+    version: str
+    verdict: Verdict
+    reason: str
+    """One sentence."""
+    finding: str = ""
+    """``id`` of the finding that says more; its subject is the environment."""
+
+
+class GridRow(Fact, frozen=True, kw_only=True):
+    """One environment."""
+
+    prefix: str
+    executable: str
+    python: str
+    kind: str
+    found_by: str
+    importance: int = 3
+    """0 named, 1 active, 2 on the search path, 3 any other that was examined in full, 4 only listed."""
+    problem: str = ""
+    cells: tuple[GridCell, ...] = ()
+
+
+class Grid(Fact, frozen=True, kw_only=True):
+    """All environments, those that were named or are active first, and which one to use for what."""
+
+    columns: tuple[str, ...] = ()
+    """Frameworks that at least one environment has."""
+    rows: tuple[GridRow, ...] = ()
+    best: tuple[tuple[str, str], ...] = ()
+    """Framework and the environment to use for it; none where nothing runs it on a GPU."""
+
+
+class TakenOut(Fact, frozen=True, kw_only=True):
+    """A kind of name or identifier that was replaced by placeholders, and in how many places."""
+
+    kind: str
+    places: int
+
+
+class Done(Fact, frozen=True, kw_only=True):
+    """One entry of the history: what was changed on the machine, and what became of it."""
+
+    id: str = ""
+    made: str = ""
+    """ISO 8601 time, UTC."""
+    title: str
+    state: str
+    """done, undone, rolled back, begun, undoing, stuck or unreadable."""
+    note: str = ""
+    lines: tuple[str, ...] = ()
+    """The preview that was confirmed."""
+
+
+NOT_EXAMINED = ("not-examined", "environment-unread", "rule-failed")
+"""Ends of the ids of findings that say so, each behind its step."""
+
+
+class Report(Fact, frozen=True, kw_only=True):
+    """A Snapshot and what was concluded from it, the headline first, then worst first."""
+
+    snapshot: Snapshot
+    findings: tuple[Finding, ...] = ()
+    grid: Grid | None = None
+    """Environments against frameworks; None where the environments were not looked at."""
+    version: str = ""
+    taken_out: tuple[TakenOut, ...] | None = None
+    """What was redacted; None when the report was not, empty when there was nothing to take out."""
+    history: tuple[Done, ...] | None = None
+    """What Convalesce changed on the machine, oldest first; None when its history was not asked."""
+
+    @property
+    def primary(self) -> Finding | None:
+        """The root cause, if one was named."""
+        return next((f for f in self.findings if f.primary), None)
+
+    @property
+    def headline(self) -> Finding | None:
+        """What the report leads with: the primary, or the fault whose cause has to be decided."""
+        return self.primary or next((f for f in self.findings if f.headline), None)
+
+    @property
+    def worst(self) -> Severity:
+        """The worst severity of all findings; GOOD when there is none."""
+        return max((f.severity for f in self.findings), default=Severity.GOOD)
+
+    @property
+    def not_examined(self) -> tuple[Finding, ...]:
+        """What was named or would be loaded here, and could not be examined or judged."""
+        return tuple(
+            f for f in self.findings if f.severity is Severity.UNKNOWN and f.id.partition(".")[2] in NOT_EXAMINED
+        )
+
+    def of(self, step: Step) -> tuple[Finding, ...]:
+        """Return the findings that belong to one step, the headline first, then worst first."""
+        return tuple(f for f in self.findings if f.step is step or step in f.also)
+
+
+# --- JSON ------------------------------------------------------------------------------------------------
+
+
+class BadReportError(ValueError):
+    """A report's JSON could not be read; the message is one sentence for the person who gave it."""
+
+
+class _FindingForm(Fact, frozen=True, kw_only=True):
+    """A Finding as it stands in JSON: the severity is a word."""
+
+    id: str
+    cause: str
+    step: Step
+    severity: Literal["good", "note", "unknown", "warning", "error"]
+    primary: bool
+    subject: str
+    title: str
+    why: str
+    evidence: tuple[Evidence, ...]
+    fix: Fix | None = None
+    follows_from: str = ""
+    subjects: tuple[str, ...] = ()
+    consumers: tuple[str, ...] = ()
+    also: tuple[Step, ...] = ()
+    headline: bool = False
+
+
+class _ReportForm(Fact, frozen=True, kw_only=True):
+    schema: int
+    version: str
+    snapshot: Snapshot
+    findings: tuple[_FindingForm, ...] = ()
+    grid: Grid | None = None
+    taken_out: tuple[TakenOut, ...] | None = None
+    history: tuple[Done, ...] | None = None
+
+
+def to_json(report: Report) -> bytes:
+    """Return the report in the contract's JSON form, indented, with a final line feed."""
+    forms = tuple(
+        _FindingForm(**{**{n: getattr(f, n) for n in _FindingForm.__struct_fields__}, "severity": f.severity.word})
+        for f in report.findings
+    )
+    form = _ReportForm(
+        schema=SCHEMA,
+        version=report.version,
+        snapshot=report.snapshot,
+        findings=forms,
+        grid=report.grid,
+        taken_out=report.taken_out,
+        history=report.history,
+    )
+    return msgspec.json.format(msgspec.json.encode(form), indent=2) + b"\n"
+
+
+def from_json(data: bytes) -> Report:
+    """Read a report's JSON form.
+
+    Raises:
+        BadReportError: the data is no JSON, is nested too deeply, has another schema, or a field of a wrong type.
+    """
+    try:
+        head = msgspec.json.decode(data)
+        if not isinstance(head, dict) or "schema" not in head:
+            raise BadReportError(_("This is not a Convalesce report: it has no field named schema."))
+        if head["schema"] != SCHEMA:
+            raise BadReportError(
+                _(
+                    "This report has schema {theirs}; this version of Convalesce reads schema {ours}.",
+                    theirs=repr(str(head["schema"])[:20]),
+                    ours=SCHEMA,
+                )
+            )
+        form = msgspec.json.decode(data, type=_ReportForm)
+    except RecursionError:
+        raise BadReportError(_("This report is nested more deeply than any real one.")) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as e:
+        raise BadReportError(_("This report cannot be read: {e}.", e=e)) from None
+    findings = tuple(
+        Finding(**{**{n: getattr(f, n) for n in f.__struct_fields__}, "severity": Severity[f.severity.upper()]})
+        for f in form.findings
+    )
+    return Report(
+        snapshot=form.snapshot,
+        findings=findings,
+        grid=form.grid,
+        version=form.version,
+        taken_out=form.taken_out,
+        history=form.history,
+    )

@@ -1,0 +1,1 @@
+"""Look for copies of cuDNN and read them."""

@@ -1,0 +1,185 @@
+"""One cuDNN on disk: its files with their true versions, what it lacks, and what it was built for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+
+from core.knowledge.cudnn_file_names import FIRST, asked, file_name, parse, sub_libraries
+from core.loader import read_image as images
+from core.loader.contents import cuda_major, library_names
+from core.loader.fatbin import machine_code
+from core.model.facts import CudnnCopy, LibraryFile, Signature, System, text
+from core.probes.cudnn.locations import Found
+from core.probes.cudnn.pages import zeroed
+from core.probes.cudnn.versions import true_version
+from core.probes.sysroot import Places
+from core.probes.wheel_record import Row, verdict
+
+TALKERS = ("", "graph", "ops_infer", "cnn_infer", "adv")
+"""Roles whose data name what they open: sub-libraries, cuBLAS, NVRTC. The others name the driver at most."""
+
+SECONDS = 0.5
+"""For reading one file's GPU code; a slower disk leaves it undecided."""
+
+
+def choose(found: Found, major: int, where: Places) -> dict[str, str]:
+    """Return role -> name of the file that answers for it, by the order in which cuDNN itself asks.
+
+    The main library's entry is under the empty role. Renamed (hashed) copies count as main libraries only.
+    """
+    by_role: dict[str, list[str]] = {}
+    for name in found.names:
+        what = parse(name, where.system)
+        if what and what.major == major and not (what.hashed and what.role):
+            by_role.setdefault(what.role, []).append(name)
+    main = _first((file_name("", major, where.system),), by_role.get("", []))
+    version = true_version(where.join(found.spot.folder, main), where.root)[0] if main else None
+    chosen = {"": main} if main else {}
+    for role in sorted(by_role.keys() - {""}):
+        chosen[role] = _first(asked(role, major, version, where.system), by_role[role])
+    return chosen
+
+
+def _first(wanted: Iterable[str], there: list[str]) -> str:
+    low = {name.lower(): name for name in there}
+    hits = (low[name.lower()] for name in wanted if name.lower() in low)
+    return next(hits, there[-1] if there else "")
+
+
+def describe(
+    name: str,
+    folder: str,
+    row: Row | None,
+    sha256: str,
+    where: Places,
+    *,
+    until: float,
+    signature: Signature = "",
+) -> LibraryFile:
+    """Return what one file's headers and data tell. ``row``: its line in a wheel's RECORD.
+
+    ``sha256`` and ``signature`` are there with --thorough alone; the second for files that no RECORD knows.
+    """
+    path = where.join(folder, name)
+    what = parse(name, where.system)
+    role = what.role if what else ""
+    image = images.read(path, root=where.root)
+    real = where.real(path)
+    state, problem = image.state, image.problem
+    readable = state in ("good", "truncated") and image.format != ""
+    if state == "good" and (lost := zeroed(path, where.root, until=until)):
+        state, problem = "damaged", lost
+    if state == "good" and signature == "altered":
+        state, problem = "damaged", "differs from what its maker signed (its Authenticode hash is another)"
+    version, version_source = true_version(path, where.root) if readable else (None, "")
+    if version is None and readable and (by_name := _by_real_name(real, where)):
+        version, version_source = by_name, "the real file's name"
+    mentions = library_names(path, root=where.root) if readable and role in TALKERS else ()
+    code = machine_code(path, root=where.root, seconds=SECONDS) if readable else None
+    return LibraryFile(
+        path=text(path),
+        name=name,
+        real_path=text(real) if real != path else "",
+        state=state,
+        problem=problem,
+        size=image.size,
+        architecture=image.architecture,
+        version=version,
+        version_source=version_source,
+        cuda_major=cuda_major((*mentions, *image.needed)),
+        needed=image.needed,
+        mentions=tuple(n for n in mentions if n.lower() != name.lower()),
+        runpath=image.runpath,
+        rpath=image.rpath,
+        soname=image.soname,
+        sass=code[0] if code else None,
+        ptx=code[1] if code else None,
+        bound=code.bound if code else (),
+        record=verdict(row, image.size, sha256) if row else "unchecked",
+        sha256=sha256,
+        signature=signature,
+    )
+
+
+def _by_real_name(real: str, where: Places) -> str:
+    """Return the version in a real file's name where it is a whole one: libcudnn.so.8.9.7."""
+    what = parse(where.name(real), where.system)
+    return what.release if what and what.release.count(".") >= 2 else ""
+
+
+def assemble(
+    found: Found, major: int, files: tuple[LibraryFile, ...], recorded: Mapping[str, Row], where: Places
+) -> CudnnCopy:
+    """Return the copy that ``files`` make up."""
+    missing, missing_source = lacking(major, files, recorded, where.system)
+    by_role = {what.role: f for f in files if (what := parse(f.name, where.system))}
+    first = by_role.get(FIRST.get(major, FIRST[max(FIRST)])) or LibraryFile(path="", name="")
+    main = by_role.get("")
+    version, version_source = first.version, f"{first.name}: {first.version_source}" if first.version else ""
+    if version is None and main is not None and main.version:
+        version, version_source = main.version, f"{main.name}: {main.version_source}"
+    for_cuda = {f.cuda_major: f for f in files if f.cuda_major is not None}
+    cuda = next(iter(for_cuda)) if len(for_cuda) == 1 else None
+    return CudnnCopy(
+        folder=text(found.spot.folder),
+        origin=found.spot.origin,
+        major=major,
+        version=version,
+        version_source=version_source,
+        environment=found.spot.environment,
+        cuda_major=cuda,
+        cuda_major_source=f"library names in {for_cuda[cuda].name}" if cuda is not None else "",
+        files=files,
+        missing=missing,
+        missing_source=missing_source,
+        sass=_common(f.sass for f in files),
+        ptx=_common(f.ptx for f in files if f.sass),
+        bound=tuple(sorted({word for f in files for word in f.bound})),
+        source=found.spot.source,
+    )
+
+
+def lacking(
+    major: int, files: tuple[LibraryFile, ...], recorded: Mapping[str, Row], system: System
+) -> tuple[tuple[str, ...], str]:
+    """Return the names of the set that are not there, and who names them.
+
+    cuDNN's own binaries name every part that they open or need, and nothing else of cuDNN: so in each of the 43 wheels
+    from 8.5.0.96 to 9.28.0.42 whose names were listed. The one exception, cuDNN 9.20.0 (in every wheel of it the graph
+    library names engines_tensor_ir, which the wheel lacks), is a known faulty release.
+    """
+    there = {what.role for f in files if f.state != "missing" and (what := parse(f.name, system))}
+    named: dict[str, str] = {}
+    for name in recorded:
+        what = parse(name, system)
+        if what and what.major == major and what.role not in there:
+            named.setdefault(file_name(what.role, major, system), "RECORD")
+    for file in files:
+        for role in sub_libraries((*file.mentions, *file.needed), major, system):
+            if role not in there:
+                named.setdefault(file_name(role, major, system), file.name)
+    return tuple(sorted(named)), ", ".join(dict.fromkeys(named[n] for n in sorted(named)))
+
+
+def _common(sets: Iterable[tuple[int, ...] | None]) -> tuple[int, ...] | None:
+    """Return what all sets that hold anything have in common; None when none was looked at."""
+    known = [s for s in sets if s is not None]
+    holding = [set(s) for s in known if s]
+    if not holding:
+        return () if known else None
+    return tuple(sorted(set.intersection(*holding)))
+
+
+def with_owner(copy: CudnnCopy, owner: str, cuda: int | None) -> CudnnCopy:
+    """Return the copy with its owner; the owner's name decides about CUDA's major where no file does."""
+    if copy.cuda_major is None and cuda is not None:
+        return replace(copy, owner=owner, cuda_major=cuda, cuda_major_source=f"the package's name, {owner}")
+    return replace(copy, owner=owner)
+
+
+def deadline(seconds: float) -> float:
+    """Return the moment until which pages are looked at."""
+    return time.monotonic() + seconds

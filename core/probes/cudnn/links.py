@@ -1,0 +1,104 @@
+"""What lies beside a cuDNN for compilers and for ldconfig: headers, unversioned links, import libraries, the cache."""
+
+from __future__ import annotations
+
+import re
+
+from core.knowledge.cudnn_file_names import file_name, is_link_library, parse
+from core.loader import read_image as images
+from core.loader.linux_cache import CacheEntry
+from core.model.facts import LibraryFile, System, text
+from core.probes.cudnn.locations import Found
+from core.probes.cudnn.versions import true_version
+from core.probes.sysroot import Places
+
+HEADERS = ("cudnn_version.h", "cudnn.h")
+"""cuDNN 7 and older define their version in cudnn.h."""
+
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+CUDNN_(MAJOR|MINOR|PATCHLEVEL)[ \t]+(\d{1,4})\b", re.MULTILINE)
+_WANTED_DLL = re.compile(rb"cudnn\w{0,40}64_(\d+)\.dll", re.IGNORECASE)
+
+
+def header(folder: str, where: Places) -> tuple[str | None, str]:
+    r"""Return the version in cudnn_version.h that belongs to a folder of libraries, and the header's path.
+
+    Looked for in include beside the folder and one or two levels up (Debian: /usr/include, also below its multiarch
+    folder; NVIDIA's installer: include\12.6 beside bin\12.6).
+    """
+    for base in _include_folders(folder, where):
+        for name in HEADERS:
+            path = where.join(base, name)
+            numbers = dict(_DEFINE.findall(where.text(path) or ""))
+            if len(numbers) == 3:
+                return ".".join(str(int(numbers[n])) for n in ("MAJOR", "MINOR", "PATCHLEVEL")), text(path)
+    return None, ""
+
+
+def _include_folders(folder: str, where: Places) -> list[str]:
+    name, up = where.name(folder), where.parent(folder)
+    folders = [where.join(up, "include"), where.join(where.parent(up), "include")]
+    if where.system == "windows":
+        folders.append(where.join(where.parent(up), "include", name))
+        above = where.parent(where.parent(up))
+        folders.append(where.join(above, "include", where.name(up)))
+    elif name.endswith("-linux-gnu"):
+        folders.insert(0, where.join(where.parent(up), "include", name))
+    return folders
+
+
+def links(found: Found, where: Places) -> tuple[LibraryFile, ...]:
+    """Return the unversioned links and import libraries beside a copy, with the version that each stands for."""
+    folder = found.spot.folder
+    beside = [where.join(folder, name) for name in found.links]
+    if where.system == "windows":
+        up = where.parent(folder)
+        for lib in (where.join(up, "lib", "x64"), where.join(where.parent(up), "lib", "x64")):
+            beside += [where.join(lib, n) for n in where.names(lib) or () if is_link_library(n)]
+    return tuple(_link(path, where) for path in beside)
+
+
+def _link(path: str, where: Places) -> LibraryFile:
+    name, real = where.name(path), where.real(path)
+    if is_link_library(name):
+        wanted = _WANTED_DLL.search(where.read(path, 1 << 16) or b"")
+        return LibraryFile(
+            path=text(path),
+            name=name,
+            version=wanted[1].decode() if wanted else None,
+            version_source="the DLL that it names" if wanted else "",
+        )
+    image = images.read(path, root=where.root)
+    version, source = true_version(path, where.root) if image.state == "good" else (None, "")
+    what = parse(where.name(real), where.system)
+    if version is None and what and what.release:
+        version, source = what.release, "the real file's name"
+    return LibraryFile(
+        path=text(path),
+        name=name,
+        real_path=text(real) if real != path else "",
+        state=image.state,
+        problem=image.problem,
+        size=image.size,
+        architecture=image.architecture,
+        version=version,
+        version_source=source,
+        soname=image.soname,
+    )
+
+
+def stale(folder: str, major: int, cache: tuple[CacheEntry, ...], where: Places, system: System = "linux") -> str:
+    """Return the path under which ld.so.cache knows this copy's main library although that file is gone or another.
+
+    Empty when the cache is in order for this name, or does not know it at all.
+    """
+    name = file_name("", major, system)
+    for entry in cache:
+        if entry.name != name:
+            continue
+        here = where.real(where.parent(entry.path)) == where.real(folder)
+        if not where.is_file(entry.path):
+            return text(entry.path)
+        what = parse(where.name(where.real(entry.path)), system)
+        if here and what and what.major not in (major, None):
+            return text(entry.path)
+    return ""

@@ -1,0 +1,242 @@
+r"""Where cuDNN may lie: environments, frameworks, search paths, distributions, installers; each folder once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from core.knowledge.cudnn_file_names import is_link_library, parse
+from core.loader.linux_cache import conf_folders
+from core.model.facts import Distribution, Fact, Origin, PythonEnvironment
+from core.model.path_list import LIBRARIES, searched
+from core.probes.probe import Request
+from core.probes.sysroot import Places
+from core.probes.variables.search_paths import expand
+
+DEFAULTS = (
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/lib64",
+    "/usr/lib64",
+    "/lib",
+    "/usr/lib",
+    "/usr/local/lib",
+    "/usr/local/lib64",
+)
+"""Default folders of glibc's loader, and those that nearly every ld.so.conf names."""
+
+BUNDLES = re.compile(r"torch|tensorflow|jax.*|onnxruntime|ctranslate2|cupy|paddle|mxnet|cntk|.*\.libs")
+"""Names in site-packages that may carry a cuDNN of their own."""
+
+INNER = (
+    "",
+    "lib",
+    "libs",
+    "bin",
+    "capi",
+    ".data/lib",
+    ".data/bin",
+    "cuda",
+    "base",
+)
+"""Folders of such a package that are looked into."""
+
+OVERRIDES = ("CUDNN_PATH", "CUDNN_HOME", "CUDNN_ROOT", "CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CONDA_PREFIX")
+
+
+class Spot(Fact, frozen=True, kw_only=True):
+    """A folder to look into, and how one comes to it."""
+
+    folder: str
+    origin: Origin
+    source: str
+    environment: str = ""
+
+
+class Found(Fact, frozen=True, kw_only=True):
+    """A folder that holds cuDNN files: their names, and those of files for compilers."""
+
+    spot: Spot
+    names: tuple[str, ...]
+    links: tuple[str, ...] = ()
+
+
+def folders(request: Request, where: Places, listed: tuple[str, ...]) -> tuple[Found, ...]:
+    """Return every folder with cuDNN files, in the order of the steps. ``listed``: cached paths, records' folders."""
+    seen: set[str] = set()
+    found = []
+    for spot in _spots(request, where, listed):
+        request.watch.check()
+        folder = str(where.form.normpath(spot.folder))
+        if folder in seen:
+            continue
+        seen.add(folder)
+        real = where.real(folder)
+        if real != folder and real in seen:
+            continue
+        seen.add(real)
+        names = tuple(n for n in where.names(folder) or () if "cudnn" in n.lower())
+        own = tuple(n for n in names if (what := parse(n, where.system)) and what.major is not None)
+        links = tuple(n for n in names if n not in own and (parse(n, where.system) or is_link_library(n)))
+        if own or links:
+            found.append(Found(spot=spot, names=own, links=links))
+    return tuple(found)
+
+
+def _spots(request: Request, where: Places, listed: tuple[str, ...]) -> Iterator[Spot]:
+    for python in request.seen.pythons or ():
+        yield from in_environment(python, where)
+    steps: tuple[Callable[[Request, Places], Iterator[Spot]], ...]
+    steps = (_windows_path, _windows_folders) if where.system == "windows" else (_library_path, _linux_folders)
+    for step in steps:
+        yield from step(request, where)
+    for folder in listed:
+        yield _placed(folder, "ld.so.cache", where)
+    yield from _overrides(request, where)
+
+
+def in_environment(python: PythonEnvironment, where: Places) -> Iterator[Spot]:
+    """Yield the folders of one environment: NVIDIA's wheels, packages with libraries of their own, conda's."""
+    for site in python.site_packages:
+        nvidia = where.join(site, "nvidia")
+        for name in where.names(nvidia) or ():
+            for tail in ("lib",) if where.system == "linux" else ("bin", "bin\\x86_64", "bin\\x64"):
+                folder = where.join(nvidia, name, tail)
+                yield Spot(folder=folder, origin="wheel", source=f"packages in {site}", environment=python.prefix)
+        for name in where.names(site) or ():
+            if BUNDLES.fullmatch(name):
+                for tail in INNER:
+                    folder = where.join(site, name, *tail.split("/")) if tail else where.join(site, name)
+                    if where.is_folder(folder):
+                        yield Spot(
+                            folder=folder, origin="framework", source=f"packages in {site}", environment=python.prefix
+                        )
+    if python.kind == "conda":
+        tails = (
+            ("lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")
+            if where.system == "linux"
+            else ("Library\\bin", "Library\\bin\\x64")
+        )
+        for tail in tails:
+            folder = where.join(python.prefix, tail)
+            yield Spot(folder=folder, origin="conda", source="conda's folder of libraries", environment=python.prefix)
+
+
+def _placed(folder: str, source: str, where: Places) -> Spot:
+    """Return a spot whose origin follows from where it lies."""
+    origin: Origin = "folder"
+    low = folder.lower()
+    if where.system == "windows":
+        if re.search(r"\\windows\\(system32|syswow64)$|\\windows$", low):
+            origin = "system"
+        elif re.search(r"\\nvidia gpu computing toolkit\\|\\nvidia\\cudnn\\v\d", low):
+            origin = "installer"
+    elif re.match(r"/usr/local/(cuda|cudnn)[^/]*/|/opt/(cuda|cudnn|nvidia)", low + "/"):
+        origin = "installer"
+    elif re.match(r"/(usr/)?lib(64|32)?(/|$)", low):
+        origin = "distribution"
+    if re.search(r"[\\/]site-packages[\\/]nvidia[\\/]", low):
+        origin = "wheel"
+    elif re.search(r"[\\/](site|dist)-packages[\\/]", low):
+        origin = "framework"
+    return Spot(folder=folder, origin=origin, source=source)
+
+
+def _library_path(request: Request, where: Places) -> Iterator[Spot]:
+    for entry in searched(request.env.get(LIBRARIES, ""), "linux", LIBRARIES):
+        if entry.startswith("/"):
+            yield _placed(entry, "LD_LIBRARY_PATH", where)
+
+
+def _linux_folders(_request: Request, where: Places) -> Iterator[Spot]:
+    for entry in conf_folders(root=where.root):
+        yield _placed(entry.path, entry.source, where)
+    for folder in DEFAULTS:
+        yield _placed(folder, "a default folder of the loader", where)
+    for parent, pattern in (("/usr/local", r"(cuda|cudnn)([-_.\d].*)?"), ("/opt", r"(cuda|cudnn)([-_.\d].*)?")):
+        for name in where.names(parent) or ():
+            if re.fullmatch(pattern, name):
+                for tail in ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"):
+                    yield _placed(where.join(parent, name, tail), "a usual place of NVIDIA's archives", where)
+
+
+def _windows_path(request: Request, where: Places) -> Iterator[Spot]:
+    env = {name.upper(): value for name, value in request.env.items()}
+    for entry in searched(env.get("PATH", ""), "windows"):
+        folder = expand(entry, env).strip('"').strip()
+        if where.form.isabs(folder):
+            yield _placed(folder, "PATH", where)
+            inner = where.join(folder, "bin")  # people name an archive's folder instead of its bin
+            yield _placed(inner, f"bin in {folder}, which PATH names", where)
+
+
+def _windows_folders(request: Request, where: Places) -> Iterator[Spot]:
+    env = {name.upper(): value for name, value in request.env.items()}
+    windows = env.get("SYSTEMROOT") or env.get("WINDIR") or "C:\\Windows"
+    for folder in (where.join(windows, "System32"), windows):
+        yield _placed(folder, "the system's folder", where)
+    for files in dict.fromkeys((env.get("PROGRAMFILES") or "C:\\Program Files", "C:\\Program Files")):
+        for base in ("NVIDIA\\CUDNN", "NVIDIA GPU Computing Toolkit\\CUDA"):
+            yield from _installed(where.join(files, base), where)
+    for folder in ("C:\\tools\\cuda\\bin", "C:\\cuda\\bin", "C:\\cudnn\\bin"):
+        yield _placed(folder, "a usual place of NVIDIA's archives", where)
+
+
+def _installed(base: str, where: Places) -> Iterator[Spot]:
+    r"""Yield v*\bin, v*\bin\x64, v*\bin\12.6 and v*\bin\12.9\x64: the installers' layouts up to cuDNN 9.22."""
+    for version in where.names(base) or ():
+        top = where.join(base, version, "bin")
+        yield _placed(top, "NVIDIA's installer", where)
+        for name in where.names(top) or ():
+            if re.fullmatch(r"x64|arm64|\d+\.\d+", name):
+                yield _placed(where.join(top, name), "NVIDIA's installer", where)
+                yield _placed(where.join(top, name, "x64"), "NVIDIA's installer", where)
+
+
+def _overrides(request: Request, where: Places) -> Iterator[Spot]:
+    tails = ("bin", "bin\\x64", "") if where.system == "windows" else ("lib64", "lib", "")
+    for name in OVERRIDES:
+        value = request.env.get(name, "")
+        for tail in tails if where.form.isabs(value) else ():
+            yield _placed(where.join(value, tail) if tail else value, name, where)
+
+
+# --- who owns a folder's files ---------------------------------------------------------------------------
+
+
+def bundler_of(python: PythonEnvironment, folder: str, where: Places) -> Distribution | None:
+    """Return the distribution whose package holds ``folder``, as far as the package's name tells."""
+    for distribution in python.distributions:
+        base = where.form.normcase(distribution.location)
+        inner = where.form.normcase(folder)
+        if inner.startswith(base + where.form.sep):
+            top = inner[len(base) + 1 :].replace("\\", "/").split("/")[0].removesuffix(".libs")
+            if re.fullmatch(rf"{re.escape(top)}([-_]?(gpu|cuda\d*x?|cpu|directml))?", distribution.name):
+                return distribution
+    return None
+
+
+def conda_package(prefix: str, where: Places) -> str:
+    """Return conda's own package of cuDNN as "cudnn 9.1.0"; empty when its records name none."""
+    for name in where.names(where.join(prefix, "conda-meta")) or ():
+        m = re.fullmatch(r"(cudnn|libcudnn)-(\d[\w.]*)-[^-]+\.json", name)
+        if m:
+            return f"{m[1]} {m[2]}"
+    return ""
+
+
+def debian_package(path: str, where: Places) -> str:
+    """Return the Debian package that owns ``path`` with its version; empty when dpkg's lists name none."""
+    info = "/var/lib/dpkg/info"
+    for name in where.names(info) or ():
+        if not (name.endswith(".list") and "cudnn" in name):
+            continue
+        files = (where.text(where.join(info, name), 1 << 20) or "").splitlines()
+        if path in files or path.removeprefix("/usr") in files or "/usr" + path in files:
+            package = name.removesuffix(".list").split(":")[0]
+            status = where.text("/var/lib/dpkg/status", 32 << 20) or ""
+            m = re.search(rf"^Package: {re.escape(package)}\n(?:.+\n)*?Version: (\S+)", status, re.MULTILINE)
+            return f"{package} {m[1]}" if m else package
+    return ""

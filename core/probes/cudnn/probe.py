@@ -1,0 +1,174 @@
+"""cuDNN probe: every copy on this machine, in the usual places and wherever a search path points; nothing is run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from core.common.versions import whole_number
+from core.knowledge.cudnn_file_names import MAJORS, parse
+from core.loader import read_image as images
+from core.loader.linux_cache import CacheEntry, read_cache
+from core.model.facts import CudnnCopy, Distribution, PythonEnvironment
+from core.probes.cudnn.contents import assemble, choose, deadline, describe, with_owner
+from core.probes.cudnn.links import header, links, stale
+from core.probes.cudnn.locations import Found, Spot, bundler_of, conda_package, debian_package, folders
+from core.probes.probe import Request
+from core.probes.sysroot import Places, places
+from core.probes.wheel_record import Row, hashes, rows
+
+PAGES_SECONDS = 0.25
+"""For the look at lost pages, over all copies of a scan."""
+
+_WHEEL = re.compile(r"nvidia_cudnn(?:_cu(?P<cuda>\d+))?-(?P<version>[\w.]+)\.dist-info")
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """What one look has at hand everywhere."""
+
+    request: Request
+    where: Places
+    cache: tuple[CacheEntry, ...]
+    until: float
+    """When to stop looking at pages."""
+
+
+def look(request: Request) -> tuple[CudnnCopy, ...]:
+    """Return every copy, one for each folder and major: those of environments first, then by search path and place.
+
+    Without ``request.thorough``, a wheel's files are compared with its RECORD by size alone.
+    """
+    where = places(request.host)
+    cache = (read_cache(root=where.root) or ()) if where.system == "linux" else ()
+    survey = Survey(request, where, cache, deadline(PAGES_SECONDS))
+    listed = dict.fromkeys(where.parent(e.path) for e in cache if parse(e.name, where.system))
+    found = [*folders(request, where, tuple(listed))]
+    found += _emptied(request, found, where)
+    copies = []
+    for one in found:
+        for copy in _copies(one, survey):
+            copies.append(copy)
+            request.keep(copy)
+    return tuple(copies)
+
+
+def _copies(found: Found, survey: Survey) -> Iterator[CudnnCopy]:
+    where, folder = survey.where, found.spot.folder
+    wheel, recorded = _recorded(folder, where)
+    beside = links(found, where)
+    version, path = header(folder, where)
+    named = {what.major for n in (*found.names, *recorded) if (what := parse(n, where.system)) and what.major}
+    for major in sorted(m for m in named if m >= MAJORS[0]):
+        survey.request.watch.check()
+        mine = {n: row for n, row in recorded.items() if (what := parse(n, where.system)) and what.major == major}
+        copy = _copy(found, major, mine, survey)
+        if copy is not None:
+            owner, cuda = _owner(found, copy, wheel, survey)
+            yield replace(
+                with_owner(copy, owner, cuda),
+                header_version=version,
+                header=path,
+                links=beside,
+                cached_elsewhere=stale(folder, major, survey.cache, where) if survey.cache else "",
+            )
+
+
+def _copy(found: Found, major: int, recorded: Mapping[str, Row], survey: Survey) -> CudnnCopy | None:
+    """Return one major's copy in a folder; None when there is neither a file nor a record of one."""
+    where, folder = survey.where, found.spot.folder
+    names = [*choose(found, major, where).values()]
+    # what RECORD lists and the folder's listing lacks may still be there: in a folder that may not be listed
+    hidden = (
+        n for n in recorded if n not in names and images.read(where.join(folder, n), root=where.root).state != "missing"
+    )
+    names += [n for n in hidden if n not in found.names]
+    if not names and not recorded:
+        return None
+    paths = [where.join(folder, name) for name in names]
+    digests = hashes(paths, where, survey.request.watch) if survey.request.thorough else {}
+    files = tuple(
+        describe(
+            name,
+            folder,
+            recorded.get(name),
+            digests.get(path, ""),
+            where,
+            until=survey.until,
+            signature=survey.request.host.signature(path) if digests and name not in recorded else "",
+        )
+        for name, path in zip(names, paths, strict=True)
+    )
+    return assemble(found, major, files, recorded, where)
+
+
+def _wheels(site: str, where: Places) -> Iterator[Distribution]:
+    """Yield the cuDNN wheels in a folder of packages."""
+    for name in where.names(site) or ():
+        if m := _WHEEL.fullmatch(name):
+            yield Distribution(name=name.split("-")[0].replace("_", "-"), version=m["version"], location=site)
+
+
+def _recorded(folder: str, where: Places) -> tuple[Distribution | None, Mapping[str, Row]]:
+    """Return the wheel that a folder's cuDNN came with, and file name -> what its RECORD says.
+
+    Two wheels may claim the same folder (cu11 and cu12 overwrite each other): the one whose sizes agree is meant.
+    """
+    m = re.fullmatch(r"(.+)[\\/]nvidia[\\/].+", folder)
+    best: tuple[Distribution | None, Mapping[str, Row]] = (None, {})
+    most = -1
+    for wheel in _wheels(m[1], where) if m else ():
+        here = {
+            where.name(path): row
+            for path, row in rows(wheel, "cudnn", where).items()
+            if where.form.normcase(where.parent(path)) == where.form.normcase(folder)
+        }
+        sizes = ((where.stat(where.join(folder, name)), row.size) for name, row in here.items())
+        agree = sum(seen is not None and seen.st_size == size for seen, size in sizes)
+        if here and agree > most:
+            best, most = (wheel, here), agree
+    return best
+
+
+def _emptied(request: Request, found: list[Found], where: Places) -> list[Found]:
+    """Return the wheels' folders that RECORD speaks of and that hold no cuDNN file any more, or cannot be listed."""
+    seen = {where.form.normcase(one.spot.folder) for one in found}
+    gone = []
+    for python in request.seen.pythons or ():
+        for wheel in (w for site in python.site_packages for w in _wheels(site, where)):
+            for path in rows(wheel, "cudnn", where):
+                folder = where.parent(path)
+                what = parse(where.name(path), where.system)
+                if what and what.major and where.form.normcase(folder) not in seen:
+                    seen.add(where.form.normcase(folder))
+                    spot = Spot(folder=folder, origin="wheel", source="RECORD", environment=python.prefix)
+                    gone.append(Found(spot=spot, names=()))
+    return gone
+
+
+def _owner(found: Found, copy: CudnnCopy, wheel: Distribution | None, survey: Survey) -> tuple[str, int | None]:
+    """Return the package that a copy belongs to, with its version, and the CUDA major in the package's name."""
+    spot, request, where = found.spot, survey.request, survey.where
+    python = next((p for p in request.seen.pythons or () if p.prefix == spot.environment), None)
+    if wheel is not None:
+        return _named(f"{wheel.name} {wheel.version}")
+    if spot.origin == "framework" and (bundler := _bundler(spot.folder, python, request, where)):
+        return f"{bundler.name} {bundler.version}", None
+    if spot.origin == "conda":
+        return conda_package(spot.environment, where), None
+    if spot.origin == "distribution":
+        paths = (where.join(spot.folder, f.name) for f in copy.files)
+        return _named(next((p for path in paths if (p := debian_package(path, where))), ""))
+    return "", None
+
+
+def _bundler(folder: str, python: PythonEnvironment | None, request: Request, where: Places) -> Distribution | None:
+    environments = (python,) if python else request.seen.pythons or ()
+    return next((d for p in environments if (d := bundler_of(p, folder, where))), None)
+
+
+def _named(owner: str) -> tuple[str, int | None]:
+    m = re.search(r"-cu(?:da-)?(\d+)", owner)
+    return owner, whole_number(m[1]) if m else None

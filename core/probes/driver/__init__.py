@@ -1,0 +1,1 @@
+"""Look at the driver, the kernel and the GPUs."""

@@ -1,0 +1,118 @@
+"""The driver's cache of compiled kernels: whose it is, and whether this user may use it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+
+from core.model.facts import ComputeCache, Machine, text
+from core.probes.sysroot import Places
+
+
+def compute_cache(env: Mapping[str, str], machine: Machine, where: Places) -> ComputeCache | None:
+    """Describe the cache folder without writing to it; None when no place for it is known.
+
+    Places: CUDA C++ Programming Guide, section on environment variables (CUDA_CACHE_PATH). ``writable`` of a folder
+    that does not exist yet says whether the driver could make it.
+    """
+    path, source = place(env, machine, where)
+    if not path:
+        return None
+    seen = where.stat(path)
+    if seen is None:
+        above = _nearest(path, where)
+        problem = "is a link to a folder that is not there" if where.is_link(path) else ""
+        return ComputeCache(
+            path=text(path),
+            exists=False,
+            writable=_writable(above, where) if above else None,
+            problem=problem,
+            source=source,
+        )
+    if not stat.S_ISDIR(seen.st_mode):
+        return ComputeCache(
+            path=text(path), exists=True, owner=_owner(seen), writable=False, problem="is not a folder", source=source
+        )
+    index = where.join(path, "index")
+    there = where.stat(index)
+    return ComputeCache(
+        path=text(path),
+        exists=True,
+        owner=_owner(seen),
+        writable=_writable(path, where),
+        index_readable=bool(where.read(index, 16)) if there is not None else None,
+        aside=text(_aside(path, where)),
+        source=source,
+    )
+
+
+CACHES = frozenset({"ComputeCache", "GLCache"})
+"""What NVIDIA's driver keeps in ~/.nv, and makes anew where it is missing."""
+
+
+def _aside(path: str, where: Places) -> str:
+    """Return the cache, or the .nv that holds nothing but caches, whichever lies in a folder that this user may change."""
+    above = where.parent(path)
+    if _writable(above, where) is not False:
+        return path
+    only_caches = where.name(above) == ".nv" and set(where.names(above) or ("?",)) <= CACHES
+    return above if only_caches and _writable(where.parent(above), where) else ""
+
+
+def place(env: Mapping[str, str], machine: Machine, where: Places) -> tuple[str, str]:
+    """Return the cache's folder and what says so."""
+    if env.get("CUDA_CACHE_PATH"):
+        return env["CUDA_CACHE_PATH"], "CUDA_CACHE_PATH"
+    if where.system == "windows":
+        base = next((v for n, v in env.items() if n.upper() == "APPDATA"), "")
+        return (where.join(base, "NVIDIA", "ComputeCache"), "%APPDATA%") if base else ("", "")
+    home = env.get("HOME") or machine.home
+    return (where.join(home, ".nv", "ComputeCache"), "home folder") if home else ("", "")
+
+
+def _nearest(path: str, where: Places) -> str:
+    """Return the nearest folder above ``path`` that exists."""
+    above = where.parent(path)
+    while above and above != where.parent(above) and not where.is_folder(above):
+        above = where.parent(above)
+    return above if where.is_folder(above) else ""
+
+
+def _writable(folder: str, where: Places) -> bool | None:
+    """Whether this user may make files there, asked without making one. Windows' access lists are not read."""
+    if os.name == "nt":
+        return None
+    real = where.under(folder)
+    try:
+        return os.access(real, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids)
+    except (OSError, ValueError):
+        return None
+
+
+def _owner(seen: os.stat_result) -> str:
+    return owner_name(seen.st_uid)
+
+
+def owner_name(uid: int) -> str:
+    """Return a user's name; the number where no account belongs to it, empty on Windows."""
+    if os.name == "nt":
+        return ""
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except (KeyError, OSError):
+        return str(uid)
+
+
+def group_name(gid: int) -> str:
+    """Return a group's name; the number where there is none, empty on Windows."""
+    if os.name == "nt":
+        return ""
+    import grp
+
+    try:
+        return grp.getgrgid(gid).gr_name
+    except (KeyError, OSError):
+        return str(gid)

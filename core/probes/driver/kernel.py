@@ -1,0 +1,144 @@
+"""The kernel's side of the driver on Linux: modules, device nodes, Secure Boot, the kernel log, suspend."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import threading
+import time
+from typing import Any
+
+from core.model.facts import DeviceNode, text
+from core.probes.driver.compute_cache import group_name, owner_name
+from core.probes.driver.kernel_log import kernel_log, resumed_at
+from core.probes.probe import Request
+from core.probes.sysroot import Places
+
+MODULES = (
+    "nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nouveau", "nova_core", "vfio_pci",
+)  # fmt: skip
+
+NODE_PATIENCE = 4.0
+"""Seconds for all device nodes; opening one wakes its GPU."""
+
+SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+"""Four bytes of attributes, then 1 for on: UEFI specification, section on global variables."""
+
+_NODE = re.compile(r"nvidia(ctl|\d+|-uvm|-uvm-tools|-modeset)")
+_RELEASE = re.compile(r"Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)*)")
+
+
+def look(request: Request, where: Places) -> dict[str, Any]:
+    """Return the fields of Driver that only Linux has."""
+    modules = loaded_modules(where)
+    booted = boot_time(where)
+    log = kernel_log(request, where)
+    return {
+        "modules": modules,
+        "module_version": module_version(modules, where),
+        "nodes": nodes(where),
+        "secure_boot": secure_boot(where),
+        "kernel_log": log.lines if log is not None else None,
+        "booted": booted,
+        "resumed": resumed_at(log, booted, where, now=time.time(), asleep=asleep()),
+    }
+
+
+def loaded_modules(where: Places) -> tuple[str, ...] | None:
+    """Return those of MODULES that are loaded; None when /proc/modules is not there or cannot be read."""
+    content = where.text("/proc/modules", 1 << 20)
+    if content is None:
+        return None
+    names = {line.split(" ", 1)[0] for line in content.splitlines()}
+    return tuple(name for name in MODULES if name in names)
+
+
+def module_version(modules: tuple[str, ...] | None, where: Places) -> str | None:
+    """Return the loaded NVIDIA module's version; empty text when none is loaded, None when that is not known."""
+    version = where.text("/sys/module/nvidia/version", 128)
+    if version and version.strip():
+        return text(version.strip())
+    said = _RELEASE.search(where.text("/proc/driver/nvidia/version", 4096) or "")
+    if said:
+        return said[1]
+    return "" if modules is not None and "nvidia" not in modules else None
+
+
+def nodes(where: Places) -> tuple[DeviceNode, ...] | None:
+    """Return the /dev/nvidia* nodes and whether each opens; None when /dev cannot be listed.
+
+    The nodes of /dev/nvidia-caps are left out: they are the administrator's, and CUDA does without them.
+    Opening is done in a thread: a sick GPU may never answer, and then ``opened`` stays None.
+    """
+    names = where.names("/dev")
+    if names is None:
+        return None
+    paths = [f"/dev/{name}" for name in names if _NODE.fullmatch(name) or name == "dxg"]
+    found: dict[str, DeviceNode] = {}
+
+    def open_all() -> None:
+        for path in paths:
+            found[path] = node(path, where)
+
+    thread = threading.Thread(target=open_all, daemon=True)
+    thread.start()
+    thread.join(NODE_PATIENCE)
+    silent = DeviceNode(path="", problem=f"did not answer within {NODE_PATIENCE:.0f} seconds")
+    return tuple(found.get(path) or DeviceNode(path=path, problem=silent.problem) for path in paths)
+
+
+def node(path: str, where: Places) -> DeviceNode:
+    """Open and close one device node for reading and writing, as the driver's library does; nothing is written."""
+    real = where.under(path)
+    opened: bool | None = None
+    problem = name = ""
+    try:
+        seen = os.stat(real)  # noqa: PTH116
+    except OSError as error:
+        return DeviceNode(path=path, opened=False, problem=os.strerror(error.errno or 0))
+    if not stat.S_ISCHR(seen.st_mode):
+        return DeviceNode(path=path, mode=oct(seen.st_mode & 0o7777)[2:], problem="is not a device")
+    try:
+        os.close(os.open(real, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY))
+        opened = True
+    except OSError as error:
+        opened, problem = False, os.strerror(error.errno or 0)
+        name = errno.errorcode.get(error.errno or 0, "")
+    return DeviceNode(
+        path=path,
+        mode=f"{seen.st_mode & 0o7777:04o}",
+        owner=owner_name(seen.st_uid),
+        group=group_name(seen.st_gid),
+        opened=opened,
+        problem=problem,
+        errno=name,
+    )
+
+
+def secure_boot(where: Places) -> bool | None:
+    """Return whether Secure Boot is on. A machine that did not start through EFI has none; None = cannot be seen."""
+    value = where.read(SECURE_BOOT, 16)
+    if value is not None and len(value) >= 5:
+        return value[4] == 1
+    firmware = where.names("/sys/firmware")
+    if not firmware or "efi" in firmware:
+        return None
+    return False
+
+
+def boot_time(where: Places) -> float | None:
+    """Return when the system started, in seconds since the epoch: btime of /proc/stat."""
+    said = re.search(r"^btime (\d+)$", where.text("/proc/stat", 1 << 20) or "", re.MULTILINE)
+    return float(said[1]) if said else None
+
+
+def asleep() -> float | None:
+    """Return how many seconds the system has slept since it started: CLOCK_BOOTTIME counts them, CLOCK_MONOTONIC not."""
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        return None
+    try:
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC))
+    except OSError:
+        return None

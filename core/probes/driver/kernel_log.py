@@ -1,0 +1,146 @@
+"""The kernel log's lines that matter, and the time of the last resume from suspend."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from collections.abc import Iterable
+
+import msgspec
+
+from core.common.versions import whole_number
+from core.model.facts import text
+from core.probes.probe import Request
+from core.probes.sysroot import Places
+
+MATTERS = re.compile(
+    r"NVRM|nvidia|nouveau|\bXid\b|key was rejected|unsigned module|module verification|Lockdown:", re.I
+)
+MAX_LINES = 200
+"""The newest lines that are kept."""
+MAX_BYTES = 4 << 20
+LOG_PATIENCE = 1.0
+"""Seconds for reading /dev/kmsg, one record a call."""
+LOG_FILES = ("/var/log/kern.log", "/var/log/messages")
+AWAKE = 1.0
+"""Seconds of sleep that are taken for the clocks' own difference."""
+
+_RESUME = re.compile(r"^\[\s*(\d+\.\d+)\] PM: suspend exit")
+_START = re.compile(r"\bLinux version \d")
+
+
+class Log(msgspec.Struct, frozen=True):
+    """The lines that matter, and the kernel's time of the last resume that they name (seconds since boot)."""
+
+    lines: tuple[str, ...]
+    resumed: float | None = None
+
+
+def kernel_log(request: Request, where: Places) -> Log | None:
+    """Return what the kernel log says; None when this user may not read it.
+
+    /dev/kmsg first, then dmesg (it asks another way and may be allowed what the file is not), then the log files.
+    """
+    raw = _kmsg(where)
+    if raw is None:
+        done = request.host.run(["dmesg"], timeout=2.0, env=request.env, watch=request.watch)
+        raw = done.out.splitlines() if done.status == 0 and done.out else None
+    if raw is None:
+        content = next((t for f in LOG_FILES if (t := _tail(f, where))), None)
+        raw = since_start(content.splitlines()) if content else None
+    return sift(raw) if raw is not None else None
+
+
+def sift(raw: Iterable[str]) -> Log:
+    """Keep the lines that matter, printable, and the time of the last resume."""
+    resumed = None
+    kept = []
+    for line in raw:
+        if m := _RESUME.match(line):
+            resumed = float(m[1])
+        if MATTERS.search(line):
+            kept.append(line[:500])
+    return Log(lines=tuple(kept[-MAX_LINES:]), resumed=resumed)
+
+
+def since_start(lines: list[str]) -> list[str]:
+    """Drop what a log file tells of earlier starts of the system."""
+    starts = [n for n, line in enumerate(lines) if _START.search(line)]
+    return lines[starts[-1] :] if starts else lines
+
+
+def record(raw: str) -> list[str]:
+    """Return a record of /dev/kmsg as dmesg shows it. Form: Documentation/ABI/testing/dev-kmsg of the kernel."""
+    head, semicolon, message = raw.partition(";")
+    fields = head.split(",")
+    microseconds = whole_number(fields[2]) if semicolon and len(fields) >= 3 else None
+    if microseconds is None:
+        return []
+    return [f"[{microseconds / 1e6:12.6f}] {message.partition(chr(10))[0]}"]
+
+
+def _kmsg(where: Places) -> list[str] | None:
+    """Read all records without waiting for new ones; None when it is not there or not allowed."""
+    try:
+        descriptor = os.open(where.under("/dev/kmsg"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except (OSError, ValueError):
+        return None
+    try:
+        if not stat.S_ISCHR(os.fstat(descriptor).st_mode):
+            return None
+        return _records(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _records(descriptor: int) -> list[str]:
+    lines: list[str] = []
+    end = time.monotonic() + LOG_PATIENCE
+    total = 0
+    while total < MAX_BYTES and time.monotonic() < end:
+        try:
+            data = os.read(descriptor, 8192)
+        except BrokenPipeError:  # the ring was overwritten under us; the next read goes on with what there is
+            continue
+        except OSError:  # EAGAIN: all was read
+            break
+        if not data:
+            break
+        total += len(data)
+        lines += record(text(data))
+    return lines
+
+
+def _tail(path: str, where: Places) -> str | None:
+    seen = where.stat(path)
+    if seen is None or not stat.S_ISREG(seen.st_mode):
+        return None
+    try:
+        with open(where.under(path), "rb") as stream:  # noqa: PTH123 - a regular file, seen above
+            stream.seek(max(0, seen.st_size - MAX_BYTES))
+            return text(stream.read(MAX_BYTES))
+    except OSError:
+        return None
+
+
+def resumed_at(
+    log: Log | None, booted: float | None, where: Places, *, now: float, asleep: float | None
+) -> float | None:
+    """Return when the system last resumed; 0.0 when it has not slept since it started, None when that is not known.
+
+    ``asleep``: seconds that the system has slept in all. The kernel log's "PM: suspend exit" gives the moment (its clock stands still
+    in sleep, so it is counted back from now only where the log has it). Without it the earliest possible moment is
+    given: the start of the system and all its sleep.
+    """
+    count = where.text("/sys/power/suspend_stats/success", 64)
+    slept = asleep is not None and asleep > AWAKE
+    counted = (whole_number((count or "").strip()) or 0) > 0
+    if not slept and not counted:
+        return 0.0 if asleep is not None or count is not None else None
+    if booted is None:
+        return None
+    if log is not None and log.resumed is not None:
+        return min(now, booted + (asleep or 0.0) + log.resumed)
+    return booted + (asleep or 1.0)

@@ -1,0 +1,260 @@
+"""What a child process asks of NVML and of the CUDA driver. Nothing here runs in our own process.
+
+Each function emits what it knows after every step, so that a library that kills or hangs the child leaves behind which
+file it was and how far it came. The parent takes the last of each kind.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    from msgspec.structs import replace
+
+    from core.model.facts import CudaInit, Gpu, Nvml
+    from core.probes.driver.protocol import Question, Said
+
+    T = TypeVar("T")
+else:
+    CudaInit = Gpu = Nvml = Said = dict
+
+    def replace(said, **changed):
+        """Return what was said with some fields changed."""
+        return said | changed
+
+
+PLAIN = True
+"""For ``core.host.child``: nothing of msgspec is needed here."""
+
+MAX_GPUS = 64
+"""GPUs that are described at most; a broken library may claim any number."""
+
+STATUS_NAMES = {
+    0: "CUDA_SUCCESS",
+    3: "CUDA_ERROR_NOT_INITIALIZED",
+    34: "CUDA_ERROR_STUB_LIBRARY",
+    100: "CUDA_ERROR_NO_DEVICE",
+    803: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+    804: "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
+    999: "CUDA_ERROR_UNKNOWN",
+}
+"""For libraries that do not name their own statuses, such as the stub. Source: cuda.h of CUDA 13."""
+
+_MODELS = {0: "WDDM", 1: "TCC", 2: "MCDM"}
+"""nvmlDriverModel_t: nvml.h."""
+
+
+def ask_cuda(request: Question, emit: Callable[[Said], None]) -> None:
+    """Load the CUDA driver, initialise it and describe its GPUs, in this process. Call it in a child only."""
+    name = request.library or ("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    said = CudaInit(problem="It gave no answer.")
+    try:
+        cuda = _load_cuda(name)
+        said = replace(said, library=mapped(cuda, "cuInit", name))
+        emit(Said(cuda=said))
+        status = int(cuda.cuInit(0))
+    except OSError as error:
+        emit(Said(cuda=replace(said, problem=_reason(error))))
+        return
+    except AttributeError:
+        emit(Said(cuda=replace(said, problem="It has no function cuInit, so it is not the CUDA driver.")))
+        return
+    said = replace(said, status=status, status_name=_status_name(cuda, status), problem="")
+    said = replace(said, driver_cuda=_dotted(_integer(cuda, "cuDriverGetVersion")))
+    count = _integer(cuda, "cuDeviceGetCount") if status == 0 else None
+    emit(Said(cuda=replace(said, device_count=count)))
+    for index in range(min(count or 0, MAX_GPUS)):
+        emit(Said(gpu=_cuda_gpu(cuda, index)))
+
+
+def _load_cuda(name: str) -> Any:
+    if sys.platform == "win32":
+        return ctypes.WinDLL(name)  # CUDAAPI is __stdcall there: cuda.h
+    return ctypes.CDLL(name)
+
+
+def mapped(library: Any, function: str, name: str) -> str:
+    """Return the file that answers for ``function``: the one that this process has mapped at its address."""
+    if sys.platform == "win32":
+        buffer = ctypes.create_unicode_buffer(32768)
+        length = ctypes.WinDLL("kernel32").GetModuleFileNameW(ctypes.c_void_p(library._handle), buffer, len(buffer))
+        return _text(buffer.value) if length else ""
+    entry = getattr(library, function, None)
+    address = (ctypes.cast(entry, ctypes.c_void_p).value or 0) if entry is not None else 0
+    last = name.rpartition("/")[2]
+    try:
+        maps = open("/proc/self/maps", "rb")  # noqa: PTH123, SIM115 - a pathlib import costs more; closed below
+    except OSError:
+        return ""
+    with maps:
+        for line in maps:
+            fields = line.rstrip(b"\n").split(None, 5)
+            if len(fields) < 6 or not fields[5].startswith(b"/"):
+                continue
+            start, _, end = fields[0].partition(b"-")
+            if int(start, 16) <= address < int(end, 16):
+                return _text(fields[5])
+            if not address and _text(fields[5]).rpartition("/")[2].startswith(last):
+                return _text(fields[5])
+    return ""
+
+
+def _text(path: str | bytes) -> str:
+    """Return ``facts.text`` of a path, without the facts."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _reason(error: OSError) -> str:
+    """Return the loader's own words, printable and of one line; on Windows the number, for the words hide it."""
+    if sys.platform == "win32":
+        # ctypes says FileNotFoundError, without a number, for ERROR_MOD_NOT_FOUND alone
+        number = 126 if isinstance(error, FileNotFoundError) else error.winerror or 0
+        missing = " (it, or a library that it needs, was not found)" if number == 126 else ""
+        return f"It could not be loaded: Windows error {number}{missing}."
+    return " ".join(str(error).encode("utf-8", "backslashreplace").decode().split())[:500]
+
+
+def _integer(cuda: Any, function: str, *before: int) -> int | None:
+    """Call ``function(int *out, ...)`` and return the number; None when it fails or is not there."""
+    out = ctypes.c_int()
+    entry = getattr(cuda, function, None)
+    if entry is None or entry(ctypes.byref(out), *before) != 0:
+        return None
+    return out.value
+
+
+def _dotted(number: int | None) -> str | None:
+    """Return 13000 as "13.0": 1000 * major + 10 * minor (cuda.h, cuDriverGetVersion)."""
+    return f"{number // 1000}.{number % 1000 // 10}" if number and number > 0 else None
+
+
+def _status_name(cuda: Any, status: int) -> str:
+    out = ctypes.c_char_p()
+    entry = getattr(cuda, "cuGetErrorName", None)
+    if entry is not None and entry(status, ctypes.byref(out)) == 0 and out.value:
+        return out.value.decode("ascii", "replace")
+    return STATUS_NAMES.get(status, "")
+
+
+def _cuda_gpu(cuda: Any, index: int) -> Gpu:
+    device = _integer(cuda, "cuDeviceGet", index)
+    if device is None:
+        return Gpu(index=index, name="", source="CUDA driver")
+    name, pci, uuid = (ctypes.create_string_buffer(n) for n in (256, 64, 16))
+    size = ctypes.c_size_t()
+    named = _works(cuda, "cuDeviceGetName", name, 255, device)
+    placed = _works(cuda, "cuDeviceGetPCIBusId", pci, 63, device)
+    sized = _works(cuda, "cuDeviceTotalMem_v2", ctypes.byref(size), device)
+    known = _works(cuda, "cuDeviceGetUuid_v2", uuid, device) or _works(cuda, "cuDeviceGetUuid", uuid, device)
+    # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR of cuda.h
+    major, minor = (_integer(cuda, "cuDeviceGetAttribute", attribute, device) for attribute in (75, 76))
+    u = uuid.raw.hex()
+    return Gpu(
+        index=index,
+        name=name.value.decode("utf-8", "replace") if named else "",
+        compute_capability=f"{major}.{minor}" if major is not None and minor is not None else None,
+        uuid=f"GPU-{u[:8]}-{u[8:12]}-{u[12:16]}-{u[16:20]}-{u[20:]}" if known else "",
+        memory_total=size.value if sized else None,
+        pci=pci.value.decode("ascii", "replace") if placed else "",
+        source="CUDA driver",
+    )
+
+
+def _works(cuda: Any, function: str, *arguments: Any) -> bool:
+    entry = getattr(cuda, function, None)
+    return entry is not None and entry(*arguments) == 0
+
+
+def ask_nvml(request: Question, emit: Callable[[Said], None]) -> None:
+    """Load NVML, ask it for driver and GPUs, in this process. Call it in a child only."""
+    said = Nvml(problem="It gave no answer.")
+    try:
+        # first by hand: pynvml calls every failure "not found", the loader says which
+        library = _load_nvml(request.library)
+        said = replace(said, library=mapped(library, "nvmlInit_v2", request.library or "libnvidia-ml.so.1"))
+        emit(Said(nvml=said))
+        import pynvml  # not before there is something to ask: it is half of this child's time
+
+        status = _started(pynvml, library)
+    except OSError as error:
+        emit(Said(nvml=replace(said, problem=_reason(error))))
+        return
+    if status:
+        emit(Said(nvml=replace(said, status=status, status_name=_nvml_name(pynvml, status), problem="")))
+        return
+    said = replace(said, status=0, status_name="NVML_SUCCESS", problem="")
+    said = replace(said, driver_version=_nvml(pynvml, pynvml.nvmlSystemGetDriverVersion))
+    emit(Said(nvml=said))
+    said = replace(said, driver_cuda=_dotted(_nvml(pynvml, pynvml.nvmlSystemGetCudaDriverVersion_v2)))
+    count = _nvml(pynvml, pynvml.nvmlDeviceGetCount)
+    emit(Said(nvml=replace(said, device_count=count)))
+    for index in range(min(count or 0, MAX_GPUS)):
+        emit(_nvml_gpu(pynvml, index))
+
+
+def _started(pynvml: Any, library: Any) -> int:
+    """Initialise NVML and return its status."""
+    pynvml.nvmlLib = library
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        return int(error.value)
+    return 0
+
+
+def _load_nvml(library: str) -> ctypes.CDLL:
+    if library or sys.platform != "win32":
+        return ctypes.CDLL(library or "libnvidia-ml.so.1")
+    system = os.environ.get("SystemRoot", r"C:\Windows")  # noqa: SIM112 - this is how Windows writes it
+    try:
+        return ctypes.CDLL(system + r"\System32\nvml.dll")
+    except OSError:  # drivers before the DCH ones put it elsewhere
+        programs = os.environ.get("ProgramFiles", r"C:\Program Files")  # noqa: SIM112
+        return ctypes.CDLL(programs + r"\NVIDIA Corporation\NVSMI\nvml.dll")
+
+
+def _nvml(pynvml: Any, call: Callable[[], T]) -> T | None:
+    """Return what ``call`` returns; None when NVML refuses, does not know the function, or answers with garbage."""
+    try:
+        return call()
+    except (pynvml.NVMLError, UnicodeDecodeError):
+        return None
+
+
+def _nvml_name(pynvml: Any, status: int) -> str:
+    names = (n for n in vars(pynvml) if n.startswith("NVML_ERROR_"))
+    return next((n for n in names if getattr(pynvml, n) == status), "")
+
+
+def _nvml_gpu(pynvml: Any, index: int) -> Said:
+    handle = _nvml(pynvml, lambda: pynvml.nvmlDeviceGetHandleByIndex(index))
+    if handle is None:
+        return Said(gpu=Gpu(index=index, name=""))
+    capability = _nvml(pynvml, lambda: pynvml.nvmlDeviceGetCudaComputeCapability(handle))
+    memory = _nvml(pynvml, lambda: pynvml.nvmlDeviceGetMemoryInfo(handle))
+    mig = _nvml(pynvml, lambda: pynvml.nvmlDeviceGetMigMode(handle))
+    pci = _nvml(pynvml, lambda: pynvml.nvmlDeviceGetPciInfo(handle).busId)
+    gpu = Gpu(
+        index=index,
+        name=str(_nvml(pynvml, lambda: pynvml.nvmlDeviceGetName(handle)) or ""),
+        compute_capability=f"{capability[0]}.{capability[1]}" if capability else None,
+        uuid=str(_nvml(pynvml, lambda: pynvml.nvmlDeviceGetUUID(handle)) or ""),
+        memory_total=int(memory.total) if memory else None,
+        memory_free=int(memory.free) if memory else None,
+        mig=bool(mig[0]) if mig else None,
+        pci=pci.decode("ascii", "replace") if isinstance(pci, bytes) else str(pci or ""),
+    )
+    return Said(gpu=gpu, driver_model=_driver_model(pynvml, handle))
+
+
+def _driver_model(pynvml: Any, handle: Any) -> str:
+    if sys.platform != "win32":
+        return ""
+    model = _nvml(pynvml, lambda: pynvml.nvmlDeviceGetCurrentDriverModel(handle))
+    return _MODELS.get(-1 if model is None else int(model), "")

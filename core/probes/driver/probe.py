@@ -1,0 +1,151 @@
+"""Driver probe: GPUs, what NVML and cuInit answer, and what stands between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from core.host.child import Answer, ask
+from core.model.facts import CudaInit, Driver, DriverLibrary, Gpu, Nvml
+from core.model.path_list import LIBRARIES, searched
+from core.probes.driver import kernel as driver_linux
+from core.probes.driver.compute_cache import compute_cache
+from core.probes.driver.libraries import libraries, search_folders
+from core.probes.driver.nvidia_calls import ask_cuda, ask_nvml
+from core.probes.driver.protocol import Question, Said
+from core.probes.probe import Request
+from core.probes.sysroot import Places, answering, places
+
+NVML_PATIENCE = 8.0
+"""Seconds for NVML's child."""
+CUDA_PATIENCE = 9.0
+"""Seconds for one cuInit: it wakes every GPU, which takes seconds on servers without persistence mode."""
+
+HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+"""Variables by which cuInit may give a process no GPU. NVIDIA_VISIBLE_DEVICES matters only when a container is started."""
+
+T = TypeVar("T", Nvml, CudaInit)
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """What one child said."""
+
+    nvml: Nvml | None = None
+    cuda: CudaInit | None = None
+    gpus: tuple[Gpu, ...] = ()
+    driver_model: str = ""
+
+
+def look(request: Request) -> Driver:
+    """Ask NVML and the CUDA driver, each in a child of the consumer's environment, and look at the files meanwhile."""
+    where = places(request.host)
+    env = answering(request.env, where)
+    request = replace(request, env=env)
+    hidden = [name for name in HIDING if name in env]
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        nvml = pool.submit(_nvml, request)
+        cuda = pool.submit(_cuda, request, env)
+        shown = pool.submit(_cuda, request, without(env, hidden)) if hidden else None
+        cleaned = pool.submit(_cuda, request, _clean(env)) if brings_driver(env, where) else None
+        seen = _files(request, where)
+        answer = cuda.result()
+        clean = cleaned.result() if cleaned else None
+        if clean is None and _search_path(env, where) and answer.cuda and answer.cuda.status != 0:
+            clean = _cuda(request, _clean(env))
+        managed = nvml.result()
+        unhidden = shown.result() if shown else None
+    return Driver(
+        **seen | {"libraries": stubs_told(seen["libraries"], answer.cuda)},
+        nvml=managed.nvml,
+        gpus=gpus(managed, unhidden or answer, answer),
+        cuda=answer.cuda,
+        cuda_unhidden=unhidden.cuda if unhidden else None,
+        cuda_clean=clean.cuda if clean else None,
+        windows_driver_model=managed.driver_model,
+    )
+
+
+def _files(request: Request, where: Places) -> dict[str, Any]:
+    """Return the fields of Driver that files tell; those of Linux stay None on Windows."""
+    found: dict[str, Any] = {
+        "pci": request.host.pci_devices(),
+        "libraries": libraries(search_folders(request.env, where), where),
+        "compute_cache": compute_cache(request.env, request.seen.machine, where),
+    }
+    if where.system == "linux":
+        found |= driver_linux.look(request, where)
+    return found
+
+
+def without(env: Mapping[str, str], names: list[str]) -> dict[str, str]:
+    """Return ``env`` without ``names``."""
+    return {n: v for n, v in env.items() if n not in names}
+
+
+def _clean(env: Mapping[str, str]) -> dict[str, str]:
+    return without(env, ["LD_LIBRARY_PATH"])
+
+
+def _search_path(env: Mapping[str, str], where: Places) -> tuple[str, ...]:
+    """Return the folders of LD_LIBRARY_PATH; none on Windows, where it means nothing."""
+    value = env.get("LD_LIBRARY_PATH", "") if where.system == "linux" else ""
+    return tuple(folder for folder in searched(value, "linux", LIBRARIES) if folder)
+
+
+def brings_driver(env: Mapping[str, str], where: Places) -> bool:
+    """Whether a folder of LD_LIBRARY_PATH holds a libcuda: its answer and the system's are then both wanted."""
+    return any(where.exists(where.join(folder, "libcuda.so.1")) for folder in _search_path(env, where))
+
+
+def _nvml(request: Request) -> Heard:
+    answer = ask(
+        ask_nvml, Question(), Said, host=request.host, env=request.env, timeout=NVML_PATIENCE, watch=request.watch
+    )
+    heard = hear(answer)
+    return Heard(nvml=ended(heard.nvml or Nvml(), answer, "NVML"), gpus=heard.gpus, driver_model=heard.driver_model)
+
+
+def _cuda(request: Request, env: Mapping[str, str]) -> Heard:
+    answer = ask(ask_cuda, Question(), Said, host=request.host, env=env, timeout=CUDA_PATIENCE, watch=request.watch)
+    heard = hear(answer)
+    return Heard(cuda=ended(heard.cuda or CudaInit(), answer, "cuInit"), gpus=heard.gpus)
+
+
+def hear(answer: Answer[Said]) -> Heard:
+    """Return the last answer of each kind."""
+    return Heard(
+        nvml=next((s.nvml for s in reversed(answer.events) if s.nvml), None),
+        cuda=next((s.cuda for s in reversed(answer.events) if s.cuda), None),
+        gpus=tuple(s.gpu for s in answer.events if s.gpu),
+        driver_model=next((s.driver_model for s in answer.events if s.driver_model), ""),
+    )
+
+
+def ended(said: T, answer: Answer[Said], call: str) -> T:
+    """Return ``said`` with how its child ended as its problem, if it ended badly."""
+    if not answer.ended:
+        return said
+    how = "gave no answer in time" if answer.timed_out else answer.ended
+    return replace(said, problem=f"The process that called {call} {how}.")
+
+
+def gpus(nvml: Heard, shown: Heard, cuda: Heard) -> tuple[Gpu, ...] | None:
+    """Return NVML's GPUs; where NVML is silent, those of cuInit, unhidden first; None when neither answered."""
+    if nvml.nvml is not None and nvml.nvml.status == 0:
+        known = {g.uuid: g.compute_capability for g in (*shown.gpus, *cuda.gpus)}
+        return tuple(replace(g, compute_capability=g.compute_capability or known.get(g.uuid)) for g in nvml.gpus)
+    for heard in (shown, cuda):
+        if heard.cuda is not None and heard.cuda.status == 0:
+            return heard.gpus
+    return None
+
+
+def stubs_told(found: tuple[DriverLibrary, ...] | None, cuda: CudaInit | None) -> tuple[DriverLibrary, ...] | None:
+    """Return the libraries with the one that answered 34 (CUDA_ERROR_STUB_LIBRARY) marked as a stub."""
+    if found is None or cuda is None or cuda.status != 34:
+        return found
+    return tuple(replace(lib, stub=True) if cuda.library in (lib.path, lib.real_path) else lib for lib in found)

@@ -1,0 +1,21 @@
+"""What the children that ask the driver are asked, and what they say: the parent's side of ``nvidia_calls``."""
+
+from __future__ import annotations
+
+from core.model.facts import CudaInit, Fact, Gpu, Nvml
+
+
+class Question(Fact, frozen=True, kw_only=True):
+    """Which library to ask."""
+
+    library: str = ""
+    """Name or path to load; empty for the name that programs use."""
+
+
+class Said(Fact, frozen=True, kw_only=True):
+    """One step's answer."""
+
+    nvml: Nvml | None = None
+    cuda: CudaInit | None = None
+    gpu: Gpu | None = None
+    driver_model: str = ""

@@ -1,0 +1,193 @@
+"""Who wants cuDNN in a Python environment: the frameworks, the binaries that ask for it, and which version they expect."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from core.common.versions import applies, python_version, requirement, whole_number
+from core.knowledge.cudnn_file_names import parse
+from core.knowledge.horizon import beyond, family
+from core.knowledge.tables import read
+from core.loader import read_image as images
+from core.model.facts import Distribution, Fact, PythonEnvironment, System, platform_machine
+from core.probes.sysroot import Places
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+Way = Literal["whole folder", "bare name", "altered search path", "added folders"]
+"""How a framework comes to its libraries on Windows."""
+
+
+class Since(Fact, frozen=True, kw_only=True, rename={"first": "from"}):
+    """From release ``first`` on (until the next row), a framework wants this major."""
+
+    first: str
+    major: int
+
+
+class Framework(Fact, frozen=True, kw_only=True):
+    """A framework's distribution (a pattern), its binaries relative to the folder of packages, and its majors."""
+
+    distribution: str
+    linux: tuple[str, ...] = ()
+    windows: tuple[str, ...] = ()
+    windows_way: Way = "bare name"
+    newest: str = ""
+    """The newest release that was read, where no other table lists them."""
+    majors: tuple[Since, ...] = ()
+    """A major of 0: from there on it wants none."""
+    windows_majors: tuple[Since, ...] = ()
+    """The same where Windows differs."""
+    source: str = ""
+
+
+class Check(Fact, frozen=True, kw_only=True):
+    """A function of the roll call, and the sub-library that answers it."""
+
+    major: int
+    function: str
+    role: str
+
+
+class Status(Fact, frozen=True, kw_only=True):
+    """A status that a VersionCheck may return."""
+
+    major: int
+    code: int
+    name: str
+
+
+class Zlibwapi(Fact, frozen=True, kw_only=True, rename={"first": "from"}):
+    """Releases for Windows that open zlibwapi.dll: ``first`` <= version < ``below``."""
+
+    first: str
+    below: str
+    source: str = ""
+
+
+class Knowledge(Fact, frozen=True, kw_only=True):
+    """resources/knowledge/cudnn.json."""
+
+    checks: tuple[Check, ...]
+    statuses: tuple[Status, ...]
+    zlibwapi: Zlibwapi
+    frameworks: tuple[Framework, ...]
+
+
+def knowledge() -> Knowledge:
+    """Return what is known of cuDNN's functions and of the frameworks that load it."""
+    return read("cudnn", Knowledge)
+
+
+class Wish(Fact, frozen=True, kw_only=True):
+    """One framework's wish for one cuDNN major; with an empty framework, a wheel that nothing here asks for."""
+
+    framework: str = ""
+    """Name and version of the distribution."""
+    major: int
+    askers: tuple[str, ...] = ()
+    """The framework's binaries that are there, in the order in which they are loaded; the last one asks for cuDNN."""
+    way: Way = "bare name"
+    main: str = ""
+    """The main library's path where nothing asks for it by name: a wheel without a framework."""
+    wanted_version: str | None = None
+    wanted_source: str = ""
+
+
+def wishes(
+    python: PythonEnvironment, where: Places, known: Knowledge, architecture: str = "x86_64"
+) -> tuple[Wish, ...]:
+    """Return every wish of an environment's frameworks. ``architecture``: the machine's processor."""
+    return tuple(
+        wish
+        for distribution in python.distributions
+        for framework in known.frameworks
+        if re.fullmatch(framework.distribution, distribution.name)
+        for wish in _wish(distribution, framework, where, python.architecture or architecture)
+    )
+
+
+def _wish(distribution: Distribution, framework: Framework, where: Places, architecture: str) -> Iterator[Wish]:
+    askers, major = _binaries(distribution, framework, where)
+    pinned, source, pinned_major = pin(distribution, where.system, architecture)
+    newer = beyond(family(distribution.name), distribution.version)
+    majors = (where.system == "windows" and framework.windows_majors) or framework.majors
+    since = None if newer else _since(distribution.version, majors)
+    major = major or (0 if since == 0 else pinned_major or since)
+    if askers and major:
+        yield Wish(
+            framework=f"{distribution.name} {distribution.version}",
+            major=major,
+            askers=askers,
+            way=framework.windows_way,
+            wanted_version=pinned,
+            wanted_source=source,
+        )
+
+
+def _binaries(distribution: Distribution, framework: Framework, where: Places) -> tuple[tuple[str, ...], int | None]:
+    """Return the framework's binaries that are there, the one that needs cuDNN last, and the major that it needs."""
+    there: list[str] = []
+    for pattern in framework.windows if where.system == "windows" else framework.linux:
+        folder, name = where.join(distribution.location, *pattern.split("/")[:-1]), pattern.split("/")[-1]
+        names = fnmatch.filter(where.names(folder) or (), name) if "*" in name else (name,)
+        there += [path for n in names if where.is_file(path := where.join(folder, n))]
+    for path in there:
+        for needed in images.read(path, root=where.root).needed:
+            what = parse(needed, where.system)
+            if what and not what.role and what.major:
+                return (*(p for p in there if p != path), path), what.major
+    return tuple(there), None
+
+
+def pin(distribution: Distribution, system: System, architecture: str) -> tuple[str | None, str, int | None]:
+    """Return the cuDNN version that a distribution's requirements fix, the requirement's words, and its major.
+
+    Only ``==`` fixes a version; of a range the words and the major of its lower end are returned.
+    """
+    for raw in distribution.requires:
+        if not re.match(r"nvidia[-_.]cudnn", raw, re.IGNORECASE):
+            continue  # most are of no concern here, and parsing takes its time
+        wish = requirement(raw)
+        if wish is None:
+            continue
+        if not re.fullmatch(r"nvidia-cudnn(-cu\d+)?", wish.name.lower().replace("_", "-")):
+            continue
+        if wish.marker and not _applies(wish, system, architecture):
+            continue
+        words = f"{distribution.name} {distribution.version} requires {wish.name}{wish.specifier}"
+        fixed = [s.version for s in wish.specifier if s.operator == "==" and "*" not in s.version]
+        lowest = [s.version for s in wish.specifier if s.operator in ("==", ">=", "~=", "===")]
+        major = re.match(r"\d+", lowest[0]) if lowest else None
+        return ".".join(fixed[0].split(".")[:3]) if fixed else None, words, whole_number(major[0]) if major else None
+    return None, "", None
+
+
+SYSTEM_FACTS = {
+    "linux": {"platform_system": "Linux", "sys_platform": "linux", "os_name": "posix"},
+    "windows": {"platform_system": "Windows", "sys_platform": "win32", "os_name": "nt"},
+}
+
+
+def _applies(wish: Requirement, system: System, architecture: str) -> bool:
+    """Whether a requirement's marker holds on the examined system; for extras, as if they had been asked for."""
+    facts = {
+        **SYSTEM_FACTS[system],
+        "platform_machine": platform_machine(system, architecture),
+    }
+    extras = re.findall(r"extra\s*==\s*[\"']([^\"']+)", str(wish.marker)) or [""]
+    return wish.marker is None or any(applies(wish, {**facts, "extra": extra}) for extra in extras)
+
+
+def _since(version: str, majors: tuple[Since, ...]) -> int | None:
+    its = python_version(version)
+    if its is None:
+        return None
+    from packaging.version import Version
+
+    rows = [row for row in majors if Version(row.first) <= its]
+    return max(rows, key=lambda row: Version(row.first)).major if rows else None

@@ -1,0 +1,171 @@
+"""One consumer's load, planned: what its loader will find, and the roll call that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from core.knowledge.cudnn_file_names import file_name, parse
+from core.loader.linux import Loaded, Search
+from core.loader.windows import conda_folders
+from core.model.facts import Consumer, How, PythonEnvironment, Resolution, System
+from core.probes.loading.consumers import Check, Knowledge, Way, Wish
+from core.probes.loading.linux import Tracer, loader, preloaded
+from core.probes.loading.roll_call.protocol import Part, Roll
+from core.probes.loading.windows import imported
+from core.probes.loading.windows import loader as windows_loader
+from core.probes.loading.windows import trace as windows_trace
+from core.probes.probe import Request
+from core.probes.sysroot import Places
+
+SYSTEMS: tuple[System, ...] = ("linux", "windows")
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What will be asked of a child for one consumer and one major."""
+
+    consumer: Consumer
+    wish: Wish
+    resolutions: tuple[Resolution, ...]
+    roll: Roll | None
+    """None when the main library is nowhere to be found, so that nothing could be called; a plain program's bare name
+    is tried nevertheless."""
+    fragile: Mapping[str, int]
+    """Functions and parts that need a file which is missing or broken; see ``fragile()``."""
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """What a plan is made from beside the wish: request, places, knowledge, and the environment of variables."""
+
+    request: Request
+    where: Places
+    known: Knowledge
+    env: Mapping[str, str]
+
+
+def plan(consumer: Consumer, wish: Wish, python: PythonEnvironment | None, setting: Setting) -> Plan:
+    """Return the plan for one wish. ``wish.main``, if set, is loaded by its path; else by its name."""
+    resolve = _on_windows if setting.where.system == "windows" else _on_linux
+    resolutions = resolve(wish, python, setting)
+    main = _main(wish, resolutions, setting)
+    roll = _roll(main, wish, resolutions, setting, added_folders(python)) if main else None
+    checks = tuple(c for c in setting.known.checks if c.major == wish.major)
+    needed = {f.path: f.needed for copy in setting.request.seen.cudnn or () for f in copy.files}
+    return Plan(consumer, wish, resolutions, roll, fragile(resolutions, checks, needed))
+
+
+def _on_linux(wish: Wish, python: PythonEnvironment | None, setting: Setting) -> tuple[Resolution, ...]:
+    search = Search(loader(setting.env, setting.request.seen.machine, setting.where))
+    program = [search.load(python.executable)] if python and python.executable else []
+    askers = [search.load(path) for path in wish.askers]
+    chain: list[Loaded] = [*askers[-1:], *program]
+    tracer = Tracer(search, wish.major, chain, preloaded(askers, program, search))
+    tracer.trace(wish.main or file_name("", wish.major, "linux"))
+    return tuple(tracer.resolutions)
+
+
+def _on_windows(wish: Wish, python: PythonEnvironment | None, setting: Setting) -> tuple[Resolution, ...]:
+    where = setting.where
+    application = where.parent(python.executable) if python and python.executable else ""
+    way: Way | None = wish.way if wish.askers else "whole folder" if wish.main else None
+    added = added_folders(python)
+    policy = windows_loader(setting.env, application, way, (*_folders(wish, where), *added), where)
+    main = wish.main or file_name("", wish.major, "windows")
+    traced = windows_trace(main, wish.major, policy, setting.known.zlibwapi, where, preload=_preload(wish, where))
+    return (*traced, *imported(wish.askers, wish.way, policy))
+
+
+def added_folders(python: PythonEnvironment | None) -> tuple[str, ...]:
+    """Return the folders that an environment on Windows makes known for DLLs: its own settings' and conda's."""
+    if python is None:
+        return ()
+    return (*python.dll_folders, *(conda_folders(python.prefix) if python.kind == "conda" else ()))
+
+
+def _folders(wish: Wish, where: Places) -> tuple[str, ...]:
+    """Return the folders of a framework's own DLLs, or of a wheel that is loaded by its path."""
+    return tuple(dict.fromkeys(where.parent(path) for path in (*wish.askers, wish.main) if path))
+
+
+def _preload(wish: Wish, where: Places) -> tuple[str, ...]:
+    """Return the cuDNN DLLs that a consumer on Windows loads by their paths before anything asks for them by name.
+
+    PyTorch and CTranslate2 load every DLL of their folder; who uses the bare wheel has to do the same, because cuDNN
+    opens its parts by name and add_dll_directory does not reach that.
+    """
+    if where.system != "windows" or not (wish.main or (wish.askers and wish.way == "whole folder")):
+        return ()
+    folder = _folders(wish, where)[-1]
+    named = ((n, parse(n, "windows")) for n in where.names(folder) or ())
+    return tuple(where.join(folder, n) for n, what in named if what and what.major == wish.major)
+
+
+def _main(wish: Wish, resolutions: tuple[Resolution, ...], setting: Setting) -> str:
+    """Return what the child loads: the path that the search predicts, or the bare name for a plain program.
+
+    A framework's main library that is not found is not looked for by another way: the search has the answer.
+    """
+    if not wish.main and not wish.askers:
+        return file_name("", wish.major, setting.where.system)
+    return _spelt(resolutions[0]) if resolutions and resolutions[0].winner else ""
+
+
+BY_NAME = (How.PATH, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.LOADED, How.KNOWN_DLL)
+"""Ways of Windows' search that lead any process with the consumer's environment to the same file."""
+
+
+def _spelt(resolution: Resolution) -> str:
+    """Return how the child asks for a library so that it gets the file that the consumer gets.
+
+    cuDNN for Windows asks by bare name, and the child can do the same. On Linux the answer depends on who asks (RPATH,
+    RUNPATH), which a child cannot imitate: it loads the file that the search predicts.
+    """
+    winner = resolution.winner
+    return winner.path if winner and winner.how not in BY_NAME else resolution.name
+
+
+def _roll(main: str, wish: Wish, resolutions: tuple[Resolution, ...], setting: Setting, added: tuple[str, ...]) -> Roll:
+    where = setting.where
+    parts: dict[str, Part] = {}
+    for resolution in resolutions[1:]:
+        what = parse(resolution.name, where.system)
+        if what and what.role and what.major == wish.major and (resolution.winner or resolution.name not in parts):
+            parts[resolution.name] = Part(name=resolution.name, tries=(_spelt(resolution),))
+    return Roll(
+        system=where.system,
+        major=wish.major,
+        main=main,
+        preload=_preload(wish, where),
+        folders=(*_folders(wish, where), *added) if where.system == "windows" else (),
+        functions=tuple(c.function for c in setting.known.checks if c.major == wish.major),
+        parts=tuple(parts.values()),
+    )
+
+
+def fragile(
+    resolutions: tuple[Resolution, ...], checks: tuple[Check, ...], needed: Mapping[str, tuple[str, ...]]
+) -> dict[str, int]:
+    """Return the functions and parts that are likely to end a process: 1 for a fault of their own, 2 for a need's.
+
+    A function suffers from a part that is missing or broken; loading a missing part only fails, a broken one may kill.
+    ``needed``: a file's path -> the names that it is linked against.
+    """
+    paths = {r.name: r.winner.path for r in resolutions if r.winner}
+
+    def ranked(names: set[str]) -> dict[str, int]:
+        ranks = dict.fromkeys(names, 1)
+        for _link in range(3):  # the longest chain of cuDNN files that need each other
+            new = [name for name, path in paths.items() if ranks.keys() & set(needed.get(path, ()))]
+            ranks = {**dict.fromkeys(new, 2), **ranks}
+        return ranks
+
+    broken = {r.name for r in resolutions if r.winner and r.winner.outcome != "found"}
+    gone = {r.name for r in resolutions} - paths.keys()
+    roles = {
+        what.role: rank
+        for name, rank in ranked(broken | gone).items()
+        for system in SYSTEMS
+        if (what := parse(name, system))
+    }
+    return {**ranked(broken), **{c.function: roles[c.role] for c in checks if c.role in roles}}

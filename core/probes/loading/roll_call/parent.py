@@ -1,0 +1,142 @@
+"""The roll call, from our side: children are asked until every call was made or is known to kill, answers become facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from core.common.progress import Watch
+from core.host.child import Answer, ask
+from core.host.interface import Host
+from core.knowledge.cudnn_file_names import dotted
+from core.model.facts import Call, Mapped, RollCall
+from core.probes.loading.consumers import Knowledge
+from core.probes.loading.roll_call.child import LOAD, answer
+from core.probes.loading.roll_call.protocol import Event, Roll
+
+CHILDREN = 5
+"""At most so many children for one roll call: one, and one more for each step that killed its child."""
+
+SECONDS = 20.0
+"""For one child. A healthy one takes 0.06; a cold disk a few."""
+
+OUTPUT_LIMIT = 8 << 10
+
+SPARED = "Not tried: what it needs is missing or broken, and another such step had ended the process."
+
+
+class _Tally(msgspec.Struct):
+    """What the children of one roll call said so far."""
+
+    calls: list[Call] = []
+    mapped: dict[str, None] = {}
+    loaded: str = ""
+    version: str | None = None
+    output: str = ""
+    ended: str = ""
+
+
+Ask = Callable[[Roll], Answer[Event]]
+
+
+def run(roll: Roll, fragile: Mapping[str, int], known: Knowledge, asking: Ask) -> RollCall:
+    """Make a roll call and return what happened.
+
+    ``fragile``: functions and parts that are likely to end the process, because a file that they need is missing or
+    broken. They come last, lower numbers first, and after the first that does, no more of its kind are tried.
+    ``asking`` runs one child.
+    """
+    tally, load = _Tally(), LOAD[roll.system]
+    functions = sorted(roll.functions, key=lambda f: fragile.get(f, 0))  # stable: the healthy ones keep their order
+    parts = sorted(roll.parts, key=lambda p: fragile.get(p.name, 0))
+    for _n in range(CHILDREN):
+        said = asking(replace(roll, functions=tuple(functions), parts=tuple(parts)))
+        fatal = _count(said, tally, roll, known)
+        tried = {e.name for e in said.events if e.kind == "begin"}
+        functions = [f for f in functions if f not in tried]
+        parts = [p for p in parts if p.name not in tried]
+        if fatal in ("", load) or said.timed_out:
+            break
+        if fatal in roll.functions:
+            tally.calls += [Call(function=f, meaning=SPARED) for f in functions if f in fragile]
+            functions = [f for f in functions if f not in fragile]
+        else:
+            tally.calls += [Call(function=load, library=p.name, meaning=SPARED) for p in parts if p.name in fragile]
+            parts = [p for p in parts if p.name not in fragile]
+        if not (functions or parts):
+            break
+    return RollCall(
+        library=roll.main,
+        loaded=tally.loaded,
+        version=tally.version,
+        calls=tuple(tally.calls),
+        mapped=tuple(Mapped(path=path, name=base(path)) for path in tally.mapped),
+        output=tally.output[:OUTPUT_LIMIT],
+        ended=tally.ended,
+    )
+
+
+def by_child(host: Host, env: Mapping[str, str], watch: Watch) -> Ask:
+    """Return the function that asks a real child with the consumer's environment."""
+    return lambda roll: ask(answer, roll, Event, host=host, env=env, timeout=SECONDS, watch=watch)
+
+
+def _count(said: Answer[Event], tally: _Tally, roll: Roll, known: Knowledge) -> str:
+    """Add one child's answer to the tally; return what it was about to do when it died, empty when it did not."""
+    begun = ""
+    for event in said.events:
+        match event.kind:
+            case "begin":
+                begun = event.name
+            case "call":
+                begun = ""
+                _add(_call(event, roll.major, known), tally)
+            case "loaded":
+                tally.loaded = event.name
+            case "mapped":
+                tally.mapped.setdefault(event.name)
+    if said.output and said.output not in tally.output:
+        tally.output += said.output
+    if not said.ended:
+        return ""
+    if begun:
+        load = LOAD[roll.system]
+        name, library = (begun, roll.main) if begun in (load, *roll.functions) else (load, begun)
+        _add(Call(function=name, library=library, meaning=f"The process {said.ended}."), tally)
+    tally.ended = tally.ended or (f"{begun}: {said.ended}" if begun else said.ended)
+    return begun
+
+
+def _add(call: Call, tally: _Tally) -> None:
+    """Keep a call once: each further child loads the main library again."""
+    if not any((c.function, c.library) == (call.function, call.library) for c in tally.calls):
+        tally.calls.append(call)
+    if call.function == "cudnnGetVersion" and call.result is not None:
+        tally.version = dotted(call.result)
+
+
+def _call(event: Event, major: int, known: Knowledge) -> Call:
+    return Call(
+        function=event.name,
+        library=event.library,
+        result=event.result,
+        meaning=event.problem or _meaning(event, major, known),
+    )
+
+
+def _meaning(event: Event, major: int, known: Knowledge) -> str:
+    if event.result is None or event.name in LOAD.values():
+        return ""
+    if event.name == "cudnnGetVersion":
+        return dotted(event.result) or ""
+    if event.name == "cudnnGetCudartVersion":
+        return f"{event.result // 1000}.{event.result // 10 % 100}"
+    names = (s.name for s in known.statuses if s.code == event.result and s.major == max(major, 8))
+    return next(names, f"status {event.result}")
+
+
+def base(path: str) -> str:
+    """Return the last part of a path of either system."""
+    return path.replace("\\", "/").rsplit("/", 1)[-1]

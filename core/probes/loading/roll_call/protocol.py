@@ -1,0 +1,42 @@
+"""What a roll call's child is asked, and what it says: the parent's side of ``core.probes.loading.roll_call.child``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from core.model.facts import Fact, System
+
+
+class Part(Fact, frozen=True, kw_only=True):
+    """A library to load after the calls: its paths or bare names, the first that loads counts."""
+
+    name: str
+    """File name, for the answer."""
+    tries: tuple[str, ...]
+
+
+class Roll(Fact, frozen=True, kw_only=True):
+    """What a child is asked to do. Paths are those of the running system."""
+
+    system: System
+    major: int
+    main: str
+    """A bare name or a full path."""
+    preload: tuple[str, ...] = ()
+    """Full paths that the consumer itself loads before."""
+    folders: tuple[str, ...] = ()
+    """Windows: what the consumer gives to add_dll_directory."""
+    functions: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+
+class Event(Fact, frozen=True, kw_only=True):
+    """One step of a child. ``begin`` stands before each ``call``; a begin without its call is where the child died."""
+
+    kind: Literal["begin", "call", "loaded", "mapped"]
+    name: str = ""
+    """begin: the function, or the file name of a part; call: the function or LOAD's word; else a path."""
+    library: str = ""
+    result: int | None = None
+    """The function's answer. For a load: 0, or the loader's error number on Windows, or None with ``problem``."""
+    problem: str = ""

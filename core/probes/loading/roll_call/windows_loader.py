@@ -1,0 +1,83 @@
+"""The roll call's view of Windows' loader: LoadLibraryExW, its error numbers, the modules of this process."""
+
+from __future__ import annotations
+
+import ctypes
+import ntpath
+import sys
+from collections.abc import Iterator
+
+from core.probes.loading.roll_call.child import Loader, is_cuda_file
+
+ERRORS = {
+    5: "ERROR_ACCESS_DENIED",
+    126: "ERROR_MOD_NOT_FOUND",
+    127: "ERROR_PROC_NOT_FOUND",
+    193: "ERROR_BAD_EXE_FORMAT",
+    998: "ERROR_NOACCESS",
+    1114: "ERROR_DLL_INIT_FAILED",
+    1392: "ERROR_FILE_CORRUPT",
+    1455: "ERROR_COMMITMENT_LIMIT",
+    4551: "ERROR_SYSTEM_INTEGRITY_POLICY_VIOLATION",
+}
+"""Numbers that LoadLibraryExW leaves (Microsoft's system error codes)."""
+
+if sys.platform == "win32":
+    from ctypes import wintypes
+
+    LOAD_LIBRARY_SEARCH_DEFAULT_DIRS = 0x1000
+    LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR = 0x100
+    MAX_PATH = 32768
+
+    class WindowsLoader(Loader):
+        """A bare name is loaded as any program does; a full path as Python's ctypes and PyTorch do (0x1100)."""
+
+        def __init__(self, folders: tuple[str, ...]) -> None:
+            self._k = k = ctypes.WinDLL("kernel32", use_last_error=True)
+            k.LoadLibraryExW.restype = k.GetProcAddress.restype = k.GetCurrentProcess.restype = ctypes.c_void_p
+            k.LoadLibraryExW.argtypes = (wintypes.LPCWSTR, ctypes.c_void_p, wintypes.DWORD)
+            k.GetProcAddress.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+            k.GetModuleFileNameW.argtypes = (ctypes.c_void_p, wintypes.LPWSTR, wintypes.DWORD)
+            k.K32EnumProcessModules.argtypes = (
+                ctypes.c_void_p,
+                ctypes.c_void_p,
+                wintypes.DWORD,
+                ctypes.POINTER(wintypes.DWORD),
+            )
+            k.AddDllDirectory.restype = ctypes.c_void_p
+            k.AddDllDirectory.argtypes = (wintypes.LPCWSTR,)
+            for folder in folders:
+                k.AddDllDirectory(folder)
+
+        def load(self, path: str) -> tuple[int | None, int | None, str]:
+            """LoadLibraryExW and the number that it leaves."""
+            full = ntpath.isabs(path)
+            flags = LOAD_LIBRARY_SEARCH_DEFAULT_DIRS | LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR if full else 0
+            ctypes.set_last_error(0)
+            handle = self._k.LoadLibraryExW(path, None, flags)
+            if handle:
+                return int(handle), None, ""
+            number = ctypes.get_last_error()
+            return None, number, ERRORS.get(number, f"error {number}")
+
+        def symbol(self, handle: int, name: str) -> int:
+            """GetProcAddress."""
+            return int(self._k.GetProcAddress(handle, name.encode()) or 0)
+
+        def path(self, handle: int) -> str:
+            """GetModuleFileNameW."""
+            buffer = ctypes.create_unicode_buffer(MAX_PATH)
+            self._k.GetModuleFileNameW(handle, buffer, MAX_PATH)
+            return buffer.value
+
+        def mapped(self) -> Iterator[str]:
+            """The modules that K32EnumProcessModules lists."""
+            count, needed = 1024, wintypes.DWORD()
+            modules = (ctypes.c_void_p * count)()
+            process = self._k.GetCurrentProcess()
+            if not self._k.K32EnumProcessModules(process, modules, ctypes.sizeof(modules), ctypes.byref(needed)):
+                return
+            for module in modules[: min(count, needed.value // ctypes.sizeof(ctypes.c_void_p))]:
+                path = self.path(module or 0)
+                if is_cuda_file(ntpath.basename(path)):
+                    yield path

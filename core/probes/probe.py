@@ -1,0 +1,41 @@
+"""What a probe is: a function that looks and returns its section of the Snapshot. It judges nothing.
+
+A probe is ``look(request) -> section``. It reads what earlier probes saw from ``request.seen``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from core.common.progress import Watch
+from core.host.interface import Host
+from core.model.facts import Snapshot, Unexamined
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What a probe may use: the host, what was seen so far, the consumer's environment, and the person's wishes."""
+
+    host: Host
+    seen: Snapshot
+    env: dict[str, str]
+    """``host.fresh_environment()``, read once."""
+    watch: Watch
+    thorough: bool = False
+    pythons: tuple[str, ...] = ()
+    """Interpreters or environment folders named by the person."""
+    keep: Callable[[Any], object] = lambda _item: None
+    """Keep one item of the section as soon as it is there: it stays when the probe breaks off or runs out of time."""
+    miss: Callable[[Unexamined], object] = lambda _item: None
+    """Tell of something that could not be examined."""
+
+
+class Probe(msgspec.Struct, frozen=True):
+    """A row of PROBES: which section it fills, from what, and for how long at most (seconds)."""
+
+    section: str
+    look: Callable[[Request], Any]
+    needs: tuple[str, ...] = ()
+    timeout: float = 10.0

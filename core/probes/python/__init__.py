@@ -1,0 +1,1 @@
+"""Look for Python environments, their packages and how their frameworks were built."""

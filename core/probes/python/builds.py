@@ -1,0 +1,304 @@
+"""How a framework was built, from the files in its folder: CUDA variant, cuDNN, machine code, what it brings itself."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import time
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from core.common.versions import whole_number
+from core.loader import read_image as images
+from core.loader.contents import cuda_major
+from core.loader.fatbin import Code, machine_code
+from core.loader.files import UnfitError
+from core.loader.sections import layout
+from core.model.facts import Distribution, FrameworkBuild, PythonEnvironment
+from core.probes.python.distributions import normal
+from core.probes.sysroot import Places
+
+FILE_LIMIT, RECORD_LIMIT = 64 << 10, 4 << 20
+"""Bytes that are read of a version file and of a RECORD."""
+CODE_SECONDS = 1.0
+"""Seconds that reading the machine code of one library may take."""
+
+_PAIR = r"""['"]{}['"]\s*[,:]\s*['"]?([^'",)}}\]]*)"""
+"""A value in TensorFlow's build_info, whose form has been a list of pairs and a dictionary."""
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """Where a framework writes down how it was built; patterns have one group each, its value may be None."""
+
+    distribution: str
+    file: str
+    cuda: str
+    version: str = ""
+    cudnn: str = ""
+    name: str = ""
+    other: str = ""
+    without: tuple[str, ...] = ("None", "False", "")
+    """Values that stand for a build without CUDA."""
+
+
+READERS = (
+    Reader(
+        r"torch(-nightly)?",
+        "torch/version.py",
+        cuda=r"(?m)^cuda\b[^=\n]*=\s*'?([\w.]+)",
+        version=r"(?m)^__version__\s*=\s*'([^']+)",
+        other=r"(?m)^hip\b[^=\n]*=\s*'([\w.-]+)",
+    ),
+    Reader(
+        r"tensorflow(-gpu|-cpu|-intel|-rocm)?|tf-nightly.*",
+        "tensorflow/python/platform/build_info.py",
+        cuda=_PAIR.format("cuda_version"),
+        cudnn=_PAIR.format("cudnn_version"),
+    ),
+    Reader(
+        r"onnxruntime(-gpu|-directml|-openvino|-training)?",
+        "onnxruntime/capi/build_and_package_info.py",
+        cuda=r"(?m)^cuda_version\s*=\s*['\"]([^'\"]*)",
+        version=r"(?m)^__version__\s*=\s*['\"]([^'\"]+)",
+        name=r"(?m)^package_name\s*=\s*['\"]([^'\"]+)",
+    ),
+    Reader(
+        r"paddlepaddle(-gpu)?",
+        "paddle/version/__init__.py",
+        cuda=r"(?m)^cuda_version\s*=\s*['\"]([^'\"]*)",
+        version=r"(?m)^full_version\s*=\s*['\"]([^'\"]+)",
+        cudnn=r"(?m)^cudnn_version\s*=\s*['\"]([^'\"]*)",
+    ),
+)
+
+BY_NAME = (
+    (r"cupy-cuda(\d\d)x", "{0}"),
+    (r"cupy-cuda(\d\d)(\d)", "{0}.{1}"),
+    (r"mxnet-cu(\d\d)(\d)(?:mkl)?", "{0}.{1}"),
+    (r"jax-cuda(\d\d)-plugin", "{0}"),
+    (r"tensorrt-cu(\d\d)(?:-libs|-bindings)?", "{0}"),
+)
+"""Distributions whose name tells the CUDA version."""
+
+_TENSORFLOW = ("tensorflow/libtensorflow_cc.so.2", "tensorflow/python/_pywrap_tensorflow_internal.pyd")
+BINARIES = (
+    ("torch", ("torch/lib/libtorch_cuda.so", "torch/lib/torch_cuda.dll")),
+    ("tensorflow(-gpu)?", _TENSORFLOW),
+    ("jax", ("jax_plugins/xla_cuda1*/xla_cuda_plugin.so", "")),
+    (
+        "onnxruntime-gpu",
+        ("onnxruntime/capi/libonnxruntime_providers_cuda.so", "onnxruntime/capi/onnxruntime_providers_cuda.dll"),
+    ),
+    ("ctranslate2", ("ctranslate2.libs/libctranslate2-*.so*", "ctranslate2/ctranslate2.dll")),
+    (r"tensorrt-cu\d\d(-libs)?", ("tensorrt_libs/libnvinfer.so.*", "tensorrt_libs/nvinfer_*.dll")),
+    ("cupy-cuda.*", ("cupy/cuda/thrust.*.so", "cupy/cuda/thrust.*.pyd")),
+)
+"""Distribution: the library with the GPU code, on Linux and on Windows."""
+
+OWN_FOLDERS = {
+    "torch": ("torch/lib",),
+    "ctranslate2": ("ctranslate2.libs", "ctranslate2"),
+    "paddlepaddle-gpu": ("paddle/libs",),
+    "onnxruntime-gpu": ("onnxruntime/capi",),
+}
+_BRINGS = re.compile(
+    r"(lib)?(cudnn\w*|cublas(lt)?|cudart|cufft|curand|cusolver|cusparse|nvrtc|nvjitlink|zlibwapi)\w*[-.\d\w]*\.(so|dll)",
+    re.I,
+)
+
+
+def builds(python: PythonEnvironment, where: Places, *, code: bool = True) -> tuple[FrameworkBuild, ...]:
+    """Return how each framework of an environment was built; with ``code`` also the machine code in its library."""
+    return tuple(b for d in python.distributions for b in _build(python, d, where, code=code))
+
+
+def _build(python: PythonEnvironment, what: Distribution, where: Places, *, code: bool) -> tuple[FrameworkBuild, ...]:
+    told = (
+        _onnxruntime(python, what, where)
+        or _written(what, where)
+        or _named(python, what)
+        or _without_plugin(python, what)
+        or _other(what, where)
+    )
+    if told is None:
+        return ()
+    fields: dict[str, object] = {k: v for k, v in told.items() if v is not None}
+    binary = _binary(what, where)
+    found = _code(binary, where) if binary and code else None
+    return (
+        FrameworkBuild(
+            prefix=python.prefix,
+            distribution=what.name,
+            version=str(fields.pop("version", "")) or what.version,
+            bundled=_bundled(what, where),
+            binary=binary,
+            sass=found[0] if found else None,
+            ptx=found[1] if found else None,
+            bound=found.bound if found else (),
+            commit=_commit(what, where) if code else None,
+            **fields,  # type: ignore[arg-type]  # cuda, cuda_source, cudnn, other, really: all texts
+        ),
+    )
+
+
+Told = dict[str, str | None]
+
+
+def _written(what: Distribution, where: Places) -> Told | None:
+    """Return what the framework wrote down of its own build."""
+    reader = next((r for r in READERS if re.fullmatch(r.distribution, what.name)), None)
+    if reader is None:
+        return None
+    path = where.join(what.location, *reader.file.split("/"))
+    content = where.text(path, FILE_LIMIT)
+    if content is None:
+        return {"cuda": None}
+
+    def value(pattern: str) -> str | None:
+        found = re.search(pattern, content) if pattern else None
+        return found[1] if found else None
+
+    cuda, version, name = value(reader.cuda), value(reader.version), value(reader.name)
+    if cuda is None:
+        said_no = re.search(r"""is_cuda_build['"]\s*[,:]\s*False""", content)
+        cuda = "" if said_no or name else None
+    elif cuda in reader.without:
+        cuda = ""
+    cudnn = value(reader.cudnn)
+    other_name = bool(name) and normal(name or "") != what.name
+    other_version = bool(version) and _base(version or "") != _base(what.version)
+    really = f"{name or what.name} {version or ''}".strip() if other_name or other_version else ""
+    hip = value(reader.other)
+    return {
+        "version": None if really else version,
+        "cuda": cuda,
+        "cuda_source": path,
+        "cudnn": cudnn if cudnn not in (None, *reader.without) else None,
+        "other": f"ROCm {hip}" if hip else "",
+        "really": really,
+    }
+
+
+def _base(version: str) -> str:
+    return version.partition("+")[0]
+
+
+def _named(_python: PythonEnvironment, what: Distribution) -> Told | None:
+    for pattern, form in BY_NAME:
+        if found := re.fullmatch(pattern, what.name):
+            return {"cuda": form.format(*found.groups()), "cuda_source": "the package's name"}
+    return None
+
+
+def _without_plugin(python: PythonEnvironment, what: Distribution) -> Told | None:
+    """JAX has no GPU code itself: its plugin has."""
+    if what.name != "jax":
+        return None
+    plugin = next((d for d in python.distributions if re.fullmatch(r"jax-cuda\d+-plugin", d.name)), None)
+    if plugin:
+        return {"cuda": re.sub(r"\D", "", plugin.name), "cuda_source": f"{plugin.name} {plugin.version}"}
+    return {"cuda": "", "cuda_source": "no jax-cuda plugin is installed"}
+
+
+def _other(what: Distribution, where: Places) -> Told | None:
+    if what.name == "ctranslate2":
+        major = re.match(r"\d+", what.version)
+        cuda = {"2": "11", "3": "11", "4": "12"}.get(major[0] if major else "")
+        return {"cuda": cuda if _binary(what, where) else None, "cuda_source": "CTranslate2's changelog"}
+    if what.name.startswith("opencv-"):
+        return _opencv(what, where)
+    if what.name in ("mxnet", "cupy", "tensorrt"):
+        return {"cuda": None}
+    return None
+
+
+def _onnxruntime(python: PythonEnvironment, what: Distribution, where: Places) -> Told | None:
+    """Tell whose files lie there, by the sizes in the RECORDs: both packages write the same folder."""
+    if what.name not in ("onnxruntime", "onnxruntime-gpu"):
+        return None
+    written = _written(what, where)
+    if written and written["cuda"] is not None:
+        return written
+    both = [d for d in python.distributions if d.name in ("onnxruntime", "onnxruntime-gpu")]
+    owners = [d for d in both if d.location == what.location and _is_owner(d, where)]
+    if len(owners) != 1:
+        return written
+    owner = owners[0]
+    gpu = owner.name.endswith("-gpu")
+    library = _binary(owner, where) if gpu else ""
+    major = cuda_major(images.read(library, root=where.root).needed) if library else None
+    return {
+        "cuda": (str(major) if major else None) if gpu else "",
+        "cuda_source": library or f"RECORD of {owner.name} {owner.version}",
+        "really": "" if owner is what else f"{owner.name} {owner.version}",
+    }
+
+
+def _is_owner(what: Distribution, where: Places) -> bool:
+    """Whether the extension module that lies there has the size that this distribution recorded."""
+    folder = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
+    record = where.text(where.join(what.location, folder, "RECORD"), RECORD_LIMIT) or ""
+    found = re.search(r"(?m)^(onnxruntime/capi/onnxruntime_pybind11_state[^,]*),[^,]*,(\d+)", record)
+    seen = where.stat(where.join(what.location, *found[1].split("/"))) if found else None
+    return bool(found and seen and seen.st_size == whole_number(found[2]))
+
+
+def _opencv(what: Distribution, where: Places) -> Told:
+    folder = where.join(what.location, "cv2")
+    names = [n for n in where.names(folder) or () if re.fullmatch(r"cv2.*\.(so|pyd)", n)]
+    if not names:
+        return {"cuda": None}
+    path = where.join(folder, names[0])
+    needed = images.read(path, root=where.root).needed
+    return {
+        "cuda": None if any(re.search("cud|npp|nvcuvid", n, re.I) for n in needed) or not needed else "",
+        "cuda_source": path,
+    }
+
+
+def _binary(what: Distribution, where: Places) -> str:
+    """Return the path of the library with the GPU code; empty when it is not there."""
+    form = next((paths[where.system == "windows"] for name, paths in BINARIES if re.fullmatch(name, what.name)), "")
+    found = [what.location] if form else []
+    for part in form.split("/"):
+        found = [where.join(f, n) for f in found for n in _named_like(part, f, where)]
+    return next((path for path in found if where.is_file(path)), "")
+
+
+def _named_like(pattern: str, folder: str, where: Places) -> Iterable[str]:
+    return fnmatch.filter(where.names(folder) or (), pattern) if "*" in pattern else (pattern,)
+
+
+def _code(binary: str, where: Places) -> Code | None:
+    return machine_code(binary, root=where.root, seconds=CODE_SECONDS)
+
+
+def _commit(what: Distribution, where: Places) -> int | None:
+    """Return what Windows must promise for PyTorch's libraries: its __init__.py loads every DLL of that folder."""
+    if where.system != "windows" or what.name != "torch":
+        return None
+    folder = where.join(what.location, "torch", "lib")
+    total = 0
+    for name in where.names(folder) or ():
+        if name.lower().endswith(".dll"):
+            try:
+                with layout(where.under(where.join(folder, name))) as file:
+                    total += sum(section.private for section in file.sections)
+            except UnfitError:
+                continue  # damaged ones are told elsewhere
+    return total or None
+
+
+def _bundled(what: Distribution, where: Places) -> tuple[str, ...]:
+    folders = OWN_FOLDERS.get(what.name, ())
+    names = (n for f in folders for n in where.names(where.join(what.location, *f.split("/"))) or ())
+    return tuple(n for n in names if _BRINGS.match(n))
+
+
+def read_all(
+    pythons: tuple[PythonEnvironment, ...], where: Places, seconds: float, clock: Callable[[], float] = time.monotonic
+) -> tuple[FrameworkBuild, ...]:
+    """Return the builds of all environments; past ``seconds`` the machine code is no longer read."""
+    end = clock() + seconds
+    return tuple(b for p in pythons for b in builds(p, where, code=clock() < end))

@@ -1,0 +1,283 @@
+"""One Python environment, read from outside: prefix, kind, version, folders of packages, distributions that matter."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Literal
+
+from core.common.versions import all_numbers
+from core.loader import read_image as images
+from core.model.facts import Distribution, PythonEnvironment, text
+from core.probes.python.distributions import distributions
+from core.probes.sysroot import Places
+
+Kind = Literal["venv", "conda", "system", "embedded", "store", "other"]
+
+_LIB_PYTHON = re.compile(r"python([0-9]{1,4})\.([0-9]{1,4})t?$")
+_STORE = re.compile(r"PythonSoftwareFoundation\.Python\.([0-9]{1,4})\.([0-9]{1,4})_\w+")
+"""Family name of the Store's packages of Python: also the folder of their aliases."""
+_PATCHLEVEL = re.compile(r'#\s*define\s+PY_VERSION\s+"([^"]+)"')
+
+
+def prefix_of(path: str, where: Places, env: Mapping[str, str]) -> str:
+    """Return the prefix of the environment that ``path`` (an interpreter or a folder) belongs to; empty for none.
+
+    As CPython does: pyvenv.cfg beside the interpreter or one folder up comes first, before links are followed.
+    """
+    path = path.rstrip("/\\") or path
+    if where.is_folder(path):
+        return path if _is_environment(path, where) else ""
+    if not where.is_file(path):
+        return ""
+    folder = where.parent(path)
+    shim = _behind_shim(folder, where, env)
+    if shim:
+        return shim
+    for near in (where.parent(folder), folder):
+        if where.is_file(where.join(near, "pyvenv.cfg")):
+            return near
+    folder = where.parent(where.real(path))
+    for near in (where.parent(folder), folder):
+        if _is_environment(near, where):
+            return near
+    return ""
+
+
+def _is_environment(prefix: str, where: Places) -> bool:
+    if where.is_file(where.join(prefix, "pyvenv.cfg")) or where.is_folder(where.join(prefix, "conda-meta")):
+        return True
+    if where.system == "windows":
+        return where.is_file(where.join(prefix, "python.exe"))
+    return bool(interpreter(prefix, where)) and bool(_lib_folders(prefix, where))
+
+
+def _behind_shim(folder: str, where: Places, env: Mapping[str, str]) -> str:
+    """Return the prefix that one of pyenv's shims stands for: PYENV_VERSION, else pyenv's global version."""
+    root = where.parent(folder)
+    if where.name(folder) != "shims" or not where.is_folder(where.join(root, "versions")):
+        return ""
+    said = env.get("PYENV_VERSION") or where.text(where.join(root, "version"), 4096) or ""
+    wanted = re.split(r"[:\s]", said.strip())[0]
+    installed = where.names(where.join(root, "versions")) or ()
+    matching = [n for n in installed if n == wanted] or [n for n in installed if wanted and n.startswith(wanted + ".")]
+    return where.join(root, "versions", max(matching, key=all_numbers)) if matching else ""
+
+
+def interpreter(prefix: str, where: Places) -> str:
+    """Return the path of the interpreter of ``prefix``; empty when there is none."""
+    names = ("Scripts\\python.exe", "python.exe") if where.system == "windows" else ("bin/python", "bin/python3")
+    return next((p for n in names if where.is_file(p := where.join(prefix, n))), "")
+
+
+def describe(prefix: str, given: str, env: Mapping[str, str], where: Places) -> PythonEnvironment:
+    """Return what the files of one environment tell. A broken one has ``problem``; this never raises."""
+    settings = _settings(where.text(where.join(prefix, "pyvenv.cfg")))
+    executable = given if given.startswith(prefix) and where.is_file(given) else interpreter(prefix, where)
+    kind = _kind(prefix, settings, where)
+    folders = tuple(site_packages(prefix, kind, settings, env, where))
+    problem = _problem(executable, folders, settings, where)
+    unreadable: list[str] = []
+    found: list[Distribution] = []
+    for folder in folders:
+        its = distributions(folder, where)
+        found.extend(its or ())
+        if its is None:
+            unreadable.append(folder)
+    if unreadable and not problem:
+        problem = f"The folder {text(unreadable[0])} cannot be listed by this user."
+    return PythonEnvironment(
+        prefix=text(prefix),
+        executable=text(executable),
+        version=_version(prefix, kind, settings, where),
+        kind=kind,
+        architecture=images.read(where.under(executable)).architecture if executable else "",
+        site_packages=tuple(text(f) for f in folders),
+        distributions=tuple(found),
+        installer=_installer(folders, settings, where),
+        managed=kind != "venv" and _managed(prefix, where),
+        dll_folders=tuple(_dll_folders(folders, where)) if where.system == "windows" else (),
+        problem=problem,
+    )
+
+
+def _installer(
+    folders: tuple[str, ...], settings: dict[str, str] | None, where: Places
+) -> Literal["pip", "uv", "none"]:
+    if any(where.is_folder(where.join(folder, "pip")) for folder in folders):
+        return "pip"
+    return "uv" if "uv" in (settings or {}) else "none"
+
+
+def _managed(prefix: str, where: Places) -> bool:
+    """Whether the standard library's folder has the mark of PEP 668."""
+    libraries = (
+        [where.join(prefix, "Lib")] if where.system == "windows" else [f for f, _ in _lib_folders(prefix, where)]
+    )
+    return any(where.is_file(where.join(folder, "EXTERNALLY-MANAGED")) for folder in libraries)
+
+
+_ADDS = re.compile(r"add_dll_directory\(\s*(r?(?:'[^'\n]*'|\"[^\"\n]*\"))\s*\)")
+
+
+def _dll_folders(folders: tuple[str, ...], where: Places) -> Iterator[str]:
+    """Yield the folders that lines of .pth files give to os.add_dll_directory, as far as they are there.
+
+    Python runs such a line at its start if it begins with "import" (documentation of the module site).
+    """
+    for folder in folders:
+        for name in where.names(folder) or ():
+            lines = (where.text(where.join(folder, name)) or "").splitlines() if name.endswith(".pth") else []
+            for line in lines:
+                if line.startswith(("import ", "import\t")):
+                    for literal in _ADDS.findall(line):
+                        with suppress(ValueError, SyntaxError):
+                            added = str(ast.literal_eval(literal))
+                            if where.is_folder(added):
+                                yield added
+
+
+def _settings(content: str | None) -> dict[str, str] | None:
+    """Return pyvenv.cfg's settings with lower-case names; None when there is no such file."""
+    if content is None:
+        return None
+    pairs = (line.split("=", 1) for line in content.splitlines() if "=" in line)
+    return {name.strip().lower(): value.strip() for name, value in pairs}
+
+
+def _kind(prefix: str, settings: dict[str, str] | None, where: Places) -> Kind:
+    if settings is not None:
+        return "venv"
+    if where.is_folder(where.join(prefix, "conda-meta")):
+        return "conda"
+    if where.system == "windows":
+        if "\\windowsapps\\" in prefix.lower() + "\\":
+            return "store"
+        names = where.names(prefix) or ()
+        return "embedded" if any(re.fullmatch(r"python\d+\._pth", n) for n in names) else "other"
+    return "system" if prefix in ("/usr", "/usr/local", "/") else "other"
+
+
+def _lib_folders(prefix: str, where: Places) -> list[tuple[str, tuple[int, int]]]:
+    """Return the lib/python3.X folders of a prefix on Linux, newest first."""
+    found = []
+    for lib in ("lib", "lib64"):
+        for name in where.names(where.join(prefix, lib)) or ():
+            if (m := _LIB_PYTHON.match(name)) and m.end() == len(name):
+                found.append((where.join(prefix, lib, name), (int(m[1]), int(m[2]))))
+    return sorted(found, key=lambda f: f[1], reverse=True)
+
+
+def site_packages(
+    prefix: str, kind: Kind, settings: dict[str, str] | None, env: Mapping[str, str], where: Places
+) -> Iterator[str]:
+    """Yield the existing folders of packages in the interpreter's own order, each real folder once."""
+    settings = settings or {}
+    seen = set()
+    for folder in _package_folders(prefix, kind, settings, env, where):
+        if where.is_folder(folder) and (real := where.real(folder)) not in seen:
+            seen.add(real)
+            yield folder
+
+
+def _package_folders(
+    prefix: str, kind: Kind, settings: Mapping[str, str], env: Mapping[str, str], where: Places
+) -> Iterator[str]:
+    version = _minor(prefix, settings, where)
+    alone = kind == "venv" and settings.get("include-system-site-packages", "false").lower() != "true"
+    if kind == "store":
+        yield from _store_folder(prefix, env, where)
+    if kind != "venv":
+        yield from _user_folder(version, env, where)
+    yield from _own_folders(prefix, version, where)
+    if kind == "venv" and not alone and (home := settings.get("home")):
+        yield from _user_folder(version, env, where)
+        base = home if where.system == "windows" else where.parent(where.real(home))
+        yield from _own_folders(base, version, where)
+
+
+def _own_folders(prefix: str, version: tuple[int, int] | None, where: Places) -> Iterator[str]:
+    if where.system == "windows":
+        yield where.join(prefix, "Lib", "site-packages")
+        return
+    for folder, its in _lib_folders(prefix, where):
+        if version in (None, its):
+            yield where.join(folder, "site-packages")
+    if prefix in ("/usr", "/") and version:  # Debian's own: site.py of its python3 package
+        yield where.join("/usr/local/lib", f"python{version[0]}.{version[1]}", "dist-packages")
+        yield "/usr/lib/python3/dist-packages"
+        yield where.join("/usr/lib", f"python{version[0]}.{version[1]}", "dist-packages")
+
+
+def _store_folder(prefix: str, env: Mapping[str, str], where: Places) -> Iterator[str]:
+    """Yield where pip of the Store's Python installs: in the package's own data, as Windows redirects it."""
+    family = _STORE.fullmatch(where.name(prefix))
+    if family and env.get("LOCALAPPDATA"):
+        data = where.join(env["LOCALAPPDATA"], "Packages", family[0], "LocalCache", "local-packages")
+        yield where.join(data, f"Python{family[1]}{family[2]}", "site-packages")
+
+
+def _user_folder(version: tuple[int, int] | None, env: Mapping[str, str], where: Places) -> Iterator[str]:
+    """Yield the folder of ``pip install --user``: PEP 370."""
+    if version is None or env.get("PYTHONNOUSERSITE"):
+        return
+    if where.system == "windows":
+        base = env.get("PYTHONUSERBASE") or (where.join(env["APPDATA"], "Python") if env.get("APPDATA") else "")
+        tail = where.join(f"Python{version[0]}{version[1]}", "site-packages")
+    else:
+        base = env.get("PYTHONUSERBASE") or (where.join(env["HOME"], ".local") if env.get("HOME") else "")
+        tail = where.join("lib", f"python{version[0]}.{version[1]}", "site-packages")
+    if base:
+        yield where.join(base, tail)
+
+
+def _minor(prefix: str, settings: Mapping[str, str], where: Places) -> tuple[int, int] | None:
+    """Return major and minor version: pyvenv.cfg's, the interpreter's real name, the newest lib/python3.X."""
+    said = all_numbers(settings.get("version") or settings.get("version_info") or "")
+    if len(said) >= 2:
+        return said[0], said[1]
+    if where.system == "windows":
+        names = where.names(prefix) or ()
+        dll = next((m for n in names if (m := re.fullmatch(r"python3([0-9]{1,4})\.dll", n.lower()))), None)
+        family = _STORE.fullmatch(where.name(prefix))
+        return (3, int(dll[1])) if dll else (int(family[1]), int(family[2])) if family else None
+    executable = interpreter(prefix, where)
+    real = _LIB_PYTHON.match(where.name(where.real(executable))) if executable else None
+    if real:
+        return int(real[1]), int(real[2])
+    folders = _lib_folders(prefix, where)
+    return folders[0][1] if folders else None
+
+
+def _version(prefix: str, kind: Kind, settings: dict[str, str] | None, where: Places) -> str:
+    """Return the fullest version that files tell: pyvenv.cfg, conda's record, Python.h's patchlevel.h, a file name."""
+    said = re.match(r"\d+(\.\d+){1,2}", (settings or {}).get("version") or (settings or {}).get("version_info") or "")
+    if said:
+        return said[0]
+    if kind == "conda":
+        for name in where.names(where.join(prefix, "conda-meta")) or ():
+            if m := re.match(r"python-(\d+\.\d+\.\d+)-", name):
+                return m[1]
+    minor = _minor(prefix, settings or {}, where)
+    if minor is None:
+        return ""
+    short = f"{minor[0]}.{minor[1]}"
+    include = (
+        where.join(prefix, "include") if where.system == "windows" else where.join(prefix, "include", f"python{short}")
+    )
+    header = where.text(where.join(include, "patchlevel.h"))
+    full = _PATCHLEVEL.search(header) if header else None
+    return full[1] if full else short
+
+
+def _problem(executable: str, folders: tuple[str, ...], settings: dict[str, str] | None, where: Places) -> str:
+    home = (settings or {}).get("home")
+    if home and not where.is_folder(home):
+        return f"It was made from the Python in {text(home)}, which is not there any more."
+    if not executable:
+        return "Its interpreter is not there."
+    if not folders:
+        return "It has no folder of packages."
+    return ""

@@ -1,0 +1,234 @@
+"""Where Python environments lie that nothing active names: tools' own folders, Windows' registry, project folders."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from core.common.patience import asked
+from core.probes.probe import Request
+from core.probes.python.find import Candidate
+from core.probes.sysroot import Places, places
+
+MAX_IN_FOLDER = 100
+"""Environments that are taken from one folder at most."""
+
+
+class Root(msgspec.Struct, frozen=True):
+    """A tool's folders, and where environments lie in them. ``~`` is the home folder, ``$NAME`` a variable."""
+
+    found_by: str
+    folders: tuple[str, ...]
+    inside: tuple[str, ...] = ("*",)
+    """Relative to a folder: "" is the folder itself, ``*`` every folder in it."""
+
+
+_CONDA = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba")
+ROOTS: dict[str, tuple[Root, ...]] = {
+    "linux": (
+        Root(
+            "conda's usual folders",
+            (
+                "$MAMBA_ROOT_PREFIX",
+                "$CONDA_EXE/../..",
+                *(f"~/{n}" for n in _CONDA),
+                "~/.conda",
+                "~/.local/share/mamba",
+                "/opt/conda",
+                *(f"/opt/{n}" for n in _CONDA),
+            ),
+            ("", "envs/*"),
+        ),
+        Root("pyenv", ("$PYENV_ROOT", "~/.pyenv"), ("versions/*", "versions/*/envs/*")),
+        Root("uv", ("$UV_PYTHON_INSTALL_DIR", "$UV_TOOL_DIR", "~/.local/share/uv/python", "~/.local/share/uv/tools")),
+        Root("Poetry", ("$POETRY_VIRTUALENVS_PATH", "$POETRY_CACHE_DIR/virtualenvs", "~/.cache/pypoetry/virtualenvs")),
+        Root("pipx", ("$PIPX_HOME/venvs", "~/.local/share/pipx/venvs", "~/.local/pipx/venvs")),
+        Root("virtualenvwrapper", ("$WORKON_HOME", "~/.virtualenvs")),
+        Root("Pipenv", ("~/.local/share/virtualenvs",)),
+        Root("Hatch", ("~/.local/share/hatch/env/virtual",), ("*/*/*",)),
+        Root("asdf", ("~/.asdf/installs/python",)),
+        Root("mise", ("~/.local/share/mise/installs/python",)),
+        Root("the distribution", ("/usr", "/usr/local"), ("",)),
+    ),
+    "windows": (
+        Root(
+            "conda's usual folders",
+            (
+                "$MAMBA_ROOT_PREFIX",
+                *(f"~\\{n}" for n in _CONDA),
+                *(f"$LOCALAPPDATA\\{n}" for n in _CONDA),
+                *(f"$ProgramData\\{n}" for n in _CONDA),
+                "~\\.conda",
+            ),
+            ("", "envs\\*"),
+        ),
+        Root("pyenv-win", ("$PYENV", "~\\.pyenv\\pyenv-win"), ("versions\\*",)),
+        Root("uv", ("$UV_PYTHON_INSTALL_DIR", "$UV_TOOL_DIR", "$APPDATA\\uv\\python", "$APPDATA\\uv\\tools")),
+        Root("Poetry", ("$POETRY_VIRTUALENVS_PATH", "$LOCALAPPDATA\\pypoetry\\Cache\\virtualenvs")),
+        Root("pipx", ("$PIPX_HOME\\venvs", "~\\pipx\\venvs", "$LOCALAPPDATA\\pipx\\pipx\\venvs")),
+        Root("virtualenvwrapper", ("$WORKON_HOME", "~\\Envs", "~\\.virtualenvs")),
+        Root("Hatch", ("$LOCALAPPDATA\\hatch\\env\\virtual",), ("*\\*\\*",)),
+        Root("python.org's installer", ("$LOCALAPPDATA\\Programs\\Python", "$LOCALAPPDATA\\Python", "$ProgramFiles")),
+        Root("the Windows Store", ("$LOCALAPPDATA\\Microsoft\\WindowsApps",)),
+    ),
+}
+"""Sources: the tools' own documentation of their default folders and variables."""
+
+
+def registered(request: Request) -> Iterator[Candidate]:
+    """Yield what Windows' registry lists as PEP 514 says; the py launcher reads the same keys."""
+    for folder in request.host.registered_pythons():
+        yield Candidate(path=folder, found_by="the registry (PEP 514)")
+
+
+def of_tools(request: Request) -> Iterator[Candidate]:
+    """Yield the environments in the usual folders of conda, pyenv, uv, Poetry, pipx and others."""
+    where = places(request.host)
+    env = {n.upper(): v for n, v in request.env.items()}
+    for root in ROOTS[where.system]:
+        for folder in dict.fromkeys(_expanded(f, env, home(request), where) for f in root.folders):
+            if folder and where.is_folder(folder):
+                for pattern in root.inside:
+                    for path in _matching(folder, pattern, where):
+                        yield Candidate(path=path, found_by=root.found_by)
+
+
+def home(request: Request) -> str:
+    """Return the person's home folder in the machine's own form; empty if nobody says."""
+    return request.env.get("USERPROFILE" if request.host.system == "windows" else "HOME") or request.seen.machine.home
+
+
+def _expanded(folder: str, env: dict[str, str], its_home: str, where: Places) -> str:
+    """Return a folder with its home or variable replaced; empty where there is none."""
+    head, _, tail = folder.replace("/", "\\").partition("\\") if where.system == "windows" else folder.partition("/")
+    if head == "~":
+        head = its_home
+    elif head.startswith("$"):
+        head = env.get(head[1:].upper(), "")
+    elif head:
+        return folder
+    else:
+        return folder if folder.startswith("/") else ""
+    return str(where.form.normpath(where.join(head, tail))) if where.form.isabs(head) else ""
+
+
+def _matching(folder: str, pattern: str, where: Places) -> Iterator[str]:
+    if not pattern:
+        yield folder
+        return
+    head, _, tail = pattern.replace("\\", "/").partition("/")
+    names = (where.names(folder) or ())[:MAX_IN_FOLDER] if head == "*" else (head,)
+    for name in names:
+        path = where.join(folder, name)
+        if tail:
+            yield from _matching(path, tail, where)
+        elif where.is_folder(path):
+            yield path
+
+
+# --- project folders ---------------------------------------------------------------------------------------
+
+MAX_FOLDERS = 3000
+SECONDS = 1.0
+DEPTH = 4
+"""Folders that the walk lists at most, how long it takes at most, and how deep it goes below a place where it starts."""
+
+STARTS: dict[str, tuple[str, ...]] = {
+    "linux": ("~", "/opt", "/srv", "/workspace", "/workspaces", "/data", "/mnt"),
+    "windows": ("~", "$SystemDrive\\"),
+}
+BARREN = frozenset(
+    (
+        "node_modules",
+        "__pycache__",
+        "site-packages",
+        "dist-packages",
+        "appdata",
+        "windows",
+        "$recycle.bin",
+        "recovery",
+        "perflogs",
+        "programdata",
+        "snap",
+        "users",
+        "onedrivetemp",
+        "proc",
+        "sys",
+        "dev",
+        "lost+found",
+        "library",
+        "pictures",
+        "music",
+        "videos",
+        "vendor",
+        "target",
+        "build",
+        "dist",
+    )
+)
+"""Names of folders, in lower case, in which nobody keeps environments, or that were looked at by other steps."""
+HIDDEN = frozenset((".venv", ".env", ".virtualenv", ".tox", ".nox", ".conda"))
+"""Hidden folders that are entered nevertheless."""
+
+
+def in_projects(request: Request, clock: Callable[[], float] = time.monotonic) -> Iterator[Candidate]:
+    """Yield the environments in project folders: a walk, breadth first, bounded in depth, folders and time."""
+    where = places(request.host)
+    env = {n.upper(): v for n, v in request.env.items()}
+    starts = [_start(s, env, home(request)) for s in STARTS[where.system]]
+    level = [s for s in dict.fromkeys(starts) if s]
+    end, listed = clock() + SECONDS, 0
+    for _ in range(DEPTH + 1):
+        below: list[str] = []
+        for folder in level:
+            request.watch.check()
+            listed += 1
+            if listed > MAX_FOLDERS or clock() > end:
+                return
+            names, folders = _entries(folder, where)
+            if is_environment(names, folders, where):
+                yield Candidate(path=folder, found_by="a project folder", weak=True)
+            else:
+                below += [where.join(folder, n) for n in folders if _worth(n)]
+        level = below
+
+
+def _start(start: str, env: dict[str, str], its_home: str) -> str:
+    if start.startswith("$"):
+        drive = env.get("SYSTEMDRIVE", "C:")
+        return drive + "\\"
+    return its_home if start == "~" else start
+
+
+def _worth(name: str) -> bool:
+    return name.lower() not in BARREN and (not name.startswith(".") or name in HIDDEN)
+
+
+def _entries(folder: str, where: Places) -> tuple[set[str], list[str]]:
+    """Return the names in a folder in lower case, and its real sub-folders; links are not followed, so no loop."""
+    try:
+        entries = asked(_listed, where.under(folder))
+    except (OSError, ValueError):
+        entries = []
+    return {name.lower() for name, _ in entries}, sorted(name for name, is_folder in entries if is_folder)
+
+
+def _listed(folder: str) -> list[tuple[str, bool]]:
+    with os.scandir(folder) as entries:
+        return [(e.name, e.is_dir(follow_symlinks=False)) for _, e in zip(range(MAX_FOLDERS), entries, strict=False)]
+
+
+def is_environment(names: set[str], folders: list[str], where: Places) -> bool:
+    """Whether a folder's names are those of an environment: a virtual one, conda's, or a portable Python of Windows."""
+    if "pyvenv.cfg" in names or "conda-meta" in folders:
+        return True
+    return (
+        where.system == "windows" and "python.exe" in names and any(re.fullmatch(r"python3\d+\.dll", n) for n in names)
+    )
+
+
+FAR_STEPS = (registered, of_tools, in_projects)

@@ -1,0 +1,120 @@
+"""Frameworks probe: the Python environments of this machine, read from outside; nothing of them is run."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from msgspec.structs import replace
+
+from core.model.facts import PythonEnvironment, Way, text
+from core.probes.probe import Request
+from core.probes.python.environment import describe, prefix_of
+from core.probes.python.find import STEPS, Candidate
+from core.probes.python.locations import FAR_STEPS
+from core.probes.sysroot import Places, places
+
+BUDGET = 5.0
+"""Seconds after which further environments are only named, not read."""
+
+PROMOTED = 3
+"""Environments from further away that are examined in full at most, where none that is near has a GPU framework."""
+
+_GPU = re.compile(
+    r"torch(-nightly)?|tensorflow(-gpu)?|tf-nightly|jax-cuda\d+-plugin|onnxruntime-gpu|ctranslate2|paddlepaddle-gpu"
+    r"|cupy-cuda.*|mxnet-cu.*|nvidia-cudnn-cu\d+"
+)
+"""Distributions that want a GPU, or bring what one needs."""
+
+
+def look(request: Request) -> tuple[PythonEnvironment, ...]:
+    """Return every environment that was named, is active, is on the PATH, lies here or is known to conda.
+
+    Our own environment is left out unless the person named it. Each is listed once, with all that led to it. Where none
+    of them has a framework and none was named, the newest ones from further away that have one are taken in.
+    """
+    near = found(request, STEPS, time.monotonic, keep=True)
+    if request.pythons or any(wants_gpu(p) for p in near):
+        return near
+    far = [p for p in further(request, near, time.monotonic) if wants_gpu(p)]
+    where = places(request.host)
+    return near + tuple(sorted(far, key=lambda p: _changed(p, where), reverse=True)[:PROMOTED])
+
+
+def wants_gpu(python: PythonEnvironment) -> bool:
+    """Whether an environment has a framework for GPUs, or NVIDIA's cuDNN."""
+    return any(_GPU.fullmatch(d.name) for d in python.distributions)
+
+
+def further(
+    request: Request, near: tuple[PythonEnvironment, ...], clock: Callable[[], float]
+) -> tuple[PythonEnvironment, ...]:
+    """Return the environments that lie in tools' folders, the registry or projects, without those in ``near``."""
+    where = places(request.host)
+    known = {where.real(p.prefix) for p in near}
+    return tuple(p for p in found(request, FAR_STEPS, clock) if where.real(p.prefix) not in known)
+
+
+def _changed(python: PythonEnvironment, where: Places) -> float:
+    """Return when something was installed last, seconds since the epoch."""
+    seen = [where.stat(folder) for folder in python.site_packages]
+    return max((s.st_mtime for s in seen if s), default=0.0)
+
+
+def found(
+    request: Request,
+    steps: tuple[Callable[[Request], Iterator[Candidate]], ...],
+    clock: Callable[[], float],
+    *,
+    keep: bool = False,
+) -> tuple[PythonEnvironment, ...]:
+    """Follow ``steps`` in order. ``keep``: as parts of the section. Past BUDGET seconds on ``clock`` an environment is listed, but not read."""
+    where = places(request.host)
+    end = clock() + BUDGET
+    ways: dict[str, dict[str, Way]] = {}
+    chosen: dict[str, tuple[str, Candidate]] = {}
+    for step in steps:
+        satisfied = ""
+        for candidate in step(request):
+            request.watch.check()
+            if candidate.group and candidate.group == satisfied:
+                continue  # a second python3 further down the PATH is not what a program gets
+            prefix = prefix_of(candidate.path, where, request.env)
+            if not prefix and not candidate.named:
+                continue
+            same = where.real(prefix or candidate.path)
+            if not candidate.named and is_ours(same, where):
+                continue
+            satisfied = candidate.group or satisfied
+            chosen.setdefault(same, (prefix, candidate))
+            its = ways.setdefault(same, {})
+            if not (candidate.weak and its):
+                its.setdefault(candidate.found_by, candidate.way)
+    described = []
+    for same, (prefix, candidate) in chosen.items():
+        described.append(_named(_describe(prefix, candidate, request, where, late=clock() > end), ways[same]))
+        if keep:
+            request.keep(described[-1])
+    return tuple(described)
+
+
+def is_ours(prefix: str, where: Places) -> bool:
+    """Whether ``prefix`` is the environment that Convalesce itself is installed in."""
+    return sys.prefix != sys.base_prefix and prefix == where.real(where.shown(sys.prefix))
+
+
+def _named(python: PythonEnvironment, ways: dict[str, Way]) -> PythonEnvironment:
+    return replace(python, found_by=", ".join(ways), ways=tuple(dict.fromkeys(ways.values())))
+
+
+def _describe(prefix: str, candidate: Candidate, request: Request, where: Places, *, late: bool) -> PythonEnvironment:
+    if not prefix:
+        problem = "There is no Python environment here."
+        if where.stat(candidate.path) is None:
+            problem = "This path does not exist, or this user may not look at it."
+        return PythonEnvironment(prefix=text(candidate.path), problem=problem)
+    if late:
+        return PythonEnvironment(prefix=text(prefix), problem="It was not read: time ran out.")
+    return describe(prefix, candidate.path, request.env, where)

@@ -1,0 +1,215 @@
+"""Frameworks' and NVIDIA's files against the RECORD of the distribution that installed them; nothing is run.
+
+Python modules are looked for, no more: people edit them. Of libraries, sizes are compared always; hashes only with --thorough, and only in environments that are near. cuDNN's own files are the
+affair of the cuDNN probe where that looks, which is near too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from msgspec.structs import replace
+
+from core.common.i18n import _
+from core.loader import read_image as images
+from core.model.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment
+from core.probes.probe import Request
+from core.probes.sysroot import Places, places
+from core.probes.wheel_record import Row, hashes, record, rows, verdict
+
+LIBRARY = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
+"""The end of a library's name in a line of RECORD."""
+
+MODULE = re.compile(r"^(?!\.\.|/|[A-Za-z]:)([^\",\n]*/)?([^\",/\n]+\.py),[^,\n]*,(?!0\r?$)", re.MULTILINE)
+"""Folder and name of a Python module in a RECORD that is not empty: without an empty __init__.py the folder is a package
+all the same. Byte code can be made again, and typing stubs nobody runs."""
+
+STRIPPED = re.compile(
+    r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$"
+)
+"""Paths that people strip from an image, and that nothing misses."""
+
+MAX_MODULES = 20
+"""Missing modules that are kept of one distribution: where the whole package is gone, these tell it."""
+
+WITH_LIBRARIES = re.compile(
+    r"nvidia-.*|torch|torchvision|torchaudio|torch-nightly|tensorflow.*|tf-nightly.*|jaxlib|jax-cuda\d+-.*|onnxruntime.*"
+    r"|ctranslate2|cupy-.*|paddlepaddle.*|mxnet.*|tensorrt.*|triton.*"
+)
+"""Distributions whose libraries have to do with CUDA."""
+
+SECONDS = 1.0
+"""Seconds after which environments further away are no longer compared."""
+
+MAX_DAMAGED = 200
+"""Files that are kept of one environment at most."""
+
+
+class Listed(NamedTuple):
+    """A library that a distribution's RECORD lists."""
+
+    what: Distribution
+    path: str
+    row: Row
+
+
+def look(request: Request, clock: Callable[[], float] = time.monotonic) -> tuple[PackageRecords, ...]:
+    """Return what was compared in every environment that has such a distribution with a RECORD."""
+    where = places(request.host)
+    hashed: dict[tuple[int, int], str] = {}
+    found: list[PackageRecords] = []
+
+    def add(one: PackageRecords | None) -> None:
+        if one is not None:
+            found.append(one)
+            request.keep(one)
+
+    for python in request.seen.pythons or ():
+        add(_environment(python, request, where, hashed))
+    end = clock() + SECONDS
+    everything = request.seen.frameworks
+    for python in everything.others if everything else ():
+        if clock() > end:
+            break
+        add(_environment(python, request, where, None))
+    return tuple(found)
+
+
+def _environment(
+    python: PythonEnvironment, request: Request, where: Places, hashed: dict[tuple[int, int], str] | None
+) -> PackageRecords | None:
+    """Compare one environment's libraries. ``hashed``: known hashes by device and number of the file; None: sizes only."""
+    request.watch.check()
+    names: dict[str, frozenset[str] | None] = {}
+    modules = list(_missing_modules(python, where, names)) if hashed is not None else []
+    listed = list(_listed(python, where, cudnn=hashed is None))
+    if not listed and not modules:
+        return None
+    owners = Counter(one.path for one in listed)
+    mine = [one for one in listed if owners[one.path] == 1]  # who overwrote whom is told elsewhere
+    damaged: list[DamagedFile] = []
+    whole: list[Listed] = []
+    for one in mine:
+        seen = where.stat(one.path)
+        if seen is None:
+            if _gone(one.path, names, where):
+                damaged.append(_damaged(one, "missing"))
+        elif verdict(one.row, seen.st_size, "") == "size differs":
+            header = images.read(one.path, root=where.root).state
+            damaged.append(replace(_damaged(one, "size differs"), size=seen.st_size, header=header))
+        else:
+            whole.append(one)
+    if any(d.state == "missing" for d in damaged):
+        needers = _needers([one.path for one in whole], where)
+        damaged = [replace(d, needed_by=needers.get(where.name(d.path), "")) for d in damaged]
+    damaged += modules
+    count = 0
+    if hashed is not None and request.thorough:
+        request.watch.say(_("Comparing the libraries in {prefix} with their hashes", prefix=python.prefix))
+        digests = _digests([one.path for one in whole if one.row.sha256], request, where, hashed)
+        count = len(digests)
+        differ = [one for one in whole if verdict(one.row, None, digests.get(one.path, "")) == "hash differs"]
+        damaged += [replace(_damaged(one, "hash differs"), size=one.row.size) for one in differ]
+    return PackageRecords(
+        prefix=python.prefix,
+        packages=len({one.what.name for one in mine}),
+        files=len(mine),
+        hashed=count,
+        damaged=tuple(damaged[:MAX_DAMAGED]),
+    )
+
+
+def _listed(python: PythonEnvironment, where: Places, *, cudnn: bool) -> Iterator[Listed]:
+    """Yield the libraries that RECORDs list. conda rewrites the files that it packs, after their RECORD was written."""
+    for what in python.distributions:
+        if not WITH_LIBRARIES.fullmatch(what.name) or (what.name.startswith("nvidia-cudnn") and not cudnn):
+            continue
+        if _by_conda(what, where):
+            continue
+        for path, row in rows(what, LIBRARY, where).items():
+            if not STRIPPED.search(path.replace("\\", "/").removeprefix(what.location.replace("\\", "/"))):
+                yield Listed(what, path, row)
+
+
+def _missing_modules(
+    python: PythonEnvironment, where: Places, names: dict[str, frozenset[str] | None]
+) -> Iterator[DamagedFile]:
+    """Yield the Python modules that a RECORD lists and that are not there, nor their byte code in their place."""
+    for what in python.distributions:
+        if _by_conda(what, where):
+            continue  # it rewrites what it packs
+        folders: dict[str, list[str]] = {}
+        for m in MODULE.finditer(record(what, where)):
+            folders.setdefault(m[1] or "", []).append(m[2])
+        gone = (
+            where.join(place, name)
+            for folder, its in folders.items()
+            if "../" not in folder  # a RECORD leads nowhere else
+            and (there := _listing(place := _at(what.location, folder, where), names, where)) is not None
+            for name in its
+            if name not in there and f"{name}c" not in there and not STRIPPED.search(folder + name)
+        )
+        for path in itertools.islice(gone, MAX_MODULES):
+            yield DamagedFile(path=path, distribution=what.name, version=what.version, state="missing")
+
+
+def _at(location: str, folder: str, where: Places) -> str:
+    return str(where.form.normpath(where.join(location, folder))) if folder else location
+
+
+def _by_conda(what: Distribution, where: Places) -> bool:
+    folder = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
+    return "conda" in (where.text(where.join(what.location, folder, "INSTALLER"), 64) or "")
+
+
+def _gone(path: str, names: dict[str, frozenset[str] | None], where: Places) -> bool:
+    """Whether a file is really not there: its folder can be listed and lacks it, or is not there itself."""
+    listing = _listing(where.parent(path), names, where)
+    return listing is not None and where.name(path) not in listing
+
+
+def _listing(folder: str, names: dict[str, frozenset[str] | None], where: Places) -> frozenset[str] | None:
+    """Return the names in a folder, none where it is not there; None where it cannot be listed."""
+    if folder not in names:
+        there = where.names(folder)
+        names[folder] = None if there is None and where.is_folder(folder) else frozenset(there or ())
+    return names[folder]
+
+
+def _needers(paths: Iterable[str], where: Places) -> dict[str, str]:
+    """Return file name -> the first library that is linked against it."""
+    found: dict[str, str] = {}
+    for path in paths:
+        for name in images.read(path, root=where.root).needed:
+            found.setdefault(name, path)
+    return found
+
+
+def _damaged(one: Listed, state: Literal["missing", "size differs", "hash differs"]) -> DamagedFile:
+    return DamagedFile(
+        path=one.path,
+        distribution=one.what.name,
+        version=one.what.version,
+        state=state,
+        recorded=one.row.size,
+    )
+
+
+def _digests(
+    paths: Iterable[str], request: Request, where: Places, known: dict[tuple[int, int], str]
+) -> Mapping[str, str]:
+    """Return path -> sha256. Files that several environments share by hard links are read once."""
+    same: dict[tuple[int, int], list[str]] = {}
+    for path in paths:
+        seen = where.stat(path)
+        if seen is not None:
+            same.setdefault((seen.st_dev, seen.st_ino), []).append(path)
+    new = {key: shared[0] for key, shared in same.items() if key not in known}
+    found = hashes(new.values(), where, request.watch)
+    known.update((key, found[path]) for key, path in new.items() if path in found)
+    return {path: known[key] for key, shared in same.items() if key in known for path in shared}

@@ -1,0 +1,200 @@
+"""Framework trials: import a framework and convolve once, in its own interpreter, as a new process would. On its own.
+
+Only where the person asked for it (``--try``, ``--thorough``), since an import alone takes longer than all else; and only for
+environments that were named, and on a machine with a GPU for those that are active. A crash, a hang and an error text are
+data. Nothing is written into the environment.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import time
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from core.common.versions import whole_number
+from core.host import child
+from core.model.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined
+from core.probes.loading.consumer_load import PATH_VARIABLE, origin, runs_here
+from core.probes.loading.roll_call.child import is_cuda_file
+from core.probes.probe import Request
+from core.probes.python.trial_script import SCRIPT
+from core.probes.sysroot import Places, answering, places
+
+TIMEOUT = 60.0
+"""Seconds for one trial; the first import after an installation compiles nothing (-B) and may take ten."""
+MAX_TRIALS = 5
+
+STAGES: tuple[Literal["convolution", "devices", "import"], ...] = ("convolution", "devices", "import")
+
+MODULES = {
+    "torch": ("torch", "torch/_C.*"),
+    "tensorflow": ("tensorflow", "tensorflow/python/framework/ops.py"),
+    "tensorflow-gpu": ("tensorflow", "tensorflow/python/framework/ops.py"),
+    "jax": ("jax", "jax/_src/core.py"),
+    "onnxruntime-gpu": ("onnxruntime", "onnxruntime/capi/onnxruntime_pybind11_state*"),
+    "onnxruntime": ("onnxruntime", "onnxruntime/capi/onnxruntime_pybind11_state*"),
+    "ctranslate2": ("ctranslate2", "ctranslate2/_ext.*"),
+    "paddlepaddle-gpu": ("paddle", "paddle/base/libpaddle.*"),
+    "paddlepaddle": ("paddle", "paddle/base/libpaddle.*"),
+    "cupy-cuda*": ("cupy", "cupy/_core/core.*"),
+}
+"""Distribution: its module, and a file without which there is nothing to import."""
+
+
+class Said(msgspec.Struct, frozen=True):
+    """One line that the script emitted."""
+
+    stage: str = ""
+    version: str = ""
+    cuda: str = ""
+    cudnn: str = ""
+    cudnn_compiled: str = ""
+    devices: int | None = None
+    device: str = ""
+    gpu: bool | None = None
+    right: bool | None = None
+    backward: bool = False
+    problem: str = ""
+    winerror: int = 0
+    mapped: tuple[str, ...] = ()
+    unmapped: str = ""
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """What will be run: a framework's module in an environment's interpreter."""
+
+    python: PythonEnvironment
+    distribution: str
+    version: str
+    module: str
+
+
+def look(request: Request) -> tuple[FrameworkTrial, ...] | None:
+    """Return what happened in every trial that this machine asks for; None where none does."""
+    where = places(request.host)
+    trials = tuple(wanted(request, where))[:MAX_TRIALS]
+    if not trials or not runs_here(where):
+        return None
+    hung: set[str] = set()
+    done = []
+    for trial in trials:
+        if trial.python.executable in hung:
+            continue  # each environment has one time-out, whatever it holds
+        start = time.monotonic()
+        made = _tried(trial, request, where)
+        done.append(made)
+        request.keep(made)
+        if time.monotonic() - start >= TIMEOUT:
+            hung.add(trial.python.executable)
+            request.miss(
+                Unexamined(
+                    path=trial.python.executable,
+                    what="interpreter",
+                    seconds=TIMEOUT,
+                    wanted_by=tuple(trial.python.found_by.split(", ")),
+                )
+            )
+    return tuple(done)
+
+
+def wanted(request: Request, where: Places) -> Iterator[Trial]:
+    """Yield the trials that are worth their time: named environments, then active ones if there is a GPU."""
+    driver = request.seen.driver
+    gpu = bool(driver and driver.gpus)
+    for python in request.seen.pythons or ():
+        active = gpu and bool({"VIRTUAL_ENV", "CONDA_PREFIX"} & set(python.ways))
+        if python.executable and not python.problem and ("--python" in python.ways or active):
+            yield from installed(python, where)
+
+
+def installed(python: PythonEnvironment, where: Places) -> Iterator[Trial]:
+    """Yield the frameworks of an environment that can be imported, each module once."""
+    seen: set[str] = set()
+    for distribution in sorted(python.distributions, key=lambda d: d.name.endswith("-gpu"), reverse=True):
+        for pattern, (module, file) in MODULES.items():
+            if fnmatch.fnmatch(distribution.name, pattern) and module not in seen:
+                *folders, name = file.split("/")
+                if fnmatch.filter(where.names(where.join(distribution.location, *folders)) or (), name):
+                    seen.add(module)
+                    yield Trial(python, distribution.name, distribution.version, module)
+
+
+def _tried(trial: Trial, request: Request, where: Places) -> FrameworkTrial:
+    request.watch.check()
+    request.watch.say(f"Trying {trial.module} of {trial.python.prefix}")
+    first = run(trial, request, request.env, where)
+    foreign = any(m.origin == PATH_VARIABLE for m in first.mapped)
+    went_wrong = bool(first.problem or first.ended or first.right is False)
+    if request.env.get(PATH_VARIABLE) and where.system == "linux" and (went_wrong or foreign):
+        clean = {n: v for n, v in request.env.items() if n != PATH_VARIABLE}
+        return replace(first, clean=run(trial, request, clean, where))
+    return first
+
+
+def run(trial: Trial, request: Request, env: Mapping[str, str], where: Places) -> FrameworkTrial:
+    """Run one trial to its end or its time-out in the environment ``env``."""
+    env = answering(env, where)
+    command = (trial.python.executable, "-B", "-c", SCRIPT, trial.module)
+    start = time.monotonic()
+    done = request.host.run(command, timeout=TIMEOUT, env={**env, "PYTHONDONTWRITEBYTECODE": "1"}, watch=request.watch)
+    answer = child.read(done, Said)
+    said = answer.events
+
+    def last(name: str) -> str:
+        return next((str(v) for e in reversed(said) if (v := getattr(e, name))), "")
+
+    return FrameworkTrial(
+        prefix=trial.python.prefix,
+        framework=trial.distribution,
+        version=last("version") or trial.version,
+        reached=next((s for s in STAGES if any(e.stage == s for e in said)), "nothing"),
+        gpu=next((e.gpu for e in said if e.gpu is not None), None),
+        devices=next((e.devices for e in said if e.devices is not None), None),
+        device=last("device"),
+        cuda=last("cuda"),
+        cudnn=dotted(last("cudnn")),
+        cudnn_compiled=last("cudnn_compiled"),
+        right=next((e.right for e in said if e.right is not None), None),
+        backward=any(e.backward for e in said),
+        mapped=_mapped(said, trial, env, where),
+        printed=_printed(answer.output),
+        problem=last("problem") or (_tail(answer.output) if answer.ended else ""),
+        ended=answer.ended,
+        seconds=round(time.monotonic() - start, 2),
+    )
+
+
+def _mapped(said: tuple[Said, ...], trial: Trial, env: Mapping[str, str], where: Places) -> tuple[Mapped, ...]:
+    paths = (p for e in said for p in e.mapped if is_cuda_file(where.name(p)))
+    return tuple(
+        Mapped(path=path, name=where.name(path), origin=origin(path, trial.python.prefix, env, where))
+        for path in dict.fromkeys(paths)
+    )
+
+
+_TELLING = re.compile(r"cuda|cudnn|cublas|gpu|dlopen|dlerror|driver|nvidia", re.IGNORECASE)
+
+
+def _printed(output: str) -> str:
+    """Return the last lines about the GPU and its libraries: TensorFlow only prints why it goes on without them."""
+    lines = [line.rstrip()[:500] for line in output.splitlines() if _TELLING.search(line)]
+    return "\n".join(lines[-6:])
+
+
+def _tail(output: str) -> str:
+    lines = [line.rstrip() for line in output.splitlines() if line.strip()]
+    return "\n".join(lines[-6:])[-2000:]
+
+
+def dotted(version: str) -> str:
+    """Return cudnnGetVersion's number as dotted text: 91002 is 9.10.2, 8907 is 8.9.7."""
+    number = whole_number(version)
+    if number is None:
+        return version
+    high = 10000 if number >= 90000 else 1000
+    return f"{number // high}.{number % high // 100}.{number % 100}"

@@ -1,0 +1,171 @@
+r"""Places: paths of the examined system, in its own form, and where they lie under the host's root.
+
+Probes carry paths as the machine writes them (``/usr/local/cuda``, ``C:\Program Files\...``) and come here whenever
+the disk is touched. Nothing here raises for what is on the disk: what cannot be read reads as empty or None.
+"""
+
+from __future__ import annotations
+
+import ntpath
+import os
+import posixpath
+import stat
+from collections.abc import Mapping
+from types import ModuleType
+
+import msgspec
+
+from core.common.patience import asked, is_silent
+from core.host.interface import Host, Planned
+from core.loader.files import reachable
+from core.model.facts import System
+
+MAX_NAMES = 200_000
+"""Names that are taken from one folder at most; a folder with more is no library folder."""
+
+
+class Places(msgspec.Struct, frozen=True):
+    """The examined system's path form and root."""
+
+    system: System
+    root: str = "/"
+    planned: Mapping[str, str] = {}
+    """Texts of files that are not there yet, by their full paths; ``names`` and ``text`` tell of them."""
+
+    @property
+    def form(self) -> ModuleType:
+        """The path module of the examined system; usable on either."""
+        return ntpath if self.system == "windows" else posixpath
+
+    @property
+    def whole(self) -> bool:
+        r"""Whether the root is the running system's own: "/", or a drive such as "C:\\"."""
+        return ntpath.splitdrive(self.root)[1] in ("", "/", "\\")
+
+    def under(self, path: str) -> str:
+        """Return where ``path`` lies for the running system."""
+        if self.whole:
+            return reachable(path)
+        relative = path.replace("\\", "/") if self.system == "windows" else path
+        return self.root.rstrip("/\\") + "/" + relative.lstrip("/")
+
+    def shown(self, real: str) -> str:
+        """Return the examined system's form of a path that the running system gave: the inverse of ``under``."""
+        if self.whole:
+            return real.removeprefix("\\\\?\\")
+        base = os.path.realpath(self.root).rstrip("/\\")
+        if not real.startswith(base + os.sep):
+            return real
+        inner = real[len(base) :]
+        return inner.lstrip("/").replace("/", "\\") if self.system == "windows" else inner
+
+    def join(self, *parts: str) -> str:
+        """Join in the examined system's form."""
+        return str(self.form.join(*parts))
+
+    def parent(self, path: str) -> str:
+        """Return the folder that holds ``path``."""
+        return str(self.form.dirname(path))
+
+    def name(self, path: str) -> str:
+        """Return the last part of ``path``."""
+        return str(self.form.basename(path))
+
+    def stat(self, path: str) -> os.stat_result | None:
+        """Return what is known of ``path``, links followed; None when it is not there or may not be looked at."""
+        try:
+            return asked(os.stat, self.under(path))
+        except (OSError, ValueError):
+            return None
+
+    def exists(self, path: str) -> bool:
+        """Whether there is anything at ``path``, a dangling link included."""
+        return self.stat(path) is not None or self.is_link(path)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether ``path`` leads to a folder."""
+        seen = self.stat(path)
+        return seen is not None and stat.S_ISDIR(seen.st_mode)
+
+    def is_file(self, path: str) -> bool:
+        """Whether ``path`` leads to a regular file."""
+        seen = self.stat(path)
+        return seen is not None and stat.S_ISREG(seen.st_mode)
+
+    def is_link(self, path: str) -> bool:
+        """Whether ``path`` itself is a symbolic link, wherever it leads."""
+        try:
+            return stat.S_ISLNK(asked(os.lstat, self.under(path)).st_mode)
+        except (OSError, ValueError):
+            return False
+
+    def real(self, path: str) -> str:
+        """Return ``path`` with all links followed as far as they lead; a loop ends where it closes."""
+        try:
+            return self.shown(asked(os.path.realpath, self.under(path)))
+        except (OSError, ValueError):
+            return path
+
+    def names(self, folder: str) -> tuple[str, ...] | None:
+        """Return the sorted names in ``folder``; None when it cannot be listed."""
+        try:
+            there = asked(_names, self.under(folder))
+            return tuple(sorted({*there, *self._planned_in(folder)} if self.planned else there))
+        except (OSError, ValueError):
+            return None
+
+    def read(self, path: str, limit: int = 1 << 16) -> bytes | None:
+        """Return the first ``limit`` bytes of a regular file; None when it is none or cannot be read.
+
+        Files of /proc and /sys say 0 bytes and are read nevertheless. O_NONBLOCK: never waits for a FIFO's other end.
+        """
+        try:
+            return asked(_start, self.under(path), limit) if self.is_file(path) else None
+        except (OSError, ValueError):
+            return None
+
+    def text(self, path: str, limit: int = 1 << 16) -> str | None:
+        """Return ``read`` as text; what is not UTF-8 is replaced."""
+        if path in self.planned:
+            return self.planned[path]
+        data = self.read(path, limit)
+        return None if data is None else data.decode("utf-8", "replace")
+
+    def _planned_in(self, folder: str) -> list[str]:
+        place = self.form.normcase(folder).rstrip("/\\")
+        return [self.name(path) for path in self.planned if self.form.normcase(self.parent(path)) == place]
+
+
+def _names(folder: str) -> list[str]:
+    with os.scandir(folder) as entries:
+        return [e.name for _, e in zip(range(MAX_NAMES), entries, strict=False)]
+
+
+def _start(path: str, limit: int) -> bytes | None:
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags), "rb", buffering=0) as stream:  # noqa: PTH123 - flags matter
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            return None
+        parts: list[bytes] = []
+        while limit > 0 and (part := stream.read(min(limit, 1 << 20))):
+            parts.append(part)
+            limit -= len(part)
+        return b"".join(parts)
+
+
+def answering(env: Mapping[str, str], where: Places) -> dict[str, str]:
+    """Return ``env`` for a child: without the folders of the loader's search path that give no answer, which would hang it."""
+    name, separator = ("PATH", ";") if where.system == "windows" else ("LD_LIBRARY_PATH", ":")
+    found = dict(env)
+    for variable in [n for n in env if n.upper() == name]:
+        folders = env[variable].split(separator)
+        there = [f for f in folders if not (where.form.isabs(f) and is_silent(where.under(f)))]
+        if len(there) < len(folders):
+            found[variable] = separator.join(there)
+    return found
+
+
+def places(host: Host) -> Places:
+    """Return the host's places."""
+    planned = host.planned if isinstance(host, Planned) else {}
+    return Places(system=host.system, root=os.fspath(host.root), planned=planned)

@@ -1,0 +1,189 @@
+"""One toolkit, read from its files: its libraries with their true versions, its own version and its compiler's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from core.common.versions import whole_number
+from core.knowledge.cuda_file_names import Locations, cuda_major, family_of, number_of, version_in
+from core.loader import read_image as images
+from core.model.facts import Distribution, LibraryFile, Toolkit, text
+from core.probes.sysroot import Places
+from core.probes.toolkit.locations import Draft
+
+VERSION = re.compile(r"\d+\.\d+(?:\.\d+)*")
+RELEASE = re.compile(r"release \d+\.\d+, V(\d+\.\d+\.\d+)")
+"""What ``nvcc --version`` says."""
+
+_HEADER = re.compile(r"#define\s+CUDART_VERSION\s+([0-9]{4,6})(?![0-9])")
+_FOLDER = re.compile(r"(?:cuda-|v)(\d+\.\d+)$", re.IGNORECASE)
+
+
+def toolkits(draft: Draft, known: Locations, where: Places) -> Iterator[Toolkit]:
+    """Yield the toolkit of a draft; none when nothing of CUDA is there, one per CUDA major for wheels side by side."""
+    found = tuple(libraries(draft, known, where))
+    if not found and not draft.kept:
+        return
+    if draft.origin != "wheel":
+        yield toolkit(draft, found, where)
+        return
+    majors: list[int | None] = [*sorted({f.cuda_major for f in found if f.cuda_major})] or [None]
+    for major in majors:
+        mine = tuple(f for f in found if f.cuda_major == major or (f.cuda_major is None and major == majors[0]))
+        yield toolkit(draft, mine, where)
+
+
+def toolkit(draft: Draft, found: tuple[LibraryFile, ...], where: Places) -> Toolkit:
+    """Return what a draft and its libraries tell."""
+    record = _versions(draft.root, where) if draft.origin != "wheel" else {}
+    version, source = _version(draft, found, record, where)
+    compiler = draft.nvcc or _nvcc(draft, where)
+    runtime = next((f for f in found if "cudart" in f.name), found[0] if found else None)
+    return Toolkit(
+        root=text(draft.root),
+        origin=draft.origin,
+        version=version,
+        version_source=source,
+        folder=where.parent(runtime.path) if runtime else "",
+        owner=draft.owner,
+        nvcc=text(compiler),
+        nvcc_version=record.get("cuda_nvcc"),
+        libraries=found,
+        named_by=draft.named_by,
+        source=draft.source,
+    )
+
+
+def _nvcc(draft: Draft, where: Places) -> str:
+    path = where.join(draft.root, "bin", "nvcc.exe" if where.system == "windows" else "nvcc")
+    return path if draft.origin in ("installer", "folder", "conda") and where.is_file(path) else ""
+
+
+# --- libraries -------------------------------------------------------------------------------------------
+
+
+def libraries(draft: Draft, known: Locations, where: Places) -> Iterator[LibraryFile]:
+    """Yield one LibraryFile per real file, under the name that loaders look for."""
+    done: set[str] = set()
+    for folder in draft.folders:
+        names = [n for n in where.names(folder) or () if family_of(n, where.system, known)]
+        for name, real in _chosen(folder, names, where):
+            if real not in done:
+                done.add(real)
+                yield library(where.join(folder, name), real, draft, known, where)
+
+
+def _chosen(folder: str, names: Iterable[str], where: Places) -> Iterator[tuple[str, str]]:
+    """Yield a name and its real path: of the links to one file the shortest with a number, as sonames are.
+
+    Links for compilers (libcudart.so) are left out beside a numbered name; dangling ones are each listed.
+    """
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(where.real(where.join(folder, name)), []).append(name)
+    for real, its in sorted(groups.items()):
+        its.sort(key=lambda n: (n.endswith(".so"), len(n)))
+        yield its[0], real
+
+
+def library(path: str, real: str, draft: Draft, known: Locations, where: Places) -> LibraryFile:
+    """Return what the headers, the name and the owner of one library tell."""
+    name = where.name(path)
+    image = images.read(where.under(path))
+    family = family_of(name, where.system, known) or ""
+    number = number_of(name, where.system)
+    major = cuda_major(family, number, known)
+    version = version_in(family, number_of(where.name(real), where.system), where.system)
+    source = "file name" if version else ""
+    if draft.origin == "wheel":
+        owner = _owner(family, major, draft.distributions, known)
+        if owner and (version is None or owner.version.startswith(version)):  # else the name knows better
+            version, source = owner.version, f"{owner.name} {owner.version}"
+        major = major or (_suffix(owner.name) if owner else None)
+    return LibraryFile(
+        path=text(path),
+        name=text(name),
+        real_path=text(real) if where.form.normcase(real) != where.form.normcase(path) else "",
+        state=image.state,
+        problem=image.problem,
+        size=image.size,
+        architecture=image.architecture,
+        version=version,
+        version_source=source,
+        cuda_major=major,
+        needed=image.needed,
+        runpath=image.runpath,
+        rpath=image.rpath,
+        soname=image.soname,
+    )
+
+
+def _owner(
+    family: str, major: int | None, installed: tuple[Distribution, ...], known: Locations
+) -> Distribution | None:
+    """Return the only distribution that brings a library; None where several might."""
+    package = next((f.package for f in known.families if f.family == family), "")
+    names = {f"nvidia-{package}-cu{major}", f"nvidia-{package}"} if major else None
+    fits = [
+        d
+        for d in installed
+        if (d.name in names if names else re.fullmatch(rf"nvidia-{re.escape(package)}(-cu\d+)?", d.name))
+    ]
+    return fits[0] if len(fits) == 1 else None
+
+
+def _suffix(name: str) -> int | None:
+    m = re.search(r"-cu([0-9]+)$", name)
+    return whole_number(m[1]) if m else None
+
+
+# --- versions --------------------------------------------------------------------------------------------
+
+
+def _version(
+    draft: Draft, found: tuple[LibraryFile, ...], record: dict[str, str], where: Places
+) -> tuple[str | None, str]:
+    """Return the toolkit's version and what says so, the surest first."""
+    if record.get("cuda"):
+        return record["cuda"], record["source"]
+    for family in ("cudart", "nvrtc", "nvJitLink", "cublas"):
+        of_family = (f for f in found if f.version and re.match(rf"(lib)?{family}(64)?[._-]", f.name))
+        best = next((f for f in of_family if VERSION.match(f.version or "")), None)
+        if best:
+            source = (
+                best.version_source if best.version_source != "file name" else where.name(best.real_path or best.path)
+            )
+            return best.version, source
+    if m := _FOLDER.search(where.name(draft.root)):
+        return m[1], "folder name"
+    header = where.text(where.join(draft.root, "include", "cuda_runtime_api.h"), 1 << 15)
+    if draft.origin in ("installer", "folder", "conda") and header and (said := _HEADER.search(header)):
+        number = int(said[1])
+        return f"{number // 1000}.{number % 1000 // 10}", "cuda_runtime_api.h"
+    if draft.origin == "conda" and (m := VERSION.search(draft.owner)):
+        return m[0], draft.owner
+    return None, ""
+
+
+def _versions(root: str, where: Places) -> dict[str, str]:
+    """Return what version.json (CUDA 11 on) or version.txt (before) say: "cuda", "cuda_nvcc" and the "source"."""
+    content = where.read(where.join(root, "version.json"), 1 << 18)
+    if content is not None:
+        found = {name: v for name in ("cuda", "cuda_nvcc") if (v := _field(content, name))}
+        return found | {"source": "version.json"}
+    said = VERSION.search(where.text(where.join(root, "version.txt"), 4096) or "")
+    return {"cuda": said[0], "source": "version.txt"} if said else {}
+
+
+def _field(content: bytes, name: str) -> str:
+    try:
+        data: Any = msgspec.json.decode(content)
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+    value = data.get(name) if isinstance(data, dict) else None
+    version = value.get("version") if isinstance(value, dict) else None
+    return version if isinstance(version, str) and VERSION.fullmatch(version) else ""

@@ -1,0 +1,230 @@
+"""Where CUDA toolkits and runtime libraries are looked for: steps as a tuple of plain functions, each yielding drafts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatch
+
+import msgspec
+from msgspec.structs import replace
+
+from core.knowledge.cuda_file_names import Folders, Locations, family_of
+from core.loader.linux_cache import read_cache
+from core.model.facts import Distribution, Origin, PythonEnvironment
+from core.model.path_list import searched
+from core.probes.probe import Request
+from core.probes.sysroot import Places
+
+VARIABLES = re.compile(r"CUDA_PATH|CUDA_HOME|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR|CUDA_PATH_V\d+_\d+")
+"""Variables that name a toolkit: NVIDIA's installer, cuda-pathfinder, CMake's FindCUDA."""
+
+_WRAPPED = re.compile(rb"(/[^\s\"'$;]+)/bin/nvcc\b")
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """A folder that is, or may be, a toolkit."""
+
+    root: str
+    origin: Origin
+    folders: tuple[str, ...]
+    """Where its libraries lie; those that do not exist count for nothing."""
+    named_by: tuple[str, ...] = ()
+    owner: str = ""
+    source: str = ""
+    nvcc: str = ""
+    distributions: tuple[Distribution, ...] = ()
+    """What the environment of a wheel or of a framework has installed."""
+    kept: bool = False
+    """Worth listing even without a library: somebody named it."""
+    real: str = ""
+
+
+class Hunt(msgspec.Struct, frozen=True):
+    """What every step needs."""
+
+    request: Request
+    where: Places
+    known: Locations
+
+    def variable(self, name: str) -> str:
+        """Return a variable of the consumer, by its name in any case on Windows."""
+        env = self.request.env
+        if self.where.system == "linux":
+            return env.get(name, "")
+        return next((v for n, v in env.items() if n.upper() == name.upper()), "")
+
+
+Step = Callable[[Hunt], Iterator[Draft]]
+
+
+def installed(hunt: Hunt) -> Iterator[Draft]:
+    """Yield the toolkits of NVIDIA's installer and of the distribution."""
+    where = hunt.where
+    for root in (r for r in hunt.known.roots if r.system == where.system):
+        path = root.path.replace("%ProgramFiles%", hunt.variable("ProgramFiles") or r"C:\Program Files")
+        parent, pattern = where.parent(path), where.name(path)
+        names = [n for n in where.names(parent) or () if fnmatch(n, pattern)] if "*" in pattern else [pattern]
+        for name in names:
+            folder = where.join(parent, name)
+            real = where.real(folder)
+            origin: Origin = "distribution" if root.origin == "distribution" else "installer"
+            if where.is_folder(real):
+                linked = (folder,) if real != folder and origin == "installer" else ()
+                yield Draft(real, origin, under(real, root.folders, where), named_by=linked, source=where.parent(path))
+
+
+def under(root: str, folders: tuple[str, ...], where: Places) -> tuple[str, ...]:
+    """Return the sub-folders of ``root``."""
+    return tuple(where.join(root, f) for f in folders)
+
+
+def _of(folders: tuple[Folders, ...], where: Places) -> tuple[str, ...]:
+    return next((f.folders for f in folders if f.system == where.system), ())
+
+
+def conda(hunt: Hunt) -> Iterator[Draft]:
+    """Yield the runtime libraries of conda environments."""
+    where = hunt.where
+    for env in hunt.request.seen.pythons or ():
+        if env.kind == "conda":
+            yield Draft(
+                env.prefix,
+                "conda",
+                under(env.prefix, _of(hunt.known.folders_of_conda, where), where),
+                owner=_conda_package(env.prefix, where),
+                source="conda environment",
+            )
+
+
+def _conda_package(prefix: str, where: Places) -> str:
+    """Return the package of conda-meta that brings cudart, with its version: NAME-VERSION-BUILD.json."""
+    for name in where.names(where.join(prefix, "conda-meta")) or ():
+        if m := re.fullmatch(r"(cuda-cudart|cudatoolkit|cuda-runtime)-([^-]+)-[^-]+\.json", name):
+            return f"{m[1]} {m[2]}"
+    return ""
+
+
+def wheels(hunt: Hunt) -> Iterator[Draft]:
+    """Yield the libraries of nvidia-* wheels: nvidia/<library>/lib for CUDA 11 and 12, nvidia/cu13/lib from 13 on."""
+    where = hunt.where
+    subfolders = _of(hunt.known.folders_of_a_wheel, where)
+    for env, site in _sites(hunt):
+        base = where.join(site, "nvidia")
+        names = where.names(base)
+        if not names:
+            continue
+        mine = tuple(d for d in env.distributions if d.location == site and d.name.startswith("nvidia-"))
+        owner = f"nvidia-* wheels in {env.prefix}"
+        for name in (n for n in names if re.fullmatch(r"cu\d+", n)):
+            root = where.join(base, name)
+            yield Draft(root, "wheel", under(root, subfolders, where), owner=owner, source="wheel", distributions=mine)
+        classic = tuple(
+            where.join(base, n, f) for n in names if not re.fullmatch(r"cu\d+", n) and "." not in n for f in subfolders
+        )
+        yield Draft(base, "wheel", classic, owner=owner, source="wheel", distributions=mine)
+
+
+def frameworks(hunt: Hunt) -> Iterator[Draft]:
+    """Yield the libraries that a framework brings inside its own package."""
+    where = hunt.where
+    for env, site in _sites(hunt):
+        for bundle in hunt.known.folders_of_frameworks:
+            its = next((d for d in env.distributions if d.name == bundle.distribution and d.location == site), None)
+            if its:
+                folder = where.join(site, *bundle.path.split("/"))
+                yield Draft(folder, "framework", (folder,), owner=f"{its.name} {its.version}", source="framework")
+
+
+def _sites(hunt: Hunt) -> Iterator[tuple[PythonEnvironment, str]]:
+    seen = set()
+    for env in hunt.request.seen.pythons or ():
+        for site in env.site_packages:
+            real = hunt.where.real(site)
+            if real not in seen:
+                seen.add(real)
+                yield env, site
+
+
+def variables(hunt: Hunt) -> Iterator[Draft]:
+    """Yield what CUDA_PATH and its like name. A folder that is not there shows in the environment's entries."""
+    for name, value in sorted(hunt.request.env.items()):
+        if VARIABLES.fullmatch(name.upper()) and hunt.where.form.isabs(value) and hunt.where.is_folder(value):
+            yield replace(_toolkit(hunt, hunt.where.real(value), "folder", name), kept=True)
+
+
+def _toolkit(hunt: Hunt, root: str, origin: Origin, named_by: str) -> Draft:
+    folders = under(root, _of(hunt.known.folders_of_a_toolkit, hunt.where), hunt.where)
+    return Draft(root, origin, folders, named_by=(named_by,), source=named_by)
+
+
+def nvcc(hunt: Hunt) -> Iterator[Draft]:
+    """Yield the toolkit of the nvcc that a program finds on PATH; small scripts that only start another one are seen through."""
+    where = hunt.where
+    name = "nvcc.exe" if where.system == "windows" else "nvcc"
+    for folder in _entries("PATH", hunt.variable("PATH"), where):
+        path = where.join(folder, name)
+        if not where.is_file(path):
+            continue
+        real = where.real(path)
+        root = where.parent(where.parent(real))
+        start = where.read(real, 4096) or b""
+        wrapped = _WRAPPED.search(start) if start.startswith(b"#!") else None
+        if wrapped and where.is_folder(inner := wrapped[1].decode("utf-8", "surrogateescape")):
+            root = where.real(inner)
+        yield replace(_toolkit(hunt, root, "folder", "nvcc on PATH"), nvcc=path, kept=True)
+        return
+
+
+def search_paths(hunt: Hunt) -> Iterator[Draft]:
+    """Yield the folders of the loader's own search that hold CUDA libraries."""
+    where = hunt.where
+    name = "PATH" if where.system == "windows" else "LD_LIBRARY_PATH"
+    for folder in _entries(name, hunt.variable(name), where):
+        if any(family_of(n, where.system, hunt.known) for n in where.names(folder) or ()):
+            yield Draft(folder, "folder", (folder,), named_by=(name,), source=name)
+    if where.system == "linux":
+        cached = read_cache(root=where.root) or ()
+        folders = {where.parent(e.path) for e in cached if family_of(e.name, "linux", hunt.known)}
+        for folder in sorted(folders):
+            yield Draft(folder, "folder", (folder,), named_by=("ld.so.cache",), source="ld.so.cache")
+
+
+def _entries(name: str, value: str, where: Places) -> Iterator[str]:
+    parts = searched(value, where.system, name)
+    for part in dict.fromkeys(p.strip('"') if where.system == "windows" else p for p in parts):
+        if where.form.isabs(part):
+            yield part.rstrip("/\\") or part
+
+
+STEPS: tuple[Step, ...] = (installed, conda, wheels, frameworks, variables, nvcc, search_paths)
+
+
+def gather(hunt: Hunt, steps: tuple[Step, ...] = STEPS) -> tuple[Draft, ...]:
+    """Follow every step; one root, and one folder of libraries, is one draft, with all that named it."""
+    drafts: dict[str, Draft] = {}
+    covered: dict[str, str] = {}
+    for step in steps:
+        for draft in step(hunt):
+            hunt.request.watch.check()
+            root = hunt.where.real(draft.root)
+            folders = [hunt.where.real(f) for f in draft.folders]
+            alone = draft.folders == (draft.root,)
+            same = covered.get(folders[0], root) if alone else root
+            if same in drafts:
+                drafts[same] = _merged(drafts[same], draft)
+            else:
+                drafts[same] = replace(draft, real=root)
+            covered.update({f: same for f in folders if f not in covered})
+    return tuple(drafts.values())
+
+
+def _merged(known: Draft, other: Draft) -> Draft:
+    names: Mapping[str, None] = dict.fromkeys((*known.named_by, *other.named_by))
+    return replace(
+        known,
+        named_by=tuple(names),
+        nvcc=known.nvcc or other.nvcc,
+        kept=known.kept or other.kept,
+        owner=known.owner or other.owner,
+    )

@@ -1,0 +1,37 @@
+"""Toolkit probe: every CUDA toolkit and set of runtime libraries, whoever brought it."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from core.knowledge.cuda_file_names import locations
+from core.model.facts import Toolkit
+from core.probes.probe import Request
+from core.probes.sysroot import answering, places
+from core.probes.toolkit.contents import RELEASE, toolkits
+from core.probes.toolkit.locations import Hunt, gather
+
+PATIENCE = 3.0
+"""Seconds for ``nvcc --version``, which is asked only where no file tells."""
+
+
+def look(request: Request) -> tuple[Toolkit, ...]:
+    """Return each toolkit once, with everything that names it: variables, links, search paths."""
+    where = places(request.host)
+    hunt = Hunt(request=request, where=where, known=locations())
+    found = []
+    for draft in gather(hunt):
+        for toolkit in toolkits(draft, hunt.known, where):
+            found.append(_with_compiler(toolkit, request))
+            request.keep(found[-1])
+    return tuple(found)
+
+
+def _with_compiler(toolkit: Toolkit, request: Request) -> Toolkit:
+    """Ask the nvcc that programs find on PATH for its version, and no other: it is theirs to run."""
+    if "nvcc on PATH" not in toolkit.named_by or toolkit.nvcc_version:
+        return toolkit
+    env = answering(request.env, places(request.host))
+    done = request.host.run([toolkit.nvcc, "--version"], timeout=PATIENCE, env=env, watch=request.watch)
+    said = RELEASE.search(done.out)
+    return replace(toolkit, nvcc_version=said[1]) if said else toolkit

@@ -1,0 +1,1 @@
+"""Read variables and search paths."""

@@ -1,0 +1,145 @@
+"""Search-path variables taken apart: pure functions for both systems, testable on either."""
+
+from __future__ import annotations
+
+import ntpath
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal
+
+from core.model import path_list as pathlist
+from core.model.facts import Fact, Mark, PathEntry, Scope, System, text
+
+FolderState = Literal["folder", "missing", "not a folder", "unreadable", "unknown"]
+
+LD_TOKENS = ("ORIGIN", "LIB", "PLATFORM")
+"""Tokens that ld.so expands by itself: ld.so(8), "Dynamic string tokens"."""
+
+_PERCENT = re.compile(r"%([^%;]+)%")
+_DOLLAR = re.compile(r"\$\{?(\w+)")
+
+
+_STATE_MARKS: dict[FolderState, Mark] = {
+    "missing": "missing",
+    "not a folder": "not a folder",
+    "unreadable": "unreadable",
+}
+
+
+class Seen(Fact, frozen=True, kw_only=True):
+    """What the disk said about one entry."""
+
+    state: FolderState = "folder"
+    others_write: bool = False
+
+
+class Part(Fact, frozen=True, kw_only=True):
+    """One raw entry of a variable, before the disk was asked."""
+
+    raw: str
+    expanded: str
+    scope: Scope = "process"
+
+
+def expand(value: str, env: Mapping[str, str]) -> str:
+    """Return ``value`` with Windows' %VAR% replaced; one that is not set stays as it is, as Windows leaves it."""
+    known = {name.upper(): v for name, v in env.items()}
+    return _PERCENT.sub(lambda m: known.get(m[1].upper(), m[0]), value)
+
+
+def writing(raw: str, expanded: str, variable: str, system: System) -> Iterator[Mark]:
+    """Yield the marks that the entry's text alone tells."""
+    bare = expanded.strip('"') if system == "windows" else expanded
+    if '"' in raw:
+        yield "quoted"
+    if not is_absolute(bare, system) and not (variable.startswith("LD_") and bare.startswith(("$ORIGIN", "${ORIGIN}"))):
+        yield "relative"
+    if unexpanded(expanded, variable, system):
+        yield "unexpanded"
+    if len(bare) > 1 and bare[-1] in ("\\/" if system == "windows" else "/") and not _is_top(bare, system):
+        yield "trailing slash"
+    if "[" in raw or "]" in raw:
+        yield "brackets"
+    if not raw.isascii():
+        yield "non-ascii"
+
+
+def is_absolute(path: str, system: System) -> bool:
+    r"""Whether a loader may use the path from any folder. ``\tools`` and ``C:tools`` depend on the current one."""
+    if system == "linux":
+        return path.startswith(("/", "~"))
+    drive, rest = ntpath.splitdrive(path)
+    return path.startswith("%") or (bool(drive) and (rest[:1] in ("\\", "/") or drive.startswith("\\\\")))
+
+
+def unexpanded(expanded: str, variable: str, system: System) -> bool:
+    """Whether a variable's name or a tilde is still in the text, which no loader expands."""
+    if system == "windows":
+        return bool(_PERCENT.search(expanded))
+    if expanded.startswith("~"):
+        return True
+    return any(m[1] not in LD_TOKENS or not variable.startswith("LD_") for m in _DOLLAR.finditer(expanded))
+
+
+def _is_top(path: str, system: System) -> bool:
+    if system == "linux":
+        return not path.strip("/")
+    return not ntpath.splitdrive(path)[1].strip("\\/")
+
+
+def entries(
+    variable: str, parts: list[Part], system: System, look: Callable[[str], Seen], *, start: int = 0
+) -> tuple[PathEntry, ...]:
+    """Return one PathEntry per part, in order, with its marks. ``look`` is asked once per different folder."""
+    first: dict[str, int] = {}
+    known: dict[str, Seen] = {}
+    found = []
+    for index, part in enumerate(parts, start):
+        bare = part.expanded.strip('"') if system == "windows" else part.expanded
+        if not bare.strip():
+            found.append(_entry(variable, index, part, marks=("empty",)))
+            continue
+        marks = list(writing(part.raw, part.expanded, variable, system))
+        same = pathlist.key(part.expanded, system)
+        original = first.setdefault(same, index)
+        if original != index:
+            marks.append("duplicate")
+        seen = known.get(same)
+        if seen is None:
+            seen = known[same] = look(bare)
+        if seen.state in _STATE_MARKS:
+            marks.append(_STATE_MARKS[seen.state])
+        if seen.others_write:
+            marks.append("writable by others")
+        found.append(
+            _entry(
+                variable,
+                index,
+                part,
+                marks=tuple(marks),
+                exists=seen.state != "missing",
+                duplicate_of=original if original != index else None,
+            )
+        )
+    return tuple(found)
+
+
+def _entry(
+    variable: str,
+    index: int,
+    part: Part,
+    *,
+    marks: tuple[Mark, ...],
+    exists: bool = True,
+    duplicate_of: int | None = None,
+) -> PathEntry:
+    return PathEntry(
+        variable=variable,
+        index=index,
+        text=text(part.raw),
+        expanded=text(part.expanded),
+        scope=part.scope,
+        exists=exists,
+        marks=marks,
+        duplicate_of=duplicate_of,
+    )

@@ -1,0 +1,117 @@
+"""A wheel's RECORD: which cuDNN files it installed, their sizes and hashes; and fast hashing for --thorough."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import csv
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping
+
+from core.common.patience import asked, each
+from core.common.progress import Watch
+from core.common.versions import whole_number
+from core.model.facts import Distribution, Fact, RecordState
+from core.probes.sysroot import Places
+
+LIMIT = 64 << 20
+"""Bytes of a RECORD that are read; torch's has about 2 MiB."""
+
+BLOCK = 4 << 20
+"""Bytes that are hashed between two looks at the watch."""
+
+THREADS = 2
+
+
+class Row(Fact, frozen=True, kw_only=True):
+    """What RECORD says of one file."""
+
+    sha256: str = ""
+    """Lower-case hexadecimal; empty when RECORD has none."""
+    size: int | None = None
+
+
+def rows(distribution: Distribution, wanted: str, where: Places) -> dict[str, Row]:
+    """Return path -> row for the lines of a distribution's RECORD that the pattern ``wanted`` finds; {} without one.
+
+    Paths are those of the examined system, joined to the distribution's folder of packages.
+    """
+    search = re.compile(wanted).search
+    lines = (line for line in record(distribution, where).splitlines() if search(line))
+    return dict(_row(line, distribution.location, where) for line in lines if line.count(",") >= 2)
+
+
+def record(distribution: Distribution, where: Places) -> str:
+    """Return a distribution's RECORD; empty where it has none."""
+    for spelt in dict.fromkeys((distribution.name.replace("-", "_"), distribution.name)):
+        info = where.join(distribution.location, f"{spelt}-{distribution.version}.dist-info", "RECORD")
+        data = where.read(info, LIMIT)
+        if data is not None:
+            return data.decode("utf-8", "replace")
+    return ""
+
+
+def _row(line: str, folder: str, where: Places) -> tuple[str, Row]:
+    try:
+        path, digest, size = [*next(csv.reader([line])), "", ""][:3]
+    except (csv.Error, StopIteration):
+        return "", Row()
+    whole = str(where.form.normpath(where.join(folder, path)))
+    return whole, Row(sha256=_hexadecimal(digest), size=whole_number(size))
+
+
+def _hexadecimal(digest: str) -> str:
+    kind, _, value = digest.partition("=")
+    if kind != "sha256":
+        return ""
+    try:
+        return base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)).hex()
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def verdict(row: Row | None, size: int | None, sha256: str) -> RecordState:
+    """Return what RECORD says about a file of this size and hash (empty: not hashed, so only the size was compared)."""
+    if row is None:
+        return "not listed"
+    if row.size is not None and size is not None and row.size != size:
+        return "size differs"
+    if sha256 and row.sha256:
+        return "matches" if sha256 == row.sha256 else "hash differs"
+    return "unchecked"
+
+
+def hashes(paths: Iterable[str], where: Places, watch: Watch) -> Mapping[str, str]:
+    """Return path -> sha256 of regular files, largest first, by OpenSSL in two threads; those that fail are left out.
+
+    Raises:
+        CancelledError: the person asked to stop.
+    """
+
+    def size(path: str) -> int:
+        seen = where.stat(path)
+        return seen.st_size if seen and stat.S_ISREG(seen.st_mode) else -1
+
+    ordered = sorted({p for p in paths if size(p) > 0}, key=size, reverse=True)
+    found = each(ordered, lambda path: _sha256(where.under(path), watch), threads=THREADS)
+    return {path: value for path, value in zip(ordered, found, strict=True) if value}
+
+
+def _sha256(path: str, watch: Watch) -> str:
+    """Return a file's hash; empty when it cannot be read. OpenSSL lets go of Python's lock while it works."""
+    digest = hashlib.sha256()
+    block = memoryview(bytearray(BLOCK))
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        with open(asked(os.open, path, flags), "rb", buffering=0) as stream:  # noqa: PTH123  # flags matter
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                return ""
+            while count := asked(lambda _path: stream.readinto(block), path):
+                watch.check()
+                digest.update(block[:count])
+    except OSError:
+        return ""
+    return digest.hexdigest()

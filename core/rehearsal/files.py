@@ -1,0 +1,299 @@
+"""Rehearse what files do: complete a set in an overlay folder, leave a stray copy out, begin with an empty cache.
+
+Nothing is changed for it: overlays are temporary folders of links, and every library is loaded in a child process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from core.common.i18n import _, sentences, told
+from core.common.progress import Watch
+from core.host import scratch
+from core.host.child import ask
+from core.host.interface import Host
+from core.knowledge.cudnn_file_names import parse
+from core.loader import read_image as images
+from core.model import path_list as pathlist
+from core.model.changes import Change, FileSet
+from core.model.facts import Fact, Mapped, Resolution, RollCall, Snapshot, System
+from core.probes.loading.consumers import knowledge
+from core.probes.loading.roll_call.parent import by_child, run
+from core.probes.loading.roll_call.protocol import Part, Roll
+from core.rehearsal.nvrtc_child import Compiled, Question, compile_empty
+from core.rules.consumer_loads import Case, cases, failed
+from core.rules.snapshot_queries import folder_of, tidy
+from core.rules.wording import listed
+
+
+class Rehearsal(Fact, frozen=True, kw_only=True):
+    """What a rehearsal showed. ``works`` None: it could not be decided on this machine."""
+
+    works: bool | None
+    sentence: str
+    loaded: tuple[Mapped, ...] = ()
+    """CUDA and cuDNN files that were really mapped, with who owns them."""
+
+
+def works(loaded: tuple[Mapped, ...], real: Mapping[str, str], how: str = "") -> Rehearsal:
+    """Return that it works, with what was loaded from where, by the names that the files will have (``real``)."""
+    named = _real(loaded, real)
+    folders = list(dict.fromkeys(_folder(m.path) for m in named if "cudnn" in m.name))
+    where = _("cuDNN was loaded from {folders}.", folders=listed(folders[:3])) if folders else ""
+    return Rehearsal(works=True, sentence=sentences(_("Rehearsed on this machine: works."), where, how), loaded=named)
+
+
+def _folder(path: str) -> str:
+    """Return a file's folder in its own system's form."""
+    return path.rpartition("/" if path.startswith("/") else "\\")[0]
+
+
+def _real(mapped: tuple[Mapped, ...], real: Mapping[str, str]) -> tuple[Mapped, ...]:
+    """Return the files by the names that they will have instead of those in an overlay."""
+    out = []
+    for m in mapped:
+        path = next((folder + m.path[len(o) :] for o, folder in real.items() if m.path.startswith(o)), m.path)
+        out.append(Mapped(path=path, name=m.name, origin=m.origin))
+    return tuple(out)
+
+
+def real_names(changes: tuple[Change, ...], moved: Mapping[str, str]) -> dict[str, str]:
+    """Return where each file comes from, and each overlay folder -> where it will be."""
+    sources = {i.source: i.path for c in changes if isinstance(c, FileSet) for i in c.items if i.source}
+    return {**sources, **{overlay: folder for folder, overlay in moved.items()}}
+
+
+def _failed(roll: RollCall) -> Rehearsal:
+    what = next(
+        (f": {c.library or c.function} {told(c.meaning)}" for c in roll.calls if failed(c.function, c.result)), ""
+    )
+    sentence = _("Rehearsed on this machine: does not work{what}.", what=what)
+    return Rehearsal(works=False, sentence=sentence, loaded=roll.mapped)
+
+
+def _answered(roll: RollCall) -> bool:
+    return bool(roll.calls) and not roll.ended and not any(failed(c.function, c.result) for c in roll.calls)
+
+
+# --- a completed set -----------------------------------------------------------------------------------------------
+
+
+def completed(
+    changes: tuple[Change, ...], moved: Mapping[str, str], snapshot: Snapshot, host: Host, watch: Watch
+) -> Rehearsal | None:
+    """Call the set in the first overlay of a folder that holds a known copy; None where there is none to call."""
+    for overlay in moved.values():
+        if compiler := _compiler_in(overlay):
+            return _compiled(compiler, host, watch)
+    for folder, overlay in moved.items():
+        roll = _roll_call(overlay, host, watch, stands_for=folder) if _is_known(folder, snapshot) else None
+        if roll is not None:
+            return works(roll.mapped, real_names(changes, moved)) if _answered(roll) else _failed(roll)
+    return None
+
+
+def _is_known(folder: str, snapshot: Snapshot) -> bool:
+    return any(os.path.normcase(c.folder) == os.path.normcase(folder) for c in snapshot.cudnn or ())
+
+
+def _roll_call(
+    overlay: str, host: Host, watch: Watch, *, by_path: bool = False, stands_for: str = ""
+) -> RollCall | None:
+    """Call every part of the set in a folder; None when there is no main library in it.
+
+    ``stands_for``: the folder in whose place this one is searched. ``by_path``: every part is loaded by its full path first, so that cuDNN's own look by bare name finds it loaded.
+    """
+    names = sorted(p.name for p in Path(overlay).iterdir())
+    known = knowledge()
+    parsed = [(n, what) for n in names if (what := parse(n, host.system)) and what.major]
+    main = next(((n, what) for n, what in parsed if not what.role), None)
+    if main is None or main[1].major is None:
+        return None
+    major = main[1].major
+    parts = tuple(
+        Part(name=n, tries=(str(Path(overlay) / n),)) for n, what in parsed if what.role and what.major == major
+    )
+    functions = tuple(c.function for c in known.checks if c.major == major)
+    roll = Roll(
+        system=host.system, major=major, main=str(Path(overlay) / main[0]), functions=functions, parts=parts,
+        folders=(overlay,) if host.system == "windows" else (),
+        preload=_by_need(parts) if by_path else (),
+    )  # fmt: skip
+    env = host.fresh_environment()
+    if stands_for:
+        env = standing_in(env, stands_for, overlay, host.system)
+    return run(roll, {}, known, by_child(host, env, watch))
+
+
+def standing_in(env: Mapping[str, str], folder: str, overlay: str, system: System) -> dict[str, str]:
+    """Return the environment with the overlay wherever a search path names the folder that it stands for.
+
+    cuDNN opens its parts by bare names, so that else the old ones would be found. On Windows, where a program may search
+    a folder by other means, the overlay comes first if PATH does not name the folder.
+    """
+    out = dict(env)
+    own = pathlist.key(folder, system)
+    for name, value in env.items():
+        if (name.upper() if system == "windows" else name) not in ("PATH", "LD_LIBRARY_PATH"):
+            continue
+        parts = pathlist.split(value, system, name)
+        entries = [overlay if pathlist.key(e, system) == own else e for e in parts]
+        first = [overlay] if system == "windows" and name.upper() == "PATH" and overlay not in entries else []
+        out[name] = pathlist.join([*first, *entries], system)
+    return out
+
+
+_COMPILER = re.compile(r"libnvrtc(-[0-9a-f]{8})?\.so\.[\d.]+|nvrtc64_\d+(_\d+)?\.dll", re.IGNORECASE)
+
+
+def _compiler_in(overlay: str) -> str:
+    """Return CUDA's run-time compiler among the files of an overlay; empty when it is not there."""
+    found = sorted(p.name for p in Path(overlay).iterdir() if _COMPILER.fullmatch(p.name))
+    return str(Path(overlay) / found[0]) if found else ""
+
+
+def _compiled(compiler: str, host: Host, watch: Watch) -> Rehearsal:
+    """Compile an empty kernel with the compiler in an overlay, which opens its built-ins by their plain name."""
+    question = Question(library=compiler)
+    answer = ask(compile_empty, question, Compiled, host=host, env=host.fresh_environment(), timeout=60, watch=watch)
+    said = next(iter(answer.events), Compiled(problem=answer.ended))
+    if said.status == 0:
+        how = _("CUDA's run-time compiler compiled a kernel with its built-ins in place.")
+        return Rehearsal(works=True, sentence=sentences(_("Rehearsed on this machine: works."), how))
+    what = f": nvrtcCompileProgram {said.status} {said.problem}".rstrip()
+    return Rehearsal(works=False, sentence=_("Rehearsed on this machine: does not work{what}.", what=what))
+
+
+def _by_need(parts: tuple[Part, ...]) -> tuple[str, ...]:
+    """Return the parts' paths, each after those that it is linked against, so that no other folder is asked for them."""
+    waiting = {p.name.lower(): (p.tries[0], {n.lower() for n in images.read(p.tries[0]).needed}) for p in parts}
+    order: list[str] = []
+    while waiting:
+        ready = [name for name, (_path, needed) in waiting.items() if not (needed & waiting.keys()) - {name}]
+        order += [waiting.pop(name)[0] for name in ready or list(waiting)]
+    return tuple(order)
+
+
+# --- a stray copy put aside -----------------------------------------------------------------------------------------
+
+
+def aside(changes: tuple[Change, ...], snapshot: Snapshot, host: Host, watch: Watch) -> Rehearsal:
+    """Find who would be loaded next without these files, by the search that was made, and load that copy for real.
+
+    The files are still there while it is tried, so it is loaded by full paths; that programs find it by its name
+    afterwards follows from the loader's order alone, which the sentence says.
+    """
+    system = snapshot.machine.system
+    gone = {tidy(system, i.path) for c in changes if isinstance(c, FileSet) for i in c.items}
+    concerned = [c for c in cases(snapshot) if c.winner and any(tidy(system, path) in gone for path in _taken(c))]
+    if not concerned:
+        return Rehearsal(
+            works=None, sentence=_("This cannot be tried out without doing it; it is verified afterwards.")
+        )
+    loaded: list[Mapped] = []
+    for folder in dict.fromkeys(_next_folder(c.main, gone, system) for c in concerned if c.main):
+        if not folder:
+            return Rehearsal(
+                works=False, sentence=_("Rehearsed on this machine: without these files no cuDNN is found.")
+            )
+        roll = _roll_call(folder, host, watch, by_path=True)
+        if roll is None or not _answered(roll):
+            return (
+                _failed(roll)
+                if roll
+                else Rehearsal(works=False, sentence=_("There is no cuDNN in {folder}.", folder=folder))
+            )
+        if any(tidy(system, m.path) in gone for m in roll.mapped):
+            return Rehearsal(
+                works=None,
+                sentence=_("It could not be tried out: the files are in the way; it is verified afterwards."),
+            )
+        loaded += roll.mapped
+    how = _(
+        "It was loaded by full paths, as the other files are still there; that it is then found first follows from the "
+        "loader's order."
+    )
+    return works(tuple(dict.fromkeys(loaded)), {}, how)
+
+
+def _taken(c: Case) -> list[str]:
+    """Return the files that a consumer takes as cuDNN's main library and its parts."""
+    return [s.winner.path for s in (c.main, *(s for _role, s in c.parts)) if s and s.winner]
+
+
+def _next_folder(search: Resolution, gone: set[str], system: System) -> str:
+    """Return the folder of the first candidate that stays; empty when there is none that serves."""
+    staying = Resolution(
+        name=search.name, attempts=tuple(a for a in search.attempts if tidy(system, a.path) not in gone)
+    )
+    winner = staying.winner
+    return folder_of(system, winner.path) if winner and winner.outcome == "found" else ""
+
+
+# --- the cache of kernels -------------------------------------------------------------------------------------------
+
+
+def cache_of(changes: tuple[Change, ...]) -> str:
+    """Return the folder that a plan puts aside, if that is all that it does; else an empty text."""
+    match changes:
+        case (FileSet(items=(item,), folders=()),) if (item.before, item.after) == ("folder", ""):
+            return item.path
+    return ""
+
+
+@contextmanager
+def empty_cache() -> Iterator[str]:
+    """Yield a new, empty folder of this user's."""
+    with scratch.folder() as folder:
+        yield str(folder)
+
+
+# --- overlays ------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def overlays(changes: tuple[Change, ...]) -> Iterator[dict[str, str]]:
+    """Yield each folder that files are placed in -> a temporary folder that holds what it would hold."""
+    made: dict[str, str] = {}
+    with scratch.folder() as base:
+        for change in changes:
+            for item in change.items if isinstance(change, FileSet) else ():
+                folder, name = os.path.split(item.path)
+                overlay = base / str(len(made)) if folder not in made else Path(made[folder])
+                if folder not in made:
+                    made[folder] = str(overlay)
+                    _mirror(folder, overlay)
+                with suppress(FileNotFoundError):
+                    (overlay / name).unlink()
+                if item.after.startswith("-> "):
+                    (overlay / name).symlink_to(item.after[3:])
+                elif item.text is not None:
+                    (overlay / name).write_text(item.text, encoding="utf-8")
+                elif item.after and item.source:
+                    _share(item.source, overlay / name)
+        yield made
+
+
+def _mirror(folder: str, overlay: Path) -> None:
+    overlay.mkdir()
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_file() or entry.is_symlink():
+                _share(entry.path, overlay / entry.name)
+
+
+def _share(source: str, target: Path) -> None:
+    """Give a file another name: a hard link where that can be, else a symbolic one, else a copy."""
+    real = os.path.realpath(source)
+    try:
+        target.hardlink_to(real)
+    except OSError:
+        try:
+            target.symlink_to(real)
+        except OSError:
+            shutil.copyfile(real, target)

@@ -1,0 +1,37 @@
+"""Compile an empty kernel, in the child: whether CUDA's run-time compiler works where it lies, its built-ins with it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+from core.model.facts import Fact
+
+SOURCE = b'extern "C" __global__ void nothing() {}'
+
+
+class Question(Fact, frozen=True, kw_only=True):
+    """Which compiler."""
+
+    library: str
+    """Full path of libnvrtc or nvrtc64."""
+
+
+class Compiled(Fact, frozen=True, kw_only=True):
+    """What it said."""
+
+    status: int | None = None
+    """nvrtcResult: 0 for success, 7 where the built-ins cannot be opened; None when the library did not load."""
+    problem: str = ""
+
+
+def compile_empty(question: Question, emit: Callable[[Compiled], None]) -> None:
+    """Load the compiler by its path and compile. Runs in a child process: it may end it."""
+    try:
+        nvrtc = ctypes.CDLL(question.library)
+    except OSError as e:
+        emit(Compiled(problem=str(e)))
+        return
+    program = ctypes.c_void_p()
+    status = nvrtc.nvrtcCreateProgram(ctypes.byref(program), SOURCE, b"nothing.cu", 0, None, None)
+    emit(Compiled(status=status or nvrtc.nvrtcCompileProgram(program, 0, None)))

@@ -1,0 +1,142 @@
+"""Supposed hosts: the real one with other variables, so that everything can be looked at as it would be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.common.progress import Watch
+from core.host import activation_scripts as activation
+from core.host.interface import Completed, Host
+from core.host.windows_environment import compose
+from core.model.changes import Change, FileSet, SetVariable
+from core.model.facts import Machine, PciDevice, Signature, System, Variable
+
+
+@dataclass(frozen=True)
+class WithEnvironment:
+    """The real host, whose newly started programs get another environment."""
+
+    host: Host
+    env: Mapping[str, str] = field(default_factory=dict)
+    pythons: tuple[str, ...] = ()
+    """Python environments to look at although this environment may not lead to them."""
+
+    @property
+    def system(self) -> System:
+        """The real one's."""
+        return self.host.system
+
+    @property
+    def root(self) -> Path:
+        """The real one's."""
+        return self.host.root
+
+    def machine(self) -> Machine:
+        """The real one's."""
+        return self.host.machine()
+
+    def pci_devices(self) -> tuple[PciDevice, ...] | None:
+        """The real one's."""
+        return self.host.pci_devices()
+
+    def registered_pythons(self) -> tuple[str, ...]:
+        """The real one's."""
+        return self.host.registered_pythons()
+
+    def signature(self, path: str) -> Signature:
+        """The real one's."""
+        return self.host.signature(path)
+
+    def fresh_environment(self) -> dict[str, str]:
+        """The given one."""
+        return dict(self.env)
+
+    def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:
+        """The real one's."""
+        return self.host.login_environment(timeout)
+
+    def variables(self) -> tuple[Variable, ...]:
+        """Those of the given environment, and the kept ones."""
+        ours = (Variable(name=n, value=v, source="environment") for n, v in self.fresh_environment().items())
+        return (*ours, *(v for v in self.host.variables() if v.scope != "process"))
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        env: Mapping[str, str] | None = None,
+        input: bytes = b"",
+        watch: Watch | None = None,
+    ) -> Completed:
+        """The real one's, in the environment as it would be."""
+        return self.host.run(
+            argv, timeout=timeout, env=self.fresh_environment() if env is None else env, input=input, watch=watch
+        )
+
+
+@dataclass(frozen=True)
+class AsItWouldBe(WithEnvironment):
+    """A Host whose variables are those after some changes; everything else is the real one's."""
+
+    changes: tuple[Change, ...] = ()
+    moved: Mapping[str, str] = field(default_factory=dict)
+    """Folders whose files are not there yet -> where they lie for the rehearsal."""
+
+    @property
+    def planned(self) -> dict[str, str]:
+        """The small texts that the changes would write."""
+        sets = (c for c in self.changes if isinstance(c, FileSet))
+        return {i.path: i.text for c in sets for i in c.items if i.text is not None}
+
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables after the changes, and this process' own as a new program would get them."""
+        kept = [v for v in map(self._after, self.host.variables()) if v is not None]
+        new = (
+            Variable(name=c.name, value=self._there(c.after.text), scope=c.scope, kind=c.after.kind, source=c.at)
+            for c in self.changes
+            if not isinstance(c, FileSet) and c.scope != "environment" and c.before is None and c.after is not None
+        )
+        known = (*kept, *new)
+        if self.system == "windows":
+            return known
+        env = self.fresh_environment()
+        ours = (Variable(name=n, value=v, source="environment") for n, v in env.items())
+        return (*ours, *(v for v in known if v.scope != "process"))
+
+    def _after(self, v: Variable) -> Variable | None:
+        value: str | None = v.value
+        for c in self.changes:
+            if isinstance(c, FileSet) or c.scope != v.scope or c.name.upper() != v.name.upper():
+                continue
+            if c.before is not None and c.before.text == value and c.at in ("", v.source):
+                value = c.after.text if c.after else None
+        if value is None:
+            return None
+        return Variable(name=v.name, value=self._there(value), scope=v.scope, kind=v.kind, source=v.source)
+
+    def fresh_environment(self) -> dict[str, str]:
+        """What a newly started program would get."""
+        if self.system == "windows":
+            return compose(self.variables())
+        env = self.host.fresh_environment()
+        for c in self.changes:
+            if isinstance(c, FileSet):
+                continue
+            now, before, after = env.get(c.name), c.before, c.after
+            if isinstance(c, SetVariable) and c.scope == "environment":
+                now = activation.applied(c.name, after.text, now) if after else now
+            elif now == (before.text if before else None):
+                now = after.text if after else None
+            if now is None:
+                env.pop(c.name, None)
+            else:
+                env[c.name] = self._there(now)
+        return env
+
+    def _there(self, value: str) -> str:
+        for folder, overlay in self.moved.items():
+            value = value.replace(folder, overlay)
+        return value

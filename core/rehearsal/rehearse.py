@@ -1,0 +1,85 @@
+"""Rehearse: look again in the environment as it would be, with overlay folders for files; nothing is changed for it.
+
+The finding's own proof is the same examination that found it. It is made by a Host that gives the variables as they
+would be, so every child, roll call and search sees the planned machine. What files do is in core/rehearsal/files.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from core.common.i18n import _, sentences, told
+from core.common.progress import Watch
+from core.host.interface import Host
+from core.model.changes import Change, FileSet
+from core.model.findings import Finding, Report
+from core.model.steps import Severity
+from core.rehearsal.files import Rehearsal, aside, cache_of, completed, empty_cache, overlays, real_names, works
+from core.rehearsal.planned_host import AsItWouldBe, WithEnvironment
+
+__all__ = ["Examine", "Rehearsal", "judge", "left", "overlays", "rehearse", "remains"]
+
+Examine = Callable[[Host], Report]
+
+
+def rehearse(
+    finding: Finding, report: Report, changes: tuple[Change, ...], *, host: Host, watch: Watch, examine: Examine
+) -> Rehearsal:
+    """Try the changes out without making them. ``report``: the one that the finding stands in.
+
+    ``examine`` looks at a host and diagnoses what it saw. Temporary folders with links are made and removed again.
+    """
+    if cache_of(changes):
+        with empty_cache() as folder:
+            env = {**host.fresh_environment(), "CUDA_CACHE_PATH": folder}
+            said = judge(finding, report, examine(WithEnvironment(host, env)))
+        how = _("It ran with an empty folder in place of the cache (CUDA_CACHE_PATH).")
+        return Rehearsal(works=said.works, sentence=sentences(said.sentence, how), loaded=said.loaded)
+    only_files = all(isinstance(c, FileSet) for c in changes)
+    if only_files and not any(i.after for c in changes if isinstance(c, FileSet) for i in c.items):
+        return aside(changes, report.snapshot, host, watch)
+    if only_files and all(i.text is not None for c in changes if isinstance(c, FileSet) for i in c.items):
+        return judge(finding, report, examine(AsItWouldBe(host, changes=changes)))
+    with overlays(changes) as moved:
+        said_of_files = completed(changes, moved, report.snapshot, host, watch)
+        if said_of_files is not None:
+            return said_of_files
+        if only_files:
+            return Rehearsal(
+                works=None, sentence=_("This cannot be tried out without doing it; it is verified afterwards.")
+            )
+        after = examine(AsItWouldBe(host, changes=changes, moved=moved))
+        return judge(finding, report, after, real_names(changes, moved))
+
+
+def judge(finding: Finding, before: Report, after: Report, real: Mapping[str, str] | None = None) -> Rehearsal:
+    """Compare two reports: is the finding gone, and is nothing worse?"""
+    still = left(finding, before, after)
+    if still:
+        return Rehearsal(works=False, sentence=sentences(_("Rehearsed on this machine: does not work."), still))
+    if any(e.probe in ("loads", "driver") for e in after.snapshot.errors):
+        return Rehearsal(
+            works=None,
+            sentence=_("It could not be tried out here: {problem}", problem=told(after.snapshot.errors[0].message)),
+        )
+    mapped = [m for load in after.snapshot.loads or () if load.roll_call for m in load.roll_call.mapped]
+    return works(tuple(dict.fromkeys(mapped)), real or {})
+
+
+def left(finding: Finding, before: Report, after: Report) -> str:
+    """Return one sentence if the finding is still there, or something became worse; empty when all is well."""
+    old = {(f.id, f.subject): f.severity for f in before.findings}
+    if still := remains(finding, after):
+        return still
+    for f in after.findings:
+        if f.severity >= Severity.ERROR and f.severity > old.get((f.id, f.subject), Severity.GOOD):
+            return _("It would bring another fault: {title}", title=f.title)
+    return ""
+
+
+def remains(finding: Finding, after: Report) -> str:
+    """Return one sentence if the finding is still there; empty when it is gone."""
+    for f in after.findings:
+        if (f.id, f.subject) == (finding.id, finding.subject) and f.severity >= finding.severity:
+            return _("Still so: {title}", title=f.title)
+    return ""

@@ -1,0 +1,219 @@
+"""A Report as one self-contained HTML file: no script, no network, the verdict first."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib.resources import files
+from string import Template
+
+from core.common.i18n import N_, _, language, moment, sentences, told
+from core.model.findings import Evidence, Finding, Report
+from core.model.steps import SECTIONS, Severity, Step
+from core.report import session_code
+from core.report.html_tables import cell, history, libraries, machine_facts, table
+from core.report.redact import told as taken_out
+from core.report.standing import standing, whole
+from core.report.text import MARKS, afterwards
+
+STEPS = {
+    Step.DRIVER: N_("Driver and GPU"),
+    Step.TOOLKIT: N_("CUDA toolkit"),
+    Step.CUDNN: N_("cuDNN"),
+    Step.ENVIRONMENT: N_("Environment"),
+    Step.FRAMEWORKS: N_("Frameworks"),
+    Step.BENCHMARK: N_("Benchmark"),
+}
+"""What each step is called on the page."""
+
+WORDS = {
+    Severity.GOOD: N_("In order"),
+    Severity.NOTE: N_("Good to know"),
+    Severity.UNKNOWN: N_("Not decided"),
+    Severity.WARNING: N_("Warning"),
+    Severity.ERROR: N_("Error"),
+}
+
+
+def as_html(report: Report) -> str:
+    """Return the report as a page that a browser shows without any script or request, in light, dark and print."""
+    template = files("resources") / "templates"
+    style = (template / "report.css").read_text(encoding="utf-8")
+    parts = tuple((name, title, body) for name, title, body in _parts(report) if body)
+    worst = _worst(report)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return Template((template / "report.html").read_text(encoding="utf-8")).substitute(
+        style=style,
+        style_hash=f"sha256-{digest}",
+        title=f"Convalesce: {cell(verdict(report))}",
+        language=language().replace("_", "-"),
+        skip=_("To the verdict"),
+        brand=_("Convalesce report"),
+        parts=_("Parts of this report"),
+        machine=_machine(report),
+        worst=worst.word,
+        word=f"{MARKS[worst][0]} {_verdict_word(report)}",
+        verdict=cell(verdict(report)),
+        summary=_summary(report),
+        contents="".join(f'<li><a href="#{name}">{title}</a></li>' for name, title, _body in parts),
+        sections="\n".join(
+            f'<section aria-labelledby="{name}"><h2 id="{name}">{title}</h2>\n{body}</section>'
+            for name, title, body in parts
+        ),
+        told=cell(taken_out(report)),
+        made=cell(_made(report)),
+    )
+
+
+def verdict(report: Report) -> str:
+    """Return the verdict as one sentence."""
+    if report.headline:
+        return report.headline.title
+    return {
+        Severity.ERROR: _("Something is wrong, and no single cause explains it."),
+        Severity.WARNING: _("Nothing is broken; some things may become a problem."),
+        Severity.UNKNOWN: _("Nothing wrong was found, but not everything could be examined.")
+        if report.not_examined
+        else _("Nothing wrong was found, but not everything could be decided."),
+    }.get(whole(report), _("Nothing wrong was found in what was looked at."))
+
+
+def _worst(report: Report) -> Severity:
+    return report.headline.severity if report.headline else whole(report)
+
+
+def _verdict_word(report: Report) -> str:
+    if report.headline and not report.primary:
+        return _("The cause is not decided")
+    stands = whole(report)
+    return _("The cause") if report.primary else _("In order") if stands <= Severity.NOTE else _(WORDS[stands])
+
+
+def _summary(report: Report) -> str:
+    left = "".join(f"<p>{MARKS[f.severity][0]} {cell(f.title)}</p>" for f in report.not_examined)
+    head = report.headline
+    if head is None:
+        return left
+    fix = f"<p><strong>{_('What to do:')}</strong> {cell(head.fix.title)}</p>" if head.fix else ""
+    return left + (f"<p>{cell(head.why)}</p>" if head.why else "") + fix
+
+
+def _machine(report: Report) -> str:
+    m = report.snapshot.machine
+    words = [
+        m.release or m.system,
+        m.architecture,
+        m.container and _("in a container ({container})", container=m.container),
+        m.wsl and "WSL",
+    ]
+    return cell(", ".join(str(w) for w in words if w))
+
+
+def _made(report: Report) -> str:
+    when = moment(report.snapshot.taken, zone=True)
+    taken = _("The machine was looked at on {taken}.", taken=when) if when else ""
+    code = session_code.encode(session_code.told(report))
+    return sentences(
+        taken,
+        _("Session code: {code}.", code=code),
+        _("Made by Convalesce {version}, which sends nothing anywhere.", version=report.version),
+    )
+
+
+def _parts(report: Report) -> tuple[tuple[str, str, str], ...]:
+    """Return every part of the page: anchor, heading, body; one with an empty body is left out."""
+    return (
+        ("steps", _("The steps"), _steps(report)),
+        *((f"step-{s.value}", _(STEPS[s]), "".join(_told(f, s) for f in report.of(s))) for s in Step),
+        ("machine", _("What is on the machine"), machine_facts(report.snapshot)),
+        ("libraries", _("Which files would be loaded"), libraries(report.snapshot)),
+        ("history", _("What was changed and undone"), history(report.history)),
+        ("not-looked-at", _("What could not be looked at"), _errors(report)),
+    )
+
+
+def _steps(report: Report) -> str:
+    rows = []
+    for step in Step:
+        found = report.of(step)
+        seen = any(getattr(report.snapshot, s) is not None for s in SECTIONS[step])
+        if not found:
+            result = cell(_("Looked at; nothing to say") if seen else _("Not looked at"), tag="td")
+        else:
+            worst = standing(report, step)[0]
+            result = cell(f"{MARKS[worst][0]} {_(WORDS[worst])}", tag="td", css=worst.word)
+        name = f'<a href="#step-{step.value}">{_(STEPS[step])}</a>' if found else _(STEPS[step])
+        rows.append(
+            f'<tr><th scope="row">{name}</th>{result}{cell(standing(report, step)[1] if found else "", tag="td")}</tr>'
+        )
+    return table(
+        _("Each step and the worst that was found in it"), (_("Step"), _("Result"), _("Foremost")), "".join(rows)
+    )
+
+
+def _told(f: Finding, step: Step) -> str:
+    """Return a finding in its own step; in the further ones where it belongs, a line that leads there."""
+    if f.step is step:
+        return _finding(f)
+    says = _("{title} See: {step}.", title=f.title, step=_(STEPS[f.step]))
+    return f'<p class="aside"><a href="#step-{f.step.value}">{MARKS[f.severity][0]} {cell(says)}</a></p>'
+
+
+def _finding(f: Finding) -> str:
+    word = _(WORDS[f.severity])
+    if f.primary:
+        word = _("The cause: {word}", word=word)
+    elif f.headline:
+        word = _("The cause is not decided: {word}", word=word)
+    lines = [
+        f'<article class="finding {f.severity.word}"><p class="word">{MARKS[f.severity][0]} {cell(word)}</p>',
+        f"<h3>{cell(f.title)}</h3>",
+    ]
+    lines += [f'<p class="subject">{cell(subject)}</p>' for subject in f.about if subject not in f.title]
+    if f.why:
+        lines.append(f"<p>{cell(f.why)}</p>")
+    if f.follows_from:
+        lines.append(f'<p class="aside">{_("It follows from another finding; cure that one first.")}</p>')
+    if f.evidence:
+        rows = "".join(_evidence(e) for e in f.evidence)
+        lines.append(table(_("How we know"), (_("What"), _("Seen"), _("Where")), rows))
+    lines += [_fix(f), f'<p class="aside">{cell(f.cause or f.id)}</p></article>\n']
+    return "".join(lines)
+
+
+def _evidence(e: Evidence) -> str:
+    value, source = cell(told(e.value), tag="td", css="path"), cell(e.source, tag="td")
+    return f'<tr><th scope="row">{cell(told(e.label))}</th>{value}{source}</tr>'
+
+
+def _fix(f: Finding) -> str:
+    if f.fix is None:
+        return ""
+    lines = [f"<h4>{_('What to do')}</h4><p>{cell(f.fix.title)}</p>"]
+    for line in f.fix.advice.splitlines():
+        # a command stands alone, so that it can be copied
+        lines.append(f"<pre>{cell(line.strip())}</pre>" if line.startswith(" ") else f"<p>{cell(line)}</p>")
+    shown = "\n".join(line for change in f.fix.changes for line in change.lines())
+    if shown:
+        lines.append(f"<p>{_('What Convalesce would change, line by line:')}</p><pre>{cell(shown)}</pre>")
+    if f.fix.restart:
+        lines.append(f"<p>{cell(afterwards(f.fix.restart))}</p>")
+    return "".join(lines)
+
+
+def _errors(report: Report) -> str:
+    kinds = {
+        "crash": _("It failed"),
+        "time-out": _("It took too long"),
+        "cancelled": _("It was cancelled"),
+        "refused": _("Refused"),
+    }
+    rows = "".join(
+        f'<tr><th scope="row">{cell(e.probe)}</th>{cell(kinds[e.kind], tag="td")}{cell(told(e.message), tag="td")}</tr>'
+        for e in report.snapshot.errors
+    )
+    return (
+        table(_("Parts of the examination that gave no answer"), (_("Part"), _("What happened"), _("Message")), rows)
+        if rows
+        else ""
+    )

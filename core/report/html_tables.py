@@ -1,0 +1,175 @@
+"""Tables of the HTML report: what is on the machine, which files would be loaded, what was changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from core.common.i18n import N_, _, moment, told
+from core.model.facts import Attempt, FrameworkTrial, LibraryFile, Load, Resolution, Snapshot
+from core.model.findings import Done
+from core.report.text import printable
+from core.rules.consumer_loads import lost
+from core.rules.wording import sentence
+
+MOST = 400
+"""Rows of one table; a hostile report may hold any number."""
+
+STATES = {
+    "done": N_("Done"),
+    "undone": N_("Undone"),
+    "rolled back": N_("Rolled back: nothing was changed"),
+    "begun": N_("Interrupted"),
+    "undoing": N_("Interrupted while undoing"),
+    "stuck": N_("Could not be taken back"),
+    "unreadable": N_("Not known"),
+}
+
+
+def cell(text: object, tag: str = "", css: str = "") -> str:
+    """Return any text as safe HTML, in an element where one is named; characters that direct text become visible."""
+    safe = escape(printable(str(text)))
+    kind = f' class="{css}"' if css else ""
+    return f"<{tag}{kind}>{safe}</{tag}>" if tag else safe
+
+
+def table(caption: str, heads: Sequence[str], rows: str) -> str:
+    """Return a table with a caption and column headers; ``rows`` is HTML already."""
+    head = "".join(f'<th scope="col">{h}</th>' for h in heads)
+    body = rows if rows.startswith("<tbody") else f"<tbody>{rows}</tbody>"
+    return f"<table><caption>{cell(caption)}</caption><thead><tr>{head}</tr></thead>{body}</table>\n"
+
+
+def plain(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table of plain cells whose first column names the row; empty for no rows."""
+    every = list(rows)
+    lines = [
+        f'<tr><th scope="row">{cell(first)}</th>{"".join(cell("" if c is None else c, tag="td") for c in rest)}</tr>'
+        for first, *rest in every[:MOST]
+    ]
+    if len(every) > MOST:
+        lines.append(
+            f'<tr><th scope="row">{_("and {count} more", count=len(every) - MOST)}</th>{"<td></td>" * (len(heads) - 1)}</tr>'
+        )
+    return table(caption, heads, "".join(lines)) if lines else ""
+
+
+def machine_facts(s: Snapshot) -> str:
+    """Return the GPUs, toolkits, copies of cuDNN and Python environments that were found."""
+    driver = s.driver
+    gpus = (driver.gpus or ()) if driver else ()
+    nvml = driver.nvml.driver_version if driver and driver.nvml else None
+    return "".join(
+        (
+            plain(
+                "GPUs",
+                ("GPU", _("Compute capability"), _("Memory"), _("Driver")),
+                [(g.name, g.compute_capability, _memory(g.memory_total), nvml) for g in gpus],
+            ),
+            plain(
+                _("CUDA toolkits and sets of CUDA libraries"),
+                (_("Folder"), _("Version"), _("From"), _("Named by")),
+                [(t.root, t.version, t.owner or told(t.origin), ", ".join(t.named_by)) for t in s.toolkits or ()],
+            ),
+            plain(
+                _("Copies of cuDNN"),
+                (_("Folder"), _("Version"), _("For CUDA"), _("From"), _("Files that are not in order")),
+                [
+                    (c.folder, c.version, c.cuda_major, c.owner or told(c.origin), _faults(c.files, lost(c)))
+                    for c in s.cudnn or ()
+                ],
+            ),
+            plain(
+                _("Python environments"),
+                (_("Environment"), "Python", _("Kind"), _("Frameworks and CUDA packages")),
+                [
+                    (p.prefix, p.version, told(p.kind), ", ".join(f"{d.name} {d.version}" for d in p.distributions))
+                    for p in s.pythons or ()
+                ],
+            ),
+            plain(
+                _("Frameworks, tried in their own Python"),
+                (_("Framework"), _("Environment"), _("Passed"), _("On a GPU"), _("CUDA and cuDNN"), _("Problem")),
+                [_trial(t) for t in s.trials or ()],
+            ),
+        )
+    )
+
+
+def _trial(t: FrameworkTrial) -> tuple[str, ...]:
+    gpu = {True: _("yes"), False: _("no"), None: ""}[t.gpu]
+    versions = ", ".join(filter(None, (t.cuda, t.cudnn)))
+    return f"{t.framework} {t.version}".strip(), t.prefix, _(t.reached), gpu, versions, told(t.problem) or told(t.ended)
+
+
+def _memory(size: int | None) -> str:
+    return "" if size is None else f"{size / (1 << 30):.0f} GiB"
+
+
+def _faults(files: Sequence[LibraryFile], missing: Sequence[str]) -> str:
+    bad = [f"{f.name}: {_(f.state)}" for f in files if f.state != "good"]
+    return ", ".join(bad + [f"{name}: {_('missing')}" for name in missing]) or _("none")
+
+
+def libraries(s: Snapshot) -> str:
+    """Return, for every program that was examined, each library that it wants and all candidates in search order."""
+    return "".join(_load(load) for load in s.loads or ())
+
+
+def _load(load: Load) -> str:
+    values = {"major": load.major, "label": told(load.consumer.label), "wanted": load.wanted_version}
+    caption = (
+        _("cuDNN {major} for {label}, built with cuDNN {wanted}: candidates in the order of the search", **values)
+        if load.wanted_version
+        else _("cuDNN {major} for {label}: candidates in the order of the search", **values)
+    )
+    heads = (_("Library"), _("No."), _("File"), _("How it is found"), _("Result"))
+    rows = "".join(_resolution(r) for r in load.resolutions[:MOST])
+    return table(caption, heads, rows) if rows else ""
+
+
+def _resolution(r: Resolution) -> str:
+    winner = r.winner
+    shown = [(n, a) for n, a in enumerate(r.attempts, 1) if a.outcome != "not there"][:MOST]
+    absent = sum(a.outcome == "not there" for a in r.attempts)
+    rows = [_attempt(n, a, taken=a is winner) for n, a in shown]
+    if not shown:
+        rows = [
+            f'<td></td><td class="path"></td><td></td>{cell(_("Found at none of {count} places", count=absent), tag="td", css="warning")}'
+        ]
+    by = "\n" + _("for {name}", name=re.split(r"[\\/]", r.wanted_by)[-1]) if r.wanted_by else ""
+    head = f'<th scope="rowgroup" rowspan="{len(rows)}">{cell(r.name + by)}</th>'
+    rows[0] = head + rows[0]
+    return f"<tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody>"
+
+
+def _attempt(number: int, a: Attempt, *, taken: bool) -> str:
+    how = _(a.how.value)
+    if a.via:
+        how = told(a.via) if a.via.startswith(a.how.value) else f"{how} ({told(a.via)})"
+    word, css = (_("Taken"), "good") if taken and a.outcome == "found" else (sentence(_(a.outcome)), "")
+    if taken and a.outcome != "found":
+        word, css = _("Stops here: {outcome}", outcome=_(a.outcome)), "error"
+    elif a.outcome == "found" and not taken:
+        word = _("Comes later")
+    result = f"{word}. {told(a.detail)}" if a.detail else word
+    return f"{cell(number, tag='td')}{cell(a.path, tag='td', css='path')}{cell(how, tag='td')}{cell(result, tag='td', css=css)}"
+
+
+def history(done: Sequence[Done] | None) -> str:
+    """Return what Convalesce changed on the machine, newest first, and what was taken back."""
+    if done is None:
+        return ""
+    if not done:
+        return f"<p>{_('Convalesce has changed nothing on this machine.')}</p>"
+    rows = [
+        (
+            d.title,
+            moment(d.made, zone=True),
+            _(STATES.get(d.state, d.state)) + (f". {d.note}" if d.note else ""),
+            "\n".join(d.lines),
+        )
+        for d in reversed(done)
+    ]
+    return plain(_("Every change, newest first"), (_("What"), _("When"), _("State"), _("Line by line")), rows)

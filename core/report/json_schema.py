@@ -1,0 +1,47 @@
+"""The JSON Schema of a report, made from its types; ``python -m core.report.json_schema`` writes resources/schema/report-1.json."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.model.facts import SCHEMA
+from core.model.findings import _ReportForm
+
+NAME = f"report-{SCHEMA}.json"
+FORMS = {"_ReportForm": "Report", "_FindingForm": "Finding"}
+"""Names that the JSON forms go by, for readers of the schema."""
+
+
+def schema() -> dict[str, Any]:
+    """Return the schema (draft 2020-12). Fields that it does not name are allowed: a later version may add some."""
+    made: dict[str, Any] = msgspec.json.schema(_ReportForm, ref_template="#/$defs/{name}")
+    text = msgspec.json.encode(made).decode()
+    for private, public in FORMS.items():
+        text = text.replace(private, public)
+    made = msgspec.json.decode(text)
+    made["$defs"]["Report"]["properties"]["schema"] = {"const": SCHEMA}
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:convalesce:report:{SCHEMA}",
+        "title": "A report of Convalesce",
+    }
+    return head | made
+
+
+def as_json() -> bytes:
+    """Return the schema as it stands in its file."""
+    return msgspec.json.format(msgspec.json.encode(schema(), order="sorted"), indent=2) + b"\n"
+
+
+def main() -> None:
+    """Write the schema's file."""
+    path = Path(str(files("resources"))) / "schema" / NAME
+    path.write_bytes(as_json())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,295 @@
+"""Take names and identifiers of persons and machines out of a report, the same one always by the same placeholder."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+
+from core.common.i18n import N_, _
+from core.model.facts import Snapshot, Variable
+from core.model.findings import Report, TakenOut
+from core.report.redact_patterns import (
+    ASSIGNED,
+    COMMON,
+    DOMAIN_BEFORE_USER,
+    DOMAIN_VARIABLES,
+    ENGLISH,
+    FORMS,
+    HOME,
+    HOME_FIELD,
+    HOST_IN_LOG,
+    HOST_VARIABLES,
+    PERSON_VARIABLES,
+    PROXY_NAME,
+    SECRET_NAME,
+    SHARED_HOMES,
+    SHARES,
+    TERMS,
+)
+
+T = TypeVar("T")
+NAMES = {
+    ("Machine", "user"): "user",
+    ("Machine", "host_name"): "host",
+    ("DeviceNode", "owner"): "user",
+    ("DeviceNode", "group"): "group",
+    ("ComputeCache", "owner"): "user",
+    ("Gpu", "uuid"): "identifier",
+}
+"""Fields that hold a name and nothing else: replaced however short it is."""
+
+TERMS_OF_OURS = {("Finding", "id"), ("Finding", "cause"), ("Finding", "follows_from"), ("Ranked", "cause")}
+"""Fields that hold a word of ours, whatever users and machines are called."""
+
+WORDS = {
+    "user": N_("user names and home folders"),
+    "host": N_("host names"),
+    "domain": N_("domain names"),
+    "group": N_("names of groups"),
+    "share": N_("network shares"),
+    "proxy": N_("proxies and package indexes"),
+    "secret": N_("passwords and tokens"),
+    "identifier": N_("identifiers of devices and accounts"),
+    "serial": N_("serial numbers"),
+    "mail": N_("e-mail addresses"),
+    "home": N_("home folders"),
+}
+"""Every kind of placeholder, in plain words."""
+
+
+def redact(report: Report) -> Report:
+    """Return the report with names, home folders, identifiers, shares, proxies and secrets as placeholders.
+
+    ``taken_out`` of the result says what was replaced and how often; a report that is clean stays as it is.
+    """
+    cleaner = Cleaner(report.snapshot)
+    clean = cleaner.every(report)
+    counts = cleaner.counts + Counter({t.kind: t.places for t in report.taken_out or ()})
+    taken = tuple(TakenOut(kind=k, places=n) for k, n in sorted(counts.items()))
+    return msgspec.structs.replace(clean, taken_out=taken)
+
+
+def told(report: Report) -> str:
+    """Return one sentence on what was taken out, for the report itself."""
+    if report.taken_out is None:
+        return _("This report holds names of users, machines and devices as they are: it is for your own use.")
+    if not report.taken_out:
+        return _("Names and identifiers were looked for to be taken out; there were none.")
+    what = ", ".join(f"{_(WORDS.get(t.kind, t.kind))} ({t.places})" for t in report.taken_out)
+    return _("Taken out of this report, each replaced by a word in angle brackets: {what}.", what=what)
+
+
+class Cleaner:
+    """Replaces in texts what identifies somebody, as far as a Snapshot tells who that is."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.counts: Counter[str] = Counter()
+        self._given: dict[tuple[str, str], str] = {}
+        self._done: dict[str, tuple[str, Counter[str]]] = {}
+        self._words_of: dict[type, frozenset[str]] = {}
+        machine = snapshot.machine
+        host, _, domain = machine.host_name.partition(".")
+        user = machine.user.rpartition("\\")[2]
+        self._given["user", user.lower()] = "<user>"
+        self._given["host", host.lower()] = "<host>"
+        self._given["home", "own home"] = "<home>"
+        self._home = _home_pattern(machine.home, windows=machine.system == "windows")
+        known = {("user", user), ("host", host), ("domain", domain), *_names(snapshot)}
+        words = tuple(_word(k, n) for k, n in sorted(known, key=lambda x: -len(x[1])) if _is_sure(n))
+        # a short or everyday name is taken out where its place says what it is
+        places = tuple(p for k, n in sorted(known) if n.lower() not in ("", *COMMON) for p in _in_place(k, n))
+
+        self._forms = tuple((partial(self._replaced, kind=kind), pattern) for kind, pattern in FORMS)
+        self._rest = (
+            *((partial(self._replaced, kind="share"), pattern) for pattern in SHARES),
+            *((partial(self._replaced, kind=kind, name=name), pattern) for kind, name, pattern in places + words),
+            (partial(self._replaced, kind="domain"), DOMAIN_BEFORE_USER),
+        )
+
+    def every(self, value: T) -> T:
+        """Return a copy of a frozen struct with every text clean, at any depth."""
+        return _walked(value, self._field)
+
+    def clean(self, text: str) -> str:
+        """Return a text with every name and identifier replaced."""
+        if text not in self._done:
+            before, self.counts = self.counts, Counter()
+            self._done[text] = self._clean(text), self.counts
+            self.counts = before
+        cleaned, counts = self._done[text]
+        self.counts.update(counts)
+        return cleaned
+
+    def _field(self, owner: Any, field: str, text: str) -> str:
+        if field in self._closed(type(owner)):
+            return text
+        kind = NAMES.get((type(owner).__name__, field))
+        if kind and text and not text.isdigit():
+            # the form GPU-... keeps its start, as in a variable that names the same GPU
+            cleaned = self.clean(text) if kind == "identifier" else text
+            return cleaned if "<" in cleaned else self._name(kind, text)
+        if isinstance(owner, Variable) and field == "value" and text:
+            return self._value(owner.name.upper(), text)
+        return self.clean(text)
+
+    def _closed(self, form: type) -> frozenset[str]:
+        """Return the fields of a struct that hold one of a few words: a machine may be called "framework" or "login"."""
+        if form not in self._words_of:
+            ours = {field for owner, field in TERMS_OF_OURS if owner == form.__name__}
+            self._words_of[form] = closed_fields(form) | ours
+        return self._words_of[form]
+
+    def _value(self, name: str, value: str) -> str:
+        if name in PERSON_VARIABLES:
+            return self._name("user", value)
+        if name in HOST_VARIABLES:
+            return self._name("host", value.lstrip("\\"))
+        if name in DOMAIN_VARIABLES:
+            return self._placeholder("domain", value)
+        if SECRET_NAME.search(name) and name not in ("PWD", "OLDPWD"):
+            return self._placeholder("secret", value)
+        return self._placeholder("proxy", value) if PROXY_NAME.search(name) else self.clean(value)
+
+    def _name(self, kind: str, name: str) -> str:
+        r"""Return the placeholder of a name; of DOMAIN\name and host.domain both parts."""
+        if kind == "user" and "\\" in name:
+            domain, _, user = name.partition("\\")
+            own = domain.upper() in ("NT AUTHORITY", "BUILTIN", "NT SERVICE")
+            return name if own else f"{self._placeholder('domain', domain)}\\{self._name(kind, user)}"
+        host, dot, domain = name.partition(".")
+        if kind == "host" and dot and not host.isdigit():
+            return f"{self._placeholder('host', host)}.{self._placeholder('domain', domain)}"
+        return self._placeholder(kind, name)
+
+    def _placeholder(self, kind: str, name: str) -> str:
+        folded = name.lower()
+        if not folded or folded in COMMON or (name.startswith("<") and name.endswith(">")):
+            return name
+        if (kind, folded) not in self._given:
+            number = 1 + sum(k == kind and p != f"<{kind}>" for (k, _), p in self._given.items())
+            self._given[kind, folded] = f"<{kind.replace(' ', '-')}-{number}>"
+        self.counts[kind] += 1
+        return self._given[kind, folded]
+
+    def _clean(self, text: str) -> str:
+        if len(text) < 3:
+            return text
+        for replaced, pattern in self._forms:
+            text = pattern.sub(replaced, text)
+        text = ASSIGNED.sub(self._assigned, text)
+        if self._home:
+            text = self._home.sub(lambda _: self._placeholder("home", "own home"), text)
+        text = HOME.sub(self._in_home, text)
+        for replaced, pattern in self._rest:
+            text = pattern.sub(replaced, text)
+        return text
+
+    def _replaced(self, match: re.Match[str], kind: str, name: str = "") -> str:
+        group = "x" if "x" in match.re.groupindex else 0
+        start, end = match.start(group) - match.start(), match.end(group) - match.start()
+        # a share's server and folder are one name, however many backslashes part them
+        found = name or match[group].replace("\\\\", "\\").replace("/", "\\")
+        return match[0][:start] + self._placeholder(kind, found) + match[0][end:]
+
+    def _assigned(self, match: re.Match[str]) -> str:
+        start = match.start("x") - match.start()
+        return match[0][:start] + self._value(match["variable"].upper(), match["x"])
+
+    def _in_home(self, match: re.Match[str]) -> str:
+        name = match["name"]
+        return match[0] if name.lower() in SHARED_HOMES else match["before"] + self._placeholder("user", name)
+
+
+def closed_fields(form: type) -> frozenset[str]:
+    """Return the fields of a struct whose types allow no free text, by the types' words: evaluating them takes long."""
+    words = {
+        name: str(hint) for c in reversed(form.__mro__) for name, hint in vars(c).get("__annotations__", {}).items()
+    }
+    return frozenset(name for name, hint in words.items() if not re.search(r"\bstr\b|\bAny\b|\bobject\b", hint))
+
+
+def _names(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Yield further names that fields of the Snapshot hold: owners, variables, home folders with spaces."""
+    found: list[tuple[str, str]] = []
+
+    def note(owner: Any, field: str, text: str) -> str:
+        kind = NAMES.get((type(owner).__name__, field))
+        if kind == "user" and type(owner).__name__ != "Machine" and not text.isdigit():
+            found.append((kind, text.rpartition("\\")[2]))
+        if isinstance(owner, Variable) and field == "value":
+            name = owner.name.upper()
+            kinds = {"user": PERSON_VARIABLES, "host": HOST_VARIABLES, "domain": DOMAIN_VARIABLES}
+            found.extend((k, text.lstrip("\\")) for k, names in kinds.items() if name in names)
+        home = HOME_FIELD.match(text) if " " in text else None
+        if home and " " in home["name"] and home["name"].lower() not in SHARED_HOMES:
+            found.append(("user", home["name"]))
+        return text
+
+    _walked(snapshot, note)
+    yield from found
+
+
+def _is_sure(name: str) -> bool:
+    """Whether a word in any text is this name and nothing else."""
+    low = name.lower()
+    everyday = low in COMMON or low in TERMS or low in ENGLISH
+    return len(name) >= 3 and not everyday and not name.startswith("<") and not name.isdigit()
+
+
+def _word(kind: str, name: str) -> tuple[str, str, re.Pattern[str]]:
+    # "Ada" may be a person, and is a generation of GPUs
+    text = rf"(?<![A-Za-z0-9<]){re.escape(name)}(?![A-Za-z0-9]| Generation| Lovelace)"
+    return kind, name, re.compile(text, re.IGNORECASE)
+
+
+def _in_place(kind: str, name: str) -> Iterator[tuple[str, str, re.Pattern[str]]]:
+    bare = re.escape(name)
+    forms = {
+        "user": (rf"(?<![\w.-])(?P<x>{bare})(?=@)", rf"(?i)\b(?:owner|user|owned by)[ =:]+(?P<x>{bare})(?![\w-])"),
+        "host": (
+            rf"(?<=@)(?P<x>{bare})(?![\w-])",
+            HOST_IN_LOG.format(bare),
+            rf"(?<=\s)(?P<x>{bare})(?= kernel:)",
+            rf"(?i)\bhost(?:name)?[ =:]+(?P<x>{bare})(?![\w-])",
+        ),
+    }
+    for form in forms.get(kind, ()):
+        yield kind, name, re.compile(form)
+    if len(name) > 1 and name.lower() not in TERMS:
+        yield kind, name, re.compile(rf"(?i)(?<=[\\/])(?P<x>{bare})(?=[\\/]|\Z)")
+
+
+def _home_pattern(home: str, *, windows: bool) -> re.Pattern[str] | None:
+    """Return a pattern for a home folder at an unusual place; None for one that its form tells, or that tells nothing."""
+    parts = [p for p in re.split(r"[\\/]+", home) if p]
+    if len(parts) < 2 or HOME.search(home) or parts[-1].lower() in COMMON:
+        return None
+    start = r"[\\/]+" if home[0] in "\\/" else r"(?<!\w)"
+    return re.compile(start + r"[\\/]+".join(map(re.escape, parts)) + r"(?![\w-])", re.IGNORECASE if windows else 0)
+
+
+def every_text(value: T, change: Callable[[str], str]) -> T:
+    """Return a copy of a frozen struct in which ``change`` was applied to every text, at any depth."""
+    return _walked(value, lambda _owner, _field, text: change(text))
+
+
+def _walked(value: T, change: Callable[[Any, str, str], str]) -> T:
+    """Return a copy with every text changed; ``change`` is told the struct and the field that hold it."""
+
+    def walk(item: Any, owner: Any, field: str) -> Any:
+        if isinstance(item, str):
+            # an enumeration's word is a term of ours, not a text
+            return item if type(item) is not str else change(owner, field, item)
+        if isinstance(item, tuple):
+            return tuple(walk(i, owner, field) for i in item)
+        if isinstance(item, msgspec.Struct):
+            return msgspec.structs.replace(item, **{n: walk(getattr(item, n), item, n) for n in item.__struct_fields__})
+        return item
+
+    walked: T = walk(value, None, "")
+    return walked

@@ -1,0 +1,94 @@
+"""How each step stands: as its worst finding, as a cause that lives in it, and as the worst row that is shown under it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import _, n_, sentences
+from core.model.facts import Snapshot, full_id, split_id
+from core.model.findings import GridCell, GridRow, Report
+from core.model.steps import Severity, Step
+
+ACTIVE, EXAMINED = 1, 3
+"""Importance of an active environment, and of any that was examined in full."""
+
+
+def standing(report: Report, step: Step) -> tuple[Severity, str]:
+    """Return how a step stands, and one plain sentence about it."""
+    findings = report.of(step)
+    worst = max((f.severity for f in findings), default=Severity.GOOD)
+    cell, says = max(_cells(report), key=lambda row: row[0], default=(Severity.GOOD, ""))
+    if step is Step.FRAMEWORKS and cell > max(worst, Severity.NOTE):
+        return cell, says
+    if worst >= Severity.UNKNOWN:
+        first = next(f for f in findings if f.severity is worst)
+        more = sum(f.severity >= Severity.WARNING for f in findings) - (worst >= Severity.WARNING)
+        return worst, first.title + (" " + n_("({n} more below)", "({n} more below)", more) if more else "")
+    if step is Step.BENCHMARK and not findings:
+        return Severity.NOTE, _("Not run yet; it is the last proof, at the press of a button.")
+    if not looked_at(report.snapshot, step):
+        return Severity.UNKNOWN, sentences(_("This was not looked at."), _("Another look decides it."))
+    # a note alone is no praise: there may be nothing that could be in order
+    for severity in (Severity.GOOD, Severity.NOTE):
+        titles = [f.title for f in findings if f.severity is severity]
+        if titles:
+            return severity, titles[0]
+    return Severity.GOOD, _("Nothing wrong was found here.")
+
+
+def looked_at(snapshot: Snapshot, step: Step) -> bool:
+    """Whether the step's own section of the Snapshot is there."""
+    section: dict[Step, object] = {
+        Step.DRIVER: snapshot.driver,
+        Step.TOOLKIT: snapshot.toolkits,
+        Step.CUDNN: snapshot.cudnn,
+        Step.ENVIRONMENT: snapshot.environment,
+        Step.FRAMEWORKS: snapshot.pythons,
+        Step.BENCHMARK: snapshot.benchmark,
+    }
+    return section.get(step) is not None
+
+
+def whole(report: Report) -> Severity:
+    """Return how the machine stands in what was looked at: as its worst step."""
+    steps = (standing(report, s)[0] for s in Step if looked_at(report.snapshot, s))
+    return max((report.worst, *steps))
+
+
+def in_place(report: Report) -> bool:
+    """Whether a GPU can really be used here: no fault, and driver and cuDNN each were found in order."""
+    proved = (Step.DRIVER, Step.CUDNN)
+    return whole(report) <= Severity.NOTE and all(
+        standing(report, s)[0] is Severity.GOOD and report.of(s) for s in proved
+    )
+
+
+def of_cell(report: Report, row: GridRow, cell: GridCell) -> Severity:
+    """Return how bad a cell of the grid is: as the finding behind it, else as the environment matters."""
+    if cell.verdict in ("runs", "should run"):
+        return Severity.GOOD
+    if row.importance > EXAMINED:
+        return Severity.NOTE
+    mine = full_id(row.prefix)
+    told = [
+        f.severity for f in report.findings if f.id == cell.finding and mine in (split_id(c)[0] for c in f.consumers)
+    ]
+    if told or cell.verdict != "cannot run":
+        return max(told, default=Severity.NOTE)
+    return Severity.ERROR if row.importance <= ACTIVE else Severity.WARNING
+
+
+def _cells(report: Report) -> Iterator[tuple[Severity, str]]:
+    """Yield how each cell of the grid stands, and that in a sentence."""
+    from core.rules.frameworks.grid import verdict_word
+
+    for row in report.grid.rows if report.grid else ():
+        for cell in row.cells:
+            says = _(
+                "{framework} {version} in {prefix}: {verdict}.",
+                framework=cell.framework,
+                version=cell.version,
+                prefix=row.prefix,
+                verdict=verdict_word(cell.verdict),
+            )
+            yield of_cell(report, row, cell), sentences(says, cell.reason)

@@ -1,0 +1,236 @@
+"""A Report as text for a terminal and as Markdown for an issue tracker."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from core.common.i18n import N_, _, plain_number, told
+from core.common.text_width import wrap
+from core.model.findings import Evidence, Finding, Report, Restart
+from core.model.steps import Severity
+from core.report.redact import every_text
+from core.report.redact import told as taken_out
+from core.report.standing import whole
+from core.rules.frameworks.grid import as_lines
+
+WIDTH = 96
+MARKS = {
+    Severity.GOOD: ("✓", N_("ok"), "32"),
+    Severity.NOTE: ("·", N_("note"), "36"),
+    Severity.UNKNOWN: ("?", N_("not decided"), "35"),
+    Severity.WARNING: ("!", N_("warning"), "33"),
+    Severity.ERROR: ("✗", N_("error"), "31"),
+}
+"""Sign, word and ANSI colour of each severity: never colour alone."""
+
+
+def printable(text: str) -> str:
+    r"""Return text that cannot drive a terminal: control and direction characters appear as ``\xNN`` or ``\uNNNN``.
+
+    Line feeds and tabs stay.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else _escaped(c) for c in text
+    )
+
+
+def _escaped(c: str) -> str:
+    return f"\\x{ord(c):02x}" if ord(c) < 0x100 else f"\\u{ord(c):04x}"
+
+
+def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
+    """Return the report for a newcomer at a terminal: what is wrong, how we know, what to do next."""
+    # only after this do our own colour codes come in
+    report = every_text(report, printable)
+    machine = report.snapshot.machine
+    took = max((s for _, s in report.snapshot.seconds), default=0.0)
+    lines = [
+        _(
+            "Convalesce {version}  {release}, {architecture}",
+            version=report.version,
+            release=machine.release or machine.system,
+            architecture=machine.architecture,
+        )
+    ]
+    lines[0] += "  " + _("(looked for {took} s)", took=plain_number(took, 1)) if took else ""
+    head, primary = report.headline, report.primary
+    rest = [f for f in report.findings if f is not head]
+    stands = whole(report)
+    if stands > Severity.UNKNOWN and report.not_examined:  # else they come first below
+        lines += ["", _("Not examined")]
+        lines += [
+            line for f in report.not_examined for line in _wrapped(f"{_mark(f.severity, colour)} {f.title}", 2, width)
+        ]
+    if head:
+        lines += ["", *_full(head, colour, width, _("The cause:") if primary else _("The cause is not decided:"))]
+    elif stands <= Severity.UNKNOWN:
+        sign = stands if stands is Severity.UNKNOWN else Severity.GOOD
+        lines += ["", f"{_mark(sign, colour)} {healthy(stands)}"]
+    follow = [f for f in rest if primary and f.follows_from == primary.id and f.severity > Severity.NOTE]
+    if follow:
+        lines += ["", _("What follows from it")]
+        lines += [f"  {_mark(f.severity, colour)} {_head(f)}" for f in follow]
+    for title, severities in (
+        (_("Also wrong"), (Severity.ERROR, Severity.WARNING)),
+        (_("Not decided"), (Severity.UNKNOWN,)),
+    ):
+        some = [f for f in rest if f.severity in severities and f not in follow]
+        if some:
+            heading = title if head or Severity.ERROR not in severities else _("What is wrong")
+            lines += ["", heading]
+            for f in some:
+                lines += _full(f, colour, width, "")
+    for title, severity in ((_("Good to know"), Severity.NOTE), (_("In order"), Severity.GOOD)):
+        some = [f for f in rest if f.severity is severity]
+        if some:
+            lines += ["", title]
+            lines += [line for f in some for line in _wrapped(f"{_mark(severity, colour)} {_head(f)}", 2, width)]
+    if report.grid and any(row.cells for row in report.grid.rows):
+        lines += [
+            "",
+            _("Environments and frameworks"),
+            *(
+                line
+                for text in as_lines(report.grid)
+                for line in _wrapped(text.strip(), (len(text) - len(text.lstrip())), width)
+            ),
+        ]
+    if report.taken_out:
+        lines += ["", *_wrapped(taken_out(report), 0, width)]
+    return "\n".join(lines) + "\n"
+
+
+def healthy(stands: Severity) -> str:
+    """Return the verdict on a machine without a fault."""
+    if stands is Severity.UNKNOWN:
+        return _("Nothing wrong was found, but not everything could be decided.")
+    return _("Nothing wrong was found in what was looked at.")
+
+
+def _mark(severity: Severity, colour: bool) -> str:
+    sign, _word, code = MARKS[severity]
+    return f"\x1b[{code}m{sign}\x1b[0m" if colour else sign
+
+
+def _head(f: Finding) -> str:
+    return f.title if not f.cause or f.severity <= Severity.NOTE else f"{f.title}  [{f.cause}]"
+
+
+def _full(f: Finding, colour: bool, width: int, before: str) -> list[str]:
+    lines = _wrapped(" ".join(filter(None, (_mark(f.severity, colour), before, _head(f)))), 2, width)
+    for subject in f.about:
+        lines += _wrapped(subject, 4, width) if subject not in f.title else []
+    if f.why:
+        lines += _wrapped(f.why, 4, width)
+    if f.evidence:
+        lines += ["    " + _("How we know:"), *(line for e in f.evidence for line in _evidence(e))]
+    if f.fix:
+        lines += ["    " + _("What to do:"), *_wrapped(f.fix.title, 6, width)]
+        for paragraph in f.fix.advice.splitlines():
+            # commands stay whole, so that they can be copied
+            lines += [f"      {paragraph}"] if paragraph.startswith(" ") else _wrapped(paragraph, 6, width)
+        if f.fix.restart:
+            lines.append("      " + afterwards(f.fix.restart))
+    return lines
+
+
+def start_anew(restart: Restart) -> str:
+    """Return what must be started anew, as a sentence; empty for nothing."""
+    return {
+        "": "",
+        "program": _("Start anew: the program."),
+        "terminal": _("Start anew: the terminal."),
+        "session": _("Start anew: the session."),
+        "computer": _("Start anew: the computer."),
+    }[restart]
+
+
+def afterwards(restart: Restart) -> str:
+    """Return what must be started anew after a cure, as a sentence; empty for nothing."""
+    return {
+        "": "",
+        "program": _("Afterwards, start anew: the program."),
+        "terminal": _("Afterwards, start anew: the terminal."),
+        "session": _("Afterwards, start anew: the session."),
+        "computer": _("Afterwards, start anew: the computer."),
+    }[restart]
+
+
+def _evidence(e: Evidence) -> list[str]:
+    value = told(e.value).replace("\n", "\n          ")
+    source = f"  ({e.source})" if e.source else ""
+    return [f"      {told(e.label)}: {value}{source}"]
+
+
+def _wrapped(text: str, indent: int, width: int) -> list[str]:
+    pad = " " * indent
+    return wrap(text, width, pad, pad + "  ", whole_words=True) or [pad]
+
+
+def as_markdown(report: Report) -> str:
+    """Return the report for an issue tracker: the verdict first, evidence folded away."""
+    machine = report.snapshot.machine
+    lines = [
+        _(
+            "**Convalesce {version}** on {system}, {architecture}",
+            version=report.version,
+            system=_md(machine.release or machine.system),
+            architecture=machine.architecture,
+        ),
+        "",
+    ]
+    loud = [f for f in report.findings if f.severity > Severity.NOTE]
+    calm = [f for f in report.findings if f.severity <= Severity.NOTE]
+    if not loud:
+        lines.append(healthy(whole(report)))
+    if report.worst > Severity.UNKNOWN:  # else they come first below
+        lines += [f"- **{_('Not examined')}**: {_md(f.title)}" for f in report.not_examined]
+    for f in loud:
+        lines += _md_finding(f)
+    if calm:
+        lines += ["", f"<details><summary>{_('In order, and good to know ({n})', n=len(calm))}</summary>", ""]
+        lines += [f"- **{_(MARKS[f.severity][1])}**: {_md(f.title)}" for f in calm]
+        lines += ["", "</details>"]
+    lines += ["", f"<sub>{_md(taken_out(report))}</sub>"]
+    return "\n".join(lines) + "\n"
+
+
+def _md_finding(f: Finding) -> list[str]:
+    word = _(MARKS[f.severity][1])
+    if f.primary:
+        word = _("the cause, {word}", word=word)
+    elif f.headline:
+        word = _("the cause is not decided, {word}", word=word)
+    cause = f" `{f.cause}`" if f.cause else ""
+    lines = [f"- **{word}**{cause}: {_md(f.title)}"]
+    if f.why:
+        lines.append(f"  {_md(f.why)}")
+    if f.evidence:
+        lines += [f"  <details><summary>{_('How we know')}</summary>", ""]
+        lines += [
+            f"  - {_md(told(e.label))}: {_code(told(e.value))} {_md(f'({e.source})') if e.source else ''}".rstrip()
+            for e in f.evidence
+        ]
+        lines += ["", "  </details>", ""]
+    if f.fix:
+        lines.append(f"  **{_('What to do:')}** {_md(f.fix.title)}")
+        if f.fix.advice:
+            lines += ["", *(f"      {line}" for line in printable(f.fix.advice).splitlines()), ""]
+    return lines
+
+
+def _md(text: str) -> str:
+    safe = printable(text).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;").replace("\n", " ")
+    return "".join(f"\\{c}" if c in "*_`[]|#" else c for c in safe)
+
+
+def _code(text: str) -> str:
+    clean = printable(text).replace("\n", " ")
+    fence = "`" * (1 + max((len(run) for run in _runs(clean)), default=0))
+    return f"{fence} {clean} {fence}" if "`" in clean else f"`{clean}`"
+
+
+def _runs(text: str) -> list[str]:
+    return [run for run in "".join(c if c == "`" else " " for c in text).split() if run]

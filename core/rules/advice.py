@@ -1,0 +1,197 @@
+"""What a person does about a cuDNN or CUDA set: exact commands for this machine, from what was seen of its owner."""
+
+from __future__ import annotations
+
+import re
+
+from core.common.i18n import _
+from core.knowledge.releases import FaultyRelease
+from core.model.facts import CudnnCopy, PythonEnvironment, Snapshot
+from core.model.findings import Fix
+from core.rules.snapshot_queries import package_of, python_of
+from core.rules.wording import advice, listed
+
+
+def python_of_environment(seen: Snapshot, prefix: str) -> str:
+    """Return the quoted interpreter of an environment, for a command."""
+    python = python_of(seen, prefix) if prefix else None
+    if python and python.executable:
+        return f'"{python.executable}"' if " " in python.executable else python.executable
+    windows = seen.machine.system == "windows"
+    path = (prefix + (r"\python.exe" if windows else "/bin/python")) if prefix else "python"
+    return f'"{path}"' if " " in path else path
+
+
+_UV = {"--force-reinstall": "--reinstall", "--no-cache-dir": "--no-cache", "-y": ""}
+"""pip's options that uv spells in another way; both take the others that are used here."""
+
+
+def pip(seen: Snapshot, prefix: str, *arguments: str) -> str:
+    """Return the command that does in one environment what pip does with these arguments."""
+    return installing(python_of(seen, prefix) if prefix else None, python_of_environment(seen, prefix), *arguments)
+
+
+def installing(python: PythonEnvironment | None, interpreter: str, verb: str, *arguments: str) -> str:
+    """Return a command for pip, or for uv where uv made the environment without pip; two lines where pip comes first.
+
+    Where pip refuses, since the distribution owns that Python (PEP 668), what is there was installed by overruling it.
+    """
+    if python and python.installer == "uv":
+        words = ("uv", "pip", verb, "--python", interpreter, *(_UV.get(a, a) for a in arguments))
+        return " ".join(w for w in words if w)
+    overrule = ("--break-system-packages",) if python and python.managed else ()
+    command = " ".join((interpreter, "-m", "pip", verb, *overrule, *arguments))
+    first = f"{interpreter} -m ensurepip\n" if python and python.installer == "none" else ""
+    return first + command
+
+
+def anew(seen: Snapshot, copy: CudnnCopy) -> Fix:
+    """Return how to put a damaged, incomplete or mixed set right: the whole set again, never one file."""
+    package = package_of(copy.owner)
+    whole = _("Always replace the whole set; one file of another release makes it worse.")
+    if copy.origin == "wheel" and package:
+        command = pip(
+            seen, copy.environment, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", "==".join(package)
+        )
+        return advice(
+            _("Install {package} {version} again", package=package[0], version=package[1]), command, restart="program"
+        )
+    if copy.origin == "conda":
+        command = f'conda install -p "{copy.environment}" --force-reinstall cudnn'
+        return advice(_("Install conda's cuDNN again"), command, restart="program")
+    if copy.origin == "distribution":
+        name = _system_package(copy.owner)
+        commands = (
+            f"sudo apt-get install --reinstall {name} (Debian, Ubuntu) or: sudo dnf reinstall {name}"
+            if name
+            else _(
+                "Find the package and install it again: dpkg -S {folder}/*cudnn* or rpm -qf {folder}/*cudnn*",
+                folder=copy.folder,
+            )
+        )
+        return advice(_("Install the distribution's cuDNN again"), commands, whole, restart="program")
+    if copy.origin == "framework":
+        return advice(
+            _("Install {owner} again", owner=copy.owner or _("the program that brought it")),
+            _(
+                "These files came with {owner}: install it again, without pip's cache (--no-cache-dir).",
+                owner=copy.owner or _("a program"),
+            ),
+            restart="program",
+        )
+    version = f"cuDNN {copy.version}" if copy.version else _("the same cuDNN {major} release", major=copy.major)
+    get = (
+        _(
+            "Download {version} for CUDA {cuda} from developer.nvidia.com/cudnn and put all its libraries into {folder}.",
+            version=version,
+            cuda=copy.cuda_major,
+            folder=copy.folder,
+        )
+        if copy.cuda_major
+        else _(
+            "Download {version} from developer.nvidia.com/cudnn and put all its libraries into {folder}.",
+            version=version,
+            folder=copy.folder,
+        )
+    )
+    return advice(
+        _("Put the whole set of {version} there again", version=version),
+        get,
+        whole,
+        restart="program",
+    )
+
+
+def another_release(seen: Snapshot, copy: CudnnCopy, row: FaultyRelease) -> Fix:
+    """Return how to replace a release that was published with a fault; what a framework carries inside stays."""
+    package = package_of(copy.owner)
+    if package is None:
+        return advice(
+            _("Keep another cuDNN {major} off its search path", major=copy.major),
+            _("It works as long as no other cuDNN {major} lies on the search path.", major=copy.major),
+            _(
+                "A release of {owner} that brings cuDNN {instead} or a newer one does not have the fault ({source}).",
+                owner=copy.owner,
+                instead=row.instead,
+                source=row.instead_source,
+            )
+            if copy.owner
+            else _(
+                "cuDNN {instead} and newer ones do not have the fault ({source}); replace the whole set.",
+                instead=row.instead,
+                source=row.instead_source,
+            ),
+        )
+    return advice(
+        _("Install {package} {instead} instead", package=package[0], instead=row.instead),
+        pip(seen, copy.environment, "install", "--no-deps", f"{package[0]}=={row.instead}"),
+        _(
+            "({instead_source}. A framework that pins {version} is named by pip; that is only a message.)",
+            instead_source=row.instead_source,
+            version=row.version,
+        ),
+        restart="program",
+    )
+
+
+def pinned(seen: Snapshot, prefix: str, name: str) -> tuple[str, str] | None:
+    """Return name and version of the package, beginning with ``name``, that a distribution of an environment pins."""
+    python = python_of(seen, prefix) if prefix else None
+    for distribution in python.distributions if python else ():
+        for wish in distribution.requires:
+            found = re.match(r"(nvidia-[a-z0-9-]+)\s*\(?==\s*([\w.]+)", wish)
+            if found and found[1].startswith(name) and "*" not in wish:
+                return found[1], found[2]
+    return None
+
+
+def _system_package(owner: str) -> str:
+    found = re.search(r"\b((?:lib)?cudnn\d*[\w-]*)", owner)
+    return found[1] if found else ""
+
+
+def name_folder(seen: Snapshot, folder: str) -> Fix:
+    """Return how to put a folder on the loader's search path."""
+    if seen.machine.system == "windows":
+        return advice(
+            _("Put {folder} on the search path", folder=folder),
+            _("Start menu: Edit environment variables for your account; select Path, Edit, New; paste this folder:"),
+            folder,
+            _("Confirm, then start your programs anew. (Do not use setx: it cuts long values.)"),
+            restart="program",
+        )
+    return advice(
+        _("Let the loader search {folder}", folder=folder),
+        _(
+            "For this terminal: export LD_LIBRARY_PATH={shell}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",
+            shell=_shell(folder),
+        ),
+        _(
+            "For all programs: echo {shell} | sudo tee -a /etc/ld.so.conf.d/{conf} && sudo ldconfig",
+            shell=_shell(folder),
+            conf=_conf(folder),
+        ),
+        restart="terminal",
+    )
+
+
+def _conf(folder: str) -> str:
+    return "cudnn.conf" if "cudnn" in folder else "cuda.conf"
+
+
+def _shell(text: str) -> str:
+    return text if re.fullmatch(r"[\w@%+=:,./-]+", text) else "'" + text.replace("'", "'\\''") + "'"
+
+
+def without_variable(folders: list[str]) -> Fix:
+    """Return how to take folders out of LD_LIBRARY_PATH."""
+    named = listed(folders) or _("the folder")
+    return advice(
+        _("Take {named} out of LD_LIBRARY_PATH", named=named),
+        _("For this terminal: unset LD_LIBRARY_PATH (or set it without that folder)."),
+        _(
+            "Lasting: remove the line that sets it; look in ~/.bashrc, ~/.profile, /etc/environment and your "
+            "job script."
+        ),
+        restart="terminal",
+    )

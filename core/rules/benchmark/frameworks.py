@@ -1,0 +1,108 @@
+"""Rules about the frameworks beside cuDNN alone: one that fails, that leaves the GPU alone, or that maps other files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import _
+from core.model.facts import FrameworkRun, GpuRun, Snapshot
+from core.model.findings import Finding
+from core.model.steps import Step
+from core.rules.benchmark.wording import concerns, named, runs, stem
+from core.rules.consumer_loads import role_of
+from core.rules.cudnn.not_found import all_overriding
+from core.rules.snapshot_queries import folder_of, name_of, tidy
+from core.rules.wording import ERROR, NOTE, WARNING, finding, saw
+
+
+def frameworks(seen: Snapshot) -> Iterator[Finding]:
+    """The framework fails, errs, or leaves the GPU alone where cuDNN alone is right."""
+    for run in runs(seen):
+        alone = any(c.right for c in run.checks) and not any(c.right is False for c in run.checks)
+        for its in run.frameworks or ():
+            if its.problem or its.right is False or (its.gpu is False and its.cuda):
+                yield _framework_fails(run, its, alone=alone)
+            elif its.gpu is False:
+                yield finding(
+                    Step.BENCHMARK,
+                    NOTE,
+                    "framework-without-gpu",
+                    _("{name} computes on the processor here: this build has no part for the GPU.", name=its.framework),
+                    why=_("There is nothing to compare with, and nothing that the driver or cuDNN could do about it."),
+                    subject=its.python,
+                )
+
+
+def _framework_fails(run: GpuRun, its: FrameworkRun, *, alone: bool) -> Finding:
+    idle = its.gpu is False and bool(its.cuda) and not its.problem
+    named_ = {"named": named(run), "framework": its.framework}
+    if idle:
+        title = _("{named}: {framework} leaves the GPU alone and computes on the processor.", **named_)
+    elif alone:
+        title = _("{named}: {framework} does not convolve rightly, although cuDNN alone does.", **named_)
+    else:
+        title = _("{named}: {framework} does not convolve rightly.", **named_)
+    said = its.problem or its.detail or its.output.strip()[-600:]
+    return finding(
+        Step.BENCHMARK,
+        ERROR,
+        "framework",
+        title,
+        why=_(
+            "cuDNN computes rightly without it, with the files that the search predicts, so it is the framework's build or "
+            "what it loads besides."
+        )
+        if alone
+        else _("cuDNN alone fails, too; cure that first."),
+        subject=its.python,
+        evidence=[
+            *([saw(_("It said"), said)] if said else []),
+            *([saw(_("Built for CUDA"), its.cuda)] if idle and its.cuda != "yes" else []),
+            *(saw(_("It mapped"), m.path) for m in its.mapped if "cudnn" in m.name),
+        ][:7]
+        + concerns(run),
+    )
+
+
+def framework_files(seen: Snapshot) -> Iterator[Finding]:
+    """The framework mapped cuDNN files of two folders, or others than the search predicts for it."""
+    system = seen.machine.system
+    for run in runs(seen):
+        for its in run.frameworks or ():
+            parts = [m for m in its.mapped if role_of(m.name) is not None]
+            folders = tuple(dict.fromkeys(tidy(system, folder_of(system, m.path)) for m in parts))
+            predicted = {stem(name_of(system, p)): p for p in run.predicted} if its.predicted else {}
+            differ = [
+                (predicted[stem(m.name)], m)
+                for m in parts
+                if stem(m.name) in predicted and tidy(system, m.path) != tidy(system, predicted[stem(m.name)])
+            ]
+            if len(folders) > 1:
+                override = any(m.origin == "LD_LIBRARY_PATH" for m in parts)
+                yield finding(
+                    Step.BENCHMARK,
+                    ERROR,
+                    "framework-mixed-files",
+                    _("{name} loads cuDNN's files from {n} folders.", name=its.framework, n=len(folders)),
+                    cause="ld_library_path_override" if override else "mixed_cudnn_sublibraries",
+                    why=_(
+                        "The parts of cuDNN are made for each other. Mixed ones may work by chance, fail, or compute wrongly."
+                    ),
+                    subject=its.python,
+                    evidence=[*(saw(_("Mapped from"), f) for f in folders), *concerns(run)],
+                    remedy=all_overriding(seen) if override else None,
+                )
+            elif differ:
+                yield finding(
+                    Step.BENCHMARK,
+                    WARNING,
+                    "framework-other-files",
+                    _("{name} uses other files of cuDNN than the search predicts.", name=its.framework),
+                    why=_("What a program really maps decides; cuDNN alone was measured with the predicted files."),
+                    subject=its.python,
+                    evidence=[saw(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]]
+                    + concerns(run),
+                )
+
+
+RULES = (frameworks, framework_files)

@@ -1,0 +1,294 @@
+"""Rules about the benchmark: the first rung that breaks, wrong results, other files than predicted, too slow, and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.common.i18n import _, told
+from core.knowledge.causes import Cause, OptionalCause
+from core.model.facts import Check, GpuRun, Rung, Snapshot
+from core.model.findings import Evidence, Finding
+from core.model.steps import Step
+from core.rules.benchmark import frameworks as benchmark_frameworks
+from core.rules.benchmark import speed as benchmark_speed
+from core.rules.benchmark.wording import cause_of, concerns, free_memory, hiding, holders, named, runs, stem, subject
+from core.rules.consumer_loads import role_of
+from core.rules.cudnn.not_found import all_overriding
+from core.rules.snapshot_queries import folder_of, name_of, tidy
+from core.rules.wording import ERROR, GOOD, NOTE, WARNING, finding, listed, saw, sentence
+
+PROGRAMS_XID = re.compile(r"Xid \([^)]*\): (13|31|32|43|45|69)\b")
+"""Faults that a program usually causes by itself: exceptions, page faults, channels that end with it (NVIDIA, XID Errors)."""
+
+
+def nothing_run(seen: Snapshot) -> Iterator[Finding]:
+    """There was nothing to measure."""
+    if seen.benchmark and seen.benchmark.problem:
+        yield finding(Step.BENCHMARK, NOTE, "not-run", seen.benchmark.problem)
+
+
+def ladder(seen: Snapshot) -> Iterator[Finding]:
+    """The first rung that breaks names the layer."""
+    for run in runs(seen):
+        # a wrong convolution has a finding of its own
+        broken = [r for r in run.rungs if r.state == "failed" and not (r.layer == "cudnn" and r.status == 0)]
+        for number, rung in enumerate(broken):
+            hidden = rung.call == "cuDeviceGet" and rung.status is None and bool(hiding(seen))
+            toolkit = rung.layer == "toolkit"
+            severity = NOTE if hidden else WARNING if toolkit or number else ERROR
+            cause = "" if hidden else cause_of(rung, run, seen)
+            yield finding(
+                Step.BENCHMARK,
+                severity,
+                f"ladder-{rung.layer}",
+                _(
+                    "{named}: it breaks where {lower}{name}.",
+                    named=named(run),
+                    lower=rung.name[0].lower(),
+                    name=rung.name[1:],
+                ),
+                cause=cause,
+                why=_why(rung, cause, run, hidden=hidden),
+                subject=subject(run),
+                evidence=[
+                    *_call(rung),
+                    *([saw(_("Variable"), hiding(seen))] if cause == "gpu_hidden_by_env" or hidden else []),
+                    *(holders(run) if cause == "gpu_memory_exhausted" else []),
+                    *_xids(run),
+                    *concerns(run),
+                    *([saw(_("It printed"), run.output.strip()[:300])] if run.output.strip() and not toolkit else []),
+                ],
+                fix=free_memory(run) if cause == "gpu_memory_exhausted" else None,
+            )
+
+
+def _xids(run: GpuRun) -> list[Evidence]:
+    """Return what the kernel wrote meanwhile: it often says more than the call."""
+    return [saw(_("Kernel log, during the run"), line.strip(), "kernel") for line in run.xids[-3:]]
+
+
+def _why(rung: Rung, cause: OptionalCause, run: GpuRun, *, hidden: bool) -> str:
+    passed = [r.name for r in run.rungs if r.state == "passed"]
+    below = _("Everything below it works, up to: {passed}.", passed=_(passed[-1])) if passed else ""
+    layer = {
+        "driver": _("This is the driver's layer: no program can use the GPU before it works."),
+        "device": _("This is the card's own layer: the driver answers, but the GPU does not do its work."),
+        "toolkit": _("This is a library of the CUDA toolkit; programs that do not use it are not concerned."),
+        "cudnn": _("Driver and card work, so this is cuDNN's layer: its files, or what it needs of CUDA."),
+    }[rung.layer]
+    if hidden:
+        return _("CUDA_VISIBLE_DEVICES keeps programs from this GPU, so it was not measured.")
+    if cause == "gpu_memory_exhausted":
+        return below + _(
+            "Nearly all of the GPU's memory was taken before the benchmark began, so the failure says little else."
+        )
+    return below + layer
+
+
+def _call(rung: Rung) -> list[Evidence]:
+    status = " ".join(filter(None, (str(rung.status) if rung.status else "", rung.status_name)))
+    return [
+        saw(_("Call"), f"{rung.call}: {status}" if status else rung.call),
+        *([saw(_("Meaning"), told(rung.meaning))] if rung.meaning else []),
+    ]
+
+
+def died(seen: Snapshot) -> Iterator[Finding]:
+    """The process died or hung beyond the ladder."""
+    for run in runs(seen):
+        if run.ended and not any(r.state == "failed" for r in run.rungs):
+            what = re.sub(r"^(\w)", lambda m: m[1].lower(), told(run.during)) or _("working")
+            yield finding(
+                Step.BENCHMARK,
+                ERROR,
+                "died",
+                _("{named}: cuDNN ended the program, or hung, while {what}.", named=named(run), what=what),
+                why=_(
+                    "A program that does the same ends in the same way. The other measurements were made without "
+                    "this step."
+                ),
+                subject=subject(run),
+                evidence=[
+                    saw(_("How it ended"), run.ended),
+                    *_xids(run),
+                    *concerns(run),
+                    *([saw(_("It printed"), run.output.strip()[:300])] if run.output.strip() else []),
+                ],
+            )
+
+
+def one_way(seen: Snapshot) -> Iterator[Finding]:
+    """One of cuDNN's two interfaces does not convolve at all, while the other does: some programs fail, others do not."""
+    for run in runs(seen):
+        every = [c for c in run.checks if c.kind == "exact" and c.type == "fp32" and c.layout == "NCHW"]
+        works = any(c.right for c in every)
+        for way in dict.fromkeys(c.algorithm for c in every if c.right is None and c.algorithm):
+            if works and not any(c.right and c.algorithm.startswith(way) for c in every):
+                said = next(c.detail for c in every if c.algorithm == way)
+                yield finding(
+                    Step.BENCHMARK,
+                    WARNING,
+                    "one-way",
+                    _(
+                        "{named}: cuDNN convolves by one of its interfaces only; the {way} do not work.",
+                        named=named(run),
+                        way=way,
+                    )
+                    if way.endswith("s")
+                    else _(
+                        "{named}: cuDNN convolves by one of its interfaces only; the {way} interface does not work.",
+                        named=named(run),
+                        way=way,
+                    ),
+                    why=_(
+                        "Programs ask cuDNN in either way: PyTorch by the graph interface, others by the older "
+                        "convolution functions. So one program works and the next one fails."
+                    ),
+                    subject=subject(run),
+                    evidence=[saw(_("It answers"), said), *concerns(run)],
+                )
+
+
+def wrong(seen: Snapshot) -> Iterator[Finding]:
+    """A convolution gave a wrong result although every call succeeded."""
+    for run in runs(seen):
+        bad = [c for c in run.checks if c.right is False]
+        if not bad:
+            continue
+        cause, why, more = _blamed(run, bad, seen)
+        yield finding(
+            Step.BENCHMARK,
+            ERROR,
+            "wrong-result",
+            _("{named}: convolutions give wrong results, and no call reports an error.", named=named(run)),
+            cause=cause,
+            why=why,
+            subject=subject(run),
+            evidence=[
+                *more,
+                *(
+                    saw(f"{sentence(c.kind)}: {c.type}, {c.layout}, {c.direction}", f"{c.algorithm}: {c.detail}")
+                    for c in bad[:4]
+                ),
+                *concerns(run),
+            ],
+        )
+
+
+def _blamed(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[Cause, str, list[Evidence]]:
+    """Return the cause of wrong results as far as the evidence separates them, and that evidence."""
+    rungs = {r.name: r.state for r in run.rungs if r.layer in ("device", "toolkit")}
+    plain = [name for name, state in rungs.items() if state == "failed"]
+    errors = run.card.ecc_uncorrected if run.card else None
+    logged = (*(seen.driver.kernel_log or () if seen.driver else ()), *run.xids)
+    xids = [line for line in logged if "Xid" in line and not PROGRAMS_XID.search(line)]
+    if plain or errors or xids:
+        rows = [saw(_("Also wrong without cuDNN"), name) for name in plain]
+        rows += [saw(_("Uncorrected memory errors"), errors, "NVML")] if errors else []
+        rows += [saw(_("Kernel log"), line) for line in xids[-2:]]
+        return "hardware_fault", _("The card itself errs: there are signs of it outside cuDNN, too."), rows
+    folders = cudnn_folders(run, seen)
+    if len(folders) > 1:
+        rows = [saw(_("cuDNN files were mapped from"), folder) for folder in folders]
+        return "mixed_cudnn_sublibraries", _("Files of different copies of cuDNN are loaded together."), rows
+    preloaded = next(
+        (v for v in (seen.environment.variables if seen.environment else ()) if v.name == "LD_PRELOAD" and v.value),
+        None,
+    )
+    if preloaded:
+        row = saw(_("Preloaded into every program"), preloaded.value, preloaded.source or "LD_PRELOAD")
+        why = _("A preloaded library may alter what cuDNN computes. Without it, the benchmark shows whether it does.")
+        return "wrong_results", why, [row]
+    unsteady = any(c.kind == "repeated" for c in bad)
+    steady = _("The same run gives other bits each time, which points to the card.") if unsteady else ""
+    why = _(
+        "{steady}Our own kernel and the copies are right, and all cuDNN files come from one folder. What "
+        "would decide: the same benchmark with another cuDNN release (wrong again: the card) and on "
+        "another card (wrong again: cuDNN).",
+        steady=steady,
+    )
+    return (
+        "wrong_results",
+        why,
+        [saw(_("Right without cuDNN"), listed(name for name, state in rungs.items() if state == "passed"))],
+    )
+
+
+def cudnn_folders(run: GpuRun, seen: Snapshot) -> tuple[str, ...]:
+    """Return the folders from which cuDNN's files were mapped."""
+    system = seen.machine.system
+    paths = [m.path for m in run.mapped if "cudnn" in m.name.lower()]
+    return tuple(dict.fromkeys(tidy(system, folder_of(system, p)) for p in paths))
+
+
+def other_files(seen: Snapshot) -> Iterator[Finding]:
+    """The process mapped another file than the search predicted, or cuDNN's files come from two folders."""
+    system = seen.machine.system
+    for run in runs(seen):
+        predicted = {stem(name_of(system, p)): p for p in run.predicted}
+        differ = [
+            (predicted[stem(m.name)], m)
+            for m in run.mapped
+            if role_of(m.name) is not None
+            and stem(m.name) in predicted
+            and tidy(system, m.path) != tidy(system, predicted[stem(m.name)])
+        ]
+        folders = cudnn_folders(run, seen)
+        if differ and len(folders) == 1:
+            yield finding(
+                Step.BENCHMARK,
+                WARNING,
+                "other-files",
+                _("{named}: other library files were used than the search predicts.", named=named(run)),
+                why=_(
+                    "What a program really maps decides. Something beyond search paths is at work: a preloaded "
+                    "library, a file that was replaced, or a loader's cache."
+                ),
+                subject=subject(run),
+                evidence=[saw(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]]
+                + concerns(run),
+            )
+        elif len(folders) > 1:
+            override = any(m.origin == "LD_LIBRARY_PATH" for m in run.mapped)
+            yield finding(
+                Step.BENCHMARK,
+                ERROR,
+                "mixed-files",
+                _("{named}: cuDNN's files came from {count} folders.", named=named(run), count=len(folders)),
+                cause="ld_library_path_override" if override else "mixed_cudnn_sublibraries",
+                why=_(
+                    "The parts of cuDNN are made for each other. Mixed ones may work by chance, fail, or compute "
+                    "wrongly."
+                ),
+                subject=subject(run),
+                evidence=[*(saw(_("Mapped from"), f) for f in folders), *concerns(run)],
+                remedy=all_overriding(seen) if override else None,
+            )
+
+
+def right(seen: Snapshot) -> Iterator[Finding]:
+    """Everything that could be checked is right."""
+    for run in runs(seen):
+        told = [c for c in run.checks if c.right is not None]
+        whole = not run.ended and all(r.state != "failed" for r in run.rungs) and len(cudnn_folders(run, seen)) < 2
+        if told and all(c.right for c in told) and whole:
+            kinds = listed(dict.fromkeys(c.type for c in told))
+            yield finding(
+                Step.BENCHMARK, GOOD, "right",
+                _("{named}: all {count} checks of convolutions are right ({kinds}), with cuDNN {version}.", named=named(run), count=len(told), kinds=kinds, version=run.version or _('of unknown version')),
+                subject=subject(run),
+            )  # fmt: skip
+
+
+RULES = (
+    nothing_run,
+    ladder,
+    died,
+    wrong,
+    one_way,
+    other_files,
+    *benchmark_speed.RULES,
+    *benchmark_frameworks.RULES,
+    right,
+)

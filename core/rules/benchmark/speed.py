@@ -1,0 +1,161 @@
+"""Rules about the benchmark's speed: slower than such a card should be, and what was seen that explains it; memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import _, n_, plain_number
+from core.knowledge.gpu_rates import gpu_rates
+from core.model.facts import GpuRun, Snapshot
+from core.model.findings import Evidence, Finding
+from core.model.steps import Severity, Step
+from core.rules.benchmark.reasons import circumstances, explaining
+from core.rules.benchmark.wording import (
+    busy,
+    fractions,
+    free_memory,
+    holders,
+    memory_short,
+    named,
+    runs,
+    subject,
+    working,
+)
+from core.rules.wording import GOOD, NOTE, UNKNOWN, WARNING, finding, listed, saw
+
+SLOW = 0.7
+"""Part of what such a card typically reaches below which it is called slow: far outside the spread of repeated runs."""
+
+
+def slow(seen: Snapshot) -> Iterator[Finding]:
+    """The card reaches much less than such cards do; with what was seen that explains it."""
+    known = gpu_rates()
+    for run in runs(seen):
+        reached = fractions(run)
+        if not reached:
+            continue
+        judged = [(t, limit, f, f / limit.typical) for t, limit, f in reached if limit.typical]
+        low = [j for j in judged if j[3] < SLOW]
+        reasons, around = list(explaining(run, known)), list(circumstances(run, seen))
+        rows = [
+            saw(
+                f"{t.type}, {t.label}",
+                _(
+                    "{teraflops} TFLOP/s, {share} of the limit; such a card reaches {typical}",
+                    teraflops=plain_number(t.teraflops or 0.0, 0),
+                    share=format(f, ".0%"),
+                    typical=format(limit.typical, ".0%"),
+                ),
+            )
+            for t, limit, f, _part in low
+        ]
+        if low and busy(run):
+            yield _slow(
+                run,
+                "busy",
+                WARNING,
+                _(
+                    "{named} is slower than such a card should be; another program computes on it at the same time.",
+                    named=named(run),
+                ),
+                [*rows, *reasons, *around],
+            )
+        elif low and reasons:
+            yield _slow(
+                run,
+                "slow",
+                WARNING,
+                _(
+                    "{named} is slower than such a card should be; what was seen during the run explains it.",
+                    named=named(run),
+                ),
+                [*rows, *reasons, *around],
+            )
+        elif low:
+            yield _slow(
+                run,
+                "slow",
+                UNKNOWN,
+                _("{named} is slower than such a card should be; nothing that was seen explains it.", named=named(run)),
+                [*rows, *around],
+            )
+        elif busy(run):
+            yield finding(
+                Step.BENCHMARK, WARNING, "busy", _("{named}: another program computes on it, so the figures are no measure.", named=named(run)),
+                subject=subject(run), evidence=reasons,
+            )  # fmt: skip
+        elif judged:
+            text = listed(f"{t.type} {f:.0%}" for t, _, f, _ in judged)
+            yield finding(
+                Step.BENCHMARK,
+                GOOD,
+                "speed",
+                _("{named} is as fast as such a card should be: {text} of its limit.", named=named(run), text=text),
+                subject=subject(run),
+            )
+        else:
+            text = listed(f"{t.type} {f:.0%}" for t, _, f in reached)
+            yield finding(
+                Step.BENCHMARK, NOTE, "speed-unjudged",
+                _("{named} reaches these parts of its limit: {text}. Whether that is as fast as such a card should be is not decided.", named=named(run), text=text),
+                why=_("Nobody has measured here what such a card usually reaches. What would decide: the same benchmark on another card of its kind."),
+                subject=subject(run), evidence=[*reasons, *around],
+            )  # fmt: skip
+
+
+def _slow(run: GpuRun, name: str, severity: Severity, title: str, rows: list[Evidence]) -> Finding:
+    samples = n_("{n} look at the card during the work", "{n} looks at the card during the work", len(working(run)))
+    return finding(
+        Step.BENCHMARK,
+        severity,
+        name,
+        title,
+        cause="gpu_busy" if name == "busy" else "",
+        why=_("The results are right; only the speed is low. What would decide, where nothing explains it: the same benchmark after a cold start, with nothing else running.") if name == "slow" else _("End the other program, or measure when it has finished."),
+        subject=subject(run),
+        evidence=[*rows, saw(_("Based on"), samples)],
+    )  # fmt: skip
+
+
+def memory(seen: Snapshot) -> Iterator[Finding]:
+    """Nearly all of the card's memory is taken, though the run came through."""
+    for run in runs(seen):
+        failed = any(r.state == "failed" for r in run.rungs)
+        if memory_short(run) and not failed:
+            yield finding(
+                Step.BENCHMARK,
+                WARNING,
+                "memory",
+                _("{named}: nearly all of its memory is taken.", named=named(run)),
+                cause="gpu_memory_exhausted",
+                why=_(
+                    "The benchmark came through with less; a training run would fail with CUDA_ERROR_OUT_OF_MEMORY "
+                    "or CUDNN_STATUS_INTERNAL_ERROR."
+                ),
+                subject=subject(run),
+                evidence=holders(run),
+                fix=free_memory(run),
+            )
+
+
+def memory_errors(seen: Snapshot) -> Iterator[Finding]:
+    """The card's memory had errors that could not be corrected, though the results are right."""
+    for run in runs(seen):
+        errors = run.card.ecc_uncorrected if run.card else None
+        if errors and not any(c.right is False for c in run.checks):
+            yield finding(
+                Step.BENCHMARK,
+                WARNING,
+                "memory-errors",
+                _("{named}: its memory had errors that could not be corrected.", named=named(run)),
+                cause="hardware_fault",
+                why=_(
+                    "The results of this run are right. Data that such an error hits are lost, and the program that holds "
+                    "them ends; the driver takes the place out of use at its next start. Errors that come again mean a fault of the card."
+                ),
+                subject=subject(run),
+                evidence=[saw(_("Uncorrected memory errors"), _("{n} since the driver was loaded", n=errors), "NVML")],
+            )
+
+
+RULES = (slow, memory, memory_errors)

@@ -1,0 +1,171 @@
+"""The benchmark's rules, in part: which cause a broken rung has, why a card is slow, who else is on it."""
+
+from __future__ import annotations
+
+import re
+
+from core.common.i18n import _, plain_number
+from core.knowledge.causes import Cause, OptionalCause
+from core.model.facts import GpuProcess, GpuRun, GpuState, RateLimit, Rung, Snapshot, Timing
+from core.model.findings import Evidence, Fix
+from core.rules.counter import Outcome, of_cuda
+from core.rules.wording import CONCERNS, Concern, advice, saw
+
+GIB = 1 << 30
+NEARLY_FULL = 0.06
+"""Share of a card's memory below which little can be done; a desktop's own use leaves more."""
+BUSY = 15
+"""Percent of load before we began, from which somebody else computes; a desktop's own drawing stays below."""
+WORKING = 50
+"""Percent of load from which a look at the card's state counts as made during the work."""
+
+DRIVER_CAUSES: dict[int, Cause] = {
+    2: "gpu_memory_exhausted",
+    34: "libcuda_wrong_library",
+    100: "gpu_hidden_by_env",
+    101: "gpu_hidden_by_env",
+    214: "hardware_fault",
+    803: "driver_library_mismatch",
+    804: "cuda_compat_unsupported",
+}
+CUDNN_CAUSES: dict[int, Cause] = {
+    14: "mixed_cudnn_sublibraries",
+    1002: "mixed_cudnn_sublibraries",
+    1008: "cudnn_sublibrary_missing",
+    3009: "cudnn_sublibrary_missing",
+    4004: "gpu_memory_exhausted",
+}
+
+
+def cause_of(rung: Rung, run: GpuRun, seen: Snapshot) -> OptionalCause:
+    """Return the cause that a broken rung proves; empty where its status leaves several open."""
+    if rung.status == 0:
+        # every call succeeded and the result is wrong; below cuDNN only our own kernel and plain copies are at work
+        return "hardware_fault" if rung.layer == "device" else ""
+    if memory_short(run) and (
+        rung.status in (2, 4000, 4, 4004) or rung.call.startswith(("cuMemAlloc", "cuDevicePrimary"))
+    ):
+        return "gpu_memory_exhausted"
+    if rung.call.startswith("cudnn"):
+        return CUDNN_CAUSES.get(rung.status or -1, "")
+    if rung.call.startswith("cu") and not rung.call.startswith("cublas"):
+        return _driver_cause(DRIVER_CAUSES.get(rung.status or -1, ""), seen)
+    if rung.call.startswith("nvrtc"):
+        return "nvrtc_missing_or_mismatch"
+    return ""
+
+
+def _driver_cause(cause: OptionalCause, seen: Snapshot) -> OptionalCause:
+    """Return the cause that a status of the driver names, as far as the counter-experiments of this machine allow it."""
+    driver = seen.driver
+    if cause == "gpu_hidden_by_env":
+        outcome = of_cuda(driver.cuda, driver.cuda_unhidden) if driver else Outcome.OPEN
+        return cause if hiding(seen) and outcome in (Outcome.PROVED, Outcome.OPEN) else ""
+    if cause == "driver_library_mismatch" and driver and of_cuda(driver.cuda, driver.cuda_clean) is Outcome.PROVED:
+        return "cuda_compat_mismatch"
+    return cause
+
+
+def hiding(seen: Snapshot) -> str:
+    """Return CUDA_VISIBLE_DEVICES as programs get it, with its name; empty when it is not set."""
+    variables = seen.environment.variables if seen.environment else ()
+    return next((f"{v.name}={v.value}" for v in variables if v.name.upper() == "CUDA_VISIBLE_DEVICES"), "")
+
+
+def memory_short(run: GpuRun) -> bool:
+    """Whether nearly all of the card's memory was taken before we began."""
+    free, total = run.before.memory_free if run.before else None, run.card.memory_total if run.card else None
+    return free is not None and bool(total) and (free < NEARLY_FULL * (total or 1) or free < GIB // 4)
+
+
+def holders(run: GpuRun) -> list[Evidence]:
+    """Return the processes that were on the GPU before we came, the greediest first."""
+    before = run.before
+    if before is None:
+        return []
+    rows = [saw(*_process(p), _("NVML, before the benchmark")) for p in _greediest(before)]
+    if before.memory_free is not None and run.card and run.card.memory_total:
+        free, total = before.memory_free / GIB, run.card.memory_total / GIB
+        rows.append(
+            saw(
+                _("Memory that was free"),
+                _("{free} of {total} GiB", free=plain_number(free, 1), total=plain_number(total, 1)),
+                _("NVML, before the benchmark"),
+            )
+        )
+    return rows
+
+
+def _greediest(state: GpuState) -> list[GpuProcess]:
+    return sorted(state.processes or (), key=lambda p: -(p.memory or 0))
+
+
+def _process(p: GpuProcess) -> tuple[str, str]:
+    name = p.name or _("unnamed")
+    if not p.memory:
+        return _("Process on the GPU"), _("{name} (number {pid})", name=name, pid=p.pid)
+    size = plain_number(p.memory / GIB, 1)
+    return _("Process on the GPU"), _("{name} (number {pid}, {size} GiB)", name=name, pid=p.pid, size=size)
+
+
+def busy(run: GpuRun) -> bool:
+    """Whether somebody else computed on the GPU before we began."""
+    return bool(run.before and run.before.load is not None and run.before.load >= BUSY)
+
+
+def working(run: GpuRun) -> tuple[GpuState, ...]:
+    """Return the looks that were made while the card worked."""
+    return tuple(s for s in run.states if s.load is not None and s.load >= WORKING)
+
+
+def fractions(run: GpuRun) -> list[tuple[Timing, RateLimit, float]]:
+    """Return the large convolution's timing, limit and fraction of it, for each type that has both."""
+    found = []
+    for limit in run.limits:
+        timing = next(
+            (t for t in run.timings if t.type == limit.type and t.direction == "forward" and t.teraflops and large(t)),
+            None,
+        )
+        if timing and timing.teraflops and limit.teraflops:
+            found.append((timing, limit, timing.teraflops / limit.teraflops))
+    return found
+
+
+def large(timing: Timing) -> bool:
+    """Whether a timing is of the large shape, which fills the multiplying units."""
+    return timing.label == "3x3, 256 channels"
+
+
+def runs(seen: Snapshot) -> tuple[GpuRun, ...]:
+    """Return every GPU's run."""
+    return seen.benchmark.gpus if seen.benchmark else ()
+
+
+def named(run: GpuRun) -> str:
+    """Return a GPU in words."""
+    return f"GPU {run.index}" + (f" ({run.card.name})" if run.card and run.card.name else "")
+
+
+def subject(run: GpuRun) -> str:
+    """Return what a finding about a run is about."""
+    return f"GPU {run.index}"
+
+
+def concerns(run: GpuRun) -> list[Evidence]:
+    """Return whom it concerns, as evidence."""
+    return [Concern(label=CONCERNS, value=run.consumer, consumer=run.consumer_id)] if run.consumer else []
+
+
+def free_memory(run: GpuRun) -> Fix:
+    """Return the steps that free a card's memory."""
+    names = [_process(p)[1] for p in _greediest(run.before)] if run.before else []
+    return advice(
+        _("Free the GPU's memory"),
+        *(_("End this program if you can do without it: {name}", name=name) for name in names[:4]),
+        _("Then run the benchmark again."),
+    )
+
+
+def stem(name: str) -> str:
+    """Return a library's name without its version: libcudnn_ops.so.9.1.0 and libcudnn_ops.so.9 are one library."""
+    return re.sub(r"(\.so)[\d.]*$", r"\1", name.lower())

@@ -1,0 +1,398 @@
+"""One consumer's load in the form that the rules about it ask for: which copy it takes, which it has, whose parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from core.common.i18n import _, told
+from core.knowledge.releases import FaultyRelease, Releases, compatibility, differs, numbers, older
+from core.knowledge.tables import read
+from core.model.facts import Attempt, Call, CudnnCopy, How, LibraryFile, Load, Resolution, RollCall, Snapshot, System
+from core.model.findings import Evidence
+from core.rules.counter import Outcome, of_failures
+from core.rules.snapshot_queries import copy_at, folder_of, inside, main_resolution, package_of, tidy
+from core.rules.wording import Concern, concern, listed, saw
+
+_CUDNN = re.compile(r"libcudnn(?:_([a-z0-9_]+?))?(?:\.so.*)|cudnn(?:_([a-z0-9_]+?))?64_\d+\.dll", re.IGNORECASE)
+
+
+def role_of(name: str) -> str | None:
+    """Return which part of cuDNN a file name stands for: "" for the main library, None for no part of cuDNN."""
+    found = _CUDNN.fullmatch(name)
+    return (found[1] or found[2] or "").lower() if found else None
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One Load with what was found out about it."""
+
+    seen: Snapshot
+    load: Load
+    main: Resolution | None
+    """The search for the main library; None when it was not made."""
+    copy: CudnnCopy | None
+    """The copy that the loader takes the main library from."""
+    own: CudnnCopy | None
+    """The copy that lies in the consumer's own environment."""
+    parts: tuple[tuple[str, Resolution], ...]
+    """Role and search of every sub-library; of several names for one role the first that is found."""
+
+    @property
+    def system(self) -> System:
+        """The machine's system."""
+        return self.seen.machine.system
+
+    @property
+    def winner(self) -> Attempt | None:
+        """The file that is loaded as the main library."""
+        return self.main.winner if self.main else None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody really asks for this major: a framework, or a pinned or bundled copy."""
+        return bool(self.load.consumer.framework or self.load.wanted_version or self.own)
+
+    @property
+    def concerns(self) -> Concern:
+        """Whom it concerns, as evidence."""
+        return concern(self.load.consumer)
+
+
+def case(seen: Snapshot, load: Load) -> Case:
+    """Put a Load and what is known of its files together."""
+    main = main_resolution(seen, load)
+    winner = main.winner if main else None
+    copy = copy_at(seen, winner.path) if winner else None
+    own = copy if copy and _brought(copy, load, seen.machine.system) else own_copy(seen, load)
+    return Case(seen, load, main, copy, own, tuple(_parts(load)))
+
+
+def _brought(copy: CudnnCopy, load: Load, system: System) -> bool:
+    r"""Whether a copy is the one that the consumer's framework carries inside itself, as torch\lib on Windows."""
+    name = load.consumer.framework.partition(" ")[0]
+    theirs = bool(name) and copy.origin == "framework" and copy.owner.partition(" ")[0] == name
+    return theirs and bool(load.consumer.prefix) and inside(system, copy.folder, load.consumer.prefix)
+
+
+def cases(seen: Snapshot) -> Iterator[Case]:
+    """Yield every load."""
+    return (case(seen, load) for load in seen.loads or ())
+
+
+def own_copy(seen: Snapshot, load: Load) -> CudnnCopy | None:
+    """Return the copy of the wanted major that lies in the consumer's environment; a wheel's before another's."""
+    prefix = load.consumer.prefix
+    if not prefix:
+        return None
+    system = seen.machine.system
+    mine = [
+        c
+        for c in seen.cudnn or ()
+        if c.major == load.major
+        and (tidy(system, c.environment) == tidy(system, prefix) or inside(system, c.folder, prefix))
+    ]
+    return min(mine, key=lambda c: (c.origin not in ("wheel", "conda"), len(c.missing)), default=None)
+
+
+def _parts(load: Load) -> Iterator[tuple[str, Resolution]]:
+    found: dict[str, Resolution] = {}
+    for search in load.resolutions:
+        role = role_of(search.name)
+        if not role:
+            continue
+        old = found.get(role)
+        if old is None or (old.winner is None and search.winner is not None):
+            found[role] = search
+    yield from found.items()
+
+
+def faulty_release(copy: CudnnCopy) -> FaultyRelease | None:
+    """Return the row of a release that was published with a fault, if this copy is one and shows the fault."""
+    package = package_of(copy.owner)
+    for row in read("releases", Releases).faults:
+        concerned = copy.version == row.cudnn if row.cudnn else package == (row.package, row.version)
+        if concerned and (not row.lacks or any(role_of(name) == row.lacks for name in copy.missing)):
+            return row
+    return None
+
+
+def never_there(row: FaultyRelease | None, name: str) -> bool:
+    """Whether a library's name stands for the part that a faulty release was published without."""
+    return row is not None and bool(row.lacks) and role_of(re.split(r"[\\/]", name)[-1]) == row.lacks
+
+
+def lost(copy: CudnnCopy) -> tuple[str, ...]:
+    """Return the files that a copy lacks and that its release was published with."""
+    row = faulty_release(copy)
+    return tuple(name for name in copy.missing if not never_there(row, name))
+
+
+def trouble(c: Case) -> list[Evidence]:
+    """Return what went wrong in a load's roll call; a part that its release never had is not missed.
+
+    What waits for the GPU's driver alone is no trouble of cuDNN's: see ``waiting``.
+    """
+    rows = failures(c.load.roll_call, faulty_release(c.copy) if c.copy else None, needing_driver(c))
+    output = c.load.roll_call.output if c.load.roll_call else ""
+    version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
+    if rows and "zlibwapi" in output.lower() and older(version, "8.9.4") is False:
+        fact = compatibility().fact("zlib_static")
+        rows.insert(0, saw(_("This message misleads"), _(fact.fact), fact.source))
+    return rows
+
+
+def needing_driver(c: Case) -> frozenset[str]:
+    """Return the files of a copy, by name, that need the driver's own library where Windows finds none; Linux names it itself."""
+    if c.system != "windows" or c.copy is None or any(s.winner for s in c.load.resolutions if s.name.lower() == NVCUDA):
+        return frozenset()
+    needed = {f.name.lower(): {n.lower() for n in f.needed} for f in c.copy.files}
+    names = {name for name, its in needed.items() if NVCUDA in its}
+    for _link in range(3):  # the longest chain of cuDNN files that need each other
+        names |= {name for name, its in needed.items() if its & names}
+    return frozenset(names)
+
+
+NVCUDA = "nvcuda.dll"
+NO_LIBCUDA = "libcuda.so.1: cannot open shared object file"
+"""glibc's words when a library needs the driver's own and there is none."""
+
+
+def waits(call: Call, needing: frozenset[str] = frozenset()) -> bool:
+    """Whether a library could not be opened for want of the driver's own library alone (126: Windows found no file)."""
+    if call.function.startswith("cudnn") or call.result == 0:
+        return False
+    return call.meaning.startswith(NO_LIBCUDA) or (call.result == 126 and _file(call).lower() in needing)
+
+
+def waiting(c: Case) -> list[Call]:
+    """Return the loads of a roll call that only the absence of the GPU's driver kept from succeeding."""
+    needing = needing_driver(c)
+    return [call for call in (c.load.roll_call.calls if c.load.roll_call else ()) if waits(call, needing)]
+
+
+def _file(call: Call) -> str:
+    return re.split(r"[\\/]", call.library)[-1]
+
+
+def _failed(roll: RollCall, row: FaultyRelease | None, needing: frozenset[str]) -> tuple[list[Call], bool]:
+    """Return a roll call's failures, and whether the end of its child is one.
+
+    Where libraries failed for want of the driver alone, so did the functions that open them.
+    """
+    calls = [c for c in roll.calls if failed(c.function, c.result) and not never_there(row, c.library)]
+    left = [c for c in calls if not waits(c, needing)]
+    if len(left) < len(calls) and all(c.function.startswith("cudnn") for c in left):
+        return [], False
+    return left, bool(roll.ended)
+
+
+def failures(
+    roll: RollCall | None, row: FaultyRelease | None = None, needing: frozenset[str] = frozenset()
+) -> list[Evidence]:
+    """Return what went wrong in a roll call, as evidence; empty when nothing did or none was made.
+
+    ``row``: the faulty release whose lacking part does not count. ``needing``: see ``needing_driver``.
+    """
+    if roll is None:
+        return []
+    rows = []
+    calls, ended = _failed(roll, row, needing)
+    for call in calls:
+        answer = f"{call.result if call.result is not None else _('failed')} {told(call.meaning)}".strip()
+        rows.append(saw(f"{call.function} {_file(call)}".strip(), answer, _("roll call in a child process")))
+    if ended:
+        rows.append(saw(_("The child process"), told(roll.ended), _("roll call in a child process")))
+    if rows and roll.output.strip():
+        lines = [line for line in roll.output.strip().splitlines() if line.strip()]
+        rows.append(saw(_("It printed"), "\n".join(lines[:3])[:400], "cuDNN"))
+    return rows
+
+
+def failures_of(
+    roll: RollCall | None, row: FaultyRelease | None = None, needing: frozenset[str] = frozenset()
+) -> frozenset[tuple[str, ...]] | None:
+    """Return a roll call's failures in a form that compares equal wherever they happen; None when none was made."""
+    if roll is None or not (roll.calls or roll.version or roll.ended):
+        return None
+    calls, ended = _failed(roll, row, needing)
+    return frozenset({(c.function, _file(c), str(c.result)) for c in calls} | ({("ended",)} if ended else set()))
+
+
+def counter_test(c: Case) -> Outcome:
+    """Return what the roll call without LD_LIBRARY_PATH says about that variable."""
+    clean = c.load.clean_roll_call
+    there = copy_at(c.seen, clean.loaded) if clean else None
+    row = faulty_release(there) if there else None
+    first = failures_of(c.load.roll_call, faulty_release(c.copy) if c.copy else None, needing_driver(c)) or frozenset()
+    return of_failures(first, failures_of(clean, row))
+
+
+def failed(function: str, result: int | None) -> bool:
+    """Whether a call's answer is a failure: a status other than 0, or none; functions that return numbers differ."""
+    if function.startswith("cudnnGet"):
+        return not result
+    return result != 0
+
+
+def answered(roll: RollCall | None) -> bool:
+    """Whether a roll call was made and everything in it answered."""
+    if roll is None or not (roll.calls or roll.version):
+        return False
+    return not failures(roll) and not any(waits(c) for c in roll.calls)
+
+
+def idle(c: Case) -> bool:
+    """Whether little hangs on this load: nothing asks for it, or it is any program, and the environments answered."""
+    loads = c.seen.loads or ()
+    if c.load.consumer.kind != "plain":
+        return not c.load.consumer.framework
+    theirs = [x.roll_call for x in loads if x.consumer.kind != "plain" and x.roll_call]
+    return any((r.calls or r.version) and not failures(r) for r in theirs)
+
+
+def by_variable(attempt: Attempt | None) -> bool:
+    """Whether LD_LIBRARY_PATH led to this candidate."""
+    return attempt is not None and attempt.how is How.LD_LIBRARY_PATH
+
+
+def spread(c: Case) -> list[tuple[str, str]]:
+    """Return (role, folder) of the parts that come from another folder than the main library."""
+    if c.winner is None:
+        return []
+    home = tidy(c.system, folder_of(c.system, _real(c, c.winner.path)))
+    out = []
+    for role, search in c.parts:
+        if search.winner and search.winner.how is not How.LOADED:
+            folder = folder_of(c.system, _real(c, search.winner.path))
+            if tidy(c.system, folder) != home:
+                out.append((role, folder))
+    return out
+
+
+def _real(c: Case, path: str) -> str:
+    """Return the file behind a link, where the snapshot knows it."""
+    copy = copy_at(c.seen, path)
+    wanted = tidy(c.system, path)
+    for file in copy.files if copy else ():
+        if tidy(c.system, file.path) == wanted and file.real_path:
+            return file.real_path
+    return path
+
+
+def mapped_folders(c: Case) -> list[str]:
+    """Return the folders that cuDNN's files were really mapped from."""
+    roll = c.load.roll_call
+    files = [m.path for m in (roll.mapped if roll else ()) if role_of(m.name) is not None]
+    return list(dict.fromkeys(folder_of(c.system, path) for path in files))
+
+
+def is_whole(copy: CudnnCopy) -> bool:
+    """Whether every file that a copy was published with is there, sound, and what its name says."""
+    return not lost(copy) and all(f.state == "good" and not true_name(f) for f in copy.files)
+
+
+def true_name(file: LibraryFile) -> str:
+    """Return the name under which a cuDNN library was built, where the file bears that of another one; empty where it agrees.
+
+    A link or a copy under another name does not change what is inside: its own name (SONAME), the real file's, its version.
+    """
+    role, major = role_of(file.name), _major(file.name)
+    if role is None or major is None:
+        return ""
+    real = re.split(r"[\\/]", file.real_path)[-1]
+    for name in (file.soname, real):
+        if role_of(name) is not None and _major(name) is not None and (role_of(name), _major(name)) != (role, major):
+            return name
+    if numbers(file.version)[:1] not in ((), (major,)):
+        return f"cuDNN {file.version}"
+    return ""
+
+
+def _major(name: str) -> int | None:
+    found = re.search(r"(?:\.so\.|64_)(\d{1,3})\b", name)
+    return int(found[1]) if found else None
+
+
+def put_together(c: Case, copy: CudnnCopy) -> bool:
+    """Whether the loader finds every part that a copy lacks in another folder, of the same release, and all answered.
+
+    What a package's RECORD lists is missed all the same: only its own files are known to be the right ones.
+    """
+    if copy.origin in ("wheel", "conda") or c.copy is None or copy.folder != c.copy.folder or not copy.missing:
+        return False
+    parts = {role: search.winner for role, search in c.parts}
+    found = [parts.get(role_of(name) or "") for name in copy.missing]
+    others = [copy_at(c.seen, w.path) if w and w.outcome == "found" else None for w in found]
+    if any(other is None for other in others) or not answered(c.load.roll_call):
+        return False
+    return not any(differs(f.version, copy.version) for other in others if other for f in other.files if f.version)
+
+
+def meant_for(c: Case, copy: CudnnCopy) -> bool:
+    """Whether a copy is meant for this consumer: in its own environment, or in none at all."""
+    if copy.environment:
+        return tidy(c.system, copy.environment) == tidy(c.system, c.load.consumer.prefix)
+    return copy.origin != "framework"
+
+
+def at_hand(c: Case) -> list[CudnnCopy]:
+    """Return the copies of the wanted major version that are meant for this consumer, wherever they lie."""
+    return [x for x in c.seen.cudnn or () if x.major == c.load.major and meant_for(c, x)]
+
+
+def expects(c: Case) -> bool:
+    """Whether a consumer that finds no cuDNN misses it: somebody asks for it, or no environment has one of its own."""
+    others = (case(c.seen, load) for load in c.seen.loads or () if load.consumer.kind != "plain")
+    return c.wanted or not any(other.own is not None or other.winner is not None for other in others)
+
+
+def used_folders(seen: Snapshot) -> set[str]:
+    """Return every folder that some consumer takes a cuDNN file from, or would if the copy there were whole; tidied."""
+    system = seen.machine.system
+    folders = set()
+    for c in cases(seen):
+        winners = [c.winner, *(search.winner for _, search in c.parts)]
+        folders |= {tidy(system, folder_of(system, w.path)) for w in winners if w}
+        folders |= {tidy(system, folder) for folder in mapped_folders(c)}
+        if c.own:
+            folders.add(tidy(system, c.own.folder))
+        if c.main and c.winner is None and expects(c) and not any(is_whole(x) for x in at_hand(c)):
+            folders |= {tidy(system, x.folder) for x in at_hand(c)}
+    return folders
+
+
+def called(copy: CudnnCopy | None) -> str:
+    """Return a copy in words: "cuDNN 9.1.0 of nvidia-cudnn-cu12 9.1.0.70", "cuDNN 8.9.7 in /opt/cudnn"."""
+    if copy is None:
+        return "cuDNN"
+    version = copy.version or _("{major} (version unknown)", major=copy.major)
+    return (
+        _("cuDNN {version} of {owner}", version=version, owner=copy.owner)
+        if copy.owner
+        else _("cuDNN {version} in {folder}", version=version, folder=copy.folder)
+    )
+
+
+def in_order(seen: Snapshot) -> list[Case]:
+    """Return the loads, those of environments that the person named or that are active first."""
+    return sorted(cases(seen), key=lambda c: rank(seen, c.load.consumer.prefix))
+
+
+def rank(seen: Snapshot, prefix: str) -> int:
+    """Return 0 for an environment that was named, 1 for an active one, 2 for what runs by default, 3 for any other."""
+    system = seen.machine.system
+    python = next((p for p in seen.pythons or () if tidy(system, p.prefix) == tidy(system, prefix)), None)
+    ways = python.ways if python and prefix else ()
+    if "--python" in ways:
+        return 0
+    if {"VIRTUAL_ENV", "CONDA_PREFIX"} & set(ways):
+        return 1
+    return 2 if {"python", "python3"} & set(ways) else 3
+
+
+def versions(copies: list[CudnnCopy]) -> str:
+    """Return the versions of some copies as a list in words."""
+    found = sorted({c.version or str(c.major) for c in copies}, key=numbers)
+    return listed(found)

@@ -1,0 +1,1 @@
+"""Rules about copies of cuDNN and how consumers load them."""

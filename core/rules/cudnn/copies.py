@@ -1,0 +1,203 @@
+"""Rules about the copies of cuDNN as files: those that nothing loads, headers that mislead, a stale loader cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from core.common.i18n import _, sentences, told
+from core.knowledge.horizon import beyond
+from core.knowledge.releases import differs, numbers, older
+from core.model.facts import CudnnCopy, Snapshot
+from core.model.findings import Evidence, Finding
+from core.model.steps import Step
+from core.rules.consumer_loads import called, cases, used_folders
+from core.rules.cudnn.files import faults, lone
+from core.rules.driver.facts import works
+from core.rules.snapshot_queries import said_installed, tidy
+from core.rules.wording import NOTE, WARNING, advice, finding, listed, saw
+
+
+def unused(seen: Snapshot) -> Iterator[Finding]:
+    """Faults in a copy that nothing loads: a warning at most, and never the root cause."""
+    if seen.cudnn is None:
+        return
+    used = used_folders(seen)
+    system = seen.machine.system
+    for copy in seen.cudnn:
+        if tidy(system, copy.folder) in used:
+            continue
+        for fault in faults(seen, copy):
+            known = seen.loads is not None
+            why = _("Nothing that was examined loads this copy now.") if known else ""
+            name = "cudnn.unused-" + fault.id.removeprefix("cudnn.") if known else fault.id
+            yield replace(fault, id=name, severity=min(WARNING, fault.severity), why=sentences(why, fault.why))
+            break
+
+
+def none(seen: Snapshot) -> Iterator[Finding]:
+    """No cuDNN at all, and no framework that was seen to ask for one."""
+    if seen.cudnn is None or seen.cudnn or any(c.wanted or c.copy for c in cases(seen)):
+        return
+    usable = seen.driver is not None and works(seen.driver)
+    yield finding(
+        Step.CUDNN,
+        WARNING if usable else NOTE,
+        "none",
+        _("No cuDNN lies in the places that were searched."),
+        cause="cudnn_not_installed",
+        why=sentences(
+            _(
+                "Deep-learning programs need it on an NVIDIA GPU. Most Python frameworks bring their own when "
+                "they are installed."
+            ),
+            "" if usable else _("Without a GPU that works, nothing misses it."),
+        ),
+        evidence=[
+            *_searched(seen),
+            *said_installed(seen, "cudnn"),
+        ],
+        fix=advice(
+            _("Install a framework that brings cuDNN, or cuDNN itself"),
+            _(
+                "For Python, install your framework with pip into an environment of its own: it brings cuDNN and "
+                "CUDA's libraries."
+            ),
+            _("For other programs, get cuDNN from developer.nvidia.com/cudnn."),
+        ),
+    )
+
+
+USUAL = {
+    "linux": "/etc/ld.so.cache, /etc/ld.so.conf, /lib, /lib64, /usr/lib, /usr/lib64, /usr/local/lib, /usr/local/cuda*, "
+    "/usr/local/cudnn*, /opt/cuda*, /opt/cudnn*",
+    "windows": r"C:\Windows\System32, C:\Program Files\NVIDIA\CUDNN, C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA, "
+    r"C:\tools\cuda, C:\cuda, C:\cudnn",
+}
+"""Where cuDNN is looked for on every machine; the cuDNN probe's list in a few words."""
+SEARCHING = ("PATH", "LD_LIBRARY_PATH", "CUDNN_PATH", "CUDNN_HOME", "CUDNN_ROOT", "CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
+
+
+def _searched(seen: Snapshot) -> list[Evidence]:
+    """Return the places that were searched: each variable's folders, each environment, and the usual ones."""
+    system = seen.machine.system
+    rows = []
+    for name in SEARCHING:
+        if name == "PATH" and system == "linux":
+            continue  # no program looks for libraries there
+        folders = [
+            e.expanded or e.text for e in (seen.environment.entries if seen.environment else ()) if e.variable == name
+        ]
+        if folders:
+            rows.append(saw(_("Searched: {variable}", variable=name), listed(folders), name))
+    if seen.pythons:
+        rows.append(saw(_("Searched: Python environments"), listed(p.prefix for p in seen.pythons), _("file system")))
+    return [*rows, saw(_("Searched: usual places"), USUAL[system], _("file system"))]
+
+
+def shims(seen: Snapshot) -> Iterator[Finding]:
+    """A main library alone uses whatever parts the search path offers."""
+    for copy in seen.cudnn or ():
+        if lone(copy):
+            yield finding(
+                Step.CUDNN,
+                NOTE,
+                "main-library-alone",
+                _("A program brings cuDNN's main library alone and uses the rest from elsewhere."),
+                why=_(
+                    "That is how some packages ship it. The parts must then be found on the search path, in one "
+                    "release."
+                ),
+                evidence=[saw(_("Copy"), called(copy), copy.folder)],
+                subject=copy.folder,
+            )
+
+
+def headers(seen: Snapshot) -> Iterator[Finding]:
+    """What a compiler would build against is not what is there."""
+    for copy in seen.cudnn or ():
+        if beyond("cudnn", copy.major) or not differs(copy.header_version, copy.version):
+            continue
+        newer = older(copy.version, copy.header_version)
+        other_major = numbers(copy.header_version)[:1] != (copy.major,)
+        yield finding(
+            Step.CUDNN,
+            NOTE if not newer or other_major else WARNING,
+            "header-differs",
+            _(
+                "The header beside cuDNN {version} is of {header_version}.",
+                version=copy.version,
+                header_version=copy.header_version,
+            ),
+            cause="cudnn_minor_too_old" if newer and not other_major else "",
+            why=_(
+                "Programs that are compiled here are built for the header's version, and then refuse this older library."
+            )
+            if newer
+            else _(
+                "Programs that are compiled here are built for the header's version; finished programs are not affected."
+            ),
+            evidence=[saw(_("Header"), copy.header_version, copy.header), saw(_("Library"), copy.version, copy.folder)],
+            subject=copy.header or copy.folder,
+            fix=advice(
+                _("Make header and library agree before you compile"),
+                _("Install header and libraries of one release; the header is {header}.", header=copy.header),
+            ),
+        )
+
+
+def cache(seen: Snapshot) -> Iterator[Finding]:
+    """The loader's cache lists a cuDNN that is gone or another."""
+    for copy in seen.cudnn or ():
+        if copy.cached_elsewhere:
+            yield finding(
+                Step.CUDNN,
+                NOTE if _found_by_someone(seen, copy) else WARNING,
+                "stale-loader-cache",
+                _("The loader's cache is out of date: it lists a cuDNN that is not there any more."),
+                cause="cudnn_not_on_search_path",
+                why=_(
+                    "Linux finds system libraries through /etc/ld.so.cache, which ldconfig writes. It was not "
+                    "written since the files changed."
+                ),
+                evidence=[
+                    saw(_("Listed"), copy.cached_elsewhere, "/etc/ld.so.cache"),
+                    saw(_("Copy"), called(copy), copy.folder),
+                ],
+                subject=copy.folder,
+                fix=advice(_("Write the cache anew"), "sudo ldconfig", restart="program"),
+            )
+
+
+def links(seen: Snapshot) -> Iterator[Finding]:
+    """Links and import libraries for compilers that lead to another release: a note for those who link."""
+    for copy in seen.cudnn or ():
+        odd = [f for f in copy.links if differs(f.version, copy.version) or f.state in ("dangling", "missing")]
+        if odd:
+            yield finding(
+                Step.CUDNN,
+                NOTE,
+                "link-differs",
+                _("Links for compilers beside cuDNN {version} lead elsewhere.", version=copy.version or copy.major),
+                why=_(
+                    "Programs that are linked here get another release than the one in this folder. Finished "
+                    "programs are not affected."
+                ),
+                evidence=[
+                    saw(
+                        f.path,
+                        f"{f.real_path or told(f.problem) or _(f.state)} {f.version or ''}".strip(),
+                        f.version_source,
+                    )
+                    for f in odd
+                ],
+                subject=copy.folder,
+            )
+
+
+def _found_by_someone(seen: Snapshot, copy: CudnnCopy) -> bool:
+    return any(c.copy is not None and c.copy.folder == copy.folder for c in cases(seen))
+
+
+RULES = (unused, none, shims, headers, links, cache)

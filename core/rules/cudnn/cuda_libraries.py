@@ -1,0 +1,358 @@
+"""Why cuDNN loads and still cannot work: CUDA's own libraries absent, of another CUDA, or of two releases; zlib."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from core.common.i18n import _, sentences, told
+from core.knowledge.horizon import beyond
+from core.knowledge.releases import compatibility, differs
+from core.model.facts import LibraryFile, Resolution, Toolkit, cuda_in_name
+from core.model.findings import Evidence, Finding, Fix
+from core.model.remedies import AddFolder, Place, TakeOut
+from core.model.steps import Step
+from core.rules.advice import name_folder, pinned, pip
+from core.rules.consumer_loads import Case, by_variable, idle, role_of, trouble
+from core.rules.cudnn.files import BROKEN
+from core.rules.snapshot_queries import (
+    candidates,
+    file_at,
+    folder_of,
+    inside,
+    name_of,
+    near_misses,
+    package_of,
+    python_of,
+)
+from core.rules.wording import ERROR, NOTE, WARNING, advice, finding, listed, saw, sentence
+
+_CUDA = re.compile(
+    r"lib(?P<linux>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)\.so\.(?P<major>[0-9]{1,6})(?:\.\d+)*"
+    r"|(?P<windows>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)64_(?P<number>[0-9]{1,6})(?:_\d+)?\.dll",
+    re.IGNORECASE,
+)
+PACKAGES = {"cudart": "cuda-runtime", "cublas": "cublas", "cublasLt": "cublas", "nvrtc": "cuda-nvrtc"}
+"""Family of library -> middle of the name of NVIDIA's wheel: nvidia-cublas-cu12."""
+
+
+UNFIT = (*BROKEN, "unreadable")
+"""States of a file that is there and cannot be loaded."""
+
+
+def family(name: str) -> tuple[str, int] | None:
+    """Return family and CUDA major of a library's name: ("cublasLt", 12); None for another library."""
+    found = _CUDA.fullmatch(name)
+    if not found:
+        return None
+    if found["linux"]:
+        return found["linux"], int(found["major"])
+    number = int(found["number"])
+    spelt = next(f for f in (*PACKAGES, "nvrtc-builtins") if f.lower() == found["windows"].lower())
+    return spelt, cuda_in_name(number)
+
+
+class Absent(msgspec.Struct, frozen=True):
+    """A CUDA library that is wanted, and that the loader does not find."""
+
+    search: Resolution
+    family: str
+    major: int
+    by_framework: bool
+    """Wanted by a file that is not cuDNN's, or of the CUDA that the framework was built for."""
+
+
+def absent(c: Case, *families: str) -> list[Absent]:
+    """Return the wanted libraries of these families that no search finds, a framework's wishes first.
+
+    What is there and unfit (closed to this user, damaged) is not absent: the toolkit's own rule tells it. What belongs to a
+    CUDA that is newer than the tables is not judged.
+    """
+    found: dict[str, list[Resolution]] = {}
+    for search in c.load.resolutions:
+        found.setdefault(search.name.lower(), []).append(search)
+    out = []
+    for searches in found.values():
+        what = family(searches[0].name)
+        if what and beyond("cuda", what[1]):
+            continue
+        if what and what[0] in families and not any(s.winner for s in searches) and not unfit(c, *what):
+            theirs = [s for s in searches if not _by_cudnn(c, s)]
+            asks = bool(theirs) or what[1] in framework_cuda(c)
+            out.append(Absent((theirs or searches)[0], *what, asks))
+    return sorted(out, key=lambda a: not a.by_framework)
+
+
+def framework_cuda(c: Case) -> set[int]:
+    """Return the CUDA majors that the consumer's framework was built for, as its version and requirements tell."""
+    python = python_of(c.seen, c.load.consumer.prefix) if c.load.consumer.prefix else None
+    name, _, version = c.load.consumer.framework.partition(" ")
+    if python is None or not name:
+        return set()
+    local = re.search(r"\+cu(\d{2})\d", version)
+    if local:
+        return {int(local[1])}
+    requires = [r for d in python.distributions if d.name == name for r in d.requires]
+    found = (re.match(r"nvidia-[a-z-]+?-cu(\d{2})\b", r) for r in requires)
+    return {int(m[1]) for m in found if m}
+
+
+def _by_cudnn(c: Case, search: Resolution) -> bool:
+    return role_of(name_of(c.system, search.wanted_by)) is not None if search.wanted_by else True
+
+
+def on_disk(c: Case, what: str, major: int | None) -> list[tuple[Toolkit, LibraryFile]]:
+    """Return the sound files of a family (of one CUDA major, or of any) that this consumer might be given."""
+    return [pair for pair in _candidates(c, what, major) if pair[1].state == "good"]
+
+
+def unfit(c: Case, what: str, major: int) -> list[LibraryFile]:
+    """Return the files of a family in the consumer's own environment that it cannot load as they are."""
+    return [f for toolkit, f in _candidates(c, what, major) if is_own(c, toolkit) and f.state in UNFIT]
+
+
+def _candidates(c: Case, what: str, major: int | None) -> list[tuple[Toolkit, LibraryFile]]:
+    prefix = c.load.consumer.prefix
+    out = []
+    for toolkit in c.seen.toolkits or ():
+        mine = prefix and inside(c.system, toolkit.root, prefix)
+        if not mine and toolkit.origin not in ("installer", "distribution", "folder"):
+            continue
+        for file in toolkit.libraries:
+            it = family(file.name)
+            if it and it[0] == what and major in (None, it[1]):
+                out.append((toolkit, file))
+    return out
+
+
+def is_own(c: Case, toolkit: Toolkit) -> bool:
+    """Whether a toolkit lies in the consumer's own environment."""
+    return bool(c.load.consumer.prefix) and inside(c.system, toolkit.root, c.load.consumer.prefix)
+
+
+def wanted_by(c: Case, gone: Absent) -> Evidence:
+    """Return which file names the library, as evidence."""
+    by = gone.search.wanted_by or (c.winner.path if c.winner else "")
+    return saw(_("Wanted"), gone.search.name, _("named by {by}", by=by) if by else "")
+
+
+def other_cuda(c: Case) -> Iterator[Finding]:
+    """Libraries of another major CUDA version are there, those that are wanted are not."""
+    for gone in absent(c, "cublas", "cublasLt", "cudart"):
+        if on_disk(c, gone.family, gone.major):
+            continue
+        others = on_disk(c, gone.family, None)
+        outside = not c.load.consumer.prefix or (c.system == "windows" and gone.by_framework)  # imports come from PATH
+        mine = [pair for pair in others if is_own(c, pair[0])] or (others if outside else [])
+        if not mine:
+            continue
+        majors = listed(sorted({str((family(f.name) or ("", 0))[1]) for _, f in mine}))
+        rows = [wanted_by(c, gone), *(saw(_("There instead"), f.path, f.version_source) for _copy, f in mine[:3])]
+        if gone.by_framework:
+            yield _other_toolkit(c, gone, majors, rows)
+        else:
+            yield _other_build(c, gone, majors, rows)
+        return
+
+
+def _other_toolkit(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> Finding:
+    return finding(
+        Step.TOOLKIT,
+        ERROR,
+        "other-cuda",
+        _(
+            "{framework} was built for CUDA {major}; only CUDA {majors} is there.",
+            framework=sentence(c.load.consumer.framework or told(c.load.consumer.label)),
+            major=gone.major,
+            majors=majors,
+        ),
+        cause="cuda_toolkit_version_mismatch",
+        why=_(
+            "It asks for {name} by this name. Libraries of another major CUDA version have other names; "
+            "renaming or linking them does not help. Several versions may lie side by side.",
+            name=gone.search.name,
+        ),
+        evidence=[*rows, *candidates(gone.search), *trouble(c)],
+        subject=c.load.consumer.id,
+        fix=install(c, gone),
+    )
+
+
+def _other_build(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> Finding:
+    fact = compatibility().fact("cudnn_cuda_major")
+    package = package_of(c.copy.owner) if c.copy else None
+    cure = advice(
+        _("Install the cuDNN that was built for CUDA {majors}", majors=majors),
+        _("Take the same cuDNN version, built for that CUDA."),
+    )
+    if package and majors.isdigit() and c.load.consumer.prefix:
+        right = f"nvidia-cudnn-cu{majors}"
+        wish = pinned(c.seen, c.load.consumer.prefix, right)
+        exact = "==".join(wish) if wish else f'"{right}=={c.load.major}.*"'
+        cure = advice(
+            _("Install the cuDNN that was built for CUDA {majors}", majors=majors),
+            pip(c.seen, c.load.consumer.prefix, "uninstall", "-y", package[0]),
+            pip(c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", exact),
+            "" if wish else _("Take the exact version that your framework asks for, if it names one."),
+            restart="program",
+        )
+    return finding(
+        Step.CUDNN,
+        ERROR,
+        "other-cuda-build",
+        _(
+            "This cuDNN was built for CUDA {major}, but the libraries beside it are of CUDA {majors}.",
+            major=gone.major,
+            majors=majors,
+        ),
+        cause="cudnn_cuda_major_mismatch",
+        why=sentences(_(fact.fact), _("Without them it loads, and fails when it computes.")),
+        evidence=[*rows, *candidates(gone.search), *trouble(c), saw(_("Known from"), fact.source)],
+        subject=c.copy.folder if c.copy else c.load.consumer.id,
+        fix=cure,
+    )
+
+
+def install(c: Case, gone: Absent) -> Fix:
+    """Return how to install the package or the toolkit that brings a library."""
+    prefix = c.load.consumer.prefix
+    middle = PACKAGES.get(gone.family, gone.family)
+    wish = pinned(c.seen, prefix, f"nvidia-{middle}")
+    if wish and (gone.major >= 13 or wish[0].endswith(f"-cu{gone.major}")):
+        return advice(
+            _("Install {package} {version}, which the framework asks for", package=wish[0], version=wish[1]),
+            pip(c.seen, prefix, "install", "==".join(wish)),
+            restart="program",
+        )
+    if prefix and gone.major in (11, 12):
+        package = f"nvidia-{middle}-cu{gone.major}"
+        return advice(
+            _("Install {package}", package=package), pip(c.seen, prefix, "install", package), restart="program"
+        )
+    if prefix and gone.major >= 13:
+        return advice(
+            _("Install nvidia-{middle} for CUDA {major}", middle=middle, major=gone.major),
+            pip(c.seen, prefix, "install", f'"nvidia-{middle}=={gone.major}.*"'),
+            restart="program",
+        )
+    return advice(
+        _("Install CUDA {major}", major=gone.major),
+        _("Get a CUDA {major} toolkit from developer.nvidia.com/cuda-toolkit-archive.", major=gone.major),
+    )
+
+
+def pair(c: Case) -> Iterator[Finding]:
+    """CuBLAS and cuBLASLt of two releases."""
+    winners: dict[tuple[str, int], Resolution] = {}
+    for search in c.load.resolutions:
+        what = family(search.name)
+        if what and what[0] in ("cublas", "cublasLt") and search.winner:
+            winners.setdefault(what, search)
+    for (name, major), search in winners.items():
+        other = winners.get(("cublasLt", major)) if name == "cublas" else None
+        if other is None or search.winner is None or other.winner is None:
+            continue
+        one, two = file_at(c.seen, search.winner.path), file_at(c.seen, other.winner.path)
+        if one is None or two is None or not differs(one.version, two.version):
+            continue
+        yield finding(
+            Step.TOOLKIT,
+            ERROR,
+            "cublas-pair",
+            _("Two halves of cuBLAS are of different releases."),
+            cause="cuda_lib_shadowed",
+            why=_(
+                "cuBLAS and cuBLASLt call each other and must be of one release; else symbols are missing. A "
+                "folder that is searched early brings one of the two."
+            ),
+            evidence=[
+                *(saw(f.path, _("version {version}", version=f.version), f.version_source) for f in (one, two)),
+                *candidates(search),
+                *candidates(other),
+            ],
+            subject=c.load.consumer.id,
+            fix=advice(
+                _("Let both be found in one folder"),
+                _(
+                    "Take {one} or {other} out of the search path (LD_LIBRARY_PATH or PATH), whichever does not "
+                    "belong to this program.",
+                    one=folder_of(c.system, search.winner.path),
+                    other=folder_of(c.system, other.winner.path),
+                ),
+                restart="program",
+            ),
+            remedy=half_away(c),
+        )
+
+
+def half_away(c: Case) -> TakeOut | None:
+    """Return how an environment gets both halves of cuBLAS of its own: without the folder of the variable that brings one."""
+    prefix = c.load.consumer.prefix
+    halves = [s.winner for s in c.load.resolutions if (family(s.name) or ("", 0))[0] in ("cublas", "cublasLt")]
+    folders = dict.fromkeys(folder_of(c.system, w.path) for w in halves if w and by_variable(w))
+    places = tuple(Place(folder=f, prefix=prefix) for f in folders if not inside(c.system, f, prefix))
+    return TakeOut(variable="LD_LIBRARY_PATH", places=places) if places and prefix else None
+
+
+def runtime(c: Case) -> Iterator[Finding]:
+    """CUDA's libraries are off the search path, or nowhere."""
+    gone = absent(c, "cudart", "cublas", "cublasLt", "nvrtc")
+    if c.winner is None or not gone:
+        return
+    calm = idle(c)
+    nowhere = [g for g in gone if not on_disk(c, g.family, g.major) and g.family != "nvrtc"]
+    if nowhere:
+        yield _nowhere(c, nowhere, calm=calm)
+        return
+    for one in gone:
+        places = on_disk(c, one.family, one.major)
+        if not places or any(is_own(c, toolkit) for toolkit, _ in places):
+            continue  # the program's own packages: it loads them itself before cuDNN asks
+        folder = folder_of(c.system, places[0][1].path)
+        yield finding(
+            Step.TOOLKIT,
+            NOTE if calm else ERROR if one.by_framework else WARNING,
+            "not-on-search-path",
+            _("CUDA's libraries in {folder} are not on the search path.", folder=folder),
+            cause="cuda_not_on_search_path",
+            why=_(
+                "{label} asks for {names}. The files are on this machine, but the loader does not look in their folder.",
+                label=sentence(told(c.load.consumer.label)),
+                names=listed(g.search.name for g in gone),
+            ),
+            evidence=[
+                wanted_by(c, one),
+                saw(_("It lies in"), folder, places[0][0].source),
+                *near_misses(c.seen, folder),
+                *candidates(one.search),
+            ],
+            subject=folder,
+            fix=name_folder(c.seen, folder),
+            remedy=AddFolder(folder=folder, prefixes=(c.load.consumer.prefix,)),
+        )
+        return
+
+
+def _nowhere(c: Case, gone: list[Absent], *, calm: bool) -> Finding:
+    names = listed(g.search.name for g in gone)
+    certain = any(g.by_framework for g in gone) or bool(trouble(c))
+    return finding(
+        Step.TOOLKIT,
+        NOTE if calm else ERROR if certain else WARNING,
+        "runtime-missing",
+        _(
+            "CUDA's libraries that {framework} needs are not on this machine: {names}.",
+            framework=c.load.consumer.framework or told(c.load.consumer.label),
+            names=names,
+        ),
+        cause="cuda_runtime_missing",
+        why=_(
+            "The GPU driver does not bring them; they come with a CUDA toolkit or as Python packages. cuDNN "
+            "loads without them, and fails when it computes."
+        ),
+        evidence=[*(wanted_by(c, g) for g in gone), *candidates(gone[0].search), *trouble(c)],
+        subject=c.load.consumer.id,
+        fix=install(c, gone[0]),
+    )

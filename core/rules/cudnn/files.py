@@ -1,0 +1,392 @@
+"""What is wrong with the files of one copy of cuDNN, whoever loads it: the surest cause first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import N_, _, n_, number, sentences, told
+from core.knowledge.causes import Cause
+from core.knowledge.horizon import beyond
+from core.knowledge.releases import differs
+from core.model.facts import CudnnCopy, LibraryFile, Snapshot
+from core.model.findings import Evidence, Finding
+from core.model.remedies import CompleteSet, PutPackageBack
+from core.model.steps import Step
+from core.rules.advice import anew, another_release
+from core.rules.consumer_loads import called, faulty_release, lost, role_of, true_name
+from core.rules.snapshot_queries import folder_of, package_of
+from core.rules.wording import ERROR, NOTE, advice, finding, listed, saw
+
+SPOILT = ("missing", "dangling", "empty", "truncated", "damaged")
+"""States of a file of a set that an identical set can replace."""
+BROKEN = ("empty", "truncated", "damaged", "not a library")
+LAZY = N_(
+    "cuDNN's main library opens its parts later and by name, so it loads although a part is broken; "
+    "the program fails only when it needs that part."
+)
+
+
+MAIN = N_("Programs open cuDNN's main library by this name, and there is no file behind it.")
+
+
+def faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Yield every fault of a copy's files as an error; who loads it decides later how much it matters."""
+    kinds = (unreadable, architecture, damaged, unlisted) if beyond("cudnn", copy.major) else KINDS
+    for kind in kinds:
+        yield from kind(seen, copy)
+
+
+def _error(
+    seen: Snapshot, copy: CudnnCopy, name: str, title: str, *, cause: Cause, why: str, rows: list[Evidence]
+) -> Finding:
+    return finding(
+        Step.CUDNN,
+        ERROR,
+        name,
+        title,
+        cause=cause,
+        why=why,
+        evidence=[saw(_("Copy"), called(copy), copy.folder), *rows],
+        subject=copy.folder,
+        fix=anew(seen, copy),
+        remedy=completed(seen, copy) or put_back(copy),
+    )
+
+
+def release(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """A release that was published with a fault: a note, as long as no load suffers from it."""
+    row = faulty_release(copy)
+    if row is None:
+        return
+    yield finding(
+        Step.CUDNN,
+        NOTE,
+        "faulty-release",
+        _("The package {package} {version} was published with a fault.", package=row.package, version=row.version)
+        if row.package
+        else _("cuDNN {version} was published with a fault.", version=row.cudnn),
+        cause="upstream_packaging_bug",
+        why=row.what,
+        evidence=[
+            saw(_("Copy"), called(copy), copy.folder),
+            *(saw(_("Missing file"), name, copy.missing_source) for name in copy.missing),
+            saw(_("Known from"), row.source),
+        ],
+        subject=copy.folder,
+        fix=another_release(seen, copy, row),
+    )
+
+
+def _named(files: list[LibraryFile]) -> str:
+    return listed(f.name for f in files)
+
+
+def unreadable(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Files or a folder that are closed to this user."""
+    shut = [f for f in copy.files if f.state == "unreadable"]
+    if shut:
+        yield finding(
+            Step.CUDNN,
+            ERROR,
+            "unreadable",
+            _("This user may not read {named} of cuDNN.", named=_named(shut)),
+            cause="library_unreadable",
+            why=_(
+                "The file is there, but its permissions shut this user out. The loader then passes it over or fails."
+            ),
+            evidence=[
+                saw(_("Copy"), called(copy), copy.folder),
+                *(saw(f.path, told(f.problem) or _("may not be read"), _("file system")) for f in shut),
+            ],
+            subject=copy.folder,
+            fix=advice(
+                _("Allow reading"),
+                _('If the files are yours: chmod -R u+rX "{folder}"', folder=copy.folder),
+                _('If they are not: sudo chmod -R a+rX "{folder}", or ask the administrator.', folder=copy.folder),
+                restart="program",
+            ),
+        )
+
+
+def architecture(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Files for another kind of processor."""
+    mine = seen.machine.architecture
+    other = [f for f in copy.files if _elsewhere(f, mine)]
+    if other:
+        yield _error(
+            seen,
+            copy,
+            "wrong-architecture",
+            _("{named} of cuDNN is for another kind of processor.", named=_named(other)),
+            cause="dll_wrong_architecture",
+            why=sentences(
+                _(
+                    "This computer is {mine}. The loader passes such a file over, or says that it is not there or is "
+                    "no valid program.",
+                    mine=mine,
+                ),
+                _(LAZY),
+            ),
+            rows=[
+                saw(
+                    f.path,
+                    _("built for {architecture}, not {mine}", architecture=f.architecture, mine=mine),
+                    _("file header"),
+                )
+                for f in other
+            ],
+        )
+
+
+def _elsewhere(file: LibraryFile, mine: str) -> bool:
+    """Whether a file's header names another processor; what such a header says of the rest does not matter then."""
+    return bool(mine and file.architecture and file.architecture != mine) and file.state in ("good", "damaged")
+
+
+def damaged(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Files that are empty, cut short or not libraries at all."""
+    broken = [f for f in copy.files if f.state in BROKEN and not _elsewhere(f, seen.machine.architecture)]
+    if broken:
+        rows = []
+        for f in broken:
+            said = _(f.state) if f.size is None else _("{state}, {size} bytes", state=_(f.state), size=number(f.size))
+            source = _("its signature") if f.signature else _("file header")
+            rows.append(saw(f.path, f"{said}: {told(f.problem)}" if f.problem else said, source))
+        yield _error(
+            seen,
+            copy,
+            "damaged",
+            n_("{named} of cuDNN is damaged.", "{named} of cuDNN are damaged.", len(broken), named=_named(broken)),
+            cause="corrupt_or_truncated_file",
+            why=sentences(
+                _("The file is not what was published: a download or a copy broke off, or the disk was full."), _(LAZY)
+            ),
+            rows=rows,
+        )
+
+
+def signatures(copy: CudnnCopy) -> Iterator[Evidence]:
+    """Yield what the files' signatures say, where they were looked at; a file that has none proves nothing."""
+    sure = [f for f in copy.files if f.signature in ("valid", "intact")]
+    if any(f.signature for f in copy.files):
+        known = all(f.signature == "valid" for f in sure)
+        signers = _("Windows knows the signer") if known else _("by the signed hashes")
+        words = _("{n} of {all} files are as their maker signed them", n=len(sure), all=len(copy.files))
+        yield saw(_("Signatures"), words, signers if sure else _("no file has one that decides"))
+
+
+def release_of(copy: CudnnCopy) -> str | None:
+    """Return the release that a copy is meant to be: its package's, else that of most of its files."""
+    package = package_of(copy.owner)
+    if package and package[0].startswith("nvidia-cudnn") and package[1].startswith(f"{copy.major}."):
+        return ".".join(package[1].split(".")[:3])
+    known = [f.version for f in copy.files if f.version and f.state == "good"]
+    return max(known, key=lambda v: (known.count(v), v == copy.version), default=copy.version)
+
+
+def renamed(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Files of another major version, or another part, under the name of this one: links and copies with a new name."""
+    other = [(f, name) for f in copy.files if f.state == "good" and (name := true_name(f))]
+    if not other:
+        return
+    names = listed(dict.fromkeys(name for _f, name in other))
+    owned = copy.origin in ("wheel", "conda", "distribution")
+    remove = "del" if seen.machine.system == "windows" else "rm"
+    yield finding(
+        Step.CUDNN,
+        ERROR,
+        "renamed",
+        _("{named} is really {names}, under another name.", named=_named([f for f, _name in other]), names=names),
+        cause="cudnn_major_mismatch",
+        why=_(
+            "A link or a copy with another name does not make one library into another. Programs that ask for this name expect "
+            "other functions, and fail when they call them."
+        ),
+        evidence=[
+            saw(_("Copy"), called(copy), copy.folder),
+            *(
+                saw(
+                    f.path,
+                    _("leads to {path}", path=f.real_path) if f.real_path else _("a copy of {name}", name=name),
+                    f.version_source or _("its own name inside"),
+                )
+                for f, name in other
+            ),
+        ],
+        subject=copy.folder,
+        fix=anew(seen, copy)
+        if owned
+        else advice(
+            _("Take the file with the wrong name away, and install the cuDNN that is asked for"),
+            *(f'{remove} "{f.path}"' for f, _name in other),
+            _("Then install cuDNN {major} beside the other one: both may lie side by side.", major=copy.major),
+            restart="program",
+        ),
+    )
+
+
+def foreign(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Files of another release in one folder: their versions differ, or an intact file has another size than RECORD says."""
+    base = release_of(copy)
+    other = [f for f in copy.files if f.state == "good" and differs(f.version, base) and not true_name(f)]
+    exchanged = [
+        f
+        for f in copy.files
+        if f.state == "good" and f.record == "size differs" and f not in other and f.version is None
+    ]
+    if not other and not exchanged:
+        return
+    rows = [
+        saw(
+            f.path,
+            _("a link to {path}: version {version}, the set is {base}", path=f.real_path, version=f.version, base=base)
+            if f.real_path and folder_of(seen.machine.system, f.real_path) != copy.folder
+            else _("version {version}, the set is {base}", version=f.version, base=base),
+            f.version_source,
+        )
+        for f in other
+    ]
+    rows += [
+        saw(
+            f.path, _("an intact library, but not the published one ({size} bytes)", size=number(f.size or 0)), "RECORD"
+        )
+        for f in exchanged
+    ]
+    yield _error(
+        seen,
+        copy,
+        "mixed",
+        _(
+            "cuDNN's folder holds files of different releases: {named} does not belong to the others.",
+            named=_named([*other, *exchanged]),
+        ),
+        cause="mixed_cudnn_sublibraries",
+        why=(
+            _(
+                "All libraries of cuDNN must be of one release. Mixed ones load, and then fail with a version "
+                "mismatch, a missing symbol, or wrong results."
+            )
+        ),
+        rows=rows,
+    )
+
+
+def unlisted(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Files that differ from what the package's own list says."""
+    changed = [
+        f
+        for f in copy.files
+        if f.state == "good"
+        and (f.record == "hash differs" or (f.record == "size differs" and f.version is not None))
+        and not differs(f.version, release_of(copy))
+    ]
+    if changed:
+        yield _error(
+            seen,
+            copy,
+            "differs-from-record",
+            _("{named} of cuDNN differs from the file that was published.", named=_named(changed)),
+            cause="corrupt_or_truncated_file",
+            why=(
+                _(
+                    "The package's list says which size and checksum each file must have. A file that differs was "
+                    "damaged or exchanged; it may crash or compute wrongly without a message."
+                )
+            ),
+            rows=[saw(f.path, _(f.record), _("the package's RECORD")) for f in changed],
+        )
+
+
+def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+    """Files that the set names and that are not in the folder."""
+    gone = lost(copy)
+    dangling = [f for f in copy.files if f.state in ("dangling", "missing")]
+    names = list(dict.fromkeys([*gone, *(f.name for f in dangling)]))
+    listed_by_record = copy.origin == "wheel"  # its own list says what was there, even where no file is left to say it
+    if not names or lone(copy) or not (copy.files or listed_by_record):
+        return
+    main_gone = any(role_of(name) == "" for name in names)
+    rows = [saw(_("Missing"), name, copy.missing_source or _("the set's own files")) for name in gone]
+    rows += [
+        saw(f.path, told(f.problem) or _("a link to a file that is not there"), _("file system")) for f in dangling
+    ]
+    yield _error(
+        seen,
+        copy,
+        "sublibrary-missing",
+        n_(
+            "cuDNN is incomplete: {names} is missing.",
+            "cuDNN is incomplete: {names} are missing.",
+            len(names),
+            names=listed(names),
+        ),
+        cause="cudnn_sublibrary_missing",
+        why=sentences(
+            _(MAIN if main_gone else LAZY),
+            _("With another cuDNN on the search path, a file of that one may be taken in silence."),
+        ),
+        rows=rows,
+    )
+
+
+def lone(copy: CudnnCopy) -> bool:
+    """Whether a copy is the main library alone, as some programs ship it to use the parts that the machine has."""
+    roles = {role_of(f.name) for f in copy.files if f.state == "good"}
+    return copy.major >= 8 and roles == {""} and copy.origin not in ("wheel", "conda", "distribution")
+
+
+def completed(seen: Snapshot, copy: CudnnCopy) -> CompleteSet | None:
+    """Return what a set lacks, and what does not belong in it, with the identical, sound set that has it; None without one.
+
+    What does not belong: files that are damaged, of another release, or for another kind of processor.
+    """
+    if copy.origin == "distribution":
+        return None
+    spoilt = (f.name for f in copy.files if _is_spoilt(f, copy, seen.machine.architecture))
+    wanted = tuple(dict.fromkeys([*lost(copy), *spoilt]))
+    donor = next((d for d in seen.cudnn or () if wanted and _gives(d, copy, wanted)), None)
+    return CompleteSet(folder=copy.folder, files=wanted, donor=donor.folder) if donor else None
+
+
+def put_back(copy: CudnnCopy) -> PutPackageBack | None:
+    """Return the package that brought a copy, where it is a wheel of an environment."""
+    package = package_of(copy.owner)
+    if copy.origin != "wheel" or not package or not copy.environment:
+        return None
+    return PutPackageBack(prefix=copy.environment, package=package[0], version=package[1])
+
+
+def _is_spoilt(f: LibraryFile, copy: CudnnCopy, architecture: str) -> bool:
+    foreign = f.architecture not in ("", architecture)
+    unlike = f.record in ("size differs", "hash differs")
+    return f.state in SPOILT or unlike or foreign or differs(f.version, release_of(copy)) is True
+
+
+def _gives(donor: CudnnCopy, copy: CudnnCopy, wanted: tuple[str, ...]) -> bool:
+    """Whether a set is sound, of the same release, and has every wanted file."""
+    version = release_of(copy)
+    sound = {
+        f.name.lower() for f in donor.files if f.state == "good" and f.record not in ("size differs", "hash differs")
+    }
+    return (
+        donor.folder != copy.folder
+        and donor.major == copy.major
+        and donor.version is not None
+        and donor.version == version
+        and copy.cuda_major in (donor.cuda_major, None)
+        and _is_same_build(donor, copy, wanted)
+        and not lost(donor)
+        and all(name.lower() in sound for name in wanted)
+        and len({f.version for f in donor.files if f.version}) == 1
+    )
+
+
+def _is_same_build(donor: CudnnCopy, copy: CudnnCopy, wanted: tuple[str, ...]) -> bool:
+    """Whether every file that stays has the donor's size: a release has one build for each CUDA major."""
+    sizes = {f.name.lower(): f.size for f in donor.files}
+    staying = [f for f in copy.files if f.name not in wanted]
+    return bool(staying) and all(sizes.get(f.name.lower()) == f.size for f in staying)
+
+
+KINDS = (release, unreadable, architecture, damaged, renamed, foreign, unlisted, missing)
+"""The surest cause first."""

@@ -1,0 +1,211 @@
+"""Rules about loading: for every consumer, does cuDNN really load, and if not, the one reason why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from msgspec.structs import replace
+
+from core.common.i18n import _, n_, told
+from core.knowledge.horizon import beyond
+from core.model.facts import Snapshot
+from core.model.findings import Evidence, Finding
+from core.model.remedies import both
+from core.model.steps import Severity, Step
+from core.rules import newer
+from core.rules.consumer_loads import Case, called, in_order, put_together, spread, trouble, waiting
+from core.rules.cudnn import cuda_libraries as loading_cuda
+from core.rules.cudnn import late_dependencies as loading_extra
+from core.rules.cudnn import not_found as loading_search
+from core.rules.cudnn import wrong_copy as loading_order
+from core.rules.cudnn.files import faults, signatures
+from core.rules.snapshot_queries import candidates, name_of, shown
+from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, advice, concerning, finding, saw
+
+Reason = Callable[[Case], Iterator[Finding]]
+
+
+def files(c: Case) -> Iterator[Finding]:
+    """Faults in the files of the consumer's own copy, else of the copy that it takes."""
+    for copy in (c.own, c.copy):
+        for fault in faults(c.seen, copy) if copy else ():
+            if fault.id == "cudnn.sublibrary-missing" and copy and put_together(c, copy):
+                continue
+            rows = (*fault.evidence, *_leaks(c), *trouble(c))
+            other = (
+                loading_order.past_foreign(c) if fault.cause == "dll_wrong_architecture" and copy is c.copy else None
+            )
+            right = loading_order.behind_foreign(c) if other else None
+            remedy = loading_order.preferred(c, right) if right else fault.remedy
+            yield replace(fault, evidence=shown(list(rows)), fix=other or fault.fix, remedy=remedy)
+
+
+def _leaks(c: Case) -> list[Evidence]:
+    return [saw(_("Taken from elsewhere"), f"cudnn {role}: {folder}", "loader") for role, folder in spread(c)]
+
+
+def unanswered(c: Case) -> Iterator[Finding]:
+    """The roll call failed, and nothing that was seen explains it."""
+    rows = trouble(c)
+    if not rows or c.winner is None:
+        return
+    yield finding(
+        Step.CUDNN,
+        ERROR,
+        "roll-call-failed",
+        _("cuDNN does not load completely for {label}.", label=told(c.load.consumer.label)),
+        why=_(
+            "A child process loaded cuDNN as this program would and called every part. The files look sound, "
+            "so the reason is not decided; what the loader said is shown."
+        ),
+        evidence=[*rows, *candidates(c.main)],
+        subject=c.load.consumer.id,
+        fix=advice(_("Find out more"), _("Run: convalesce scan --thorough, which also checks every file's checksum.")),
+    )
+
+
+def undecided(c: Case) -> Iterator[Finding]:
+    """The search was made, the roll call was not."""
+    if c.winner and c.load.roll_call is None:
+        yield finding(
+            Step.CUDNN,
+            UNKNOWN,
+            "not-called",
+            _(
+                "Whether {copy} loads for {label} was not tried.",
+                copy=called(c.copy),
+                label=told(c.load.consumer.label),
+            ),
+            why=_("Its files were found and look sound. Only loading them in a child process decides it."),
+            evidence=candidates(c.main),
+            subject=c.load.consumer.id,
+        )
+
+
+def without_driver(c: Case) -> Iterator[Finding]:
+    """Parts that wait for the driver's own library, which a machine without its driver, or an image, does not have."""
+    parts = waiting(c)
+    if not parts or trouble(c):
+        return
+    yield finding(
+        Step.CUDNN,
+        NOTE,
+        "waits-for-driver",
+        n_(
+            "{n} library of cuDNN opens for {label} only where the GPU's driver is.",
+            "{n} libraries of cuDNN open for {label} only where the GPU's driver is.",
+            len(parts),
+            label=told(c.load.consumer.label),
+        ),
+        why=_(
+            "The driver's own library is not on this machine. That is no fault of cuDNN; what else it needs was found."
+        ),
+        evidence=[
+            *(
+                saw(
+                    f"{call.function} {name_of(c.system, call.library)}",
+                    told(call.meaning),
+                    _("roll call in a child process"),
+                )
+                for call in parts
+            ),
+            saw(_("Copy"), called(c.copy)),
+        ],
+        subject=c.load.consumer.id,
+    )
+
+
+def works(c: Case) -> Iterator[Finding]:
+    """Everything loaded and answered."""
+    roll = c.load.roll_call
+    if roll is None or not (roll.calls or roll.version) or trouble(c) or waiting(c):
+        return
+    yield finding(
+        Step.CUDNN,
+        GOOD,
+        "loads",
+        n_(
+            "cuDNN {version} loads completely for {label}: {n} answer, all good.",
+            "cuDNN {version} loads completely for {label}: {n} answers, all good.",
+            len(roll.calls),
+            version=roll.version or c.load.major,
+            label=told(c.load.consumer.label),
+        ),
+        evidence=[
+            saw(_("Loaded"), roll.loaded or roll.library, _("roll call in a child process")),
+            saw(_("Copy"), called(c.copy)),
+            *(signatures(c.copy) if c.copy else ()),
+        ],
+        subject=c.load.consumer.id,
+    )
+
+
+REASONS: tuple[Reason, ...] = (
+    loading_search.overridden,
+    files,
+    loading_search.stopped,
+    loading_search.not_found,
+    loading_order.shadowed,
+    loading_order.too_old,
+    loading_order.mixed,
+    loading_order.parts_missing,
+    loading_extra.cpp_runtime,
+    loading_extra.zlib,
+    loading_extra.bare_libcuda,
+    loading_cuda.other_cuda,
+    loading_cuda.pair,
+    loading_extra.compiler,
+    loading_cuda.runtime,
+    loading_order.too_deep,
+    loading_order.brackets,
+    unanswered,
+    undecided,
+    without_driver,
+    works,
+)
+"""Why a load fails, the surest and deepest reason first. Of each load the first reason above a note is told."""
+
+
+NEWER_CUDNN: tuple[Reason, ...] = (files, newer.load)
+"""What is said of a cuDNN that is newer than the tables: what its files' own headers and records say, and no more."""
+OF_CUDA = (loading_cuda.other_cuda, loading_cuda.pair, loading_extra.compiler, loading_cuda.runtime)
+
+
+def reasons(c: Case) -> tuple[Reason, ...]:
+    """Return what can be judged of a load: all, or what does not lie beyond the tables."""
+    copy = c.copy or c.own
+    if beyond("cudnn", c.load.major):
+        return NEWER_CUDNN
+    if copy and beyond("cuda", copy.cuda_major):
+        return (*(r for r in REASONS if r not in (*OF_CUDA, works)), newer.load)
+    return REASONS
+
+
+def loads(seen: Snapshot) -> Iterator[Finding]:
+    """Judge every load; the same fault for several consumers is one finding that names them all."""
+    told: dict[tuple[str, str], Finding] = {}
+    for c in in_order(seen):
+        for found in judge(c):
+            key = (found.id, found.subject)
+            old = told.get(key)
+            if old is None:
+                told[key] = concerning(found, c.concerns)
+            elif c.concerns.consumer not in old.consumers:
+                worst = max(old.severity, found.severity)
+                more = dict.fromkeys((*old.about, *found.about))
+                subjects = tuple(more) if len(more) > 1 else ()
+                remedy = both(old.remedy, found.remedy)
+                told[key] = concerning(replace(old, severity=worst, subjects=subjects, remedy=remedy), c.concerns)
+    yield from told.values()
+
+
+def judge(c: Case) -> Iterator[Finding]:
+    """Yield the reason why one load fails, or that it works; notes beside it."""
+    for reason in reasons(c):
+        for found in reason(c):
+            yield found
+            if found.severity > Severity.NOTE:
+                return
+
+
+RULES = (loads,)

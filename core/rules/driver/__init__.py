@@ -1,0 +1,1 @@
+"""Rules about the driver and the GPUs."""

@@ -1,0 +1,318 @@
+"""Rules about whether driver, CUDA and cuDNN suit this GPU: driver too old, machine code for other GPUs only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import _, sentences, told
+from core.knowledge.horizon import beyond
+from core.knowledge.releases import Compatibility, Gpus, compatibility, driver_floor, numbers, older
+from core.knowledge.tables import read
+from core.model.facts import CudnnCopy, Gpu, Snapshot
+from core.model.findings import Evidence, Finding, Fix
+from core.model.steps import Severity, Step
+from core.rules.consumer_loads import Case, called, in_order
+from core.rules.driver.facts import works
+from core.rules.snapshot_queries import inside, on
+from core.rules.wording import ERROR, NOTE, WARNING, advice, finding, listed, saw
+
+
+def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
+    """The newest CUDA that the driver runs is older than what a program brings or the machine has installed."""
+    driver = seen.driver
+    if driver is None:
+        return
+    most = (driver.cuda.driver_cuda if driver.cuda else None) or (driver.nvml.driver_cuda if driver.nvml else None)
+    version = (driver.nvml.driver_version if driver.nvml else None) or driver.module_version or None
+    if not most and not version:
+        return
+    known = compatibility()
+    told: set[str] = set()
+    for cuda, who, where, severity in _needs(seen):
+        if not numbers(cuda) or beyond("cuda", cuda):
+            continue
+        needed, floor, source = _too_old(known, cuda, most, version, seen)
+        major = str(numbers(cuda)[0])
+        if not needed or major in told:
+            continue
+        told.add(major)
+        newest = (
+            _("This driver runs CUDA up to {most}.", most=most)
+            if most
+            else _("This driver is older than {floor}.", floor=floor)
+        )
+        yield finding(
+            Step.DRIVER,
+            severity,
+            "too-old",
+            _(
+                "The GPU driver {version} is too old for CUDA {major}, which {who} uses.",
+                version=version,
+                major=major,
+                who=who,
+            )
+            if version
+            else _("The GPU driver is too old for CUDA {major}, which {who} uses.", major=major, who=who),
+            cause="driver_too_old",
+            why=sentences(
+                newest,
+                _(
+                    "A driver runs programs that were built for its own CUDA major version or an older one, never for a "
+                    "newer major."
+                ),
+            ),
+            evidence=[
+                saw(_("Driver"), version or _("unknown"), "NVML"),
+                *([saw(_("Newest CUDA that this driver runs"), most, "cuDriverGetVersion")] if most else []),
+                saw(_("CUDA that is needed"), cuda, where),
+                *([saw(_("Oldest driver for it"), floor, source)] if floor else []),
+            ],
+            subject=f"CUDA {major}",
+            fix=_newer_driver(seen, floor, major),
+        )
+
+
+def _too_old(
+    known: Compatibility, cuda: str, most: str | None, version: str | None, seen: Snapshot
+) -> tuple[bool, str, str]:
+    floor, source = driver_floor(known, cuda, seen.machine.system)
+    if most:
+        exact = numbers(cuda)[0] < 11
+        wanted = cuda if exact else str(numbers(cuda)[0])
+        return bool(older(most, wanted)), floor, source
+    return bool(floor and older(version, floor)), floor, source
+
+
+def _needs(seen: Snapshot) -> Iterator[tuple[str, str, str, Severity]]:
+    """Yield CUDA version, who uses it, where it was seen, and how bad it is when the driver cannot run it."""
+    for c in in_order(seen):
+        copy = c.own or c.copy
+        if copy and copy.cuda_major and (c.load.consumer.kind != "plain" or c.wanted or c.copy):
+            severity = WARNING if c.load.consumer.kind == "plain" else ERROR
+            yield str(copy.cuda_major), told(c.load.consumer.label), copy.folder, severity
+    prefixes = [p.prefix for p in seen.pythons or ()]
+    for toolkit in seen.toolkits or ():
+        if not toolkit.version or not numbers(toolkit.version):
+            continue
+        home = next((p for p in prefixes if inside(seen.machine.system, toolkit.root, p)), "")
+        if home:
+            yield toolkit.version, _("the environment {home}", home=home), toolkit.folder or toolkit.root, ERROR
+        else:
+            yield toolkit.version, _("the toolkit in {root}", root=toolkit.root), toolkit.root, WARNING
+
+
+def _newer_driver(seen: Snapshot, floor: str, major: str) -> Fix:
+    at_least = _("{floor} or newer", floor=floor) if floor else _("one that runs CUDA {major}", major=major)
+    if seen.machine.system == "windows" or seen.machine.wsl:
+        step = _(
+            "Install driver {at_least} for this GPU from www.nvidia.com/drivers (on Windows, not inside WSL).",
+            at_least=at_least,
+        )
+    elif is_tegra(seen):
+        step = _("The driver of a Jetson is part of JetPack: install a JetPack with {at_least}.", at_least=at_least)
+    elif seen.machine.container:
+        step = _("The driver belongs to the host: have {at_least} installed there.", at_least=at_least)
+    else:
+        step = _("Install driver {at_least} from your distribution, and restart the computer.", at_least=at_least)
+    return advice(
+        _("Install a newer driver"),
+        step,
+        _("Or install packages that were built for an older CUDA than {major}.", major=major),
+        restart="computer",
+    )
+
+
+# --- machine code ----------------------------------------------------------------------------------------
+
+
+def machine_code(seen: Snapshot) -> Iterator[Finding]:
+    """A copy of cuDNN that somebody loads has no machine code for a GPU of this machine."""
+    if seen.driver is None:
+        return
+    told: set[tuple[str, str]] = set()
+    for c in in_order(seen):
+        copy = c.copy or c.own
+        for gpu in seen.driver.gpus or ():
+            key = (copy.folder if copy else "", gpu.compute_capability or "")
+            if copy and key not in told:
+                told.add(key)
+                yield from _fits(c, copy, gpu)
+
+
+def code_of(copy: CudnnCopy, seen: Snapshot) -> tuple[tuple[int, ...] | None, str]:
+    """Return the machine code that every GPU library of a copy has, from its files, else from the tables."""
+    if copy.sass:
+        return copy.sass, _("machine code in the files")
+    wanted = (numbers(copy.version)[:3], copy.cuda_major, seen.machine.system, seen.machine.architecture)
+    for row in compatibility().cudnn:
+        if (numbers(row.version)[:3], row.cuda_major, row.system, row.processor) == wanted and row.verified:
+            return row.sass, row.source
+    return None, ""
+
+
+TEGRA = (53, 62, 72, 87, 101, 110)
+"""GPUs of Jetson and its like, for which NVIDIA promises no machine code but their own (10.1 was renamed 11.0)."""
+
+
+def is_tegra(seen: Snapshot) -> bool:
+    """Whether this is a Jetson or its like: NVIDIA's kernel for it says so in its name, or the GPU is of its kind."""
+    gpus = (seen.driver.gpus or ()) if seen.driver else ()
+    return seen.machine.architecture == "aarch64" and (
+        "tegra" in seen.machine.kernel or any(on(g.compute_capability) in TEGRA for g in gpus)
+    )
+
+
+def runs(sass: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> bool | None:
+    """Whether machine code serves a GPU: the same major version, and a minor version that is not higher.
+
+    What is ``bound`` to one architecture (sm_100a) serves that one alone. None: newer than the tables, or a Tegra without
+    code of its own, for which the rule does not hold.
+    """
+    if beyond("gpu", f"{gpu // 10}.{gpu % 10}"):
+        return None
+    if gpu in sass:
+        return True
+    if gpu in TEGRA:
+        return None
+    return any(code // 10 == gpu // 10 and code < gpu and f"sm_{code}a" not in bound for code in sass)
+
+
+def compiles(ptx: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> bool:
+    """Whether the driver makes machine code of PTX: for any newer GPU, of a family's for that, of an architecture's for it alone."""
+    return any(
+        code == gpu
+        or (
+            code < gpu
+            and f"compute_{code}a" not in bound
+            and (code // 10 == gpu // 10 or f"compute_{code}f" not in bound)
+        )
+        for code in ptx
+    )
+
+
+def _fits(c: Case, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
+    capability = on(gpu.compute_capability)
+    sass, source = code_of(copy, c.seen)
+    newer = beyond("cudnn", copy.major)
+    if capability is None or not sass or newer or runs(sass, capability, copy.bound) is not False:
+        return
+    compiled = compiles(copy.ptx or (), capability, copy.bound)
+    new = capability > min(sass)
+    rows = [
+        saw(
+            "GPU",
+            _(
+                "{name}, compute capability {compute_capability}",
+                name=gpu.name,
+                compute_capability=gpu.compute_capability,
+            ),
+            gpu.source,
+        ),
+        saw(_("Machine code in this cuDNN"), listed((f"{s // 10}.{s % 10}" for s in sass), 20), source),
+    ]
+    if copy.ptx:
+        rows.append(saw(_("PTX in this cuDNN"), listed(f"{p // 10}.{p % 10}" for p in copy.ptx), _("files")))
+    yield finding(
+        Step.DRIVER,
+        WARNING if compiled and new else ERROR,
+        "gpu-too-new" if new else "gpu-too-old",
+        _("{copy} has no machine code for the {name}, which is too new for it.", copy=called(copy), name=gpu.name)
+        if new
+        else _("{copy} has no machine code for the {name}, which is too old for it.", copy=called(copy), name=gpu.name),
+        cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
+        why=sentences(
+            _(compatibility().fact("machine_code").fact),
+            _("Here the driver must compile cuDNN's PTX first: slow, and not for every function.")
+            if compiled and new
+            else "",
+        ),
+        evidence=[*rows, c.concerns],
+        subject=copy.folder,
+        fix=_other_release(c, copy, gpu, capability, new=new),
+    )
+
+
+def _other_release(c: Case, copy: CudnnCopy, gpu: Gpu, capability: int, *, new: bool) -> Fix:
+    here = (c.system, c.seen.machine.architecture)
+    rows = [
+        r for r in compatibility().cudnn if (r.system, r.processor) == here and runs(r.sass, capability) and r.verified
+    ]
+    rows = [r for r in rows if r.cuda_major == copy.cuda_major] or rows
+    pick = (min if new else max)(rows, key=lambda r: numbers(r.version), default=None)
+    architecture = next(
+        (a for a in read("gpus", Gpus).architectures if gpu.compute_capability in a.compute_capability), None
+    )
+    ended = ""
+    if not new and architecture and architecture.last_cuda:
+        ended = _(
+            "CUDA {last_cuda} is the last that supports the {architecture} generation ({source}).",
+            last_cuda=architecture.last_cuda,
+            architecture=architecture.architecture,
+            source=architecture.source,
+        )
+    step = ""
+    if pick:
+        values = {"version": pick.version, "cuda": pick.cuda_major, "source": pick.source}
+        step = (
+            _("cuDNN {version} for CUDA {cuda} has machine code for this GPU, so have newer ones ({source}).", **values)
+            if new
+            else _(
+                "cuDNN {version} for CUDA {cuda} has machine code for this GPU, it is the newest that is known to ({source}).",
+                **values,
+            )
+        )
+    return advice(
+        _("Use a release that was built for this new GPU")
+        if new
+        else _("Use a release that was built for this older GPU"),
+        step,
+        ended,
+        _(
+            "For a framework: install its release that was built with that cuDNN; its own list of supported "
+            "GPUs counts."
+        ),
+        restart="program",
+    )
+
+
+def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
+    """The toolkit's compiler makes no machine code for this GPU: only for those who compile."""
+    if seen.driver is None or not works(seen.driver):
+        return
+    rows = {numbers(r.cuda)[:2]: r for r in compatibility().toolkits}
+    for toolkit in seen.toolkits or ():
+        row = rows.get(numbers(toolkit.nvcc_version or toolkit.version)[:2])
+        for gpu in seen.driver.gpus or ():
+            capability = on(gpu.compute_capability)
+            if not toolkit.nvcc or row is None or capability is None or runs(row.sm, capability) is not False:
+                continue
+            new = capability > max(row.sm)
+            yield finding(
+                Step.TOOLKIT,
+                NOTE,
+                "compiler-without-gpu",
+                _("The compiler of CUDA {cuda} makes no machine code for the {name}.", cuda=row.cuda, name=gpu.name),
+                cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
+                why=_("This matters only to those who compile CUDA programs with it."),
+                evidence=_compiler_rows(gpu, row.cuda, row.source, toolkit.nvcc),
+                subject=toolkit.root,
+            )
+            break
+
+
+def _compiler_rows(gpu: Gpu, cuda: str, source: str, nvcc: str) -> list[Evidence]:
+    return [
+        saw(
+            "GPU",
+            _(
+                "{name}, compute capability {compute_capability}",
+                name=gpu.name,
+                compute_capability=gpu.compute_capability,
+            ),
+            gpu.source,
+        ),
+        saw(_("Compiler"), _("{nvcc} of CUDA {cuda}", nvcc=nvcc, cuda=cuda), source),
+    ]
+
+
+RULES = (driver_too_old, machine_code, toolkit_compiler)

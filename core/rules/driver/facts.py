@@ -1,0 +1,115 @@
+"""What was seen of the GPU and its driver, as the rules about them ask for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from core.common.i18n import N_, _, n_, told
+from core.knowledge.causes import OptionalCause
+from core.knowledge.releases import code
+from core.model.facts import CudaInit, Driver, DriverLibrary, Snapshot
+from core.model.findings import Evidence, Finding, Fix
+from core.model.remedies import Remedy
+from core.model.steps import Step
+from core.rules.counter import Outcome, of_cuda, starts
+from core.rules.snapshot_queries import inside
+from core.rules.wording import ERROR, finding, saw
+
+NVIDIA = "10de"
+"""PCI vendor id of NVIDIA."""
+WSL_FOLDER = "/usr/lib/wsl/lib"
+"""Where WSL puts the driver's libraries of Windows (microsoft/WSL issue 8587)."""
+
+
+def on_bus(seen: Snapshot) -> bool | None:
+    """Whether the machine has an NVIDIA GPU; None where that could not be seen."""
+    driver = seen.driver
+    if driver is None:
+        return None
+    if driver.gpus or any(d.vendor_id.lower() == NVIDIA for d in driver.pci or ()):
+        return True
+    if (driver.nvml and driver.nvml.device_count) or starts(driver.cuda_unhidden) or starts(driver.cuda_clean):
+        return True
+    if seen.machine.wsl:  # WSL shows no PCI device for the GPU of Windows; it brings that driver's library instead
+        return True if any(inside("linux", lib.path, WSL_FOLDER) for lib in cuda_libraries(driver)) else None
+    return None if driver.pci is None else False
+
+
+def works(driver: Driver) -> bool:
+    """Whether the driver answered for at least one GPU."""
+    return starts(driver.cuda)
+
+
+def unhidden(driver: Driver) -> CudaInit | None:
+    """Return what cuInit answers once no variable hides GPUs: what is left to explain where that is another failure."""
+    changed = of_cuda(driver.cuda, driver.cuda_unhidden) is Outcome.CHANGED
+    return driver.cuda_unhidden if changed else driver.cuda
+
+
+def cuda_libraries(driver: Driver) -> tuple[DriverLibrary, ...]:
+    """Return the files that stand for the driver's CUDA library."""
+    return tuple(lib for lib in driver.libraries or () if re.search(r"(libcuda\.so|nvcuda\.dll)", lib.path, re.I))
+
+
+def answers(driver: Driver) -> list[Evidence]:
+    """Return what the driver and the kernel said, as evidence."""
+    rows = []
+    calls = (
+        ("cuInit", driver.cuda),
+        (_("cuInit without the variable"), driver.cuda_unhidden),
+        (_("cuInit without LD_LIBRARY_PATH"), driver.cuda_clean),
+    )
+    for label, cuda in calls:
+        if cuda is not None:
+            rows.append(saw(label, said(cuda), cuda.library or _("child process")))
+    if driver.nvml is not None:
+        status = _("it answered") if driver.nvml.status == 0 else f"{driver.nvml.status} {driver.nvml.status_name}"
+        rows.append(saw("NVML", told(driver.nvml.problem) or status.strip(), driver.nvml.library))
+    if driver.module_version is not None:
+        rows.append(saw(_("Kernel module"), driver.module_version or _("not loaded"), "kernel"))
+    for device in driver.pci or ():
+        if device.vendor_id.lower() == NVIDIA:
+            values = {"name": device.name or device.device_id, "address": device.address, "driver": device.bound_driver}
+            form = {None: N_("{name} at {address}"), "": N_("{name} at {address}, held by no driver")}.get(
+                device.bound_driver, N_("{name} at {address}, held by {driver}")
+            )
+            rows.append(saw(_("GPU on the bus"), _(form, **values)))
+    return rows
+
+
+def said(cuda: CudaInit) -> str:
+    """Return the answer of cuInit in words."""
+    if cuda.status is None:
+        return told(cuda.problem) or _("no answer")
+    if cuda.status == 0:
+        return "0" if cuda.device_count is None else "0, " + n_("{n} GPU", "{n} GPUs", cuda.device_count)
+    known = code("cuInit", cuda.status)
+    name = cuda.status_name or (known.name if known else "")
+    return f"{cuda.status} {name}{': ' + _(known.meaning) if known else ''}".strip()
+
+
+def error(
+    name: str,
+    cause: OptionalCause,
+    title: str,
+    why: str,
+    *,
+    evidence: Iterable[Evidence],
+    fix: Fix,
+    subject: str = "",
+    remedy: Remedy | None = None,
+) -> Finding:
+    """Return an error of this step."""
+    return finding(
+        Step.DRIVER,
+        ERROR,
+        name,
+        title,
+        cause=cause,
+        why=why,
+        evidence=evidence,
+        fix=fix,
+        subject=subject,
+        remedy=remedy,
+    )

@@ -1,0 +1,310 @@
+"""Rules about the GPU as programs get it: hidden, forbidden, divided, full, too new or too old for its driver."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.common.i18n import _, n_, sentences, told
+from core.knowledge.releases import Hints
+from core.knowledge.tables import read
+from core.model.facts import DeviceNode, Driver, Snapshot, Variable
+from core.model.findings import Evidence, Finding, Fix
+from core.model.remedies import PutCacheAside, Unset
+from core.model.steps import Step
+from core.rules.counter import Outcome, blamed, of_cuda
+from core.rules.driver.facts import answers, unhidden, works
+from core.rules.snapshot_queries import variable
+from core.rules.wording import ERROR, WARNING, advice, finding, listed, saw
+
+HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+"""Variables by which CUDA gives a program no GPU. NVIDIA_VISIBLE_DEVICES (heeded when a container starts) and
+GPU_DEVICE_ORDINAL are none of them: cuInit of driver 580.159.04 gave both GPUs with either, whatever it said."""
+ORDERS = ("FASTEST_FIRST", "PCI_BUS_ID")
+"""Values of CUDA_DEVICE_ORDER (CUDA C++ Programming Guide, "CUDA Environment Variables"); others make cuInit fail with 101."""
+LITTLE = 200 << 20
+"""Bytes of free GPU memory below which cuDNN cannot even start: its kernels alone take about 150 MB from 8.5 on."""
+
+
+def hides_all(value: str, count: int | None) -> bool | None:
+    """Whether this CUDA_VISIBLE_DEVICES hides every GPU; None where that depends on what is not known.
+
+    The driver takes numbers up to the first that does not exist, and no GPU at all if one of them comes twice. What begins
+    with neither a number nor GPU- or MIG- is no GPU: an empty value, -1, quotes, "cuda:0" (driver 580.159.04).
+    """
+    numbers: list[int] = []
+    for word in value.split(","):
+        number = re.match(r"\s*\+?([0-9]{1,9})(?![0-9x])", word)
+        if number is None or (count is not None and int(number[1]) >= count):
+            break
+        numbers.append(int(number[1]))
+    if len(set(numbers)) < len(numbers):
+        return True
+    if numbers:
+        return None if count is None else False
+    first = value.partition(",")[0].strip()
+    return None if first.startswith(("GPU-", "MIG-", "0x")) else True
+
+
+def hidden(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """A variable hides every GPU: the driver answers without it, or its value says so and nothing speaks against it."""
+    outcome = of_cuda(driver.cuda, driver.cuda_unhidden)
+    count = driver.nvml.device_count if driver.nvml else None
+    names = _hiding(seen, count if count is not None else len(driver.gpus or ()) or None)
+    asked = driver.cuda is not None and (driver.cuda.status in (100, 101) or driver.cuda.device_count == 0)
+    if outcome is Outcome.PROVED:
+        names = names or [v for name in HIDING if (v := variable(seen, name)) is not None]
+    elif outcome is Outcome.CHANGED or not (names and asked):
+        return
+    yield from blamed(outcome, lambda: _hidden(seen, names, answers(driver), certain=True))
+
+
+def hidden_unasked(seen: Snapshot) -> Iterator[Finding]:
+    """A variable would hide every GPU, where no driver could be asked (no GPU, or the driver does not start)."""
+    driver = seen.driver
+    if seen.environment is None or (driver and (works(driver) or tuple(hidden(seen, driver)))):
+        return
+    names = [v for v in _hiding(seen, None) if v.name == "CUDA_VISIBLE_DEVICES"]
+    if names:
+        yield _hidden(seen, names, [], certain=False)
+
+
+def _hiding(seen: Snapshot, count: int | None) -> list[Variable]:
+    found = [v for name in HIDING if (v := variable(seen, name)) is not None]
+    return [
+        v for v in found if (v.value.strip() not in ("", *ORDERS) if v.name == HIDING[1] else hides_all(v.value, count))
+    ]
+
+
+def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, certain: bool) -> Finding:
+    name = names[0].name if names else "CUDA_VISIBLE_DEVICES"
+    windows = seen.machine.system == "windows"
+    where = listed(dict.fromkeys(v.source for v in names if v.source not in ("", "environment")))
+    how = (
+        _("Remove it in the Start menu under Edit environment variables.")
+        if windows
+        else _("In this terminal: unset {name}.", name=name)
+    )
+    return finding(
+        Step.DRIVER,
+        ERROR if certain else WARNING,
+        "hidden-by-variable",
+        _("The variable {name} hides every GPU from programs.", name=name),
+        cause="gpu_hidden_by_env",
+        why=sentences(
+            _(
+                "CUDA knows two values of this variable, {orders}, and gives a program no GPU with any other.",
+                orders=listed(ORDERS),
+            )
+            if name == HIDING[1]
+            else _(
+                "CUDA shows a program only the GPUs that this variable names. An empty value, -1, a number that does not "
+                "exist, one that comes twice, or a name that CUDA does not know hides them all, and programs say that "
+                "there is no GPU."
+            ),
+            "" if certain else _("It will do so as soon as there is a GPU that works."),
+        ),
+        evidence=[*(saw(v.name, repr(v.value), v.source or v.scope) for v in names), *evidence],
+        subject=name,
+        fix=advice(
+            _("Remove the variable {name}", name=name),
+            how,
+            _("It was set in: {where}.", where=where) if where else "",
+            _("If your own script sets it, remove that line."),
+            restart="terminal",
+        ),
+        remedy=Unset(variable=name),
+    )
+
+
+def lost_devices(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """The kernel refuses the GPU's device nodes although their mode lets everybody in: a container or a job has no right to them."""
+    refused = [n for n in driver.nodes or () if _refusal(n) == "EPERM" and re.search(r"[67]$", n.mode)]
+    if not refused or works(driver):
+        return
+    container = seen.machine.container
+    steps = (
+        (
+            _("Start the container anew: {container} restart NAME, or make it again.", container=container)
+            if container in ("docker", "podman")
+            else _("Start the container anew where it is defined."),
+            _("Containers lose their devices when the host's systemd reads its units again (systemctl daemon-reload)."),
+            _(
+                "To prevent that, pass the GPU by CDI (--device nvidia.com/gpu=all), or name each device file with --device."
+            ),
+        )
+        if container
+        else (
+            _("In a job of a cluster, ask the queue for a GPU (Slurm: --gres=gpu:1)."),
+            _("In a service of systemd, allow the device files with DeviceAllow=."),
+        )
+    )
+    yield finding(
+        Step.DRIVER,
+        ERROR,
+        "devices-lost",
+        _("This {container} container may not use the GPU's devices any more.", container=container)
+        if container
+        else _("The system does not let this program use the GPU's devices."),
+        cause="container_lost_devices",
+        why=_(
+            "The device files are open to everybody by their mode, and the kernel refuses them all the same (EPERM): the "
+            "control group of this container, job or service does not list them. Rights of the files do not matter here."
+        ),
+        evidence=[*_nodes(refused), *answers(driver)],
+        fix=advice(_("Let this container or job have the GPU's devices"), *steps),
+    )
+
+
+def permission(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """The GPU's device nodes are closed to this user."""
+    shut = [n for n in driver.nodes or () if n.opened is False and _refusal(n)]
+    if not shut or works(driver):
+        return
+    groups = sorted({n.group for n in shut if n.group and n.group != "root"})
+    join = _("sudo usermod -aG {groups} $USER, then log out and in again.", groups=",".join(groups)) if groups else ""
+    yield finding(
+        Step.DRIVER,
+        ERROR,
+        "node-permission",
+        _("This user may not open the GPU's device files."),
+        cause="device_node_permission",
+        why=_("The driver is loaded, but the files through which programs reach it are closed to this user."),
+        evidence=[*_nodes(shut), *answers(driver)],
+        fix=advice(
+            _("Let this user open the device files"),
+            join,
+            "" if join else _("Ask the administrator for access: the files' owner and mode are shown above."),
+            restart="session" if join else "",
+        ),
+    )
+
+
+def _nodes(nodes: list[DeviceNode]) -> list[Evidence]:
+    return [saw(n.path, f"{n.mode} {n.owner}:{n.group} {told(n.problem)}".strip(), "/dev") for n in nodes]
+
+
+REFUSALS = {"Permission denied": "EACCES", "Operation not permitted": "EPERM"}
+"""strerror's words in reports from before a node had its errno."""
+
+
+def _refusal(node: DeviceNode) -> str:
+    """Return how the kernel refused a node: EACCES by its mode or list of rights, EPERM by a control group; else nothing."""
+    found = node.errno or REFUSALS.get(node.problem, "")
+    return found if node.opened is False and found in REFUSALS.values() else ""
+
+
+def mig(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """A divided GPU of which no part exists or is named."""
+    divided, cuda = [g for g in driver.gpus or () if g.mig], unhidden(driver)
+    if divided and cuda and (cuda.status == 100 or cuda.device_count == 0):
+        yield finding(
+            Step.DRIVER,
+            ERROR,
+            "mig",
+            _("The GPU is divided (MIG), and programs see no part of it."),
+            cause="mig_misconfigured",
+            why=_("With MIG on, CUDA offers only the parts that were made, not the whole GPU."),
+            evidence=[*(saw(_("GPU with MIG"), g.name, g.source) for g in divided), *answers(driver)],
+            fix=advice(
+                _("Make a part, or turn MIG off"),
+                _("nvidia-smi -L lists the parts; name one: export CUDA_VISIBLE_DEVICES=MIG-..."),
+                _("Or turn MIG off: sudo nvidia-smi -mig 0"),
+            ),
+        )
+
+
+def memory(seen: Snapshot) -> Iterator[Finding]:
+    """Other programs hold nearly all of a GPU's memory."""
+    for gpu in (seen.driver.gpus if seen.driver else ()) or ():
+        if gpu.memory_free is not None and gpu.memory_total and gpu.memory_free < min(LITTLE, gpu.memory_total // 4):
+            free, total = gpu.memory_free >> 20, gpu.memory_total >> 20
+            yield finding(
+                Step.DRIVER,
+                WARNING,
+                "memory-full",
+                _(
+                    "The GPU {name} has almost no free memory: {free} of {total} MiB.",
+                    name=gpu.name,
+                    free=free,
+                    total=total,
+                ),
+                cause="gpu_memory_exhausted",
+                why=_(
+                    "cuDNN needs some hundred MiB before it computes anything. Now it would fail with "
+                    "CUDNN_STATUS_INTERNAL_ERROR or NOT_INITIALIZED, which does not name memory."
+                ),
+                evidence=[saw(_("Free memory"), _("{free} MiB of {total} MiB", free=free, total=total), gpu.source)],
+                subject=f"GPU {gpu.index}",
+                fix=advice(
+                    _("Free the GPU's memory"),
+                    _("nvidia-smi lists the programs that hold it; close them."),
+                    restart="program",
+                ),
+            )
+
+
+def compute_cache(seen: Snapshot) -> Iterator[Finding]:
+    """The driver's cache of compiled kernels is damaged or belongs to another user."""
+    cache = seen.driver.compute_cache if seen.driver else None
+    if cache is None or not cache.exists or (cache.writable is not False and cache.index_readable is not False):
+        return
+    evidence = [saw(_("Folder"), cache.path, cache.source), saw(_("Owner"), cache.owner or _("unknown"))]
+    if cache.problem:
+        evidence.append(saw(_("Problem"), told(cache.problem), cache.path))
+    move = f'sudo mv "{cache.path}" "{cache.path}.old"'
+    if seen.machine.system == "windows":
+        move = f'ren "{cache.path}" ComputeCache.old'
+    yield finding(
+        Step.DRIVER,
+        WARNING,
+        "compute-cache",
+        _("The driver's cache of compiled kernels cannot be written by this user.")
+        if cache.writable is False
+        else _("The driver's cache of compiled kernels cannot be read."),
+        cause="nv_compute_cache_bad",
+        why=_(
+            "CUDA keeps kernels there that it compiled for this GPU. If it cannot, programs start very "
+            "slowly, and some fail."
+        ),
+        evidence=evidence,
+        subject=cache.path,
+        fix=advice(_("Move the cache aside; the driver makes a new one"), move, restart="program"),
+        remedy=PutCacheAside(folder=cache.aside) if cache.aside else None,
+    )
+
+
+def kernel_log(seen: Snapshot) -> Iterator[Finding]:
+    """The kernel logged a fault of the GPU itself."""
+    log = (seen.driver.kernel_log if seen.driver else ()) or ()
+    for known in (row for row in read("hints", Hints).codes if row.api == "xid"):
+        lines = [line for line in log if f"): {known.code}," in line and "Xid" in line]
+        if lines:
+            yield finding(
+                Step.DRIVER,
+                WARNING,
+                f"xid-{known.code}",
+                _("The kernel has logged a fault of the GPU: {meaning}.", meaning=_(known.meaning)),
+                cause="hardware_fault",
+                why=n_(
+                    "{n} line with Xid {number} since the start of the computer. NVIDIA counts it among the faults of the GPU itself.",
+                    "{n} lines with Xid {number} since the start of the computer. NVIDIA counts it among the faults of the GPU itself.",
+                    len(lines),
+                    number=known.code,
+                ),
+                evidence=[saw(_("Kernel log"), line.strip(), "kernel") for line in lines[-3:]],
+                fix=_card(_(known.next) if known.next else ""),
+            )
+
+
+def _card(first: str) -> Fix:
+    return advice(
+        _("Check the card"),
+        first,
+        _("Shut the computer down, check power cables and cooling, and start it again."),
+        _("If it returns, have the card examined."),
+        restart="computer",
+    )
+
+
+RULES = (hidden_unasked, memory, compute_cache, kernel_log)

@@ -1,0 +1,262 @@
+"""Why the GPU's driver does not start, on the kernel's side: one function a reason,
+each a generator of at most one finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.common.i18n import N_, _
+from core.knowledge.releases import differs
+from core.model.facts import Driver, Snapshot
+from core.model.findings import Evidence, Finding
+from core.rules.driver.facts import NVIDIA, answers, cuda_libraries, error, on_bus, unhidden
+from core.rules.wording import advice, saw
+
+REFUSED = re.compile(
+    r"key was rejected|loading of unsigned module is rejected|required key not available|lockdown", re.I
+)
+"""What Linux kernels log when Secure Boot refuses a module."""
+
+
+LOADED = re.compile(r"NVRM: loading NVIDIA")
+"""What the module logs whenever it is loaded; what an earlier one said no longer counts."""
+OPEN_WANTED = re.compile(r"requires use of the NVIDIA open kernel modules", re.I)
+LEGACY = re.compile(r"supported through the NVIDIA ([\w.-]+) Legacy drivers", re.I)
+TOO_OLD = re.compile(
+    r"is not supported by open nvidia\.ko|is not supported by the (?:NVIDIA )?[\d.]* ?(?:NVIDIA )?driver release", re.I
+)
+"""How NVIDIA's module refuses a GPU (kernel-open/nvidia/nv-pci.c in NVIDIA/open-gpu-kernel-modules, and its closed twin)."""
+
+
+def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """The kernel module itself says that this GPU needs another one: the open module, or that of an older branch."""
+    lines = [line for line in driver.kernel_log or () if "NVRM" in line]
+    start = max((n for n, line in enumerate(lines) if LOADED.search(line)), default=0)
+    lines = lines[start:]
+    # the message is one record of several lines, and is written in several forms: joined, without what stands before each line
+    said = " ".join(" ".join(re.split(r"(?:\\x0a|^)\s*(?:\[[^\]]*\])?\s*NVRM:\s*", line)) for line in lines)
+    said = " ".join(said.split())
+    branch = driver.module_version or (driver.nvml.driver_version if driver.nvml else None) or ""
+    rows = [saw(_("Kernel log"), line.strip(), "kernel") for line in lines if not LOADED.search(line)][:6]
+    if OPEN_WANTED.search(said):
+        yield error(
+            "open-module-required",
+            "open_kernel_module_required",
+            _("This GPU needs NVIDIA's open kernel module, and the closed one is installed."),
+            _(
+                "The module that is loaded says so in the kernel's log, and leaves the GPU alone. The version of the driver is no matter."
+            ),
+            evidence=[*rows, *answers(driver)],
+            fix=advice(
+                _("Install the same driver with its open kernel module"),
+                _("Ubuntu: sudo apt install nvidia-driver-{branch}-open", branch=branch.split(".")[0])
+                if branch
+                else _("Ubuntu: take the driver whose name ends with -open."),
+                _("From NVIDIA's package repository: sudo apt install nvidia-open (or: sudo dnf install nvidia-open)"),
+                _("NVIDIA's installer asks for the kind of module: choose MIT/GPL."),
+                restart="computer",
+            ),
+        )
+        return
+    legacy = LEGACY.search(said)
+    if legacy or TOO_OLD.search(said):
+        yield error(
+            "legacy-driver-required",
+            "legacy_driver_required",
+            _("This GPU is too old for the installed driver: it needs NVIDIA's branch {branch}.", branch=legacy[1])
+            if legacy
+            else _("This GPU is too old for the installed driver's kernel module."),
+            _("The module that is loaded says so in the kernel's log, and ignores the GPU."),
+            evidence=[*rows, *answers(driver)],
+            fix=advice(
+                _("Install the driver that still supports this GPU"),
+                _("Take the branch {branch} from your distribution, or from www.nvidia.com/drivers.", branch=legacy[1])
+                if legacy
+                else _(
+                    "Choose this GPU on www.nvidia.com/drivers, and take a driver with the proprietary kernel module."
+                ),
+                _("Then choose builds of your frameworks for a CUDA that this driver runs."),
+                restart="computer",
+            ),
+        )
+
+
+def module(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """The kernel's half of the driver is not loaded, or another driver holds the GPU."""
+    if not on_bus(seen) or seen.machine.wsl:
+        return
+    cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA]
+    other = next((d.bound_driver for d in cards if d.bound_driver and not _is_nvidia(d.bound_driver)), None)
+    windows = seen.machine.system == "windows"
+    missing = driver.libraries == () if windows else _unloaded(driver)
+    uvm = driver.modules is not None and "nvidia" in driver.modules and "nvidia_uvm" not in driver.modules
+    cuda = unhidden(driver)
+    if not missing and not (other and not driver.gpus) and not (uvm and cuda and cuda.status):
+        return
+    installed = bool(cuda_libraries(driver))
+    evidence = answers(driver)
+    if driver.secure_boot is not None:
+        evidence.append(saw(_("Secure Boot"), _("on") if driver.secure_boot else _("off"), "firmware"))
+    refused = [line for line in driver.kernel_log or () if REFUSED.search(line)]
+    if missing and driver.secure_boot and refused:
+        yield _secure_boot(evidence + [saw(_("Kernel log"), line, "kernel") for line in refused])
+        return
+    if windows:
+        title, steps = _("The NVIDIA GPU has no NVIDIA driver."), [_(_WINDOWS_DRIVER)]
+    elif other:
+        title, steps = (
+            _("The driver {other} holds the GPU, so that NVIDIA's cannot.", other=other),
+            _other_driver(other),
+        )
+    elif not missing:
+        title = _("The kernel module nvidia_uvm, which CUDA needs, is not loaded.")
+        steps = ["sudo modprobe nvidia_uvm", _("If that fails, restart the computer.")]
+    elif installed:
+        title, steps = _("The NVIDIA kernel module is not loaded."), _module_steps(driver)
+    else:
+        title = _("The NVIDIA GPU has no NVIDIA driver.")
+        steps = [
+            _(
+                "Install the driver that your distribution offers (Ubuntu: sudo ubuntu-drivers install; Debian: "
+                "sudo apt install nvidia-driver)."
+            )
+        ]
+    yield error(
+        "module-not-loaded",
+        "driver_module_not_loaded",
+        title,
+        _(
+            "Without the kernel's part of the driver no program reaches the GPU. CUDA and cuDNN cannot work "
+            "before it does."
+        ),
+        evidence=evidence,
+        fix=advice(_("Get the GPU's driver running"), *steps, restart="computer"),
+    )
+
+
+def _unloaded(driver: Driver) -> bool:
+    """Whether no NVIDIA module is loaded, as the kernel says, or else NVML or the card that no driver holds."""
+    if driver.module_version is not None:
+        return not driver.module_version
+    cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA]
+    unheld = bool(cards) and all(d.bound_driver == "" for d in cards)
+    return unheld or bool(driver.nvml and driver.nvml.status == 9)
+
+
+_WINDOWS_DRIVER = N_("Install the driver for this GPU from www.nvidia.com/drivers, then restart the computer.")
+
+
+def _is_nvidia(name: str) -> bool:
+    return name.lower().startswith("nv")
+
+
+def _other_driver(other: str) -> list[str]:
+    if other == "vfio-pci":
+        return [_("The GPU is set aside for a virtual machine (vfio-pci). Undo that if this system is to use it.")]
+    return [
+        _(
+            "Install NVIDIA's driver for your distribution; it turns {other} off. Then restart the computer.",
+            other=other,
+        )
+    ]
+
+
+def _module_steps(driver: Driver) -> list[str]:
+    steps = ["sudo modprobe nvidia", _("If that fails, its message says why; also: sudo dmesg | grep -i nvidia")]
+    if driver.secure_boot and driver.kernel_log is None:
+        steps.append(
+            _("Secure Boot is on: 'Key was rejected by service' in that log means that it refuses the module.")
+        )
+    steps.append(_("After a kernel update, install the headers of the running kernel and the driver again."))
+    return steps
+
+
+def _secure_boot(evidence: list[Evidence]) -> Finding:
+    return error(
+        "secure-boot",
+        "secure_boot_blocks_module",
+        _("Secure Boot refuses the NVIDIA kernel module."),
+        _("The module is not signed with a key that this computer trusts, so the kernel did not load it."),
+        evidence=evidence,
+        fix=advice(
+            _("Have the module signed with a trusted key"),
+            _(
+                "Enrol your machine's own key: sudo mokutil --import /var/lib/dkms/mok.pub (Ubuntu: "
+                "/var/lib/shim-signed/mok/MOK.der)"
+            ),
+            _("Restart, choose Enroll MOK in the blue screen, and give the password that you set."),
+            _("Or use your distribution's signed driver package, or turn Secure Boot off in the firmware."),
+            restart="computer",
+        ),
+    )
+
+
+def mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """The kernel module and the driver's libraries are of two versions."""
+    nvml = driver.nvml.status if driver.nvml else None
+    answer = unhidden(driver)
+    cuda = answer.status if answer else None
+    used = answer.library if answer else ""
+    libraries = [
+        lib
+        for lib in driver.libraries or ()
+        if lib.version and not lib.stub and differs(lib.version, driver.module_version) and "compat" not in lib.path
+    ]
+    if used:
+        libraries = [lib for lib in libraries if used in (lib.path, lib.real_path)] or libraries
+    told = nvml == 18 or cuda == 803
+    if not told and (not libraries or cuda == 0 or nvml == 0 or cuda is None):
+        return
+    rows = [
+        saw(_("Driver library"), _("{path} is {version}", path=lib.path, version=lib.version), lib.source)
+        for lib in libraries
+    ]
+    inside_container = bool(seen.machine.container)
+    steps = (
+        [_("Remove the driver packages (libnvidia-*, libcuda1) inside the container: the host's are passed in.")]
+        if inside_container
+        else [
+            _("Restart the computer: the new kernel module is then loaded."),
+            _("If it persists, install the driver again."),
+        ]
+    )
+    yield error(
+        "library-mismatch",
+        "driver_library_mismatch",
+        _("The GPU driver's two halves are of different versions."),
+        _(
+            "The kernel module and the libraries of one driver must be of the same version. This is usual "
+            "after an update until the computer is restarted."
+        ),
+        evidence=rows + answers(driver),
+        fix=advice(_("Bring both halves to one version"), *steps, restart="" if inside_container else "computer"),
+    )
+
+
+def stale_uvm(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """After a suspend NVML answers, and cuInit does not."""
+    cuda = unhidden(driver)
+    if not (cuda and cuda.status in (3, 999) and driver.nvml and driver.nvml.status == 0):
+        return
+    if driver.modules is not None and "nvidia_uvm" not in driver.modules:
+        return
+    if not driver.resumed or (driver.booted is not None and driver.resumed <= driver.booted):
+        return
+    yield error(
+        "stale-after-suspend",
+        "uvm_stale_after_suspend",
+        _("Since the computer slept, CUDA no longer starts."),
+        _(
+            "The GPU answers, but CUDA's memory module (nvidia_uvm) did not survive the suspend. Loading it "
+            "again cures that."
+        ),
+        evidence=[*answers(driver), saw(_("Last resume"), _("after the last start of the computer"), "kernel")],
+        fix=advice(
+            _("Load the module again"),
+            _("Close all programs that use the GPU."),
+            "sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm",
+            _("If that is refused, restart the computer."),
+        ),
+    )

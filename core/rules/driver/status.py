@@ -1,0 +1,143 @@
+"""Rules about the driver: is there a GPU, does its driver start, and if not, what stands in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import _, n_
+from core.model.facts import Driver, Snapshot
+from core.model.findings import Finding
+from core.model.steps import Step
+from core.rules.driver import gpu_access as devices
+from core.rules.driver import kernel_module as driver_module
+from core.rules.driver import user_mode as reasons
+from core.rules.driver.facts import answers, cuda_libraries, on_bus, said, works
+from core.rules.wording import GOOD, NOTE, UNKNOWN, advice, finding, saw
+
+
+def gpu(seen: Snapshot) -> Iterator[Finding]:
+    """No GPU is one calm note; a GPU that works is good; a bus that cannot be read is not decided."""
+    driver = seen.driver
+    if driver is None:
+        return
+    if works(driver):
+        yield _good(driver)
+        return
+    there = on_bus(seen)
+    if there:
+        return
+    broken = any(lib.problem or lib.stub for lib in cuda_libraries(driver)) or bool(driver.module_version)
+    if there is None and not seen.machine.wsl and broken:
+        return  # start() judges what was seen of the driver
+    where = (
+        _("this {container} container", container=seen.machine.container)
+        if seen.machine.container
+        else _("this machine")
+    )
+    if there is None and not seen.machine.wsl:
+        yield finding(
+            Step.DRIVER,
+            UNKNOWN,
+            "gpu-unknown",
+            _("Whether there is an NVIDIA GPU could not be seen."),
+            why=_(
+                "The list of devices could not be read, and no NVIDIA driver answered. The list of devices decides it."
+            ),
+            evidence=answers(driver),
+            fix=advice(_("Look at the list of devices"), _how_to_list(seen)),
+        )
+        return
+    bus = (
+        _("no NVIDIA driver library, which WSL would bring")
+        if driver.pci is None
+        else _("{count}, none of NVIDIA", count=len(driver.pci))
+    )
+    yield finding(
+        Step.DRIVER,
+        NOTE,
+        "no-gpu",
+        _("There is no NVIDIA GPU in {where}.", where=where),
+        cause="no_nvidia_gpu",
+        why=_("Programs run on the processor here. Everything else was judged all the same."),
+        evidence=(
+            saw(_("Display devices"), bus, _("list of devices")),
+            *(saw(_("Device"), f"{d.name or d.device_id} ({d.vendor_id})") for d in (driver.pci or ())[:3]),
+        ),
+    )
+
+
+def _good(driver: Driver) -> Finding:
+    names = [
+        _(
+            "{name} (compute capability {compute_capability})",
+            name=g.name,
+            compute_capability=g.compute_capability or _("unknown"),
+        )
+        for g in driver.gpus or ()
+    ]
+    version = (driver.nvml.driver_version if driver.nvml else None) or driver.module_version or ""
+    evidence = [saw("GPU", name, "NVML") for name in names]
+    count = len(names)
+    if driver.cuda is not None:
+        count = driver.cuda.device_count or count
+        evidence.append(saw(_("cuInit"), said(driver.cuda), driver.cuda.library or _("child process")))
+        if driver.cuda.driver_cuda:
+            text = _(
+                "{driver_cuda} (the driver's maximum, not an installed toolkit)", driver_cuda=driver.cuda.driver_cuda
+            )
+            evidence.append(saw(_("Newest CUDA that this driver runs"), text, "cuDriverGetVersion"))
+    title = (
+        n_(
+            "The driver {version} works: {n} GPU answered.",
+            "The driver {version} works: {n} GPUs answered.",
+            count,
+            version=version,
+        )
+        if version
+        else n_("The driver works: {n} GPU answered.", "The driver works: {n} GPUs answered.", count)
+    )
+    return finding(Step.DRIVER, GOOD, "works", title, evidence=evidence)
+
+
+def _how_to_list(seen: Snapshot) -> str:
+    if seen.machine.system == "windows":
+        return _("Open the Device Manager (devmgmt.msc) and look under Display adapters.")
+    return _("Run: lspci -nn | grep -i nvidia")
+
+
+EXPLANATIONS = (
+    reasons.wrong_library,
+    reasons.compatibility_library,
+    reasons.hidden_library,
+    devices.hidden,
+    reasons.container,
+    reasons.wsl,
+    reasons.lost,
+    driver_module.other_module,
+    driver_module.module,
+    driver_module.mismatch,
+    reasons.no_library,
+    devices.lost_devices,
+    devices.permission,
+    devices.mig,
+    driver_module.stale_uvm,
+    reasons.unexplained,
+)
+"""Reasons for a driver that does not start, the surest first. Only the first that holds is reported."""
+
+
+def start(seen: Snapshot) -> Iterator[Finding]:
+    """Why the driver does not start, if there is a GPU (or a wrong library in its driver's place)."""
+    driver = seen.driver
+    if driver is None or works(driver):
+        return
+    there = on_bus(seen)
+    explanations = EXPLANATIONS if there or driver.module_version else (reasons.wrong_library,)
+    for reason in explanations:
+        found = tuple(reason(seen, driver))
+        if found:
+            yield from found
+            return
+
+
+RULES = (gpu, start)

@@ -1,0 +1,369 @@
+"""Why the GPU's driver does not start, on the programs' side: one function a reason,
+each a generator of at most one finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.common.i18n import _
+from core.knowledge.releases import code
+from core.model.facts import Driver, DriverLibrary, PathEntry, Snapshot
+from core.model.findings import Finding
+from core.model.remedies import Place, TakeOut
+from core.model.steps import Step
+from core.rules.counter import Outcome, blamed, of_cuda
+from core.rules.driver.facts import WSL_FOLDER, answers, cuda_libraries, error, on_bus, unhidden
+from core.rules.snapshot_queries import folder_of, inside, tidy, variable
+from core.rules.wording import UNKNOWN, advice, finding, saw
+
+
+def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """A stub, an empty or a foreign file is loaded in place of the driver's library."""
+    cuda = driver.cuda
+    if cuda is None or cuda.status == 0 or seen.machine.system != "linux":
+        return
+    libraries = cuda_libraries(driver)
+    wrong = next((lib for lib in libraries if tidy("linux", lib.path) == tidy("linux", cuda.library)), None)
+    if wrong is None or not (wrong.stub or _bad(wrong)):
+        wrong = next((lib for lib in libraries if _bad(lib) and (lib.path in cuda.problem or _first(seen, lib))), None)
+    path = wrong.path if wrong else cuda.library
+    stub = cuda.status == 34 or bool(wrong and wrong.stub and cuda.library and wrong.path == cuda.library)
+    if not stub and wrong is None:
+        return
+    folder = folder_of("linux", path)
+    named = _entries(seen, folder)
+    outcome = of_cuda(cuda, driver.cuda_clean) if named else Outcome.OPEN
+    if outcome is Outcome.REFUTED and stub and driver.cuda_clean:  # the loader's cache leads to a stub as well
+        folder = folder_of("linux", driver.cuda_clean.library or path)
+        outcome, named = Outcome.OPEN, []
+    evidence = [saw(_("File that is found first"), path or _("unknown"), "loader")]
+    if wrong and wrong.size == 0:
+        evidence.append(saw(_("Its size"), _("0 bytes"), path))
+    evidence += [saw(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named]
+    what = _("the stub that is meant for building programs") if stub else _("a file that is not the driver's library")
+    yield from blamed(
+        outcome,
+        lambda: error(
+            "wrong-libcuda",
+            "libcuda_wrong_library",
+            _("Programs load {what} in place of the GPU driver.", what=what),
+            _(
+                "The first libcuda.so.1 on the search path wins. A stub or an empty file answers every program "
+                "with an error, however good the real driver is; messages about a missing driver mislead here."
+            ),
+            evidence=evidence + answers(driver),
+            fix=advice(
+                _("Take the wrong libcuda off the search path"),
+                *(_out_of_variable(named) or _off_the_cache(folder)),
+                restart="terminal",
+            ),
+            subject=folder,
+            remedy=_take_out(named),
+        ),
+    )
+
+
+def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """CUDA's forward-compatibility libcuda (cuda-compat) is loaded, and does not fit this driver or this GPU.
+
+    Sources: CUDA Compatibility, "Forward Compatibility"; cudaErrorSystemDriverMismatch (803) and
+    cudaErrorCompatNotSupportedOnDevice (804) in driver_types.h.
+    """
+    cuda, clean = driver.cuda, driver.cuda_clean
+    if cuda is None or seen.machine.system != "linux":
+        return
+    outcome = of_cuda(cuda, clean)
+    used = clean if outcome is Outcome.REFUTED and clean and clean.library else cuda
+    unsupported = cuda.status == 804
+    if not unsupported and not (cuda.status == 803 and (_is_compat(used.library) or outcome is Outcome.PROVED)):
+        return
+    path = _as_found(driver, used.library)
+    folder = folder_of("linux", path) if path else ""
+    named = [] if outcome is Outcome.REFUTED else _entries(seen, folder)
+    version = next((lib.version for lib in driver.libraries or () if path and lib.path == path), None)
+    evidence = [saw(_("File that is found first"), path or _("unknown"), "loader")]
+    if version:
+        evidence.append(saw(_("Its version"), version, path))
+    evidence += [saw(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named]
+    away = _out_of_variable(named)
+    if not away and outcome is Outcome.PROVED:
+        away = [_("Take the folder of that file out of LD_LIBRARY_PATH where it is set, then open a new terminal.")]
+    yield error(
+        "compat-not-for-this-gpu" if unsupported else "compat-mismatch",
+        "cuda_compat_unsupported" if unsupported else "cuda_compat_mismatch",
+        _("CUDA's forward-compatibility library is loaded, and it does not support this GPU.")
+        if unsupported
+        else _("A libcuda of another release stands in the place of the GPU driver's own."),
+        _(
+            "The package cuda-compat brings a newer libcuda for older drivers. NVIDIA supports it on data-centre GPUs "
+            "only; on this GPU every CUDA program fails as long as it is found first."
+        )
+        if unsupported
+        else _(
+            "Such a libcuda comes with the package cuda-compat, or was copied there. It works with some drivers only, and "
+            "the kernel module that is loaded here is none of them. The driver itself needs no repair."
+        ),
+        evidence=evidence + answers(driver),
+        fix=advice(
+            _("Let programs find the driver's own libcuda"),
+            *(away or _off_the_cache(folder)),
+            _("Or remove the package that brought it (Debian, Ubuntu: its name begins with cuda-compat)."),
+            _("If a program needs a newer CUDA than the driver has, install a newer driver."),
+            restart="terminal",
+        ),
+        subject=folder,
+        remedy=_take_out(named),
+    )
+
+
+def hidden_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """The driver starts as soon as LD_LIBRARY_PATH is gone, whatever lies in its folders."""
+    cuda, clean = driver.cuda, driver.cuda_clean
+    if of_cuda(cuda, clean) is not Outcome.PROVED or cuda is None or clean is None:
+        return
+    foreign = cuda.library != clean.library
+    path = _as_found(driver, cuda.library) if foreign else ""
+    folder = folder_of("linux", path) if path else ""
+    named = _entries(seen, folder) if folder else []
+    every = [e for e in (seen.environment.entries if seen.environment else ()) if e.variable == "LD_LIBRARY_PATH"]
+    yield error(
+        "hidden-by-library-path",
+        "libcuda_wrong_library" if foreign else "ld_library_path_override",
+        _("LD_LIBRARY_PATH keeps the GPU driver from starting."),
+        _(
+            "The same call works without that variable: a library in one of its folders takes the place of the driver's own."
+        ),
+        evidence=[
+            *([saw(_("File that is found first"), path, "loader")] if path else ()),
+            *(saw(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named or every),
+            *answers(driver),
+        ],
+        fix=advice(
+            _("Take the folder out of LD_LIBRARY_PATH"),
+            *(
+                _out_of_variable(named)
+                or [_("For this terminal: unset LD_LIBRARY_PATH (or set it without that folder).")]
+            ),
+            restart="terminal",
+        ),
+        subject=folder,
+        remedy=_take_out(named),
+    )
+
+
+def _take_out(named: list[PathEntry]) -> TakeOut | None:
+    """Return how these entries go out of LD_LIBRARY_PATH; None for none."""
+    places = tuple(Place(folder=e.expanded or e.text) for e in named)
+    return TakeOut(variable="LD_LIBRARY_PATH", places=places) if places else None
+
+
+def _is_compat(path: str) -> bool:
+    """Whether a libcuda lies where NVIDIA's and conda's packages for forward compatibility put it."""
+    return bool({"compat", "cuda-compat"} & set(path.split("/")[:-1]))
+
+
+def _as_found(driver: Driver, path: str) -> str:
+    """Return the name under which the loader comes to a mapped file: a link's, where one leads there."""
+    libraries = cuda_libraries(driver)
+    return next((lib.path for lib in libraries if path and path in (lib.path, lib.real_path)), path)
+
+
+def _entries(seen: Snapshot, folder: str) -> list[PathEntry]:
+    """Return the entries of LD_LIBRARY_PATH that lead to a folder."""
+    entries = seen.environment.entries if seen.environment else ()
+    return [e for e in entries if e.variable == "LD_LIBRARY_PATH" and inside("linux", folder, e.expanded or e.text)]
+
+
+def _out_of_variable(named: list[PathEntry]) -> list[str]:
+    return [
+        _("Take {text} out of LD_LIBRARY_PATH where it is set, then open a new terminal.", text=e.text) for e in named
+    ]
+
+
+def _off_the_cache(folder: str) -> list[str]:
+    """Return how every program stops looking into a folder that LD_LIBRARY_PATH does not name."""
+    if not re.fullmatch(r"/[\w./+-]+", folder):
+        words = _("Take the folder {folder} out of the search path, or move that file away.", folder=folder)
+        return [words] if folder else []
+    return [
+        _("Find the file and the line that name its folder for every program:"),
+        f"grep -rnxF {folder} /etc/ld.so.conf /etc/ld.so.conf.d",
+        _('Put a "#" before that line, then: sudo ldconfig'),
+    ]
+
+
+def _bad(lib: DriverLibrary) -> bool:
+    return lib.size == 0 or bool(lib.problem)
+
+
+def _first(seen: Snapshot, lib: DriverLibrary) -> bool:
+    """Whether LD_LIBRARY_PATH leads to this file."""
+    folder = folder_of("linux", lib.path)
+    return any(
+        e.variable == "LD_LIBRARY_PATH" and tidy("linux", e.expanded or e.text) == tidy("linux", folder)
+        for e in (seen.environment.entries if seen.environment else ())
+    )
+
+
+def container(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """A container that was started without the GPU."""
+    kind = seen.machine.container
+    if not kind or seen.machine.wsl or not (on_bus(seen) or driver.module_version):
+        return
+    if driver.module_version == "" or (driver.nvml and driver.nvml.status == 9):
+        return  # the kernel, which is the host's, has no NVIDIA module: module() says so
+    no_library = driver.libraries is not None and not cuda_libraries(driver)
+    no_nodes = driver.nodes is not None and not any(n.path.startswith("/dev/nvidia") for n in driver.nodes)
+    if not (no_library or no_nodes):
+        return
+    evidence = [saw(_("Container"), kind)]
+    if no_library:
+        evidence.append(saw(_("libcuda.so.1"), _("not in this container"), "loader"))
+    if no_nodes:
+        evidence.append(saw(_("/dev/nvidia*"), _("not in this container"), "/dev"))
+    if (asked := variable(seen, "NVIDIA_VISIBLE_DEVICES")) is not None:
+        evidence.append(saw(asked.name, repr(asked.value), asked.source or asked.scope))
+    run = (
+        _("{kind} run --device nvidia.com/gpu=all ...", kind=kind)
+        if kind == "podman"
+        else _("{kind} run --gpus all ...", kind=kind)
+    )
+    how = (
+        _("On the host: {run}", run=run)
+        if kind in ("docker", "podman")
+        else _("Ask for a GPU where this container is defined.")
+    )
+    yield error(
+        "container-without-gpu",
+        "container_no_gpu_runtime",
+        _("This {kind} container was started without access to the GPU.", kind=kind),
+        _(
+            "The host has an NVIDIA GPU, but neither its devices nor its driver's library were passed in. "
+            "Nothing inside the container can change that."
+        ),
+        evidence=evidence + answers(driver),
+        fix=advice(
+            _("Start the container with the GPU"),
+            _("Install the NVIDIA Container Toolkit on the host, if it is not there."),
+            how,
+            _("Do not install a driver inside the container."),
+        ),
+    )
+
+
+def wsl(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """WSL's own driver library is not found, or a Linux driver hides it."""
+    if not seen.machine.wsl or driver.cuda is None or driver.cuda.status == 0:
+        return
+    ours = [lib for lib in cuda_libraries(driver) if inside("linux", lib.path, WSL_FOLDER)]
+    used = driver.cuda.library
+    foreign = bool(used) and not inside("linux", used, WSL_FOLDER)
+    if not ours or (used and not foreign):
+        return
+    title = (
+        _("A Linux driver hides the one that WSL brings.") if foreign else _("WSL's own driver library is not found.")
+    )
+    steps = (
+        [
+            _("Find the package that owns {used} and remove it: dpkg -S {used}", used=used),
+            _("Never install a Linux driver in WSL."),
+        ]
+        if foreign
+        else [
+            _("In this terminal: export LD_LIBRARY_PATH={wsl_folder}", wsl_folder=WSL_FOLDER),
+            _("Lasting: sudo ldconfig, then wsl --shutdown"),
+        ]
+    )
+    yield error(
+        "wsl-library",
+        "wsl_libcuda_not_found",
+        title,
+        _(
+            "In WSL the driver comes from Windows, and its library lies in {wsl_folder}. Only that one "
+            "reaches the GPU.",
+            wsl_folder=WSL_FOLDER,
+        ),
+        evidence=[saw(_("WSL's library"), ours[0].path, ours[0].source), *answers(driver)],
+        fix=advice(_("Let programs find WSL's own library"), *steps, restart="terminal"),
+    )
+
+
+def no_library(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """The kernel's half is there, the user's half is not."""
+    if driver.module_version and driver.libraries is not None and not cuda_libraries(driver):
+        yield error(
+            "library-missing",
+            "driver_library_mismatch",
+            _("The driver's library for CUDA (libcuda.so.1) is not installed."),
+            _("The kernel module is loaded, but programs have no library to reach it with."),
+            evidence=answers(driver),
+            fix=advice(
+                _("Install the driver's libraries"),
+                _(
+                    "Install the CUDA library of driver {module_version} (Debian: libcuda1; Ubuntu: "
+                    "libnvidia-compute of the same version).",
+                    module_version=driver.module_version,
+                ),
+            ),
+        )
+
+
+def lost(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """The GPU itself no longer answers."""
+    status = driver.nvml.status if driver.nvml else None
+    known = code("nvml", status) if status in (15, 16) else None
+    if known is None:
+        return
+    yield error(
+        "gpu-lost",
+        "hardware_fault",
+        _("The GPU itself has stopped answering."),
+        _(
+            "The driver's management library says that {meaning}. Overheating, power or a fault of the card "
+            "can cause that.",
+            meaning=_(known.meaning),
+        ),
+        evidence=answers(driver),
+        fix=advice(
+            _("Start the GPU anew"),
+            _("Shut the computer down, wait, start it again. If it returns, check power and cooling."),
+            restart="computer",
+        ),
+    )
+
+
+def unexplained(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+    """CUDA does not start, and nothing that was seen says why."""
+    cuda = driver.cuda
+    if cuda is None:
+        return
+    if cuda.status is None and "could not be started" in cuda.problem:  # our own child: it says nothing of the driver
+        yield finding(
+            Step.DRIVER,
+            UNKNOWN,
+            "not-asked",
+            _("Whether CUDA starts was not tried: the process for it could not be started."),
+            why=_("The question is put in a process of its own, and the system refused to start one."),
+            evidence=answers(driver),
+            fix=advice(_("Scan again"), _("Close programs that use much memory, then scan again.")),
+        )
+        return
+    left = unhidden(driver) or cuda
+    known = code("cuInit", left.status)
+    log = _("Look at the kernel log: sudo dmesg | grep -i -e nvidia -e nvrm")
+    if seen.machine.system == "windows":
+        log = _("Open the Event Viewer, Windows Logs, System, and look for entries of nvlddmkm or Display.")
+    steps = [_(known.next)] if known and known.next else [log]
+    title = _("CUDA does not start on this GPU, and the reason could not be seen.")
+    if known and left.status == 802:
+        title = _("CUDA does not start: {meaning}.", meaning=_(known.meaning))
+    yield error(
+        "cuda-init",
+        "",
+        title,
+        _("The driver refused to start CUDA."),
+        evidence=answers(driver),
+        fix=advice(_("Find out why"), *steps),
+    )

@@ -1,0 +1,1 @@
+"""Rules about Python environments and their frameworks."""

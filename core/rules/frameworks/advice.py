@@ -1,0 +1,278 @@
+"""What a person does about a framework: exact commands for that environment, from the tables; never an invented pair."""
+
+from __future__ import annotations
+
+import re
+
+from core.common.i18n import _
+from core.knowledge.horizon import Family, beyond, horizon
+from core.knowledge.releases import numbers
+from core.model.facts import FrameworkBuild, PythonEnvironment, Snapshot
+from core.model.findings import Fix
+from core.rules.advice import installing, python_of_environment
+from core.rules.frameworks.fit import Choice, GpuSide, choose_torch, gpu_side, tables, takes_python
+from core.rules.wording import advice
+
+
+def pip(seen: Snapshot, python: PythonEnvironment, *arguments: str) -> str:
+    """Return the command that does in one environment what pip does with these arguments."""
+    interpreter = python.executable or python_of_environment(seen, python.prefix)
+    if " " in interpreter and not interpreter.startswith('"'):
+        interpreter = f'"{interpreter}"'
+    return installing(python, interpreter, *arguments)
+
+
+def whole_again(seen: Snapshot, python: PythonEnvironment, name: str, version: str) -> Fix:
+    """Return how to install the very same release of one distribution once more, from where it came."""
+    release, _plus, variant = version.partition("+")
+    index = ("--index-url", f"{tables().torch_index.url}{variant}") if re.fullmatch(r"cu\d+|cpu", variant) else ()
+    command = pip(
+        seen, python, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", f"{name}=={release}", *index
+    )
+    return advice(_("Install {name} {version} again", name=name, version=version), command, restart="program")
+
+
+def another_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild) -> Fix:
+    """Return how to get the build of PyTorch that suits this driver, this GPU and this Python."""
+    side = gpu_side(seen)
+    if beyond("torch", build.version):
+        return newer_torch(seen, python, build, side)
+    choice = choose_torch(build.version, python, side)
+    if choice is None or (side.unlisted and not choice.sure):
+        return no_torch(side)
+    why = _(
+        "PyTorch {torch} is published for CUDA {cuda} ({source})",
+        torch=choice.build.torch,
+        cuda=choice.build.cuda,
+        source=choice.build.source,
+    )
+    if side.cuda:
+        why += _("; this driver runs CUDA up to {cuda}", cuda=side.cuda)
+    other = (
+        ""
+        if choice.same_release
+        else _("No build of {version} suits this GPU and driver; this release does.", version=build.version)
+    )
+    return advice(
+        _("Install PyTorch's build for CUDA {cuda}", cuda=choice.build.cuda),
+        other,
+        _torch_command(seen, python, f"torch=={choice.version}", choice),
+        f"({why}.)",
+        restart="program",
+    )
+
+
+WHERE = "pytorch.org/get-started/locally"
+
+
+def newer_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild, side: GpuSide) -> Fix:
+    """Return how to choose a build of a release that is newer than the tables: of that release, never of an older one."""
+    release = build.version.partition("+")[0]
+    known = horizon("torch")
+    newest = ".".join(map(str, known.newest))
+    choice = choose_torch(newest, python, side)
+    return advice(
+        _("Choose PyTorch {release}'s build for this GPU and driver", release=release),
+        _(
+            "{name} {version} is newer than this program knows (tables of {date}): {where} lists its builds.",
+            name="PyTorch",
+            version=release,
+            date=known.known_until,
+            where=WHERE,
+        ),
+        _("This driver runs CUDA up to {cuda}; take a build for that version or an older one.", cuda=side.cuda)
+        if side.cuda
+        else "",
+        *(
+            (
+                _(
+                    "PyTorch {newest}, the newest that is known, has one for CUDA {cuda} that suits. If {release} has it too:",
+                    newest=newest,
+                    cuda=choice.build.cuda,
+                    release=release,
+                ),
+                _torch_command(seen, python, f"torch=={release}", choice),
+            )
+            if choice and choice.same_release and choice.sure
+            else ()
+        ),
+        restart="program",
+    )
+
+
+def _torch_command(seen: Snapshot, python: PythonEnvironment, wanted: str, choice: Choice) -> str:
+    beside = [d.name for d in python.distributions if d.name in ("torchvision", "torchaudio")]
+    wanted = f'"{wanted}"' if "*" in wanted else wanted
+    index = f"{tables().torch_index.url}{choice.variant}"
+    return pip(seen, python, "install", "--force-reinstall", wanted, *beside, "--index-url", index)
+
+
+def newer_framework(name: str, its: Family, version: str, where: str) -> Fix:
+    """Return where a person finds the build with CUDA of a release that is newer than the tables."""
+    return advice(
+        _("Choose the build of {name} {version} with CUDA", name=name, version=version),
+        _(
+            "{name} {version} is newer than this program knows (tables of {date}): {where} lists its builds.",
+            name=name,
+            version=version,
+            date=horizon(its).known_until,
+            where=where,
+        ),
+    )
+
+
+def for_jetson() -> Fix:
+    """Return what holds for every framework on a Jetson."""
+    return advice(
+        _("Install the build for Jetson"),
+        _("This is a Jetson: builds that use its GPU are made for its JetPack release and come from NVIDIA."),
+        _("Builds of pip's default index and of pytorch.org for this processor are for servers."),
+    )
+
+
+def no_torch(side: GpuSide) -> Fix:
+    """Return what is left where no known build of PyTorch suits, or where the tables do not reach."""
+    if side.tegra:
+        return for_jetson()
+    if side.unlisted or side.processor not in tables().processors:
+        return advice(
+            _("Choose the build at {where}", where=WHERE),
+            _(
+                "Which build suits this GPU and processor is newer than this program knows, or not in its tables of {date}.",
+                date=horizon("torch").known_until,
+            ),
+        )
+    gpus = ", ".join(f"{g.name} ({g.compute_capability})" for g in side.gpus) or _("this GPU")
+    return advice(
+        _("No known build of PyTorch suits"),
+        _(
+            "Of all builds that are known here none runs on {gpus} with driver {driver} (CUDA up to {cuda}).",
+            gpus=gpus,
+            driver=side.driver or _("unknown"),
+            cuda=side.cuda,
+        )
+        if side.cuda
+        else _(
+            "Of all builds that are known here none runs on {gpus} with driver {driver}.",
+            gpus=gpus,
+            driver=side.driver or _("unknown"),
+        ),
+        _("A newer driver for this GPU, where there is one, allows newer builds: www.nvidia.com/drivers."),
+    )
+
+
+def gpu_onnxruntime(seen: Snapshot, python: PythonEnvironment, remove: tuple[str, ...], version: str) -> Fix:
+    """Return how to have onnxruntime-gpu alone: all of them away first, since they share one folder."""
+    if gpu_side(seen).tegra:
+        return for_jetson()
+    return advice(
+        _("Take both packages away, then install onnxruntime-gpu"),
+        pip(seen, python, "uninstall", "-y", *remove),
+        pip(seen, python, "install", f"onnxruntime-gpu=={version}" if version else "onnxruntime-gpu"),
+        restart="program",
+    )
+
+
+def tensorflow_on_windows(seen: Snapshot) -> Fix:
+    """Return what is left for TensorFlow on native Windows."""
+    rows = [r for r in tables().tensorflow if r.system == "windows"]
+    last = max(rows, key=lambda r: numbers(r.tensorflow))
+    newest = max((r for r in tables().tensorflow if r.system == "linux"), key=lambda r: numbers(r.tensorflow))
+    pythons = [p for p in seen.pythons or () if takes_python(last.python, p.version)]
+    python = last.python
+    if pythons:
+        example = pythons[0].executable or pythons[0].prefix
+        python = _("{python} (such as {executable})", python=last.python, executable=example)
+    return advice(
+        _("Use WSL2, or TensorFlow 2.10"),
+        _("No TensorFlow after 2.10 can see a GPU on native Windows: use WSL2. In PowerShell as administrator:"),
+        "wsl --install",
+        _(
+            "Then, inside that Linux, in an environment of its own with a Python that TensorFlow {release} takes, {python}:",
+            release=newest.tensorflow,
+            python=newest.python,
+        ),
+        'python3 -m pip install "tensorflow[and-cuda]"',
+        _(
+            "Or stay on Windows with {package}=={tensorflow}.0 in a Python {python}, with CUDA {cuda} "
+            "and cuDNN {cudnn} ({source}).",
+            package=last.package,
+            tensorflow=last.tensorflow,
+            python=python,
+            cuda=last.cuda,
+            cudnn=last.cudnn,
+            source=last.source,
+        ),
+        restart="program",
+    )
+
+
+def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
+    """Return how to have TensorFlow with the CUDA libraries that it pins."""
+    if gpu_side(seen).tegra:
+        return for_jetson()
+    if beyond("tensorflow", version):
+        return newer_framework("TensorFlow", "tensorflow", version, "tensorflow.org/install/pip")
+    if numbers(version) >= (2, 14):
+        fact = tables().fact("tf_extra")
+        return advice(
+            _("Install TensorFlow with its CUDA libraries"),
+            pip(seen, python, "install", "--force-reinstall", f'"tensorflow[and-cuda]=={version}"'),
+            f"({fact.source})",
+            restart="program",
+        )
+    row = next(
+        (
+            r
+            for r in tables().tensorflow
+            if numbers(r.tensorflow) == numbers(version)[:2] and r.system == seen.machine.system
+        ),
+        None,
+    )
+    step = (
+        _("It needs CUDA {cuda} and cuDNN {cudnn} ({source}).", cuda=row.cuda, cudnn=row.cudnn, source=row.source)
+        if row
+        else _("No tested build of this release is known here.")
+    )
+    return advice(_("Install the build with GPU support"), step, restart="program")
+
+
+def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
+    """Return how to give JAX its CUDA plugin: the newest whose driver is here."""
+    side = gpu_side(seen)
+    if side.tegra:
+        return for_jetson()
+    if beyond("jax", version):
+        return newer_framework("JAX", "jax", version, "docs.jax.dev/en/latest/installation.html")
+    if seen.machine.system == "windows":
+        fact = tables().fact("jax_windows")
+        return advice(
+            _("Use JAX inside WSL2"), _(fact.fact), _('There: python3 -m pip install "jax[cuda12]"'), f"({fact.source})"
+        )
+    fitting = [p for p in tables().jax if side.runs_cuda(p.plugin[8:10]) and _takes(p.capability, side)]
+    if not fitting:
+        return advice(
+            _("No CUDA plugin of JAX suits"), _("The plugins that are known need a newer driver, or a newer GPU.")
+        )
+    best = max(fitting, key=lambda p: p.plugin)
+    return advice(
+        _("Install JAX's plugin for CUDA {plugin}", plugin=best.plugin[8:10]),
+        pip(seen, python, "install", f'"jax[cuda{best.plugin[8:10]}]=={version}"'),
+        _(
+            "(It needs driver {driver} or newer and compute capability {capability}: {source}.)",
+            driver=best.driver,
+            capability=best.capability,
+            source=best.source,
+        ),
+        restart="program",
+    )
+
+
+def _takes(capability: str, side: GpuSide) -> bool:
+    return all(numbers(g.compute_capability) >= numbers(capability) for g in side.gpus)
+
+
+def again(seen: Snapshot, python: PythonEnvironment, *wanted: str) -> Fix:
+    """Return how to install what was required."""
+    quoted = [f'"{w}"' if any(c in w for c in "<>!*[~") else w for w in wanted]
+    return advice(_("Install what is required"), pip(seen, python, "install", *quoted), restart="program")

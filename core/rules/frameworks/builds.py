@@ -1,0 +1,245 @@
+"""Rules about how frameworks were built: without CUDA, for other GPUs, or for a system on which no GPU is seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.common.i18n import _, sentences
+from core.knowledge.horizon import beyond
+from core.knowledge.releases import numbers
+from core.model.facts import FrameworkBuild, Snapshot
+from core.model.findings import Finding
+from core.model.steps import Step
+from core.rules.frameworks.advice import (
+    another_torch,
+    gpu_onnxruntime,
+    jax_for_gpu,
+    tensorflow_for_gpu,
+    tensorflow_on_windows,
+)
+from core.rules.frameworks.environment_view import Home, homes
+from core.rules.frameworks.fit import build_fits, code_fits, gpu_side, tables, torch_code
+from core.rules.snapshot_queries import on
+from core.rules.wording import NOTE, WARNING, advice, finding, listed, saw
+
+TENSORFLOW = ("tensorflow", "tensorflow-intel", "tf-nightly")
+_GPU_BUILDS = re.compile(r"torch|tensorflow.*|jax|onnxruntime-gpu|ctranslate2|paddlepaddle-gpu|cupy-cuda.*|mxnet-cu.*")
+
+
+def is_cpu(build: FrameworkBuild) -> bool:
+    """Whether a build has neither CUDA nor another accelerator."""
+    return build.cuda == "" and not build.other
+
+
+def on_gpu(home: Home) -> list[FrameworkBuild]:
+    """Return the builds of an environment that were made for CUDA."""
+    return [b for b in home.builds if b.cuda and _GPU_BUILDS.fullmatch(b.distribution)]
+
+
+def cpu_only_build(seen: Snapshot) -> Iterator[Finding]:
+    """A GPU is here, and a framework was installed as its build without CUDA."""
+    side = gpu_side(seen)
+    if not side.there:
+        return
+    for home in homes(seen):
+        for build in home.builds:
+            if not is_cpu(build) or build.distribution.startswith("opencv") or _native_tensorflow(home, build):
+                continue
+            if build.distribution == "onnxruntime" and home.has("onnxruntime-gpu"):
+                continue
+            yield _cpu_only(home, build)
+
+
+def _cpu_only(home: Home, build: FrameworkBuild) -> Finding:
+    main = build.distribution in ("torch", "torch-nightly")
+    others = [b for b in on_gpu(home) if b is not build]
+    severity = home.severity if main or not others else NOTE
+    if not main and severity > WARNING:
+        severity = WARNING
+    seen, python = home.seen, home.python
+    fix = {
+        "torch": lambda: another_torch(seen, python, build),
+        "onnxruntime": lambda: gpu_onnxruntime(seen, python, ("onnxruntime",), ""),
+        "jax": lambda: jax_for_gpu(seen, python, build.version),
+        "tensorflow": lambda: tensorflow_for_gpu(seen, python, build.version),
+        "tensorflow-cpu": lambda: tensorflow_for_gpu(seen, python, build.version),
+    }.get(build.distribution)
+    windows = tables().fact("torch_windows")
+    why = _("This build cannot use a GPU, whatever driver and libraries are installed.")
+    if main and seen.machine.system == "windows":
+        why = sentences(why, _(windows.fact))
+    return finding(
+        Step.FRAMEWORKS,
+        severity,
+        f"cpu-build-{build.distribution}",
+        _(
+            "{distribution} {version} in {prefix} is the build without CUDA.",
+            distribution=build.distribution,
+            version=build.version,
+            prefix=python.prefix,
+        ),
+        cause="framework_cpu_only_build",
+        why=why,
+        evidence=[
+            saw(_("Built for CUDA"), _("no"), build.cuda_source),
+            saw("GPU", listed(g.name for g in gpu_side(seen).gpus) or _("on the bus")),
+            *(
+                [
+                    saw(
+                        _("Built for CUDA in the same environment"),
+                        listed(f"{b.distribution} {b.version}" for b in others),
+                    )
+                ]
+                if others
+                else []
+            ),
+            home.concerns(build.distribution),
+        ],
+        subject=python.prefix,
+        fix=fix() if fix else None,
+    )
+
+
+# --- TensorFlow on Windows, GPU generations ----------------------------------------------------------------
+
+
+def _native_tensorflow(home: Home, build: FrameworkBuild) -> bool:
+    windows = home.seen.machine.system == "windows" and not beyond("tensorflow", build.version)
+    return windows and build.distribution in TENSORFLOW and numbers(build.version) >= (2, 11)
+
+
+def tensorflow_native_windows(seen: Snapshot) -> Iterator[Finding]:
+    """A TensorFlow that cannot see a GPU on native Windows."""
+    if not gpu_side(seen).there:
+        return
+    fact = tables().fact("tf_windows")
+    for home in homes(seen):
+        for build in home.builds:
+            if _native_tensorflow(home, build) and build.distribution != "tensorflow-intel":
+                yield finding(
+                    Step.FRAMEWORKS,
+                    home.severity,
+                    "tensorflow-windows",
+                    _(
+                        "TensorFlow {version} in {prefix} cannot use a GPU on native Windows.",
+                        version=build.version,
+                        prefix=home.python.prefix,
+                    ),
+                    cause="tf_native_windows_unsupported",
+                    why=sentences(_(fact.fact), _("No driver, CUDA or cuDNN changes that.")),
+                    evidence=[
+                        saw(_("Installed"), f"{build.distribution} {build.version}", home.python.prefix),
+                        saw(_("Last release with GPU support here"), "2.10", fact.source),
+                        home.concerns(build.distribution),
+                    ],
+                    subject=home.python.prefix,
+                    fix=tensorflow_on_windows(seen),
+                )
+
+
+def framework_without_code(seen: Snapshot) -> Iterator[Finding]:
+    """A framework's library has no machine code for a GPU of this machine."""
+    side = gpu_side(seen)
+    if not side.gpus:
+        return
+    for home in homes(seen):
+        for build in on_gpu(home):
+            if build_fits(build, side) is False:
+                yield _without_code(home, build)
+
+
+def _without_code(home: Home, build: FrameworkBuild) -> Finding:
+    side = gpu_side(home.seen)
+    row = torch_code(build.version, build.cuda or "", side) if build.distribution == "torch" else None
+    sass, source = (build.sass, build.binary) if build.sass else (row.sass if row else (), row.source if row else "")
+    gpu = next(g for g in side.gpus if code_fits(sass or (999,), build.ptx or (), (g,), build.bound) is False)
+    new = bool(sass) and (on(gpu.compute_capability) or 0) > min(sass or ())
+    return finding(
+        Step.FRAMEWORKS,
+        home.severity,
+        f"code-{build.distribution}",
+        _(
+            "{distribution} {version} in {prefix} has no machine code for the {name}.",
+            distribution=build.distribution,
+            version=build.version,
+            prefix=home.python.prefix,
+            name=gpu.name,
+        ),
+        cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
+        why=sentences(
+            _("It was built for older GPUs.") if new else _("It was built for newer GPUs."),
+            _("Its own message is: no kernel image is available for execution on the device."),
+        ),
+        evidence=[
+            saw(
+                "GPU",
+                _(
+                    "{name}, compute capability {compute_capability}",
+                    name=gpu.name,
+                    compute_capability=gpu.compute_capability,
+                ),
+                gpu.source,
+            ),
+            saw(_("Machine code"), listed((f"{s // 10}.{s % 10}" for s in sass or ()), 20) or _("not told"), source),
+            home.concerns(build.distribution),
+        ],
+        subject=home.python.prefix,
+        fix=another_torch(home.seen, home.python, build) if build.distribution == "torch" else None,
+    )
+
+
+def built_for_newer_cuda(seen: Snapshot) -> Iterator[Finding]:
+    """A framework was built for a CUDA that this driver does not run yet."""
+    side = gpu_side(seen)
+    if not side.works:
+        return
+    for home in homes(seen):
+        for build in on_gpu(home):
+            if side.runs_cuda(build.cuda or "") is False:
+                yield _newer_cuda(home, build)
+
+
+def _newer_cuda(home: Home, build: FrameworkBuild) -> Finding:
+    side = gpu_side(home.seen)
+    cures = {
+        "torch": lambda: another_torch(home.seen, home.python, build),
+        "jax": lambda: jax_for_gpu(home.seen, home.python, build.version),
+    }
+    newer = advice(
+        _("Install a newer driver"),
+        _(
+            "Install a driver that runs CUDA {cuda}, or a build of {name} for an older CUDA.",
+            cuda=build.cuda,
+            name=build.distribution,
+        ),
+        restart="computer",
+    )
+    cure = cures.get(build.distribution)
+    return finding(
+        Step.FRAMEWORKS,
+        home.severity,
+        f"cuda-{build.distribution}",
+        _(
+            "{name} {version} in {prefix} was built for CUDA {cuda}, which this driver does not run.",
+            name=build.distribution,
+            version=build.version,
+            prefix=home.python.prefix,
+            cuda=build.cuda,
+        ),
+        cause="driver_too_old",
+        why=_(
+            "A driver runs programs that were built for its own CUDA major version or an older one, never for a newer one."
+        ),
+        evidence=[
+            saw(_("Built for CUDA"), build.cuda, build.cuda_source),
+            saw(_("Newest CUDA that this driver runs"), side.cuda or _("less")),
+            saw(_("Driver"), side.driver or _("unknown")),
+            home.concerns(build.distribution),
+        ],
+        subject=home.python.prefix,
+        fix=cure() if cure else newer,
+    )
+
+
+RULES = (built_for_newer_cuda, cpu_only_build, tensorflow_native_windows, framework_without_code)

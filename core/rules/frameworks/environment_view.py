@@ -1,0 +1,132 @@
+"""An environment with its frameworks in the form that the rules about them ask for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+from packaging.specifiers import SpecifierSet
+
+from core.common.versions import applies, requirement, within
+from core.model.facts import Distribution, FrameworkBuild, FrameworkTrial, PythonEnvironment, Snapshot, platform_machine
+from core.model.steps import Severity
+from core.rules.consumer_loads import rank
+from core.rules.snapshot_queries import tidy
+from core.rules.wording import ERROR, NOTE, WARNING, Concern, concern
+
+
+class Home(msgspec.Struct, frozen=True):
+    """One environment, how its frameworks were built, and what happened when they were tried."""
+
+    seen: Snapshot
+    python: PythonEnvironment
+    builds: tuple[FrameworkBuild, ...]
+    trials: tuple[FrameworkTrial, ...]
+    near: int
+    """0 named, 1 active, 2 what runs by default, 3 any other that was examined in full, 4 only listed."""
+
+    @property
+    def severity(self) -> Severity:
+        """How much a fault of it matters: a named or active one most, one that was only listed least."""
+        return ERROR if self.near <= 1 else WARNING if self.near <= 3 else NOTE
+
+    def concerns(self, name: str = "") -> Concern:
+        """Whom a finding concerns: the whole environment, or a distribution of it."""
+        its = self.has(name)
+        return concern(self.python.consumer(f"{its.name} {its.version}" if its else ""))
+
+    def build(self, *names: str) -> FrameworkBuild | None:
+        """Return the first build of these distributions."""
+        return next((b for n in names for b in self.builds if b.distribution == n), None)
+
+    def has(self, name: str) -> Distribution | None:
+        """Return an installed distribution."""
+        return next((d for d in self.python.distributions if d.name == name), None)
+
+    def trial(self, distribution: str) -> FrameworkTrial | None:
+        """Return the trial of a framework."""
+        return next((t for t in self.trials if t.framework == distribution), None)
+
+
+def homes(seen: Snapshot) -> Iterator[Home]:
+    """Yield every environment that was read, those that were named or are active first."""
+    system = seen.machine.system
+    everything = seen.frameworks
+    near = sorted(seen.pythons or (), key=lambda p: rank(seen, p.prefix))
+    for python in (*near, *(everything.others if everything else ())):
+        mine = tidy(system, python.prefix)
+        yield Home(
+            seen,
+            python,
+            tuple(b for b in (everything.builds if everything else ()) if tidy(system, b.prefix) == mine),
+            tuple(t for t in seen.trials or () if tidy(system, t.prefix) == mine),
+            rank(seen, python.prefix) if python in near else 4,
+        )
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """A requirement that what is installed does not meet."""
+
+    of: Distribution
+    wanted: str
+    """Name of the distribution that it asks for."""
+    specifier: str
+    installed: str
+    """Its version; empty when it is not installed."""
+    optional: bool
+    """It belongs to an extra, so that it counts only if that was asked for."""
+
+
+def broken(home: Home) -> Iterator[Broken]:
+    """Yield the requirements on packages that matter here which are not met, as ``pip check`` would: by versions alone.
+
+    Extras may be alternatives (one for CUDA 12, one for 13): where one of them is met, the others were not asked for.
+    """
+    installed = {d.name: d.version for d in home.python.distributions}
+    for distribution in home.python.distributions:
+        wishes = [w for raw in (*distribution.requires, *distribution.pins) if (w := _wish(raw, home)) is not None]
+        met = {name for name, specifier, _ in wishes if name in installed and _meets(specifier, installed[name])}
+        for name, specifier, optional in wishes:
+            version = installed.get(name)
+            if optional and (version is None or name in met):
+                continue
+            if version is None or not _meets(specifier, version):
+                yield Broken(distribution, name, str(specifier), version or "", optional)
+
+
+def _wish(raw: str, home: Home) -> tuple[str, SpecifierSet, bool] | None:
+    """Return name, versions and whether it is optional; None where it does not apply here or cannot be read."""
+    wish = requirement(raw)
+    if wish is None:
+        return None
+    name = re.sub(r"[-_.]+", "-", wish.name).lower()
+    if wish.marker is None:
+        return name, wish.specifier, False
+    facts = _marker_facts(home)
+    if applies(wish, {**facts, "extra": ""}):
+        return name, wish.specifier, False
+    extras = re.findall(r"extra\s*==\s*[\"']([^\"']+)", str(wish.marker))
+    optional = any(applies(wish, {**facts, "extra": extra}) for extra in extras)
+    return (name, wish.specifier, True) if optional else None
+
+
+def _marker_facts(home: Home) -> dict[str, str]:
+    windows = home.seen.machine.system == "windows"
+    parts = home.python.version.split(".")
+    architecture = home.python.architecture or home.seen.machine.architecture
+    return {
+        "platform_system": "Windows" if windows else "Linux",
+        "sys_platform": "win32" if windows else "linux",
+        "os_name": "nt" if windows else "posix",
+        "platform_machine": platform_machine(home.seen.machine.system, architecture),
+        "python_version": ".".join(parts[:2]) if parts[0] else "3.11",
+        "python_full_version": home.python.version or "3.11.0",
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+    }
+
+
+def _meets(specifier: SpecifierSet, version: str) -> bool:
+    """Whether a version is within; one that cannot be compared is not held against anybody."""
+    return within(specifier, version) is not False

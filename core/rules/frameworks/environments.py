@@ -1,0 +1,330 @@
+"""Rules about Python environments: what is in them, which one is active, and whether it is the one that was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import _, n_, told
+from core.knowledge.releases import numbers
+from core.model import path_list as pathlist
+from core.model.facts import Load, PythonEnvironment, Resolution, Snapshot
+from core.model.findings import Finding
+from core.model.remedies import AddDllFolders
+from core.model.steps import Step
+from core.rules.frameworks import builds as frameworks_builds
+from core.rules.frameworks import ctranslate2 as frameworks_cublas
+from core.rules.frameworks import hardware as frameworks_host
+from core.rules.frameworks import packages as frameworks_packages
+from core.rules.frameworks import records as frameworks_records
+from core.rules.frameworks import trials as frameworks_trials
+from core.rules.frameworks.builds import on_gpu
+from core.rules.frameworks.environment_view import Home, homes
+from core.rules.frameworks.fit import gpu_side
+from core.rules.snapshot_queries import folder_of, tidy, variable
+from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
+
+FRAMEWORKS = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "ctranslate2", "paddlepaddle-gpu")
+
+
+def unread(seen: Snapshot) -> Iterator[Finding]:
+    """An environment that was named and could not be read."""
+    for python in seen.pythons or ():
+        if python.problem and "--python" in python.ways:
+            yield finding(
+                Step.FRAMEWORKS,
+                UNKNOWN,
+                "environment-unread",
+                _("The Python environment {prefix} could not be read.", prefix=python.prefix),
+                why=_("What it would load is not decided."),
+                evidence=[saw(_("Problem"), told(python.problem), python.found_by)],
+                subject=python.prefix,
+            )
+
+
+def read(seen: Snapshot) -> Iterator[Finding]:
+    """Each environment with what matters in it."""
+    for python in seen.pythons or ():
+        frameworks = _frameworks(python)
+        if frameworks and not python.problem:
+            yield finding(
+                Step.FRAMEWORKS,
+                GOOD,
+                "environment-read",
+                _(
+                    "The Python environment {prefix} has {frameworks}.",
+                    prefix=python.prefix,
+                    frameworks=listed(frameworks),
+                ),
+                evidence=[
+                    saw(_("Python"), f"{python.version} ({python.kind})", python.found_by),
+                    saw(
+                        _("NVIDIA packages"),
+                        n_(
+                            "{n} package",
+                            "{n} packages",
+                            len([d for d in python.distributions if d.name.startswith("nvidia-")]),
+                        ),
+                    ),
+                ],
+                subject=python.prefix,
+            )
+
+
+def _frameworks(python: PythonEnvironment) -> list[str]:
+    return [f"{d.name} {d.version}" for d in python.distributions if d.name in FRAMEWORKS]
+
+
+def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
+    """An activated environment is not the one whose interpreter starts, or has no framework while another has one."""
+    active = variable(seen, "VIRTUAL_ENV") or variable(seen, "CONDA_PREFIX")
+    started = next((p for p in seen.pythons or () if "python" in p.ways), None)
+    system = seen.machine.system
+    if active is None or not active.value:
+        return
+    known = any(active.name in p.ways for p in seen.pythons or ())
+    if (
+        known
+        and started
+        and active.name not in started.ways
+        and tidy(system, started.prefix) != tidy(system, active.value)
+    ):
+        yield finding(
+            Step.FRAMEWORKS,
+            WARNING if active.name == "VIRTUAL_ENV" else NOTE,  # conda activates its base by itself
+            "another-python-starts",
+            _(
+                "{value} is activated, but python starts the one in {prefix}.",
+                value=active.value,
+                prefix=started.prefix,
+            ),
+            cause="wrong_environment_active",
+            why=_("What is installed in the activated environment is not what runs."),
+            evidence=[
+                saw(active.name, active.value, active.source),
+                saw(_("python on PATH"), started.executable or started.prefix, started.found_by),
+            ],
+            subject=active.value,
+            fix=advice(
+                _("Activate it anew in a new terminal"),
+                _activation(seen, active.name, active.value),
+                restart="terminal",
+            ),
+        )
+        return
+    yield from _without_framework(seen, active.name)
+
+
+def _activation(seen: Snapshot, name: str, prefix: str) -> str:
+    if name == "CONDA_PREFIX":
+        return f'conda activate "{prefix}"'
+    return f'& "{prefix}\\Scripts\\Activate.ps1"' if seen.machine.system == "windows" else f". '{prefix}/bin/activate'"
+
+
+def _without_framework(seen: Snapshot, name: str) -> Iterator[Finding]:
+    everything = list(homes(seen))
+    mine = next((h for h in everything if name in h.python.ways), None)
+    others = [h for h in everything if h is not mine and on_gpu(h)]
+    if mine is None or mine.builds or not others or not gpu_side(seen).there or mine.python.problem:
+        return
+    yield finding(
+        Step.FRAMEWORKS,
+        NOTE,
+        "active-without-framework",
+        _(
+            "The active environment {prefix} has no framework; {prefix2} has {on_gpu}.",
+            prefix=mine.python.prefix,
+            prefix2=others[0].python.prefix,
+            on_gpu=listed(f"{b.distribution} {b.version}" for b in on_gpu(others[0])),
+        ),
+        cause="wrong_environment_active",
+        why=_("If a framework is missing in your program, this is the wrong environment."),
+        evidence=[saw(_("Has a framework"), h.python.prefix, h.python.found_by) for h in others],
+        subject=mine.python.prefix,
+        fix=advice(_("Use the other one"), others[0].python.executable),
+    )
+
+
+def older_variables(seen: Snapshot) -> Iterator[Finding]:
+    """New programs get a folder with CUDA or cuDNN on their search path that this session's programs do not have."""
+    windows = seen.machine.system == "windows"
+    variables = seen.environment.variables if seen.environment else ()
+    paths = [v for v in variables if v.name.upper() == "PATH"]
+    now = [v for v in paths if v.scope == "process"]
+    if not windows or not now or seen.cudnn is None:
+        return
+    have = {pathlist.key(p, "windows") for v in now for p in pathlist.searched(v.value, "windows")}
+    wanted = {
+        pathlist.key(f, "windows"): f
+        for f in (*(c.folder for c in seen.cudnn), *(t.folder for t in seen.toolkits or ()))
+        if f
+    }
+    for v in paths:
+        new = [
+            wanted[t]
+            for p in pathlist.searched(v.value, "windows")
+            if v.scope in ("user", "machine") and (t := pathlist.key(p, "windows")) in wanted and t not in have
+        ]
+        for folder in dict.fromkeys(new):
+            yield finding(
+                Step.ENVIRONMENT,
+                WARNING,
+                "older-variables",
+                _("Programs of this session do not have {folder} on their PATH yet.", folder=folder),
+                cause="process_env_not_inherited",
+                why=_("The PATH was changed after this session's programs were started. They keep the old one."),
+                evidence=[
+                    saw(_("PATH of new programs names"), folder, v.source),
+                    saw(_("PATH of this session"), _("does not name it"), "environment"),
+                ],
+                subject=folder,
+                fix=advice(
+                    _("Start your terminal, editor or service anew"),
+                    _("If that does not help, sign out and in again."),
+                    restart="session",
+                ),
+            )
+
+
+def only_on_path(seen: Snapshot) -> Iterator[Finding]:
+    """On Windows PATH leads any program to a library that Python 3.8 and later does not look for there."""
+    if seen.machine.system != "windows":
+        return
+    for load in seen.loads or ():
+        lost = lost_to_python(seen, load)
+        if lost:
+            yield _only_on_path(seen, load, *next(iter(lost.items())))
+
+
+def lost_to_python(seen: Snapshot, load: Load) -> dict[str, str]:
+    """Return the libraries that a Python environment's framework does not find, and the files that PATH leads others to."""
+    if load.consumer.kind not in ("python", "store") or not load.consumer.framework:
+        return {}
+    plain = {
+        r.name.lower(): r.winner.path
+        for other in seen.loads or ()
+        if other.consumer.kind == "plain"
+        for r in other.resolutions
+        if r.winner
+    }
+    lost = [r.name for r in load.resolutions if r.winner is None and _main(r)]
+    return {name: plain[name.lower()] for name in lost if name.lower() in plain}
+
+
+def lost_folders(seen: Snapshot, prefix: str) -> tuple[str, ...]:
+    """Return the folders of PATH that one environment's Python would have to search for its frameworks' libraries."""
+    lost = [lost_to_python(seen, load) for load in seen.loads or () if load.consumer.prefix == prefix]
+    return tuple(dict.fromkeys(folder_of("windows", path) for its in lost for path in its.values()))
+
+
+def _main(r: Resolution) -> bool:
+    return r.name.lower().startswith(("cudnn", "cublas", "cudart"))
+
+
+def _only_on_path(seen: Snapshot, load: Load, lost: str, path: str) -> Finding:
+    folder = path.rpartition("\\")[0]
+    home = next(
+        (h for h in homes(seen) if tidy("windows", h.python.prefix) == tidy("windows", load.consumer.prefix)), None
+    )
+    site = home.python.site_packages[0] if home and home.python.site_packages else load.consumer.prefix
+    return finding(
+        Step.FRAMEWORKS,
+        ERROR,
+        "path-is-not-searched",
+        _(
+            "{framework} does not find {name}, although PATH names its folder.",
+            framework=load.consumer.framework,
+            name=lost,
+        ),
+        cause="python_dll_search_change",
+        why=_(
+            "Since Python 3.8, PATH is not searched for the libraries of extension modules; a program must "
+            "add the folder itself."
+        ),
+        evidence=[
+            saw(_("Any program finds it"), path, "PATH"),
+            saw(_("This Python"), _("does not find it"), told(load.consumer.label)),
+            *([home.concerns(load.consumer.framework.partition(" ")[0])] if home else []),
+        ],
+        subject=load.consumer.prefix,
+        fix=advice(
+            _("Add the folder in that environment"),
+            _('Save this one line as "{site}\\cuda_folder.pth":', site=site),
+            _('import os; os.add_dll_directory(r"{folder}")', folder=folder),
+            restart="program",
+        ),
+        remedy=AddDllFolders(prefix=load.consumer.prefix, folders=lost_folders(seen, load.consumer.prefix)),
+    )
+
+
+def other_compiler(seen: Snapshot) -> Iterator[Finding]:
+    """The nvcc on the search path is of another CUDA major than PyTorch: extensions that are compiled will not fit."""
+    compilers = [t for t in seen.toolkits or () if t.nvcc and {"PATH", "CUDA_HOME", "CUDA_PATH"} & set(t.named_by)]
+    if not compilers:
+        return
+    nvcc = compilers[0]
+    version = nvcc.nvcc_version or nvcc.version or ""
+    for home in homes(seen):
+        build = home.build("torch")
+        if home.near > 1 or build is None or not build.cuda or not numbers(version):
+            continue
+        if numbers(version)[:1] != numbers(build.cuda)[:1]:
+            yield _other_compiler(home, build.version, build.cuda, version, nvcc.nvcc)
+
+
+def _other_compiler(home: Home, torch: str, cuda: str, version: str, nvcc: str) -> Finding:
+    fitting = next(
+        (
+            t
+            for t in home.seen.toolkits or ()
+            if t.nvcc and numbers(t.nvcc_version or t.version)[:2] == numbers(cuda)[:2]
+        ),
+        None,
+    )
+    windows = home.seen.machine.system == "windows"
+    set_it = (
+        f'$env:CUDA_HOME = "{fitting.root}"'
+        if windows and fitting
+        else f"export CUDA_HOME={fitting.root}"
+        if fitting
+        else ""
+    )
+    return finding(
+        Step.FRAMEWORKS,
+        NOTE,
+        "other-compiler",
+        _(
+            "nvcc is of CUDA {version}, and torch {torch} in {prefix} was built for CUDA {cuda}.",
+            version=version,
+            torch=torch,
+            prefix=home.python.prefix,
+            cuda=cuda,
+        ),
+        cause="nvcc_toolkit_mismatch_build",
+        why=_("This matters only when you compile extensions for PyTorch: it refuses another major version."),
+        evidence=[
+            saw(_("nvcc"), _("{nvcc} of CUDA {version}", nvcc=nvcc, version=version)),
+            saw(_("torch was built for CUDA"), cuda),
+            home.concerns("torch"),
+        ],
+        subject=home.python.prefix,
+        fix=advice(
+            _("Compile with the toolkit that fits"),
+            set_it or _("Install the CUDA {cuda} toolkit beside this one; several versions live together.", cuda=cuda),
+        ),
+    )
+
+
+RULES = (
+    unread,
+    read,
+    wrong_environment,
+    older_variables,
+    only_on_path,
+    other_compiler,
+    *frameworks_builds.RULES,
+    *frameworks_cublas.RULES,
+    *frameworks_host.RULES,
+    *frameworks_packages.RULES,
+    *frameworks_records.RULES,
+    *frameworks_trials.RULES,
+)

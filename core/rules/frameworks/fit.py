@@ -1,0 +1,257 @@
+"""What the rules know of frameworks' releases, and which build of one suits this driver, this GPU and this Python."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from core.knowledge.horizon import beyond
+from core.knowledge.releases import Row, Saying, compatibility, driver_floor, numbers, older
+from core.knowledge.tables import read
+from core.model.facts import Fact, FrameworkBuild, Gpu, PythonEnvironment, Snapshot, System
+from core.rules.driver.compatibility import compiles, is_tegra, runs
+from core.rules.driver.facts import on_bus, works
+from core.rules.snapshot_queries import on
+
+
+class TorchBuild(Row, frozen=True, kw_only=True):
+    """One build that a release of PyTorch is published as; ``torch`` is major.minor."""
+
+    torch: str
+    cuda: str
+    processors: tuple[str, ...] = ("x86_64",)
+    """Those that it is published for on Linux; on Windows it is for x86_64 alone."""
+    python: str
+    """As PyTorch writes it: ">=3.10, <=(3.14 exp.)"."""
+    stable: bool
+    """False for a build that PyTorch calls experimental."""
+
+
+class TorchCode(Row, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
+    """The machine code of the builds of some releases."""
+
+    first: str
+    last: str
+    cuda: str
+    system: System
+    processor: str = "x86_64"
+    sass: tuple[int, ...]
+    ptx: tuple[int, ...]
+
+
+class TensorFlowBuild(Row, frozen=True, kw_only=True):
+    """A tested build of TensorFlow with GPU support; ``tensorflow`` is major.minor."""
+
+    tensorflow: str
+    package: str
+    system: System
+    python: str
+    cudnn: str
+    cuda: str
+
+
+class Plugin(Row, frozen=True, kw_only=True):
+    """What a CUDA plugin of JAX needs."""
+
+    plugin: str
+    driver: str
+    capability: str
+
+
+class Instructions(Row, frozen=True, kw_only=True):
+    """Instruction sets of x86-64 that the published builds of a distribution (a pattern) ask for from a release on."""
+
+    distribution: str
+    first: str
+    needs: tuple[str, ...]
+
+
+class Index(Row, frozen=True, kw_only=True):
+    """PyTorch's own index of packages."""
+
+    url: str
+
+
+class Tables(Fact, frozen=True, kw_only=True):
+    """frameworks.json."""
+
+    processors: tuple[str, ...]
+    """Those that it has rows for."""
+    torch_index: Index
+    torch: tuple[TorchBuild, ...]
+    torch_code: tuple[TorchCode, ...]
+    tensorflow: tuple[TensorFlowBuild, ...]
+    jax: tuple[Plugin, ...]
+    instructions: tuple[Instructions, ...]
+    facts: tuple[Saying, ...]
+
+    def fact(self, id: str) -> Saying:
+        """Return the fact of that id; it is there, a test says so."""
+        return next(f for f in self.facts if f.id == id)
+
+
+def tables() -> Tables:
+    """Read frameworks.json."""
+    return read("frameworks", Tables)
+
+
+class GpuSide(msgspec.Struct, frozen=True):
+    """What stands on the other side: GPUs and driver."""
+
+    there: bool | None
+    """Whether the machine has an NVIDIA GPU; None where that could not be seen."""
+    works: bool
+    driver: str
+    cuda: str
+    """The newest CUDA that the driver runs."""
+    gpus: tuple[Gpu, ...]
+    system: System
+    processor: str = "x86_64"
+    tegra: bool = False
+    """Whether this is a Jetson or its like, whose programs come from NVIDIA's own index."""
+
+    @property
+    def unlisted(self) -> bool:
+        """Whether the tables cannot tell which machine code a GPU here runs: it is newer than they are, or a Tegra's."""
+        return self.tegra or any(beyond("gpu", g.compute_capability) for g in self.gpus)
+
+    def runs_cuda(self, cuda: str) -> bool | None:
+        """Whether the driver runs programs built for this CUDA version; None where that cannot be told.
+
+        The driver's own answer decides, also about a CUDA that is newer than the tables.
+        """
+        wanted = numbers(cuda)
+        if not wanted:
+            return None
+        if self.cuda:
+            have = numbers(self.cuda)
+            return have[:1] >= wanted[:1] if wanted[0] >= 11 else have >= wanted
+        floor, _ = driver_floor(compatibility(), cuda, self.system)
+        late = older(self.driver, floor)
+        return None if late is None else not late
+
+
+def gpu_side(seen: Snapshot) -> GpuSide:
+    """Return GPUs and driver as far as they were seen."""
+    d = seen.driver
+    nvml = d.nvml if d else None
+    return GpuSide(
+        there=on_bus(seen),
+        works=bool(d and works(d)),
+        driver=(nvml.driver_version if nvml else None) or (d.module_version if d else None) or "",
+        cuda=((d.cuda.driver_cuda if d and d.cuda else None) or (nvml.driver_cuda if nvml else None)) or "",
+        gpus=(d.gpus or ()) if d else (),
+        system=seen.machine.system,
+        processor=seen.machine.architecture,
+        tegra=is_tegra(seen),
+    )
+
+
+def short(version: str) -> str:
+    """Return major.minor of a version."""
+    return ".".join(str(n) for n in numbers(version)[:2])
+
+
+def torch_code(version: str, cuda: str, side: GpuSide) -> TorchCode | None:
+    """Return what is known of the machine code in one build of PyTorch for this system and processor."""
+    its = numbers(version)[:2]
+    here = (side.system, side.processor, short(cuda))
+    for row in tables().torch_code:
+        if (row.system, row.processor, row.cuda) == here and numbers(row.first) <= its <= numbers(row.last):
+            return row
+    return None
+
+
+def code_fits(
+    sass: tuple[int, ...], ptx: tuple[int, ...], gpus: tuple[Gpu, ...], bound: tuple[str, ...] = ()
+) -> bool | None:
+    """Whether code runs on every GPU; PTX counts, since the driver compiles it. None where a GPU's kind is not known."""
+    answers = [_fits_one(sass, ptx, on(g.compute_capability), bound) for g in gpus]
+    if False in answers:
+        return False
+    return None if not answers or None in answers else True
+
+
+def _fits_one(sass: tuple[int, ...], ptx: tuple[int, ...], gpu: int | None, bound: tuple[str, ...]) -> bool | None:
+    run = None if gpu is None else runs(sass, gpu, bound)
+    return run if gpu is None or run is not False else compiles(ptx, gpu, bound)
+
+
+def build_fits(build: FrameworkBuild, side: GpuSide) -> bool | None:
+    """Whether a build has code for every GPU here: from its files, else from the tables; None where neither tells."""
+    if build.sass:
+        return code_fits(build.sass, build.ptx or (), side.gpus, build.bound)
+    if build.distribution == "torch" and build.cuda:
+        row = torch_code(build.version, build.cuda, side)
+        return code_fits(row.sass, row.ptx, side.gpus) if row else None
+    plugin = next(
+        (p for p in tables().jax if build.distribution in ("jax", p.plugin) and (build.cuda or "-") in p.plugin), None
+    )
+    if plugin and build.cuda:
+        least = on(plugin.capability) or 0
+        capabilities = [on(g.compute_capability) for g in side.gpus]
+        return None if not capabilities or None in capabilities else all((c or 0) >= least for c in capabilities)
+    return None
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A build of PyTorch that suits."""
+
+    build: TorchBuild
+    version: str
+    """What to ask for: "2.8.0", or "2.8.*" where another release is proposed."""
+    same_release: bool
+    sure: bool
+    """Whether its machine code for these GPUs is in the tables."""
+
+    @property
+    def variant(self) -> str:
+        """The name of its index: cu128."""
+        return "cu" + self.build.cuda.replace(".", "")
+
+
+def choose_torch(version: str, python: PythonEnvironment, side: GpuSide) -> Choice | None:
+    """Return the build that suits driver, GPU and Python: of the installed release, else of the newest that has one.
+
+    Of the installed release a build also counts whose machine code is not in the tables; of another one it does not.
+    """
+    mine = side.processor if side.system == "linux" or side.processor == "x86_64" else ""
+    rows = [r for r in tables().torch if mine in r.processors]
+    same = [r for r in rows if r.torch == short(version) and _suits(r, side) is not False and side.runs_cuda(r.cuda)]
+    if same:
+        best = max(same, key=lambda r: (_suits(r, side) is True, r.stable, _within(r, side), numbers(r.cuda)))
+        return Choice(best, version.partition("+")[0], True, _suits(best, side) is True)
+    others = [r for r in rows if side.runs_cuda(r.cuda) and _suits(r, side) and takes_python(r.python, python.version)]
+    if not others:
+        return None
+    best = max(others, key=lambda r: (r.stable, _within(r, side), numbers(r.torch), numbers(r.cuda)))
+    return Choice(best, best.torch + ".*", False, True)
+
+
+def _within(row: TorchBuild, side: GpuSide) -> bool:
+    """Whether the driver knows this very CUDA version, so that not even new features are missing."""
+    return not side.cuda or numbers(row.cuda) <= numbers(side.cuda)
+
+
+def _suits(row: TorchBuild, side: GpuSide) -> bool | None:
+    """Whether a build has machine code for the GPUs, so that nothing must be compiled first.
+
+    Of a release that was not read, its neighbours for the same CUDA tell, where they agree.
+    """
+    code = torch_code(row.torch, row.cuda, side)
+    if code:
+        return code_fits(code.sass, (), side.gpus)
+    here = (side.system, side.processor, row.cuda)
+    rows = [c for c in tables().torch_code if (c.system, c.processor, c.cuda) == here]
+    beside = {code_fits(c.sass, (), side.gpus) for c in rows}
+    return beside.pop() if len(beside) == 1 else None
+
+
+def takes_python(wanted: str, version: str) -> bool:
+    """Whether a release takes this Python: ">=3.10, <=(3.14 exp.)", "3.9-3.12"; unknown words never refuse."""
+    its = numbers(version)[:2]
+    if not its:
+        return True
+    found = [numbers(n) for n in re.findall(r"\d+\.\d+", wanted)]
+    return (not found or its >= found[0]) and (len(found) < 2 or its <= found[-1])

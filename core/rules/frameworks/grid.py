@@ -1,0 +1,250 @@
+"""The grid: every environment against every framework, each cell a verdict with its reason. Derived from a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import _, told
+from core.knowledge.causes import Cause
+from core.knowledge.horizon import beyond, family
+from core.knowledge.releases import numbers
+from core.model.facts import Distribution, FrameworkBuild, Snapshot, full_id, split_id
+from core.model.findings import Finding, Grid, GridCell, GridRow, Verdict
+from core.model.steps import Severity
+from core.rules.consumer_loads import answered
+from core.rules.frameworks.builds import is_cpu
+from core.rules.frameworks.environment_view import Home, homes
+from core.rules.frameworks.fit import GpuSide, build_fits, gpu_side
+from core.rules.frameworks.trials import failed
+from core.rules.snapshot_queries import tidy
+from core.rules.wording import listed
+
+MARKS: dict[Verdict, str] = {"runs": "✓", "should run": "+", "cpu only": "·", "cannot run": "✗", "not decided": "?"}
+"""One sign for each verdict, beside its word: never a colour alone."""
+
+ONLY_PROCESSOR: tuple[Cause, ...] = ("framework_cpu_only_build", "tf_native_windows_unsupported")
+"""Causes that leave a framework to the processor: it runs, and the cell says so in a word of its own."""
+
+COLUMNS = (
+    ("PyTorch", ("torch", "torch-nightly")),
+    ("TensorFlow", ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nightly")),
+    ("JAX", ("jax",)),
+    ("ONNX Runtime", ("onnxruntime-gpu", "onnxruntime", "onnxruntime-directml", "onnxruntime-openvino")),
+    ("CTranslate2", ("ctranslate2",)),
+    ("CuPy", ("cupy-cuda",)),
+    ("Paddle", ("paddlepaddle-gpu", "paddlepaddle")),
+    ("TensorRT", ("tensorrt-cu", "tensorrt")),
+    ("MXNet", ("mxnet",)),
+    ("OpenCV", ("opencv-python", "opencv-contrib-python", "opencv-python-headless", "opencv-contrib-python-headless")),
+)
+"""Column and the distributions that stand for it; a name that ends a hyphenated word may go on (cupy-cuda12x)."""
+
+
+def grid(seen: Snapshot, findings: tuple[Finding, ...] = ()) -> Grid:
+    """Return the grid of a Snapshot; ``findings`` are those of the same Snapshot."""
+    side = gpu_side(seen)
+    rows = tuple(
+        GridRow(
+            prefix=home.python.prefix,
+            executable=home.python.executable,
+            python=home.python.version,
+            kind=home.python.kind,
+            found_by=home.python.found_by,
+            importance=home.near,
+            problem=home.python.problem,
+            cells=tuple(_cells(home, side, findings)),
+        )
+        for home in homes(seen)
+    )
+    there = {c.framework for r in rows for c in r.cells}
+    columns = tuple(name for name, _ in COLUMNS if name in there)
+    return Grid(columns=columns, rows=rows, best=tuple(_best(columns, rows)))
+
+
+def _cells(home: Home, side: GpuSide, findings: tuple[Finding, ...]) -> Iterator[GridCell]:
+    for name, distributions in COLUMNS:
+        there = [d for n in distributions for d in home.python.distributions if _stands_for(d.name, n)]
+        if there:
+            yield _cell(home, name, there[0], side, findings)
+
+
+def _stands_for(name: str, wanted: str) -> bool:
+    return name == wanted or (wanted in ("cupy-cuda", "tensorrt-cu", "mxnet") and name.startswith(wanted))
+
+
+def _cell(home: Home, column: str, what: Distribution, side: GpuSide, findings: tuple[Finding, ...]) -> GridCell:
+    build = home.build(what.name)
+    version = build.version if build else what.version
+    verdict, reason, more = _verdict(home, what, build, side, findings)
+    return GridCell(
+        framework=column, distribution=what.name, version=version, verdict=verdict, reason=reason, finding=more
+    )
+
+
+Judged = tuple[Verdict, str, str]
+
+
+def _verdict(
+    home: Home, what: Distribution, build: FrameworkBuild | None, side: GpuSide, findings: tuple[Finding, ...]
+) -> Judged:
+    if home.python.problem:
+        return "not decided", told(home.python.problem), ""
+    trial = home.trial(what.name)
+    against = _against(home, what, findings)
+    if trial and trial.gpu and not failed(trial) and not against:
+        return (
+            "runs",
+            _("It convolved on {device}, forward and backward.", device=trial.device or _("the GPU"))
+            if trial.backward
+            else _("It convolved on {device}.", device=trial.device or _("the GPU")),
+            f"frameworks.trial-{what.name}",
+        )
+    if against and against.severity is Severity.ERROR:
+        return "cannot run", against.title, against.id
+    if (
+        home.seen.machine.system == "windows"
+        and what.name.startswith("tensorflow")
+        and numbers(what.version) >= (2, 11)
+    ):
+        return (
+            "cpu only",
+            _("No TensorFlow after 2.10 can see a GPU on native Windows: use WSL2."),
+            "frameworks.tensorflow-windows",
+        )
+    if build and (is_cpu(build) or build.other):
+        built = _("It was built for {other}.", other=build.other) if build.other else _("It is the build without CUDA.")
+        return "cpu only", built, against.id if against else ""
+    if side.there is False:
+        return "cpu only", _("This machine has no NVIDIA GPU."), ""
+    if trial and trial.gpu is False and trial.devices == 0 and not failed(trial):
+        return "cpu only", _("It was run, works, and saw no GPU."), f"frameworks.trial-{what.name}"
+    return _by_files(home, what, build, side, against)
+
+
+def _by_files(
+    home: Home, what: Distribution, build: FrameworkBuild | None, side: GpuSide, against: Finding | None
+) -> Judged:
+    """Judge by what was read, where nothing was run and no error stands against it."""
+    if build is None and home.seen.frameworks is None:
+        return "not decided", _("How it was built was not looked at."), ""
+    if build is None or build.cuda is None:
+        return "not decided", _("Its files do not tell whether it was built for CUDA."), ""
+    if side.there and not side.works:
+        return "cannot run", _("The GPU driver does not work for any program."), ""
+    if side.runs_cuda(build.cuda) is False:
+        return (
+            "cannot run",
+            _(
+                "It was built for CUDA {cuda}; the driver runs CUDA up to {most}.",
+                cuda=build.cuda,
+                most=side.cuda or _("less"),
+            ),
+            "",
+        )
+    if beyond(family(build.distribution), build.version) or beyond("cuda", build.cuda):
+        return "not decided", _("It is newer than this program knows."), f"frameworks.newer-{build.distribution}"
+    if build_fits(build, side) is False:
+        return (
+            "cannot run",
+            _("It has no machine code for {gpus}.", gpus=listed(g.name for g in side.gpus)),
+            f"frameworks.code-{what.name}",
+        )
+    if against:
+        return "not decided", against.title, against.id
+    if side.there is None:
+        return "not decided", _("Whether this machine has an NVIDIA GPU could not be seen."), ""
+    if build_fits(build, side) is None and not _loads_well(home, what):
+        return "not decided", _("It was built for CUDA {cuda}; for which GPUs is not told.", cuda=build.cuda), ""
+    return "should run", _("It was built for CUDA {cuda}, which driver and GPU run.", cuda=build.cuda), ""
+
+
+def _loads_well(home: Home, what: Distribution) -> bool:
+    """Whether every library of the cuDNN that it wants answered in a child process."""
+    system = home.seen.machine.system
+    mine = [
+        load
+        for load in home.seen.loads or ()
+        if tidy(system, load.consumer.prefix) == tidy(system, home.python.prefix)
+        and load.consumer.framework.startswith((what.name + " ", f"{what.name}-"))
+    ]
+    return bool(mine) and all(answered(load.roll_call) for load in mine)
+
+
+def _against(home: Home, what: Distribution, findings: tuple[Finding, ...]) -> Finding | None:
+    """Return the worst finding that concerns this framework in this environment, warnings and errors only."""
+    mine = [
+        f
+        for f in findings
+        if f.severity >= Severity.WARNING
+        and f.cause not in ONLY_PROCESSOR
+        and any(_means(c, home, what) for c in f.consumers)
+    ]
+    return max(mine, key=lambda f: f.severity, default=None)
+
+
+def _means(consumer: str, home: Home, what: Distribution) -> bool:
+    """Whether a finding's consumer is this framework in this environment, or all of the environment."""
+    its, framework = split_id(consumer)
+    return its == full_id(home.python.prefix) and (
+        framework in ("", what.name) or framework.startswith(f"{what.name}-")
+    )
+
+
+def _best(columns: tuple[str, ...], rows: tuple[GridRow, ...]) -> Iterator[tuple[str, str]]:
+    order: dict[Verdict, int] = {"runs": 2, "should run": 1}
+    for column in columns:
+        cells = [
+            (order.get(c.verdict, 0), numbers(c.version), r.prefix)
+            for r in rows
+            for c in r.cells
+            if c.framework == column
+        ]
+        good = [cell for cell in cells if cell[0]]
+        if good:
+            yield column, max(good, key=lambda cell: cell[:2])[2]
+
+
+def verdict_word(verdict: Verdict) -> str:
+    """Return a cell's verdict in words that stand alone."""
+    return {
+        "runs": _("runs on the GPU"),
+        "should run": _("should run on the GPU"),
+        "cpu only": _("processor only"),
+        "cannot run": _("cannot run on the GPU"),
+        "not decided": _("not decided"),
+    }[verdict]
+
+
+def choices(made: Grid) -> tuple[tuple[str, str], ...]:
+    """Return for each framework that is anywhere the environment to use, in words: which one to use for what."""
+    best = dict(made.best)
+    return tuple((column, best.get(column) or _("none is known to use the GPU")) for column in made.columns)
+
+
+def as_lines(made: Grid, width: int = 96) -> list[str]:
+    """Return the grid for a terminal: one line for each framework of each environment; those without any are counted."""
+    lines: list[str] = []
+    for row in made.rows:
+        if row.cells:
+            lines.append(
+                f"  {row.prefix}  (Python {row.python or _('unknown')}, {told(row.kind)}; {told(row.found_by)})"
+            )
+            for c in row.cells:
+                reason = _without_place(c.reason, row.prefix)
+                words = f"    {MARKS[c.verdict]} {c.distribution} {c.version}: {verdict_word(c.verdict)}. {reason}"
+                lines.append(words if len(words) <= 2 * width else words[: 2 * width - 3] + "...")
+    empty = [r for r in made.rows if not r.cells]
+    if empty:
+        names = listed((r.prefix for r in empty), 6)
+        lines.append("  " + _("{count} more without a framework: {names}", count=len(empty), names=names))
+    if made.columns:
+        lines.append("  " + _("Which one to use:"))
+        lines += [f"    {framework}: {where}" for framework, where in choices(made)]
+    if any(c.verdict == "should run" for r in made.rows for c in r.cells):
+        lines.append("  " + _('(Nothing was run where it says "should": --try, with --python PATH, runs it.)'))
+    return lines
+
+
+def _without_place(reason: str, prefix: str) -> str:
+    """Return a reason without the environment's name, which stands above it already."""
+    return reason.replace(f" in {prefix}", "")

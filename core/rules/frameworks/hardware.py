@@ -1,0 +1,124 @@
+"""Rules about what a framework asks of the computer beside the GPU: the processor's instructions, and memory on Windows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.common.i18n import _, number
+from core.knowledge.horizon import beyond, family
+from core.knowledge.releases import numbers
+from core.model.facts import Snapshot
+from core.model.findings import Finding
+from core.model.steps import Step
+from core.rules.frameworks.builds import on_gpu
+from core.rules.frameworks.environment_view import homes
+from core.rules.frameworks.fit import tables
+from core.rules.wording import ERROR, WARNING, advice, finding, listed, saw
+
+GIB = 1 << 30
+NAMES = {"avx": "AVX", "avx2": "AVX2", "fma": "FMA", "sse4_1": "SSE4.1", "sse4_2": "SSE4.2"}
+OWNERS = {"jaxlib": "jax"}
+
+
+def without_instructions(seen: Snapshot) -> Iterator[Finding]:
+    """A build uses instructions that this processor does not have: it cannot even be imported."""
+    here = seen.machine.instructions
+    if here is None or seen.machine.architecture != "x86_64":
+        return
+    for home in homes(seen):
+        for d in home.python.distributions:
+            for row in tables().instructions:
+                lacking = [n for n in row.needs if n not in here]
+                if not lacking or not re.fullmatch(row.distribution, d.name) or numbers(d.version) < numbers(row.first):
+                    continue
+                if beyond(family(d.name), d.version):
+                    continue
+                names = listed(NAMES[n] for n in lacking)
+                yield finding(
+                    Step.FRAMEWORKS,
+                    home.severity,
+                    f"instructions-{d.name}",
+                    _(
+                        "{package} in {prefix} needs a processor with {names}.",
+                        package=f"{d.name} {d.version}",
+                        prefix=home.python.prefix,
+                        names=names,
+                    ),
+                    cause="cpu_instruction_set_missing",
+                    why=_(
+                        "This processor does not have these instructions, or the virtual machine does not pass them on. The import ends with an illegal instruction."
+                    ),
+                    evidence=[
+                        saw(
+                            _("The processor has"),
+                            listed((NAMES[n] for n in here), 9) or _("none of these"),
+                            _("the system's list"),
+                        ),
+                        saw(_("The build needs"), names, row.source),
+                        home.concerns(OWNERS.get(d.name, d.name)),
+                    ],
+                    subject=home.python.prefix,
+                    fix=advice(
+                        _("Use a computer with {names}, or a build that does without", names=names),
+                        _("In a virtual machine: let it pass the host's processor through."),
+                        _(
+                            "The publisher's own packages need {names} from {package} {first} on.",
+                            names=names,
+                            package=d.name,
+                            first=row.first,
+                        ),
+                    ),
+                )
+
+
+def page_file(seen: Snapshot) -> Iterator[Finding]:
+    """Windows can promise less memory than PyTorch's libraries ask for when they are loaded."""
+    left, limit = seen.machine.commit_left, seen.machine.commit_limit
+    if left is None or limit is None:
+        return
+    for home in homes(seen):
+        build = home.build("torch")
+        if build is None or build not in on_gpu(home) or build.commit is None or build.commit <= left or home.near > 3:
+            continue
+        never = build.commit > limit
+        yield finding(
+            Step.FRAMEWORKS,
+            min(home.severity, ERROR if never else WARNING),
+            "page-file",
+            _(
+                "Windows cannot promise the memory that torch {version} in {prefix} asks for.",
+                version=build.version,
+                prefix=home.python.prefix,
+            ),
+            cause="page_file_too_small",
+            why=_(
+                "Every process that imports it asks for a private copy of what its libraries may write to, used or not. Where the page file is too small, the import fails with WinError 1455."
+            )
+            if never
+            else _(
+                "Every process that imports it asks for a private copy of what its libraries may write to, used or not. Other programs have taken so much that the import fails now, with WinError 1455."
+            ),
+            evidence=[
+                saw(_("Its libraries ask for"), _size(build.commit), _("writable sections of the DLLs in torch\\lib")),
+                saw(_("Windows can still promise"), _size(left), "GlobalMemoryStatusEx"),
+                saw(_("Memory and page file together"), _size(limit), "GlobalMemoryStatusEx"),
+                home.concerns("torch"),
+            ],
+            subject=home.python.prefix,
+            fix=advice(
+                _("Let Windows manage the page file"),
+                _(
+                    "Settings, System, About, Advanced system settings, Performance, Advanced, Virtual memory: let Windows manage the size, and restart."
+                ),
+                _("Fewer worker processes (num_workers) need less."),
+                restart="computer",
+            ),
+        )
+
+
+def _size(count: int) -> str:
+    return _("{size} GiB", size=number(count / GIB, 1))
+
+
+RULES = (without_instructions, page_file)

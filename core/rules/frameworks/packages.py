@@ -1,0 +1,237 @@
+"""Rules about packages: packages that overwrite each other, requirements that are broken, retired ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.common.i18n import _, sentences
+from core.knowledge.causes import Cause
+from core.knowledge.releases import numbers, older
+from core.model.facts import Distribution, Snapshot
+from core.model.findings import Finding, Fix
+from core.model.steps import Severity, Step
+from core.rules.frameworks.advice import again, gpu_onnxruntime, pip
+from core.rules.frameworks.environment_view import Broken, Home, broken, homes
+from core.rules.frameworks.fit import gpu_side, short, tables
+from core.rules.wording import NOTE, WARNING, advice, finding, listed, saw
+
+SHARING = (
+    ("onnxruntime", re.compile(r"onnxruntime(-gpu|-directml|-openvino|-training|-qnn)?")),
+    ("paddle", re.compile(r"paddlepaddle(-gpu)?")),
+    ("tensorflow", re.compile(r"tensorflow(-gpu|-cpu|-rocm)?|tf-nightly")),
+    ("cupy", re.compile(r"cupy(-cuda\d+x?|-rocm.*)?")),
+    ("mxnet", re.compile(r"mxnet(-cu\d+(mkl)?)?")),
+    ("nvidia/cudnn", re.compile(r"nvidia-cudnn-cu\d+")),
+    ("cv2", re.compile(r"opencv-(contrib-)?python(-headless)?")),
+)
+"""A folder of packages, and the distributions that write into it."""
+
+
+def duplicate_packages(seen: Snapshot) -> Iterator[Finding]:
+    """Two distributions that write the same folder are installed beside each other, or one is installed twice."""
+    for home in homes(seen):
+        for folder, pattern in SHARING:
+            some = [d for d in home.python.distributions if pattern.fullmatch(d.name)]
+            for place in dict.fromkeys(d.location for d in some):
+                here = [d for d in some if d.location == place]
+                if len({d.name for d in here}) > 1 and not _empty_stub(here):
+                    yield _duplicates(home, folder, here)
+        yield from _twice(home)
+
+
+def _empty_stub(here: list[Distribution]) -> bool:
+    """tensorflow-gpu 2.12.0 is published without any file; beside tensorflow it does no harm."""
+    real = [d for d in here if not (d.name == "tensorflow-gpu" and numbers(d.version) >= (2, 12))]
+    return len({d.name for d in real}) < 2
+
+
+def _duplicates(home: Home, folder: str, here: list[Distribution]) -> Finding:
+    names = listed(f"{d.name} {d.version}" for d in here)
+    side = gpu_side(home.seen)
+    fact = tables().fact("one_module")
+    really = next(
+        (b for b in home.builds if b.distribution in [d.name for d in here] and b.really and "-" in b.distribution),
+        None,
+    )
+    mild = folder == "cv2" or not side.there
+    severity = NOTE if mild else home.severity if really else min(home.severity, WARNING)
+    concerned = [""] if folder == "nvidia/cudnn" else list(dict.fromkeys(d.name for d in here))
+    rows = [saw(_("Both write"), folder, here[0].location), *(home.concerns(name) for name in concerned)]
+    if really:
+        rows.insert(
+            1,
+            saw(
+                _("The files there are of, instead of {distribution}", distribution=really.distribution),
+                really.really,
+                really.cuda_source,
+            ),
+        )
+    return finding(
+        Step.FRAMEWORKS,
+        severity,
+        f"duplicates-{folder.replace('/', '-')}",
+        _("{names} lie in one environment and overwrite each other's files.", names=names),
+        cause="duplicate_framework_packages",
+        why=(
+            _(fact.fact)
+            if folder == "onnxruntime"
+            else _("They write the same folder: what was installed last wins, and removing one breaks the other.")
+        ),
+        evidence=rows,
+        subject=home.python.prefix,
+        fix=_one_of(home, folder, here),
+    )
+
+
+def _one_of(home: Home, folder: str, here: list[Distribution]) -> Fix:
+    names = tuple(dict.fromkeys(d.name for d in here))
+    if folder == "onnxruntime" and "onnxruntime-gpu" in names:
+        version = next(d.version for d in here if d.name == "onnxruntime-gpu")
+        return gpu_onnxruntime(home.seen, home.python, names, version)
+    keep = next((d for d in here if d.name.endswith("-gpu")), None) or next(
+        (d for d in here if re.search(r"-cu(da)?\d", d.name)), here[-1]
+    )
+    if folder == "nvidia/cudnn":
+        wanted = " ".join(r for d in home.python.distributions for r in d.requires)
+        keep = next((d for d in here if re.search(rf"\b{d.name}\b", wanted)), keep)
+    return advice(
+        _("Keep {name} alone", name=keep.name),
+        pip(home.seen, home.python, "uninstall", "-y", *names),
+        pip(home.seen, home.python, "install", f"{keep.name}=={keep.version.partition('+')[0]}"),
+        restart="program",
+    )
+
+
+def _twice(home: Home) -> Iterator[Finding]:
+    known: dict[tuple[str, str], list[str]] = {}
+    for d in home.python.distributions:
+        known.setdefault((d.name, d.location), []).append(d.version)
+    for (name, location), versions in known.items():
+        if len(versions) > 1 and home.near <= 3:
+            yield finding(
+                Step.FRAMEWORKS,
+                WARNING if gpu_side(home.seen).there else NOTE,
+                f"twice-{name}",
+                _(
+                    "{name} is recorded twice in one folder: {versions}.",
+                    name=name,
+                    versions=listed(sorted(versions, key=numbers)),
+                ),
+                cause="duplicate_framework_packages",
+                why=_(
+                    "One of them was not removed when the other came: whose files lie there is not told by the records."
+                ),
+                evidence=[saw(_("Records"), listed(versions), location), home.concerns()],
+                subject=home.python.prefix,
+                fix=advice(
+                    _("Take {name} away until nothing is left, then install it once", name=name),
+                    pip(home.seen, home.python, "uninstall", "-y", name),
+                    pip(home.seen, home.python, "uninstall", "-y", name),
+                    pip(home.seen, home.python, "install", f"{name}=={max(versions, key=numbers)}"),
+                ),
+            )
+
+
+# --- requirements ------------------------------------------------------------------------------------------
+
+
+def broken_requirements(seen: Snapshot) -> Iterator[Finding]:
+    """What a framework requires was replaced by another version, usually by a later installation."""
+    examined = {load.consumer.prefix for load in seen.loads or () if load.consumer.framework}
+    for home in homes(seen):
+        if home.near > 3:
+            continue
+        for b in broken(home):
+            if b.installed:
+                yield _broken(home, b, loaded=home.python.prefix in examined)
+
+
+def _broken(home: Home, b: Broken, *, loaded: bool) -> Finding:
+    severity, cause = how_bad(b)
+    if loaded and b.wanted.startswith("nvidia-cudnn"):
+        severity = NOTE  # what is loaded there was examined, and says more than versions do
+    if not gpu_side(home.seen).there:
+        severity = NOTE
+    return finding(
+        Step.FRAMEWORKS,
+        severity,
+        f"requires-{b.wanted}",
+        _(
+            "{name} {version} requires {wanted}{specifier}, and {installed} is installed.",
+            name=b.of.name,
+            version=b.of.version,
+            wanted=b.wanted,
+            specifier=b.specifier,
+            installed=b.installed,
+        ),
+        cause=cause,
+        why=sentences(
+            _("Something that was installed later brought another version."),
+            _("The library that is loaded decides whether it matters.")
+            if severity <= NOTE
+            else _("The two were not built for each other."),
+        ),
+        evidence=[
+            saw(
+                _("Required"),
+                f"{b.wanted}{b.specifier}",
+                _("metadata of {name} {version}", name=b.of.name, version=b.of.version),
+            ),
+            saw(_("Installed"), b.installed, b.of.location),
+            home.concerns(b.of.name),
+        ],
+        subject=home.python.prefix,
+        fix=again(home.seen, home.python, f"{b.wanted}{b.specifier}"),
+    )
+
+
+def how_bad(b: Broken) -> tuple[Severity, Cause]:
+    """Return how much a broken requirement matters, and its cause: a newer library of the same major usually serves."""
+    wanted = next(iter(re.findall(r"(?:==|>=|~=)\s*([\d.]+)", b.specifier)), "")
+    same_major = numbers(wanted)[:1] == numbers(b.installed)[:1]
+    if b.optional and same_major:
+        return NOTE, "requirement_broken"
+    if b.wanted.startswith("nvidia-cudnn"):
+        if not same_major:
+            return WARNING, "cudnn_major_mismatch"
+        if older(b.installed, wanted):
+            return WARNING, "cudnn_minor_too_old"
+        return NOTE, "requirement_broken"
+    if b.wanted.startswith(("nvidia-", "cuda-")) and not older(short(b.installed), short(wanted)) and same_major:
+        return NOTE, "requirement_broken"
+    if b.wanted.startswith(("nvidia-", "cuda-", "torch", "triton", "jax", "tensorflow")):
+        return WARNING, "requirement_broken"
+    return NOTE, "requirement_broken"
+
+
+def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
+    """The retired distribution pynvml lies in an environment that was named or is active."""
+    fact = tables().fact("pynvml")
+    for home in homes(seen):
+        old = home.has("pynvml")
+        if old and home.near <= 1:
+            yield finding(
+                Step.FRAMEWORKS,
+                NOTE,
+                "pynvml",
+                _(
+                    "The package pynvml {version} in {prefix} is retired.",
+                    version=old.version,
+                    prefix=home.python.prefix,
+                ),
+                why=_(fact.fact),
+                evidence=[
+                    saw(_("Installed"), _("pynvml {version}", version=old.version), old.location),
+                    saw(_("Retired"), _("yes"), fact.source),
+                ],
+                subject=home.python.prefix,
+                fix=advice(
+                    _("Use nvidia-ml-py instead"),
+                    pip(seen, home.python, "uninstall", "-y", "pynvml"),
+                    pip(seen, home.python, "install", "--force-reinstall", "nvidia-ml-py"),
+                ),
+            )
+
+
+RULES = (duplicate_packages, broken_requirements, retired_pynvml)

@@ -1,0 +1,149 @@
+"""Rules about libraries that are not as the package that installed them recorded them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import _, n_, number
+from core.model.facts import DamagedFile, PackageRecords, Snapshot
+from core.model.findings import Evidence, Finding
+from core.model.remedies import PutPackageBack
+from core.model.steps import Severity, Step
+from core.rules.frameworks.advice import whole_again
+from core.rules.frameworks.environment_view import Home, homes
+from core.rules.snapshot_queries import tidy
+from core.rules.wording import GOOD, NOTE, WARNING, finding, listed, saw
+
+OWNERS = {"jaxlib": "jax", "jax-cuda": "jax", "triton": "torch"}
+"""Start of a distribution's name: the framework that it belongs to. NVIDIA's belong to all of an environment."""
+
+WHOLE = "good"
+
+
+def damaged_libraries(seen: Snapshot) -> Iterator[Finding]:
+    """Libraries of frameworks and of NVIDIA's packages that are missing, cut short or altered."""
+    told = _told(seen)
+    for home in homes(seen):
+        record = _of(home)
+        if record is None:
+            continue
+        files = [f for f in record.damaged if tidy(seen.machine.system, f.path) not in told]
+        for name in dict.fromkeys(f.distribution for f in files):
+            yield _damaged(home, [f for f in files if f.distribution == name])
+        if record.hashed and not record.damaged:
+            yield _whole(home, record)
+
+
+def _of(home: Home) -> PackageRecords | None:
+    system = home.seen.machine.system
+    mine = tidy(system, home.python.prefix)
+    return next((r for r in home.seen.records or () if tidy(system, r.prefix) == mine), None)
+
+
+def _told(seen: Snapshot) -> set[str]:
+    """Return the unfit files that cuDNN's own search comes to: the rules about CUDA's libraries tell those as errors."""
+    system = seen.machine.system
+    used = {tidy(system, r.winner.path) for load in seen.loads or () for r in load.resolutions if r.winner}
+    return used & {
+        tidy(system, f.path)
+        for toolkit in seen.toolkits or ()
+        for f in toolkit.libraries
+        if f.state not in ("good", "unreadable") or f.record in ("size differs", "hash differs")
+    }
+
+
+def _broken(file: DamagedFile) -> bool:
+    """Whether a file can be no library that somebody meant: its bytes changed under the same size, or it is cut short."""
+    return file.state == "hash differs" or (file.state == "size differs" and file.header not in ("", WHOLE))
+
+
+def _severity(home: Home, files: list[DamagedFile]) -> Severity:
+    """Return how much it matters: what is missing or was altered on purpose (by strip, say) may never be asked for."""
+    if any(_broken(f) or f.needed_by for f in files):
+        return home.severity
+    worked = any(t.gpu and t.right and not t.problem and not t.ended for t in home.trials)
+    return NOTE if worked else min(home.severity, WARNING)
+
+
+def _damaged(home: Home, files: list[DamagedFile]) -> Finding:
+    one = files[0]
+    names = listed(_name(home, f.path) for f in files)
+    broken, gone = any(_broken(f) for f in files), all(f.state == "missing" for f in files)
+    values = {"names": names, "package": f"{one.distribution} {one.version}", "prefix": home.python.prefix}
+    if broken:
+        title = _("Damaged in {prefix}: {names} of {package}.", **values)
+        why = _(
+            "The content is not what the package installed: a download or a copy broke off, or the disk has faults."
+        )
+    elif gone:
+        title = _("Missing in {prefix}: {names} of {package}.", **values)
+        why = _("The package installed it, and it is not there any more. What needs it fails.")
+    else:
+        title = _("Altered in {prefix}: {names} of {package}.", **values)
+        why = _(
+            "It is a library, but not the one that was installed: another package overwrote it, or a tool changed it."
+        )
+    return finding(
+        Step.FRAMEWORKS,
+        _severity(home, files),
+        f"record-{one.distribution}",
+        title,
+        cause="corrupt_or_truncated_file",
+        why=why,
+        evidence=[*(_row(f) for f in files[:20]), home.concerns(_owner(home, one.distribution))],
+        subject=home.python.prefix,
+        fix=whole_again(home.seen, home.python, one.distribution, one.version),
+        remedy=PutPackageBack(prefix=home.python.prefix, package=one.distribution, version=one.version),
+    )
+
+
+def _name(home: Home, path: str) -> str:
+    return path.rpartition("\\" if home.seen.machine.system == "windows" else "/")[2]
+
+
+def _row(file: DamagedFile) -> Evidence:
+    source = _("RECORD of {package}", package=f"{file.distribution} {file.version}")
+    if file.state == "missing":
+        needed = (
+            _("is not there; {name} is linked against it", name=file.needed_by) if file.needed_by else _("is not there")
+        )
+        return saw(file.path, needed, source)
+    if file.state == "hash differs":
+        return saw(file.path, _("has another SHA-256 than was recorded"), source)
+    size, recorded = number(file.size or 0), number(file.recorded or 0)
+    if file.header in ("", WHOLE):
+        return saw(file.path, _("{size} bytes, recorded were {recorded}", size=size, recorded=recorded), source)
+    values = {"state": _(file.header), "size": size, "recorded": recorded}
+    return saw(file.path, _("{state}: {size} bytes, recorded were {recorded}", **values), source)
+
+
+def _owner(home: Home, distribution: str) -> str:
+    if distribution.startswith("nvidia-"):
+        return ""
+    owner = next((o for start, o in OWNERS.items() if distribution.startswith(start)), distribution)
+    return owner if home.has(owner) else ""
+
+
+def _whole(home: Home, record: PackageRecords) -> Finding:
+    return finding(
+        Step.FRAMEWORKS,
+        GOOD,
+        "records-agree",
+        _("The frameworks' libraries in {prefix} are as their packages installed them.", prefix=home.python.prefix),
+        evidence=[
+            saw(
+                _("Compared by SHA-256"),
+                n_(
+                    "{n} library of {packages} packages",
+                    "{n} libraries of {packages} packages",
+                    record.hashed,
+                    packages=record.packages,
+                ),
+                "RECORD",
+            )
+        ],
+        subject=home.python.prefix,
+    )
+
+
+RULES = (damaged_libraries,)

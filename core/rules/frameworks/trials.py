@@ -1,0 +1,379 @@
+"""Rules about what happened when a framework was imported and used in its own interpreter: its messages, recognised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from core.common.i18n import N_, _, sentences, told
+from core.knowledge.causes import Cause
+from core.model.facts import FrameworkBuild, FrameworkTrial, Snapshot
+from core.model.findings import Evidence, Finding, Fix
+from core.model.steps import Step
+from core.rules.advice import without_variable
+from core.rules.consumer_loads import NO_LIBCUDA
+from core.rules.counter import Outcome
+from core.rules.cudnn.not_found import all_overriding
+from core.rules.frameworks.advice import another_torch, tensorflow_for_gpu, whole_again
+from core.rules.frameworks.builds import is_cpu
+from core.rules.frameworks.environment_view import Home, homes
+from core.rules.frameworks.fit import build_fits, gpu_side
+from core.rules.snapshot_queries import folder_of
+from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
+
+STEP = Step.FRAMEWORKS
+DRIVERS_OWN = re.compile(r"libcuda\.so|libcudadebugger\.so|libnvidia-")
+"""The driver's libraries, which no framework brings; cluster software names their folder in LD_LIBRARY_PATH."""
+
+
+class Message(msgspec.Struct, frozen=True):
+    """A framework's or the system's own words, the cause that they tell by themselves, and what it means."""
+
+    pattern: str
+    cause: Cause | Literal["gpu_arch", ""]
+    meaning: str
+    advice: str = ""
+
+
+MESSAGES = (
+    Message(
+        r"WinError 1455|paging file is too small|winerror.?1455",
+        "page_file_too_small",
+        N_("Windows could not promise enough memory for the libraries: the page file is too small."),
+        N_(
+            "Settings, System, About, Advanced system settings, Performance, Advanced, Virtual memory: let Windows manage the "
+            "size, and restart. Fewer workers (num_workers) need less."
+        ),
+    ),
+    Message(
+        r"(vcruntime140|msvcp140|vcruntime140_1|libomp140|vcomp140)[\w.]*\.dll",
+        "vc_runtime_missing",
+        N_("A library of Microsoft's Visual C++ run time is missing."),
+        N_(
+            "Install the newest Visual C++ Redistributable for x64 from Microsoft (aka.ms/vs/17/release/vc_redist.x64.exe)."
+        ),
+    ),
+    Message(
+        r"WinError 1114",
+        "vc_runtime_missing",
+        N_("A library refused to start. An old Visual C++ run time is the usual reason."),
+        N_(
+            "Install the newest Visual C++ Redistributable for x64 from Microsoft (aka.ms/vs/17/release/vc_redist.x64.exe)."
+        ),
+    ),
+    Message(
+        r"SIGILL|illegal instruction|0xC000001D|(compiled to use|built using) (AVX|SSE|FMA)",
+        "cpu_instruction_set_missing",
+        N_("The build uses instructions that this processor does not have."),
+        N_("Use an older release, or a build for processors without AVX2."),
+    ),
+    Message(
+        r"out of memory|OutOfMemoryError|RESOURCE_EXHAUSTED|CUDA_ERROR_OUT_OF_MEMORY|CUDNN_STATUS_ALLOC_FAILED",
+        "gpu_memory_exhausted",
+        N_("The GPU has no memory left, even for one small convolution: another program holds it."),
+        N_("Close other programs that use the GPU; nvidia-smi lists them."),
+    ),
+    Message(
+        r"no kernel image is available|sm_\d+ is not compatible with the current PyTorch",
+        "gpu_arch",
+        N_("The build has no machine code for this GPU."),
+    ),
+    Message(
+        r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|unsupported display driver / cuda driver combination"
+        r"|CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE|forward compatibility was attempted on non supported HW",
+        "",
+        N_(
+            "The libcuda that is loaded does not fit the driver or the GPU. The step about the driver says which of them is wrong."
+        ),
+    ),
+    Message(
+        r"CUDA driver version is insufficient|driver on your system is too old",
+        "driver_too_old",
+        N_("The driver is too old for the CUDA version that this build uses."),
+        N_("Install a newer driver for this GPU, or a build for an older CUDA."),
+    ),
+    Message(
+        r"cuDNN version incompatibility|Loaded runtime CuDNN library: \S+ but source was compiled with",
+        "cudnn_minor_too_old",
+        N_("The cuDNN that is loaded is older than the one that the framework was compiled with."),
+    ),
+    Message(
+        r"SUBLIBRARY_VERSION_MISMATCH|cudnnGetLibConfig",
+        "mixed_cudnn_sublibraries",
+        N_("Files of two cuDNN releases were loaded together."),
+    ),
+    Message(
+        r"(file too short|invalid ELF header|WinError 193|not a valid Win32 application)",
+        "corrupt_or_truncated_file",
+        N_("A library is damaged, or made for another kind of computer."),
+    ),
+)
+"""In the order in which they are tried. Sources: the frameworks' own messages, as people quote them in their reports."""
+
+
+def recognised(trial: FrameworkTrial) -> Message | None:
+    """Return what a failed trial's own words tell; None when they tell no cause by themselves."""
+    words = f"{trial.problem}\n{trial.ended}\n{trial.printed}"
+    return next((m for m in MESSAGES if re.search(m.pattern, words, re.IGNORECASE)), None)
+
+
+def failed(trial: FrameworkTrial) -> bool:
+    """Whether a trial went wrong: an exception, a crash, wrong results."""
+    return bool(trial.problem or trial.ended or trial.right is False)
+
+
+_NO_GPU = re.compile(
+    r"cudaErrorInsufficientDriver|cudaErrorNoDevice|no CUDA-capable device|CUDA_ERROR_NO_DEVICE"
+    r"|CUDA driver version is insufficient|Found no NVIDIA driver|libcuda\.so\.1|nvcuda\.dll",
+    re.IGNORECASE,
+)
+"""What frameworks say on a machine without an NVIDIA GPU. The run time library names a missing driver an old one."""
+
+
+def _only_without_gpu(home: Home, trial: FrameworkTrial) -> bool:
+    """Whether a trial came to its end only because this machine has no NVIDIA GPU: no fault of the environment."""
+    imported = trial.reached != "nothing" and not trial.ended
+    return imported and gpu_side(home.seen).there is False and bool(_NO_GPU.search(trial.problem))
+
+
+def _waits_for_driver(home: Home, trial: FrameworkTrial) -> bool:
+    """Whether a framework cannot even be imported for want of the driver's own library, on a machine without a GPU."""
+    return trial.reached == "nothing" and gpu_side(home.seen).there is False and NO_LIBCUDA in trial.problem
+
+
+def tried(seen: Snapshot) -> Iterator[Finding]:
+    """What every trial showed."""
+    for home in homes(seen):
+        for trial in home.trials:
+            outcome = _counter_test(home, trial)
+            if outcome is Outcome.PROVED or (outcome is Outcome.OPEN and trial.clean is not None and _foreign(trial)):
+                yield _override(home, trial)
+            elif _waits_for_driver(home, trial):
+                yield _waiting(home, trial)
+            elif (trial.problem or trial.ended) and not _only_without_gpu(home, trial):
+                yield _failure(home, trial)
+            elif trial.right is False:
+                yield _wrong(home, trial)
+            else:
+                yield _passed(home, trial)
+
+
+def _name(trial: FrameworkTrial) -> str:
+    return f"{trial.framework} {trial.version}".strip()
+
+
+def _foreign(trial: FrameworkTrial) -> list[str]:
+    """Return the files that came from LD_LIBRARY_PATH and come from elsewhere without it; the driver's are no framework's."""
+    clean = {m.name: m.path for m in trial.clean.mapped} if trial.clean else {}
+    return [
+        m.path
+        for m in trial.mapped
+        if m.origin == "LD_LIBRARY_PATH" and not DRIVERS_OWN.match(m.name) and m.path != clean.get(m.name, m.path)
+    ]
+
+
+def _rows(home: Home, trial: FrameworkTrial) -> list[Evidence]:
+    source = _("run in its own interpreter")
+    rows = []
+    if trial.problem:
+        rows.append(saw(_("It said"), told(trial.problem)[-600:], source))
+    if trial.ended:
+        rows.append(saw(_("The process"), told(trial.ended), source))
+    if trial.printed and not trial.problem and not trial.gpu:
+        rows.append(saw(_("It printed"), trial.printed[-600:], source))
+    reached = {"nothing": _("not even the import"), "import": _("the import"), "devices": _("counting the GPUs")}
+    whole = _("a convolution, forward and backward") if trial.backward else _("a convolution")
+    rows.append(saw(_("It came through"), reached.get(trial.reached, whole), source))
+    if trial.devices is not None:
+        rows.append(saw(_("GPUs that it sees"), f"{trial.devices} {trial.device}".strip(), source))
+    versions = [f"CUDA {trial.cuda}" if trial.cuda else "", f"cuDNN {trial.cudnn}" if trial.cudnn else ""]
+    if any(versions):
+        rows.append(saw(_("Versions in its own words"), listed(v for v in versions if v), source))
+    owners: dict[str, list[str]] = {}
+    for m in trial.mapped:
+        owners.setdefault(m.origin, []).append(m.name)
+    rows += [
+        saw(
+            _("Mapped, from {owner}", owner=told(owner) or _("unknown")),
+            listed(names, 6),
+            _("files of the process"),
+        )
+        for owner, names in owners.items()
+    ]
+    return [*rows, home.concerns(trial.framework)]
+
+
+def _counter_test(home: Home, trial: FrameworkTrial) -> Outcome:
+    """Return what the trial without LD_LIBRARY_PATH says about it. One that lacks nothing but a GPU has worked as far as it can."""
+    if trial.clean is None or not failed(trial):
+        return Outcome.OPEN
+    return Outcome.REFUTED if failed(trial.clean) and not _only_without_gpu(home, trial.clean) else Outcome.PROVED
+
+
+def _override(home: Home, trial: FrameworkTrial) -> Finding:
+    clean = trial.clean
+    assert clean is not None
+    proved = _counter_test(home, trial) is Outcome.PROVED
+    files = _foreign(trial) or [m.path for m in trial.mapped if m.origin == "LD_LIBRARY_PATH"]
+    folders = list(dict.fromkeys(folder_of(home.seen.machine.system, f) for f in files))
+    return finding(
+        STEP,
+        ERROR if proved else WARNING,
+        f"trial-{trial.framework}",
+        _("{name} in {prefix} fails because of LD_LIBRARY_PATH.", name=_name(trial), prefix=home.python.prefix)
+        if proved
+        else _(
+            "{name} in {prefix} takes libraries from LD_LIBRARY_PATH instead of its own.",
+            name=_name(trial),
+            prefix=home.python.prefix,
+        ),
+        cause="ld_library_path_override",
+        why=_("The same without LD_LIBRARY_PATH works.")
+        if proved
+        else _("It works now, with files that it was not made for."),
+        evidence=[
+            saw(_("From LD_LIBRARY_PATH"), listed(files), _("files of the process")),
+            *_rows(home, trial),
+            saw(
+                _("Without LD_LIBRARY_PATH"), told(clean.problem) or told(clean.ended) or _("it works"), _("run again")
+            ),
+        ],
+        subject=home.python.prefix,
+        fix=without_variable(folders),
+        remedy=all_overriding(home.seen, home.python.prefix),
+    )
+
+
+def _waiting(home: Home, trial: FrameworkTrial) -> Finding:
+    return finding(
+        STEP,
+        NOTE,
+        f"trial-{trial.framework}",
+        _(
+            "{name} in {prefix} can be imported only where the GPU's driver is.",
+            name=_name(trial),
+            prefix=home.python.prefix,
+        ),
+        why=_(
+            "The build needs the driver's own library, and this machine has no NVIDIA GPU and no driver. That is no fault of it."
+        ),
+        evidence=_rows(home, trial),
+        subject=home.python.prefix,
+    )
+
+
+def _failure(home: Home, trial: FrameworkTrial) -> Finding:
+    message = recognised(trial)
+    if "did not end within" in trial.ended and not message:
+        return finding(
+            STEP,
+            UNKNOWN,
+            f"trial-{trial.framework}",
+            _("{name} in {prefix} gave no answer in time.", name=_name(trial), prefix=home.python.prefix),
+            why=_("Whether it works is not decided. A first start may take long on a slow disk: look again."),
+            evidence=_rows(home, trial),
+            subject=home.python.prefix,
+        )
+    cause = message.cause if message else ""
+    if cause == "gpu_arch":
+        cause = "gpu_arch_too_new" if _newer(home, trial) else "gpu_arch_too_old"
+    return finding(
+        STEP,
+        ERROR,
+        f"trial-{trial.framework}",
+        _("{name} in {prefix} cannot be imported.", name=_name(trial), prefix=home.python.prefix)
+        if trial.reached == "nothing"
+        else _("{name} in {prefix} fails when it is used.", name=_name(trial), prefix=home.python.prefix),
+        cause=cause,
+        why=_(message.meaning) if message else _("Its own words tell no cause by themselves."),
+        evidence=_rows(home, trial),
+        subject=home.python.prefix,
+        fix=_cure(home, trial, message),
+    )
+
+
+def _newer(home: Home, trial: FrameworkTrial) -> bool:
+    build = home.build(trial.framework)
+    lowest = min(build.sass) if build and build.sass else 0
+    capabilities = [g.compute_capability or "" for g in gpu_side(home.seen).gpus]
+    return any(float(c) * 10 > lowest for c in capabilities if re.fullmatch(r"\d+\.\d", c))
+
+
+def _cure(home: Home, trial: FrameworkTrial, message: Message | None) -> Fix | None:
+    build = home.build(trial.framework)
+    if message and message.advice:
+        return advice(_("Cure it"), *_(message.advice).splitlines(), restart="program")
+    if message and message.cause == "gpu_arch" and build and build.distribution == "torch":
+        return another_torch(home.seen, home.python, build)
+    if trial.reached == "nothing" and (its := home.has(trial.framework)):
+        return whole_again(home.seen, home.python, its.name, its.version)
+    return None
+
+
+def _wrong(home: Home, trial: FrameworkTrial) -> Finding:
+    return finding(
+        STEP,
+        ERROR,
+        f"trial-{trial.framework}",
+        _("{name} in {prefix} computes wrong results in a convolution.", name=_name(trial), prefix=home.python.prefix),
+        why=_("One small convolution and its gradients differ from those of the processor by far more than rounding."),
+        evidence=_rows(home, trial),
+        subject=home.python.prefix,
+    )
+
+
+def _passed(home: Home, trial: FrameworkTrial) -> Finding:
+    side = gpu_side(home.seen)
+    build = home.build(trial.framework)
+    if side.works and not trial.gpu and trial.devices == 0 and build and build.cuda and not is_cpu(build):
+        return _without_gpu(home, trial, build)
+    values = {
+        "name": _name(trial),
+        "prefix": home.python.prefix,
+        "where": (trial.device or _("a GPU")) if trial.gpu else _("the processor"),
+    }
+    if trial.reached != "convolution":
+        title = _("{name} in {prefix} can be imported.", **values)
+    elif trial.backward:
+        title = _("{name} in {prefix} convolves on {where}, forward and backward.", **values)
+    else:
+        title = _("{name} in {prefix} convolves on {where}.", **values)
+    return finding(
+        STEP,
+        GOOD if trial.gpu or not side.there else NOTE,
+        f"trial-{trial.framework}",
+        title,
+        evidence=_rows(home, trial),
+        subject=home.python.prefix,
+    )
+
+
+def _without_gpu(home: Home, trial: FrameworkTrial, build: FrameworkBuild) -> Finding:
+    """A build for CUDA that computes on the processor, beside a GPU whose driver answers."""
+    message = recognised(trial)
+    bare = trial.framework == "tensorflow" and not any(
+        d.name.startswith("nvidia-cudnn") for d in home.python.distributions
+    )
+    fits = build_fits(build, gpu_side(home.seen))
+    return finding(
+        STEP,
+        WARNING,
+        f"trial-{trial.framework}",
+        _("{name} in {prefix} works, but sees no GPU.", name=_name(trial), prefix=home.python.prefix),
+        cause=message.cause if message and message.cause != "gpu_arch" else "",
+        why=sentences(
+            _("The driver answers for a GPU, and this build was made for CUDA."),
+            _("Its machine code suits the GPU.") if fits else "",
+            _(message.meaning) if message else "",
+        ),
+        evidence=_rows(home, trial),
+        subject=home.python.prefix,
+        fix=_cure(home, trial, message)
+        or (tensorflow_for_gpu(home.seen, home.python, trial.version) if bare else None),
+    )
+
+
+RULES = (tried,)

@@ -1,0 +1,56 @@
+"""The edge around what is concluded: what fails becomes a finding, and the rest of the report stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from core.common.i18n import _
+from core.model.findings import Evidence, Finding
+from core.model.steps import Severity, Step
+
+T = TypeVar("T")
+
+TOPICS = {
+    "driver": Step.DRIVER,
+    "devices": Step.DRIVER,
+    "gpu_fit": Step.DRIVER,
+    "toolkit": Step.TOOLKIT,
+    "loading": Step.CUDNN,
+    "cudnn": Step.CUDNN,
+    "frameworks": Step.FRAMEWORKS,
+    "benchmark": Step.BENCHMARK,
+}
+"""Start of the name of a rule's module -> its step; the others belong to the environment."""
+
+
+def guarded(work: Callable[[], T], name: str, failures: list[Finding], otherwise: T, step: Step | None = None) -> T:
+    """Return ``work()``; where that fails, add a finding to ``failures`` and return ``otherwise``.
+
+    ``name`` is the rule's, or that of whatever else was made, in the program's own words.
+    """
+    try:
+        return work()
+    except Exception as error:  # noqa: BLE001 - a file that nobody thought of must not cost the person the whole report
+        failures.append(rule_failed(name, error, step))
+        return otherwise
+
+
+def name_of(rule: Callable[..., object]) -> str:
+    """Return a rule's name as findings show it: "cudnn_files.damaged"."""
+    return f"{rule.__module__.rpartition('.')[2]}.{getattr(rule, '__name__', type(rule).__name__)}"
+
+
+def rule_failed(name: str, error: Exception, step: Step | None = None) -> Finding:
+    """Return the finding for a rule that failed. It names no cause, so it never is the primary one."""
+    step = step or next((s for topic, s in TOPICS.items() if name.startswith(topic)), Step.ENVIRONMENT)
+    return Finding(
+        id=f"{step.value}.rule-failed",
+        cause="",
+        step=step,
+        severity=Severity.UNKNOWN,
+        title=_("Convalesce's rule {name} failed, so what it judges is not decided.", name=name),
+        why=_("This is a fault of Convalesce's own, not of this machine. Everything else stands."),
+        subject=name,
+        evidence=(Evidence(label=_("What happened"), value=type(error).__name__, source=name),),
+    )

@@ -1,0 +1,79 @@
+"""Rules about the scan itself: what could not be looked at is said, not guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import N_, _, sentences, told
+from core.model.facts import Snapshot
+from core.model.findings import Finding
+from core.model.steps import Step
+from core.rules.wording import NOTE, UNKNOWN, advice, finding, listed, saw
+
+PROBES = {
+    "driver": (Step.DRIVER, N_("the GPU and its driver")),
+    "environment": (Step.ENVIRONMENT, N_("the variables and search paths")),
+    "pythons": (Step.FRAMEWORKS, N_("the Python environments")),
+    "toolkits": (Step.TOOLKIT, N_("CUDA's libraries")),
+    "cudnn": (Step.CUDNN, N_("the copies of cuDNN")),
+    "loads": (Step.CUDNN, N_("whether cuDNN loads")),
+}
+"""Section of the Snapshot -> its step, and what is not decided without it."""
+
+
+def errors(seen: Snapshot) -> Iterator[Finding]:
+    """A probe that crashed, was refused or ran out of time."""
+    for error in seen.errors:
+        step, what = PROBES.get(error.probe, (Step.ENVIRONMENT, error.probe))
+        yield finding(
+            step,
+            UNKNOWN,
+            "not-examined",
+            sentences(_("Not decided: {what}.", what=_(what)), _ended(error.kind)),
+            why=_("Nothing is said about it, neither good nor bad. The scan has to be run again to decide it."),
+            evidence=[
+                saw(_("What happened"), told(error.message) or error.kind, _("probe {probe}", probe=error.probe))
+            ],
+            subject=error.probe,
+            fix=advice(_("Scan again"), "convalesce scan"),
+        )
+
+
+def _ended(kind: str) -> str:
+    return {
+        "crash": _("The examination broke off."),
+        "time-out": _("The examination ran out of time."),
+        "cancelled": _("The examination was cancelled."),
+    }.get(kind, _("The examination was refused."))
+
+
+def unexamined(seen: Snapshot) -> Iterator[Finding]:
+    """What gave no answer: at the top where somebody wanted it, a note where nothing leads there."""
+    for one in seen.unexamined:
+        wanted = bool(one.wanted_by)
+        seconds = _("{seconds} seconds", seconds=f"{one.seconds:.0f}")
+        yield finding(
+            Step.ENVIRONMENT if one.what == "folder" else Step.FRAMEWORKS,
+            UNKNOWN if wanted else NOTE,
+            "not-examined" if wanted else "left-alone",
+            _("{path} gives no answer, so what lies there was not examined.", path=one.path)
+            if one.what == "folder"
+            else _("{path} did not end in time, so it was tried no further.", path=one.path),
+            why=_("Everything else was examined. A program that looks there hangs as well, until it answers again.")
+            if wanted
+            else _("Nothing that was named or is active leads there. Everything else was examined."),
+            evidence=[
+                saw(_("Waited for"), seconds),
+                *([saw(_("What leads there"), listed(one.wanted_by))] if wanted else []),
+            ],
+            subject=one.path,
+            fix=advice(
+                _("See why it gives no answer"),
+                _("Connect the network folder or the disk again, or take it out of what leads there; then scan again."),
+            )
+            if wanted and one.what == "folder"
+            else None,
+        )
+
+
+RULES = (errors, unexamined)

@@ -1,0 +1,159 @@
+"""Diagnose: run every rule over a Snapshot, order what they find, and name the one root cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from msgspec.structs import replace
+
+from core.knowledge.causes import LAST, ranks
+from core.model.facts import Snapshot, full_id, split_id
+from core.model.findings import Finding
+from core.model.steps import Severity, Step
+from core.rules import RULES, Rule
+from core.rules.consumer_loads import rank
+from core.rules.guard import guarded, name_of
+from core.rules.snapshot_queries import tidy
+from core.rules.undecided import deciding
+
+PLAIN, NOBODY = 2, 3
+"""Importance of any program, which gets what the search path gives, and of a fault that is nobody's in particular."""
+
+ASIDE = "cudnn.unused-", "toolkit.unused-", "cudnn.header-differs"
+"""Starts of ids that are about something that no examined program loads: never primary."""
+
+OF_ALL = "environment.in-order"
+"""Id of what is said of a whole step, and only where nothing that belongs to the step is at fault."""
+
+DRIVER_EXPLAINS = ("cudnn.roll-call-failed", "driver.cuda-init", "benchmark.ladder-driver", "benchmark.ladder-device")
+"""Ids that follow from any fault of the driver."""
+
+
+def diagnose(snapshot: Snapshot) -> tuple[Finding, ...]:
+    """Return all findings, the headline first, then worst first. The headline is the primary, or a fault with an open cause.
+
+    A rule that fails is a finding, too.
+    """
+    found = _once(judged(snapshot))
+    head = _headline(found, importances(snapshot))
+    if head is not None and head.cause:
+        found = [_explained(f, head) for f in found]
+    elif head is not None:
+        found = [replace(f, headline=True) if f is head else f for f in found]
+    if any(f.severity >= Severity.WARNING and Step.ENVIRONMENT in (f.step, *f.also) for f in found):
+        found = [f for f in found if f.id != OF_ALL]
+    return worst_first(_with_what_decides(f, snapshot) for f in found)
+
+
+def worst_first(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings worst first, the headline before all."""
+    steps = list(Step)
+    return tuple(sorted(found, key=lambda f: (not f.headline, -f.severity, bool(f.follows_from), steps.index(f.step))))
+
+
+def judged(snapshot: Snapshot) -> list[Finding]:
+    """Return what every rule finds; of one that fails what it found until then, and a finding that says so."""
+    found: list[Finding] = []
+    for rule in RULES:
+        guarded(partial(_collect, rule, snapshot, found), name_of(rule), found, None)
+    return found
+
+
+def _collect(rule: Rule, snapshot: Snapshot, found: list[Finding]) -> None:
+    for finding in rule(snapshot):
+        found.append(finding)
+
+
+def _once(findings: Iterable[Finding]) -> list[Finding]:
+    """Keep one finding of each identity (id and subject): the worst."""
+    kept: dict[tuple[str, str], Finding] = {}
+    for finding in findings:
+        old = kept.get((finding.id, finding.subject))
+        if old is None or finding.severity > old.severity:
+            kept[finding.id, finding.subject] = finding
+    return list(kept.values())
+
+
+def may_lead(finding: Finding) -> bool:
+    """Whether a finding can be the headline: a fault of something that is used."""
+    fault = not finding.cause or ranks().get(finding.cause, LAST) is not None
+    return finding.severity >= Severity.WARNING and fault and not finding.id.startswith(ASIDE)
+
+
+def importances(snapshot: Snapshot) -> Callable[[Finding], int]:
+    """Return how to tell the importance of whom a finding concerns: 0 for who was named, 1 active, 2 on the search path.
+
+    A fault of the driver concerns every program, so also the most important environment that uses a GPU.
+    """
+    system = snapshot.machine.system
+    users = (*(load.consumer.prefix for load in snapshot.loads or ()), *(t.prefix for t in snapshot.trials or ()))
+    built = snapshot.frameworks.builds if snapshot.frameworks else ()
+    using = {tidy(system, prefix) for prefix in (*users, *(b.prefix for b in built)) if prefix}
+    best = min((rank(snapshot, prefix) for prefix in using), default=NOBODY)
+    known = {full_id(p.prefix): rank(snapshot, p.prefix) for p in snapshot.pythons or ()} | {"plain": PLAIN}
+
+    def importance(finding: Finding) -> int:
+        nobody = best if finding.step is Step.DRIVER else NOBODY
+        return min((known.get(split_id(c)[0], NOBODY) for c in finding.consumers), default=nobody)
+
+    return importance
+
+
+def _headline(found: list[Finding], importance: Callable[[Finding], int]) -> Finding | None:
+    """Return what the report leads with: the first root to which everything that presses more leads back, where there is one.
+
+    Else the fault that presses most, whose cause is then not decided.
+    """
+    faults = [f for f in found if may_lead(f)]
+    press = {id(f): (importance(f), -f.severity) for f in faults}
+    faults.sort(key=lambda f: (press[id(f)], _order(f)))
+    for root in faults:
+        if root.cause and all(follows(f, root) for f in faults if press[id(f)] < press[id(root)]):
+            return root
+    return faults[0] if faults else None
+
+
+def _order(finding: Finding) -> int:
+    """Return where a finding's cause stands from root to leaf."""
+    return (ranks().get(finding.cause) or LAST) if finding.cause else LAST + 1
+
+
+def _explained(finding: Finding, primary: Finding) -> Finding:
+    """Mark the primary, and what follows from it."""
+    if finding is primary:
+        return replace(finding, primary=True, headline=True)
+    return replace(finding, follows_from=primary.id) if follows(finding, primary) else finding
+
+
+def follows(finding: Finding, primary: Finding) -> bool:
+    """Whether a finding is a consequence of the primary."""
+    if finding.severity < Severity.UNKNOWN or finding.id == primary.id:
+        return False
+    same = _shared(finding, primary)
+    dead = primary.step is Step.DRIVER and primary.severity is Severity.ERROR and (same or not primary.consumers)
+    by_driver = dead and finding.id in DRIVER_EXPLAINS
+    on_its_files = bool(set(finding.about) & set(primary.about))
+    by_files = primary.step is Step.CUDNN and (same or on_its_files) and finding.step in (Step.CUDNN, Step.BENCHMARK)
+    tried = finding.id.startswith("frameworks.trial-") and not finding.cause and finding.severity <= primary.severity
+    by_driver = by_driver or (tried and dead)
+    by_files = by_files or (tried and same)
+    by_driver = by_driver or (primary.cause == "driver_too_old" == finding.cause)
+    by_path = finding.id == "environment.broken-entry" and primary.cause.endswith("_not_on_search_path")
+    return by_driver or by_files or by_path
+
+
+def _shared(one: Finding, other: Finding) -> bool:
+    """Whether two findings concern the same consumer; what concerns a whole environment concerns each framework in it."""
+    theirs = [split_id(c) for c in other.consumers]
+    return any(
+        mine == its and (not framework or not name or framework == name)
+        for mine, framework in map(split_id, one.consumers)
+        for its, name in theirs
+    )
+
+
+def _with_what_decides(finding: Finding, snapshot: Snapshot) -> Finding:
+    """Give a finding that leaves something open the steps that would decide it, where it has none."""
+    is_open = finding.severity is Severity.UNKNOWN or (finding.headline and not finding.primary)
+    return replace(finding, fix=deciding(finding, snapshot)) if is_open and finding.fix is None else finding

@@ -1,0 +1,202 @@
+"""What several rules ask of a Snapshot: whose file is this, who loads it, what does this variable say."""
+
+from __future__ import annotations
+
+import ntpath
+import posixpath
+import re
+from collections.abc import Iterable
+
+from core.common.i18n import N_, _, told
+from core.model.facts import (
+    Attempt,
+    CudnnCopy,
+    LibraryFile,
+    Load,
+    PythonEnvironment,
+    Resolution,
+    Snapshot,
+    System,
+    Variable,
+)
+from core.model.findings import Evidence
+
+SHOWN = 8
+"""At most so many rows of one kind are shown as evidence; a last row counts the rest."""
+
+
+def tidy(system: System, path: str) -> str:
+    """Return a path in the form in which two names of one file compare equal (links are not followed)."""
+    if system == "windows":
+        return ntpath.normcase(ntpath.normpath(path)) if path else ""
+    return posixpath.normpath(path) if path else ""
+
+
+def folder_of(system: System, path: str) -> str:
+    """Return the folder that a path lies in."""
+    return ntpath.dirname(path) if system == "windows" else posixpath.dirname(path)
+
+
+def name_of(system: System, path: str) -> str:
+    """Return the last part of a path."""
+    return ntpath.basename(path) if system == "windows" else posixpath.basename(path)
+
+
+def inside(system: System, path: str, folder: str) -> bool:
+    """Whether ``path`` is ``folder`` or lies in it."""
+    if not path or not folder:
+        return False
+    child, parent = tidy(system, path), tidy(system, folder)
+    separator = "\\" if system == "windows" else "/"
+    return child == parent or child.startswith(parent.rstrip(separator) + separator)
+
+
+def said_installed(seen: Snapshot, word: str) -> list[Evidence]:
+    """Return what Windows' own list of programs says of programs with this word in their name."""
+    found = [p for p in seen.machine.programs if word.lower() in p.name.lower()]
+    source = _("Windows' list of installed programs")
+    return [
+        Evidence(label=_("Listed as installed"), value=f"{p.name} {p.version}".strip(), source=source) for p in found
+    ]
+
+
+def main_name(system: System, major: int) -> str:
+    """Return the name under which programs open cuDNN: cudnn64_9.dll, libcudnn.so.9."""
+    return f"cudnn64_{major}.dll" if system == "windows" else f"libcudnn.so.{major}"
+
+
+def copy_at(seen: Snapshot, path: str) -> CudnnCopy | None:
+    """Return the copy of cuDNN that a file belongs to: that lists it, else that has its folder."""
+    system = seen.machine.system
+    wanted = tidy(system, path)
+    copies = seen.cudnn or ()
+    for copy in copies:
+        if any(wanted in (tidy(system, f.path), tidy(system, f.real_path)) for f in copy.files):
+            return copy
+    folder = folder_of(system, wanted)
+    return next((c for c in copies if tidy(system, c.folder) == folder), None)
+
+
+def copy_in(seen: Snapshot, folder: str) -> CudnnCopy | None:
+    """Return the copy of cuDNN in a folder."""
+    system = seen.machine.system
+    return next((c for c in seen.cudnn or () if folder and tidy(system, c.folder) == tidy(system, folder)), None)
+
+
+def file_at(seen: Snapshot, path: str) -> LibraryFile | None:
+    """Return what is known of the file at ``path``, of cuDNN or of a CUDA toolkit."""
+    system = seen.machine.system
+    wanted = tidy(system, path)
+    groups: Iterable[tuple[LibraryFile, ...]] = (
+        *(c.files + c.links for c in seen.cudnn or ()),
+        *(t.libraries for t in seen.toolkits or ()),
+    )
+    linked = None
+    for group in groups:
+        for file in group:
+            if tidy(system, file.path) == wanted:
+                return file
+            if file.real_path and tidy(system, file.real_path) == wanted:
+                linked = file
+    return linked
+
+
+def resolution(load: Load, name: str) -> Resolution | None:
+    """Return the search for a name, if it was made."""
+    return next((r for r in load.resolutions if r.name.lower() == name.lower()), None)
+
+
+def main_resolution(seen: Snapshot, load: Load) -> Resolution | None:
+    """Return the search for cuDNN's main library."""
+    return resolution(load, main_name(seen.machine.system, load.major))
+
+
+def variable(seen: Snapshot, name: str) -> Variable | None:
+    """Return a variable as the consumers get it: of the process, else of the user, else of the machine."""
+    found = [v for v in (seen.environment.variables if seen.environment else ()) if v.name.upper() == name.upper()]
+    order = ("process", "login", "user", "machine")
+    return min(found, key=lambda v: order.index(v.scope), default=None)
+
+
+def python_of(seen: Snapshot, prefix: str) -> PythonEnvironment | None:
+    """Return the Python environment at ``prefix``."""
+    system = seen.machine.system
+    return next((p for p in seen.pythons or () if tidy(system, p.prefix) == tidy(system, prefix)), None)
+
+
+def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
+    """Return the search-path entries that nearly name a folder: its parent, or itself in quotes or unexpanded."""
+    system = seen.machine.system
+    rows = []
+    for e in seen.environment.entries if seen.environment else ():
+        text = (e.expanded or e.text).strip().strip('"')
+        near = inside(system, folder, text) and tidy(system, folder) != tidy(system, text) and len(text) > 3
+        depth = tidy(system, folder)[len(tidy(system, text)) :].count("\\" if system == "windows" else "/")
+        spelt = tidy(system, folder) == tidy(system, text) and bool({"quoted", "unexpanded"} & set(e.marks))
+        if e.variable in ("PATH", "LD_LIBRARY_PATH") and ((near and depth <= 2) or spelt):
+            label = (
+                _("{variable} names in quotes or with a variable that is not replaced", variable=e.variable)
+                if spelt
+                else _("{variable} names a folder above it only", variable=e.variable)
+            )
+            rows.append(Evidence(label=label, value=e.text, source=e.variable))
+    return rows
+
+
+def package_of(owner: str) -> tuple[str, str] | None:
+    """Return name and version of the nvidia-* distribution that an owner's text names: nvidia-cudnn-cu12 9.1.0.70."""
+    found = re.search(r"\b(nvidia-[a-z0-9-]+)[ =]=?\s*v?(\d[\w.]*)", owner)
+    return (found[1], found[2].rstrip(".")) if found else None
+
+
+def on(cc: str | None) -> int | None:
+    """Return a compute capability as 10 x major + minor."""
+    found = re.fullmatch(r"(\d{1,3})\.(\d)", cc or "")
+    return int(found[1]) * 10 + int(found[2]) if found else None
+
+
+def shown(rows: list[Evidence], what: str = N_("{n} further entries")) -> tuple[Evidence, ...]:
+    """Return the first rows, and one that counts the rest."""
+    if len(rows) <= SHOWN:
+        return tuple(rows)
+    return (
+        *rows[:SHOWN],
+        Evidence(label=_("and more"), value=_(what, n=len(rows) - SHOWN)),
+    )
+
+
+def tried(attempt: Attempt) -> str:
+    """Return one candidate in words: where, and what became of it."""
+    detail = f" ({told(attempt.detail)})" if attempt.detail else ""
+    return f"{attempt.path}: {_(attempt.outcome)}{detail}"
+
+
+def candidates(search: Resolution | None) -> list[Evidence]:
+    """Return the loader's candidates that matter as evidence, in its own order: those that hold something."""
+    if search is None:
+        return []
+    real = [a for a in search.attempts if a.outcome != "not there"]
+    rows = [
+        Evidence(label=_("{name}, candidate {n}", name=search.name, n=n), value=tried(a), source=_way(a))
+        for n, a in enumerate(real, 1)
+    ]
+    if not rows and search.attempts:
+        places = list(dict.fromkeys(_plain_folder(a.path) for a in search.attempts))
+        named = ", ".join(places[:8])
+        if len(places) > 8:
+            named = _("{names} and {count} more", names=named, count=len(places) - 8)
+        rows = [Evidence(label=_("{name} is not in", name=search.name), value=named, source=_("loader"))]
+    return rows
+
+
+def _plain_folder(path: str) -> str:
+    """Return the folder of a candidate without the detours that RUNPATH texts make."""
+    if "\\" in path:
+        return ntpath.normpath(ntpath.dirname(path))
+    return posixpath.normpath(posixpath.dirname(path))
+
+
+def _way(attempt: Attempt) -> str:
+    return (
+        f"{attempt.how.value}: {attempt.via}" if attempt.via and attempt.via != attempt.how.value else attempt.how.value
+    )

@@ -1,0 +1,118 @@
+"""How rules put a Finding into words: one place for ids, evidence lists and advice."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from core.common.i18n import N_, _, told
+from core.knowledge.causes import OptionalCause, home_of
+from core.model.facts import Consumer
+from core.model.findings import Evidence, Finding, Fix, Restart
+from core.model.remedies import Remedy
+from core.model.steps import Severity, Step
+from core.rules.snapshot_queries import shown
+
+ERROR, WARNING, UNKNOWN, NOTE, GOOD = (
+    Severity.ERROR,
+    Severity.WARNING,
+    Severity.UNKNOWN,
+    Severity.NOTE,
+    Severity.GOOD,
+)
+
+CONCERNS = N_("Concerns")
+
+
+class Concern(Evidence, frozen=True, kw_only=True):
+    """The row that tells the reader whom a finding concerns. ``finding`` keeps its id as data beside it."""
+
+    consumer: str
+    """``Consumer.full_id``."""
+
+
+def finding(
+    step: Step,
+    severity: Severity,
+    name: str,
+    title: str,
+    *,
+    cause: OptionalCause = "",
+    why: str = "",
+    evidence: Iterable[Evidence] = (),
+    fix: Fix | None = None,
+    subject: str = "",
+    remedy: Remedy | None = None,
+    subjects: Iterable[str] = (),
+) -> Finding:
+    """Return a Finding whose id is the step and the name: "driver.no-gpu"; its first subject stands for several."""
+    rows, several = list(evidence), tuple(dict.fromkeys(subjects))
+    told = Finding(
+        id=f"{step.value}.{name}",
+        cause=cause,
+        step=step,
+        severity=severity,
+        title=title,
+        why=why,
+        subject=subject or next(iter(several), ""),
+        subjects=several if len(several) > 1 else (),
+        evidence=shown([row for row in rows if not isinstance(row, Concern)]),
+        fix=fix,
+        remedy=remedy,
+        also=_also(step, cause),
+    )
+    return concerning(told, *(row for row in rows if isinstance(row, Concern)))
+
+
+OUTSIDE = (Step.DRIVER, Step.ENVIRONMENT)
+"""Steps whose causes show in others: a search path that leads to the wrong file, a GPU that nobody sees."""
+SHOWING = (Step.FRAMEWORKS, Step.BENCHMARK)
+"""Steps in which causes of every other step show. (In the others, faulty files are at home where they lie.)"""
+
+
+def _also(step: Step, cause: str) -> tuple[Step, ...]:
+    """Return the further step to which a finding belongs: where its cause lives."""
+    at = home_of(cause)
+    return (at,) if at and at is not step and (at in OUTSIDE or step in SHOWING) else ()
+
+
+def concerning(told: Finding, *concerns: Concern) -> Finding:
+    """Return the finding with these consumers: as a row for the reader, and as data."""
+    new = tuple(c for c in concerns if c.consumer not in told.consumers)
+    rows = dict.fromkeys(Evidence(label=c.label, value=c.value, source=c.source) for c in new)
+    ids = dict.fromkeys((*told.consumers, *(c.consumer for c in new if c.consumer)))
+    return replace(told, evidence=(*told.evidence, *rows), consumers=tuple(ids))
+
+
+def concern(consumer: Consumer) -> Concern:
+    """Return the row that says whom a finding concerns."""
+    return Concern(label=CONCERNS, value=consumer.words, consumer=consumer.full_id)
+
+
+def saw(label: str, value: object, source: str = "") -> Evidence:
+    """Return one thing that was seen."""
+    return Evidence(label=label, value=str(value), source=told(source))
+
+
+def advice(title: str, *steps: str, restart: Restart = "") -> Fix:
+    """Return a Fix that the person does, one line a step; empty steps are dropped."""
+    return Fix(title=title, advice="\n".join(step for step in steps if step), restart=restart)
+
+
+def listed(items: Iterable[str], most: int = 5) -> str:
+    """Return names as a readable list: "a, b and c"; beyond ``most`` the rest is counted."""
+    names = list(items)
+    if len(names) > most:
+        return _("{names} and {count} more", names=_row(names[:most]), count=len(names) - most)
+    return _("{names} and {last}", names=_row(names[:-1]), last=names[-1]) if len(names) > 1 else "".join(names)
+
+
+def _row(names: list[str]) -> str:
+    return functools.reduce(lambda row, name: _("{names}, {next}", names=row, next=name), names)
+
+
+def sentence(text: str) -> str:
+    """Return a text with a capital letter at its start."""
+    return text[:1].upper() + text[1:]

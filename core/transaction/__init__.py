@@ -1,0 +1,1 @@
+"""Carry out changes: preconditions, journal, execution, undo, elevation, and where variables are kept."""

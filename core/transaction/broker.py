@@ -1,0 +1,367 @@
+"""What may be done with an administrator's rights: a closed list of kinds of change, each with what must hold for it.
+
+A plan is judged by what the machine would be afterwards, never by how its names look: whose folder it is, whole way to it
+included, and who else could change it. The predicates ask a ``Ground`` and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from core.common.i18n import _, n_
+from core.host import ownership
+from core.host import safe_folder as folders
+from core.model import path_list as pathlist
+from core.model.changes import Change, ChangeError, EditPath, FileItem, FileSet, SetVariable
+from core.model.facts import System
+
+LIBRARY = re.compile(
+    r"(?:lib)?(?:cudnn|cublas|cudart|nvrtc|cufft|curand|cusolver|cusparse|nvjitlink|zlibwapi|cuda)[\w.+-]*"
+    r"(?:\.dll|\.so(?:\.\d+){0,4})",
+    re.IGNORECASE | re.ASCII,
+)
+SEARCH_PATHS = {"windows": ("PATH",), "linux": ("PATH", "LD_LIBRARY_PATH")}
+HIDING = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
+"""Variables that hide GPUs: they are taken away, never set."""
+NAMING = re.compile(r"CUDA_(?:PATH|HOME|ROOT|PATH_V\d{1,2}_\d{1,2})")
+"""Variables that name a toolkit, whose libraries programs load: they name only an administrator's folder."""
+LINUX_FOLDERS = ("/usr/lib", "/usr/lib64", "/usr/local", "/lib", "/lib64", "/opt")
+WINDOWS_FOLDERS = ("SystemRoot", "ProgramFiles", "ProgramFiles(x86)", "ProgramData")
+"""Variables of Windows that name the folders below which libraries are placed or put aside."""
+
+
+class Ground(Protocol):
+    """What the predicates ask about the file system."""
+
+    @property
+    def system(self) -> System:
+        """Whose rules hold."""
+        ...
+
+    def kind(self, path: str) -> str:
+        """Return what a path leads to: folder, file, other or missing."""
+        ...
+
+    def loose(self, path: str) -> str:
+        """Return the first part of the way that an ordinary user can change; empty when there is none."""
+        ...
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """Return the names in a folder."""
+        ...
+
+    def bases(self) -> tuple[str, ...]:
+        """Return the folders below which libraries lie that are everybody's."""
+        ...
+
+    def expanded(self, entry: str) -> str:
+        """Return an entry of a search path as programs get it."""
+        ...
+
+
+@dataclass(frozen=True)
+class RealGround:
+    """The file system of the machine itself."""
+
+    env: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    system: System = "windows" if sys.platform == "win32" else "linux"
+
+    def kind(self, path: str) -> str:
+        """See Ground."""
+        try:
+            last = ownership.who_can_write(path)[-1]
+        except (OSError, ValueError):
+            return "other"
+        return last.kind
+
+    def loose(self, path: str) -> str:
+        """See Ground."""
+        return ownership.first_loose(path)
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """See Ground."""
+        try:
+            return tuple(sorted(p.name for p in Path(folder).iterdir()))
+        except OSError:
+            return ()
+
+    def bases(self) -> tuple[str, ...]:
+        """See Ground."""
+        if self.system == "windows":
+            return tuple(base for name in WINDOWS_FOLDERS if (base := self.env.get(name, "")))
+        return LINUX_FOLDERS
+
+    def expanded(self, entry: str) -> str:
+        """See Ground."""
+        return os.path.expandvars(entry) if self.system == "windows" else entry
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of change that is made with an administrator's rights, and what must hold for it."""
+
+    name: str
+    """Also the end of polkit's action and of the option on the command line."""
+    of: Callable[[Change], bool]
+    refusal: Callable[[Change, Ground, bool], str]
+    """(change, ground, back) -> a sentence, or an empty text where it may be made; ``back``: it takes one back."""
+    words: Callable[[Change], tuple[str, ...]]
+    """What the change does, in words that the plan has no say in."""
+
+
+def refusals(changes: tuple[Change, ...], ground: Ground, *, back: bool = False) -> tuple[str, ...]:
+    """Return a sentence for each change that is not made with an administrator's rights."""
+    return tuple(row for change in changes if (row := kind_of(change).refusal(change, ground, back)))
+
+
+def kind_of(change: Change) -> Kind:
+    """Return the kind that a change is of."""
+    return next(kind for kind in KINDS if kind.of(change))
+
+
+def action(changes: tuple[Change, ...], *, back: bool = False) -> str:
+    """Return the word for what the person is asked to allow: the plan's kind, "changes" for several, or "undo"."""
+    kinds = {kind_of(change).name for change in changes}
+    return "undo" if back else kinds.pop() if len(kinds) == 1 else "changes"
+
+
+def words(changes: tuple[Change, ...]) -> tuple[str, ...]:
+    """Return what the changes do, a sentence each, made from data alone: no title of the plan is in it."""
+    return tuple(plain(row) for change in changes for row in kind_of(change).words(change))
+
+
+def plain(text: str) -> str:
+    """Return a text in which every character that cannot be seen, or turns the line around, is written out."""
+    return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in text)
+
+
+# --- search paths --------------------------------------------------------------------------------------------------
+
+
+def _no_search_path(change: EditPath, ground: Ground) -> str:
+    name = change.name.upper() if ground.system == "windows" else change.name
+    if change.scope == "machine" and name in SEARCH_PATHS[ground.system]:
+        return ""
+    return _(
+        "{name} ({scope}) is not a search path that is edited with an administrator's rights.",
+        name=plain(change.name),
+        scope=change.scope,
+    )
+
+
+def _enter_path(change: Change, ground: Ground, back: bool) -> str:
+    """An existing, absolute folder, which is the administrator's with its whole way and all that lies in it."""
+    assert isinstance(change, EditPath)
+    return _no_search_path(change, ground) or _not_everybodys(change.entry.strip('"'), change.name, ground, back)
+
+
+def _not_everybodys(folder: str, name: str, ground: Ground, back: bool, *, below: bool = False) -> str:
+    """Return why a folder must not be where everybody's programs look; ``back``: it may be missing, if it can only be
+    made by an administrator. ``below``: programs look in its folders, too.
+    """
+    if not _is_plain(folder, ground.system):
+        return _(
+            "{folder} is not the plain name of a folder from the root on; {name} gets no other.",
+            folder=plain(folder),
+            name=name,
+        )
+    kind = ground.kind(folder)
+    if kind != "folder" and not (back and kind == "missing"):
+        return _("{folder} is no folder that is there; everybody's {name} gets no other.", folder=folder, name=name)
+    loose = ground.loose(folder)
+    if not loose and kind == "folder":
+        inside = (folder.rstrip("/\\") + os.sep + n for n in ground.names(folder))
+        seen = (f for f in inside if below or ground.kind(f) != "folder")
+        loose = next((where for f in seen if (where := ground.loose(f))), "")
+    return loose and _(
+        "{loose} can be changed by ordinary users, so {folder} must not stand in everybody's {name}.",
+        loose=loose,
+        folder=folder,
+        name=name,
+    )
+
+
+def _is_plain(folder: str, system: System) -> bool:
+    """Whether a text is a folder's whole name, of which no program makes anything else."""
+    if not folder.isprintable() or any(c in folder for c in "%$\"'`" + ("\\" if system == "linux" else "")):
+        return False
+    names = re.split(r"[/\\]" if system == "windows" else "/", folder)
+    if "." in names or ".." in names:
+        return False
+    if system == "windows":
+        return bool(re.match(r"[A-Za-z]:[\\/]", folder)) and ":" not in folder[2:]
+    return folder.startswith("/") and not folder.startswith("//") and ":" not in folder
+
+
+def _leave_path(change: Change, ground: Ground, back: bool) -> str:
+    """An entry that leads nowhere or stands there twice; of LD_LIBRARY_PATH, which no system needs, any entry."""
+    assert isinstance(change, EditPath)
+    row = _no_search_path(change, ground)
+    if row or back or change.name == "LD_LIBRARY_PATH":
+        return row
+    text = change.before.text if change.before else ""
+    same = [e for e in pathlist.split(text, ground.system) if _key(e, ground) == _key(change.entry, ground)]
+    folder = ground.expanded(change.entry.strip('"'))
+    if len(same) > 1 or not Path(folder).is_absolute() or ground.kind(folder) != "folder":
+        return ""
+    return _(
+        "{folder} is there and stands in {name} once; such an entry is not taken out with an administrator's rights.",
+        folder=plain(folder),
+        name=change.name,
+    )
+
+
+def _key(entry: str, ground: Ground) -> str:
+    return pathlist.key(entry, ground.system)
+
+
+# --- variables -----------------------------------------------------------------------------------------------------
+
+
+def _variable(change: Change, ground: Ground, back: bool) -> str:
+    """One that hides GPUs is taken away (or put back); one that names the toolkit names an administrator's folder."""
+    assert isinstance(change, SetVariable)
+    name = change.name.upper() if ground.system == "windows" else change.name
+    if change.scope == "machine" and name in HIDING and (change.after is None or back):
+        return "" if change.after is None or change.after.text.isprintable() else _odd(change)
+    if change.scope == "machine" and NAMING.fullmatch(name):
+        return "" if change.after is None else _not_everybodys(change.after.text, name, ground, back, below=True)
+    return _odd(change)
+
+
+def _odd(change: SetVariable) -> str:
+    return _(
+        "{name} ({scope}) is not a variable that is set with an administrator's rights.",
+        name=plain(change.name),
+        scope=change.scope,
+    )
+
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+def _files(change: Change, ground: Ground, back: bool) -> str:
+    """NVIDIA's libraries by name, from an administrator's folder into one, or aside; nobody else's file is touched."""
+    assert isinstance(change, FileSet)
+    rows = (_file(item, ground, back) for item in change.items)
+    made = (_folder(f, change, ground, back) for f in change.folders)
+    return next((row for row in (*rows, *made) if row), "")
+
+
+def _file(item: FileItem, ground: Ground, back: bool) -> str:
+    try:
+        folder, name = folders.split(item.path)
+        source = folders.split(item.source)[1] if item.source else ""
+    except ChangeError as e:
+        return str(e)
+    linked = item.after[3:] if item.after.startswith("-> ") else ""
+    for each in (name, source, linked):
+        if each and not LIBRARY.fullmatch(each):
+            return _(
+                "{name} is not one of NVIDIA's libraries; nothing else is touched with an administrator's rights.",
+                name=plain(each),
+            )
+    if not _below(folder, ground):
+        return _("{folder} is not a folder that is changed with an administrator's rights.", folder=plain(folder))
+    bytes_come = bool(item.after) and not linked
+    if "folder" in (item.before, item.after) or item.text is not None or (bytes_come and not back and not item.source):
+        return _("The plan does not say from which file the bytes of {path} come.", path=item.path)
+    if item.after and not back and _is_windows_own(folder, ground):
+        return _("Nothing is placed in {folder}, Windows' own folder.", folder=folder)
+    for path in (item.path, item.source):
+        if path and (loose := ground.loose(path)):
+            return _(
+                "{loose} can be changed by other users, so {path} is not used with an administrator's rights.",
+                loose=loose,
+                path=path,
+            )
+    return ""
+
+
+def _folder(folder: str, change: FileSet, ground: Ground, back: bool) -> str:
+    try:
+        folders.split(folder)
+        inside = [i for i in change.items if _inside(folders.split(i.path)[0], folder)]
+    except ChangeError as e:
+        return str(e)
+    if not _below(folder, ground) or not inside or change.unmake != back or ground.loose(folder):
+        return _("{folder} is not a folder that is made with an administrator's rights.", folder=plain(folder))
+    return ""
+
+
+def _below(folder: str, ground: Ground) -> bool:
+    return any(base and _inside(folder, base) for base in ground.bases())
+
+
+def _inside(folder: str, base: str) -> bool:
+    place, top = os.path.normcase(folder) + os.sep, os.path.normcase(base).rstrip(os.sep) + os.sep
+    return place.startswith(top)
+
+
+def _is_windows_own(folder: str, ground: Ground) -> bool:
+    return ground.system == "windows" and bool(ground.bases()) and _inside(folder, ground.bases()[0])
+
+
+# --- words ---------------------------------------------------------------------------------------------------------
+
+
+def _words_enter(change: Change) -> tuple[str, ...]:
+    assert isinstance(change, EditPath)
+    place = (change.new or 0) + 1
+    return (
+        _(
+            "Put {folder} into everybody's {name}, at place {place}.",
+            folder=change.entry,
+            name=change.name,
+            place=place,
+        ),
+    )
+
+
+def _words_leave(change: Change) -> tuple[str, ...]:
+    assert isinstance(change, EditPath)
+    return (_("Take {folder} out of everybody's {name}.", folder=change.entry, name=change.name),)
+
+
+def _words_variable(change: Change) -> tuple[str, ...]:
+    assert isinstance(change, SetVariable)
+    if change.after is None:
+        return (_("Take the variable {name} away for everybody.", name=change.name),)
+    return (_("Set the variable {name} for everybody to {value}.", name=change.name, value=change.after.text),)
+
+
+def _words_files(change: Change) -> tuple[str, ...]:
+    assert isinstance(change, FileSet)
+    rows = []
+    for item in change.items:
+        if not item.after:
+            rows.append(_("Put {path} aside.", path=item.path))
+        elif item.source:
+            rows.append(_("Place {path}, from {source}.", path=item.path, source=item.source))
+        elif item.after.startswith("-> "):
+            rows.append(_("Make {path} a link to {target}.", path=item.path, target=item.after[3:]))
+        else:
+            rows.append(_("Put {path} back from the history.", path=item.path))
+    if change.folders:
+        count = len(change.folders)
+        rows.append(
+            n_("Remove {n} folder if it is empty.", "Remove {n} folders if they are empty.", count)
+            if change.unmake
+            else n_("Make {n} folder.", "Make {n} folders.", count)
+        )
+    return tuple(rows)
+
+
+KINDS = (
+    Kind("search-path", lambda c: isinstance(c, EditPath) and c.new is not None, _enter_path, _words_enter),
+    Kind("search-path", lambda c: isinstance(c, EditPath), _leave_path, _words_leave),
+    Kind("variable", lambda c: isinstance(c, SetVariable), _variable, _words_variable),
+    Kind("files", lambda c: isinstance(c, FileSet), _files, _words_files),
+)
+"""Every kind there is. A further one is a row here, in docs/security.md, in polkit's policy and in the fuzzer."""

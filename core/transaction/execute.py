@@ -1,0 +1,321 @@
+"""Carry out a plan: check everything, write the journal, act, verify, and take it back if anything is not as planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Literal
+
+import msgspec
+
+from core.common.i18n import _, sentences
+from core.host import scratch
+from core.model import path_list as pathlist
+from core.model.changes import Change, ChangeError, EditPath, FileSet, Value, agree
+from core.model.facts import Fact
+from core.transaction import file_set as filesets
+from core.transaction.file_set import Left
+from core.transaction.journal import BegunError, Entry, Journal, State
+from core.transaction.preconditions import preconditions, prepared
+from core.transaction.variable_store import Writer, sentence
+
+__all__ = ["Outcome", "Plan", "perform", "preconditions", "prepared", "recover", "recover_locked", "undo"]
+
+
+class Plan(Fact, frozen=True, kw_only=True):
+    """Changes that are made together, or not at all."""
+
+    title: str
+    changes: tuple[Change, ...]
+    finding: str = ""
+    """``id`` of the finding whose fix it is."""
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the preview of all changes, with - and +."""
+        return tuple(line for change in self.changes for line in change.lines())
+
+
+Way = Literal["process", "activation", "bare", "login"]
+"""How a program is started: from this session, while an environment is active, by an environment's own interpreter
+without its activation, or from a new log-in."""
+
+
+class VerifiedFor(Fact, frozen=True, kw_only=True):
+    """Whether a cure holds for programs that are started in one way."""
+
+    way: Way
+    at: str = ""
+    """The environment's prefix, for "activation" and "bare"."""
+    holds: bool | None = None
+    """None: not decided."""
+    supposed: bool = False
+    """Whether this session is older than a change, so that its new values were supposed."""
+
+
+Gate = Callable[[tuple[Change, ...], bool], tuple[str, ...]]
+"""(changes, whether they take something back) -> a sentence for each that may not be made; see ``core.transaction.broker``."""
+
+
+def open_gate(_changes: tuple[Change, ...], _back: bool) -> tuple[str, ...]:
+    """Return nothing: with the person's own rights the system itself decides."""
+    return ()
+
+
+class Outcome(Fact, frozen=True, kw_only=True):
+    """How it ended. Only after "stuck" may the machine be neither as before nor as planned."""
+
+    kind: Literal["done", "undone", "refused", "rolled back", "stuck"]
+    sentence: str
+    problems: tuple[str, ...] = ()
+    entry: str = ""
+    """The journal's entry; empty where none was written."""
+    notes: tuple[str, ...] = ()
+    verified_for: tuple[VerifiedFor, ...] = ()
+    """What a look in each way of starting a program showed afterwards; empty where nothing was cured."""
+
+
+# --- doing -----------------------------------------------------------------------------------------------------
+
+
+def perform(
+    plan: Plan,
+    *,
+    writer: Writer,
+    journal: Journal,
+    verify: Callable[[], str] = lambda: "",
+    trusted: frozenset[int] | None = None,
+    plan_hash: str = "",
+    gate: Gate = open_gate,
+) -> Outcome:
+    """Carry out a plan, all of it or nothing, and verify it.
+
+    ``verify`` looks again afterwards and returns an empty text, or one sentence about what is not cured; then
+    everything is taken back. It is taken back, too, if ``verify`` raises; the exception goes on.
+    Never raises for what the machine does: the Outcome says it. "Nothing was changed" is said only where the journal
+    has not begun; after that it is done, rolled back, or stuck.
+    """
+    try:
+        with journal.locked():
+            recover_locked(writer=writer, journal=journal, gate=gate)
+            rows = gate(plan.changes, False) or preconditions(
+                plan.changes, writer=writer, journal=journal, trusted=trusted
+            )
+            if rows:
+                return _refused(rows)
+            pinned = tuple(_pinned(c, writer) for c in plan.changes)
+            entry = journal.begin(plan.title, pinned, finding=plan.finding, plan=plan_hash, was=filesets.seen(pinned))
+            return _act(entry, writer, journal, verify, gate)
+    except BegunError as e:
+        return _stuck(e.id, str(e))
+    except (ChangeError, OSError) as e:
+        return _refused((sentence(e),))
+
+
+def _refused(rows: tuple[str, ...]) -> Outcome:
+    return Outcome(kind="refused", sentence=sentences(_("Nothing was changed."), rows[0]), problems=rows)
+
+
+def _stuck(entry: str, *rows: str) -> Outcome:
+    words = sentences(*rows, _("It is stuck between before and after, and is taken back at the next start."))
+    return Outcome(kind="stuck", sentence=words, problems=tuple(r for r in rows if r), entry=entry)
+
+
+def _pinned(change: Change, writer: Writer) -> Change:
+    """Return the change with the form in which the value is really kept, for an exact way back."""
+    if isinstance(change, FileSet) or (change.before is not None and change.before.kind):
+        return change
+    now = writer.read(change.name, change.scope, change.at)
+    if now is None or change.before is None or now.text != change.before.text:
+        return change
+    after = change.after
+    if after is not None and isinstance(change, EditPath):
+        after = Value(text=after.text, kind=now.kind)
+    return msgspec.structs.replace(change, before=now, after=after)
+
+
+def _act(entry: Entry, writer: Writer, journal: Journal, verify: Callable[[], str], gate: Gate) -> Outcome:
+    problem, finished = "", False
+    try:
+        try:
+            for change in entry.changes:
+                _make(change, entry, writer, journal, exact=True)
+            _tell(entry, writer)
+            problem = verify()
+            if not problem:
+                journal.change_state(entry, "done")
+        except (ChangeError, OSError) as e:
+            problem = sentence(e)
+        if not problem:
+            finished = True
+            return Outcome(
+                kind="done", sentence=_("Done: {title}.", title=entry.title), entry=entry.id, notes=_notes(entry)
+            )
+    finally:
+        if not finished:
+            outcome = _take_back(entry, writer, journal, problem, "rolled back", gate)
+    return outcome
+
+
+def _make(change: Change, entry: Entry, writer: Writer, journal: Journal, *, exact: bool) -> None:
+    if isinstance(change, FileSet):
+        filesets.carry_out(change, entry, journal)
+        return
+    now = writer.read(change.name, change.scope, change.at)
+    if isinstance(change, EditPath) and not exact:
+        writer.write(change.name, change.scope, change.at, change.merged(now))
+        return
+    if not agree(change.before, now):
+        raise ChangeError(_("{name} was changed by another program at this moment.", name=change.name))
+    writer.write(change.name, change.scope, change.at, change.after)
+
+
+def _tell(entry: Entry, writer: Writer) -> None:
+    if any(not isinstance(c, FileSet) for c in entry.changes):
+        writer.broadcast()
+
+
+def _notes(entry: Entry) -> tuple[str, ...]:
+    return tuple(
+        note
+        for c in entry.changes
+        if isinstance(c, EditPath) and c.after
+        for note in pathlist.length_notes(c.name, c.after.text, c.system)
+    )
+
+
+def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then how it is told
+    entry: Entry, writer: Writer, journal: Journal, why: str, goal: State, gate: Gate
+) -> Outcome:
+    """Bring everything back to what it was before the entry, however far it had come. Can be called again; never raises
+    for what the machine does.
+
+    Where the system failed it stays unfinished, so that the next start tries again; what others have changed since is
+    theirs, and the entry says so.
+    """
+    refused = gate(tuple(c.inverse() for c in reversed(entry.changes)), True)
+    left = [Left(row) for row in refused] or [
+        row for change in reversed(entry.changes) for row in _settle(change, entry, writer, journal)
+    ]
+    rows = [row.sentence for row in left]
+    try:
+        _tell(entry, writer)
+        if any(row.again for row in left):
+            if entry.state not in ("begun", "undoing"):
+                journal.change_state(entry, "undoing" if goal == "undone" else "begun")
+            return _stuck(entry.id, why, *rows)
+        state: State = "stuck" if rows else goal
+        journal.change_state(entry, state, " ".join([why, *rows]).strip())
+    except (ChangeError, OSError) as e:
+        return _stuck(entry.id, why, *rows, sentence(e))
+    if rows:
+        words = sentences(why, _("It could not be taken back wholly: {problem}", problem=rows[0]))
+        return Outcome(kind="stuck", sentence=words, problems=tuple(rows), entry=entry.id)
+    with suppress(ChangeError, OSError):  # a backup too many harms nobody; the next end tries again
+        journal.forget_unneeded()
+    if goal == "undone":
+        return Outcome(kind="undone", sentence=_("Undone: {title}.", title=entry.title), entry=entry.id)
+    words = sentences(_("Everything is as it was before."), why)
+    return Outcome(kind="rolled back", sentence=words, problems=(why,) if why else (), entry=entry.id)
+
+
+def _settle(change: Change, entry: Entry, writer: Writer, journal: Journal) -> tuple[Left, ...]:
+    if isinstance(change, FileSet):
+        return filesets.settle(change, entry, journal)
+    try:
+        now = writer.read(change.name, change.scope, change.at)
+        if agree(change.before, now) or agree(change.after, now):
+            writer.write(change.name, change.scope, change.at, change.before)
+        elif isinstance(change, EditPath):
+            writer.write(change.name, change.scope, change.at, change.inverse().merged(now))
+        else:
+            return (Left(_("{name} was changed by another program since, and was left as it is.", name=change.name)),)
+    except OSError as e:
+        return (Left(sentence(e), again=True),)
+    except ChangeError as e:
+        return (Left(sentence(e)),)
+    return ()
+
+
+# --- taking back -----------------------------------------------------------------------------------------------
+
+
+def undo(id: str, *, writer: Writer, journal: Journal, gate: Gate = open_gate) -> Outcome:
+    """Take an entry back. What others have changed in the same search path since is spared.
+
+    Refused, with nothing changed, where another value or file of the entry was changed since.
+    """
+    begun = ""
+    try:
+        with journal.locked():
+            recover_locked(writer=writer, journal=journal, gate=gate)
+            entry = journal.entry(id)
+            if entry.state == "stuck":
+                return _take_back(entry, writer, journal, "", "undone", gate)
+            if not entry.undoable:
+                return _refused(
+                    (_("Entry {id} is {state}; there is nothing to take back.", id=id, state=_(entry.state)),)
+                )
+            rows = _undo_problems(entry, writer, journal, gate)
+            if rows:
+                return _refused(rows)
+            entry = journal.start_undoing(entry)
+            begun = entry.id
+            return _undo(entry, writer, journal, gate)
+    except BegunError as e:
+        return _stuck(e.id, str(e))
+    except (ChangeError, OSError) as e:
+        return _stuck(begun, sentence(e)) if begun else _refused((sentence(e),))
+
+
+def _undo(entry: Entry, writer: Writer, journal: Journal, gate: Gate) -> Outcome:
+    why = ""
+    try:
+        for change in reversed(entry.changes):
+            _make(change.inverse(), entry, writer, journal, exact=False)
+    except (ChangeError, OSError) as e:
+        why = sentence(e)
+    return _take_back(entry, writer, journal, why, "undone", gate)
+
+
+def _undo_problems(entry: Entry, writer: Writer, journal: Journal, gate: Gate) -> tuple[str, ...]:
+    inverses = tuple(c.inverse() for c in reversed(entry.changes))
+    if rows := gate(inverses, True):
+        return rows
+    rows = preconditions(tuple(c for c in inverses if not isinstance(c, EditPath)), writer=writer, journal=journal)
+    if all(isinstance(c, EditPath) for c in inverses):
+        rows = ()
+    for change in inverses:
+        if isinstance(change, EditPath) and (obstacle := writer.obstacle(change.name, change.scope, change.at)):
+            rows = (*rows, obstacle)
+    return rows
+
+
+def recover(*, writer: Writer, journal: Journal) -> tuple[Outcome, ...]:
+    """Take back what was interrupted by a crash or a loss of power. Call it at every start; usually it does nothing.
+
+    Returns nothing, too, while another Convalesce is at work. What a killed one left in temporary folders goes, too.
+    """
+    scratch.clear()
+    scratch.clear(journal.staging)
+    try:
+        if not journal.unfinished():
+            return ()
+        with journal.locked():
+            return recover_locked(writer=writer, journal=journal)
+    except (ChangeError, OSError) as e:
+        return (Outcome(kind="refused", sentence=sentence(e)),)
+
+
+def recover_locked(*, writer: Writer, journal: Journal, gate: Gate = open_gate) -> tuple[Outcome, ...]:
+    """Like ``recover``, for one who holds the lock."""
+    return tuple(
+        _take_back(
+            entry,
+            writer,
+            journal,
+            _("It had been interrupted before it was finished."),
+            "rolled back" if entry.state == "begun" else "undone",
+            gate,
+        )
+        for entry in journal.unfinished()
+    )

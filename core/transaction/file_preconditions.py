@@ -1,0 +1,233 @@
+"""What must hold before a FileSet is carried out, and settling what a Snapshot does not know. Changes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections import defaultdict
+from pathlib import Path
+
+import msgspec
+
+from core.common.i18n import _, number
+from core.host import ownership
+from core.host import safe_folder as folders
+from core.model.changes import ChangeError, FileItem, FileSet
+from core.transaction.journal import Journal
+
+_STATE = re.compile(r"(?:[0-9a-f]{64}|folder|-> [^/\\\0\r\n]+)?\Z")
+
+
+# --- what must hold before anything is done ------------------------------------------------------------------
+
+
+def problems(change: FileSet, journal: Journal, *, trusted: frozenset[int] | None = None) -> tuple[str, ...]:
+    """Return a sentence for everything that stands against the change; empty when it can be done. Changes nothing.
+
+    ``trusted``: only these user numbers may be able to write a source (None: nobody but everybody is refused).
+    """
+    found = malformed(change)
+    if found:
+        return found
+    rows = [p for folder in change.folders for p in _folder_problems(folder, change)]
+    rows += [p for item in change.items for p in _item_problems(item, change, trusted)]
+    rows += [p for i in change.items if _from_backup(i) and (p := journal.no_backup(i.after, i.path))]
+    return (*rows, *_space(change, journal))
+
+
+def malformed(change: FileSet) -> tuple[str, ...]:
+    """Return a sentence for everything that no sound plan would say."""
+    rows = []
+    paths = [i.path for i in change.items]
+    if len({os.path.normcase(p) for p in paths}) != len(paths):
+        rows.append(_("The plan names a file twice."))
+    for path in (*paths, *change.folders, *(i.source for i in change.items if i.source)):
+        try:
+            folders.split(path)
+        except ChangeError as e:
+            rows.append(str(e))
+    for item in change.items:
+        if not _STATE.match(item.before) or not _STATE.match(item.after) or item.before == item.after:
+            rows.append(_("The plan does not say what becomes of {path}.", path=item.path))
+        whole = "folder" in (item.before, item.after) and "" not in (item.before, item.after)
+        if item.after in ("-> .", "-> ..") or item.size < 0 or whole or (item.after == "folder" and not change.unmake):
+            rows.append(_("The plan makes no sense for {path}.", path=item.path))
+        if item.text is not None and _digest(item.text) != item.after:
+            rows.append(_("The text planned for {path} is not the one that was shown.", path=item.path))
+    return tuple(rows)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _folder_problems(folder: str, change: FileSet) -> list[str]:
+    parent = folders.split(folder)[0]
+    if change.unmake:
+        return []
+    if os.path.lexists(folder):
+        return [_("The folder {folder} is there already.", folder=folder)]
+    try:
+        with folders.opened(parent):
+            return []
+    except FileNotFoundError:
+        return [] if _is_made(parent, change) else [_("The folder {parent} is not there.", parent=parent)]
+    except (ChangeError, OSError) as e:
+        return [_("{folder} cannot be made: {e}.", folder=folder, e=e)]
+
+
+def _item_problems(item: FileItem, change: FileSet, trusted: frozenset[int] | None) -> list[str]:
+    rows = []
+    folder, name = folders.split(item.path)
+    try:
+        with folders.opened(folder) as place:
+            now = place.state(name)
+        if now != item.before:
+            rows.append(
+                _(
+                    "{path} changed since it was shown: {before}, and now {now}.",
+                    path=item.path,
+                    before=words(item.before),
+                    now=words(now),
+                )
+            )
+        if not os.access(folder, os.W_OK):
+            rows.append(_("This user may not change {folder}.", folder=folder))
+    except FileNotFoundError:
+        if item.before or change.unmake or not _is_made(folder, change):
+            rows.append(_("The folder {folder} is not there.", folder=folder))
+    except (ChangeError, OSError) as e:
+        rows.append(_("{path} cannot be changed: {e}.", path=item.path, e=e))
+    if item.source:
+        rows += _source_problems(item, trusted)
+    return rows
+
+
+def _from_backup(item: FileItem) -> bool:
+    return len(item.after) == 64 and not item.source and item.text is None
+
+
+def _is_made(folder: str, change: FileSet) -> bool:
+    return any(Path(folder) == Path(f) for f in change.folders)
+
+
+def _source_problems(item: FileItem, trusted: frozenset[int] | None) -> list[str]:
+    loose = writable_by_others(item.source, trusted)
+    if loose:
+        return [
+            _(
+                "{loose} can be changed by other users, so nothing is taken from {source}.",
+                loose=loose,
+                source=item.source,
+            )
+        ]
+    folder, name = folders.split(item.source)
+    try:
+        with folders.opened(folder) as place:
+            fd = place.open(name)
+            size = os.fstat(fd).st_size
+            os.close(fd)
+    except (ChangeError, OSError) as e:
+        return [_("The source {source} cannot be read: {e}.", source=item.source, e=e)]
+    return [] if size == item.size else [_("The source {source} changed since it was shown.", source=item.source)]
+
+
+def writable_by_others(path: str, trusted: frozenset[int] | None = None) -> str:
+    """Return the first part of a path, links resolved, that somebody else may change; empty when there is none.
+
+    ``trusted``: nobody but these user numbers (and root) may; None: only what everybody may change counts. On Windows
+    access lists are read where an administrator's rights are at stake (``core.transaction.broker``), not here.
+    """
+    if os.name == "nt" or not Path(path).is_absolute():
+        return ""
+    if trusted is not None:
+        return ownership.first_loose(path, frozenset(f"uid:{u}" for u in trusted))
+    try:
+        parts = [p for p in ownership.who_can_write(path) if p.kind != "missing"]
+    except (OSError, ValueError):
+        return ""
+    open_to_all = (p.path for p in parts if ownership.EVERYONE in (p.writers if p is parts[-1] else p.movers))
+    return next(open_to_all, "")
+
+
+def _space(change: FileSet, journal: Journal) -> list[str]:
+    """Return a sentence for each volume that is too small. A margin of 64 MiB stays free."""
+    wanted: dict[int, int] = defaultdict(int)
+    example: dict[int, str] = {}
+    for item in change.items:
+        place = _existing(folders.split(item.path)[0])
+        device = place.stat().st_dev
+        wanted[device] += item.size
+        example.setdefault(device, str(place))
+        if item.before and not item.before.startswith("-> ") and Path(item.path).is_file():
+            keep = _existing(journal.folder)
+            if keep.stat().st_dev != device or Path(item.path).stat().st_nlink > 1:
+                wanted[keep.stat().st_dev] += Path(item.path).stat().st_size
+                example.setdefault(keep.stat().st_dev, str(keep))
+    rows = []
+    for device, size in wanted.items():
+        free = shutil.disk_usage(example[device]).free
+        if size and size + (64 << 20) > free:
+            rows.append(
+                _(
+                    "{folder} has {free} MiB free; {size} MiB are needed.",
+                    folder=example[device],
+                    free=number(free >> 20),
+                    size=number((size >> 20) + 64),
+                )
+            )
+    return rows
+
+
+def _existing(path: str) -> Path:
+    here = Path(path)
+    while not here.exists():
+        here = here.parent
+    return here
+
+
+def words(state: str) -> str:
+    """Return a file's state in words that follow "changed since it was shown:"."""
+    if not state:
+        return _("no file")
+    if state == "folder":
+        return "a folder"
+    return (
+        _("a link to {target}", target=state[3:])
+        if state.startswith("-> ")
+        else _("a file with SHA-256 {digest}...", digest=state[:12])
+    )
+
+
+# --- settling what a Snapshot does not know -----------------------------------------------------------------------
+
+
+def prepared(change: FileSet) -> FileSet:
+    """Return the set with every "?" replaced by what is there now, and every folder by its real name.
+
+    Raises:
+        ChangeError, OSError: a file cannot be read, or a source is none.
+    """
+    return msgspec.structs.replace(change, items=tuple(_prepared(i) for i in change.items))
+
+
+def _prepared(item: FileItem) -> FileItem:
+    folder, name = os.path.split(item.path)
+    path = str(Path(os.path.realpath(folder)) / name)
+    before, after, source, size = item.before, item.after, item.source, item.size
+    if before == "?":
+        with folders.opened(os.path.realpath(folder)) as place:
+            before = place.state(name)
+    if after == "?" and item.text is not None:
+        after, size = _digest(item.text), len(item.text.encode())
+    elif after == "?":
+        source = os.path.realpath(source)
+        origin, base = folders.split(source)
+        with folders.opened(origin) as place:
+            after, found = place.state(base), place.status(base)
+        if found is None or after.startswith("-> "):
+            raise ChangeError(_("{source} is not there, so nothing can be taken from it.", source=source))
+        size = found.st_size
+    return msgspec.structs.replace(item, path=path, before=before, after=after, source=source, size=size)

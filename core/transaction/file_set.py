@@ -1,0 +1,315 @@
+"""Carrying out a FileSet: everything is written beside and checked first, then renamed; all of it or nothing."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+from core.common.i18n import _
+from core.host import file_attributes as attributes
+from core.host import ownership
+from core.host import safe_folder as folders
+from core.host.file_attributes import Attributes, for_other_bytes
+from core.host.safe_folder import Folder
+from core.model.changes import Change, ChangeError, FileItem, FileSet
+from core.model.facts import Fact
+from core.transaction.file_preconditions import words
+from core.transaction.journal import Entry, Journal, Was, is_own
+from core.transaction.variable_store import sentence
+
+SHA = 64
+"""Letters of a state that is a file's SHA-256."""
+
+
+class Left(Fact, frozen=True):
+    """What could not be brought back."""
+
+    sentence: str
+    again: bool = False
+    """Whether the system failed, so that another try may succeed."""
+
+
+# --- doing -----------------------------------------------------------------------------------------------------
+
+
+def carry_out(change: FileSet, entry: Entry, journal: Journal) -> None:
+    """Place, replace or put aside every file, or raise with nothing but files beside (see ``settle``).
+
+    Raises:
+        ChangeError, OSError: what was found is not what was planned, or the system refused.
+    """
+    if not change.unmake:
+        for folder in change.folders:
+            folders.make_way(folder)
+    seen = {item.path: _stage(item, entry, journal, keep=not change.unmake) for item in change.items}
+    for item in change.items:
+        folder, name = folders.split(item.path)
+        with folders.opened(folder) as place:
+            if _signature(place, name) != seen[item.path]:
+                raise ChangeError(_("{path} was changed by another program at this moment.", path=item.path))
+            if "folder" in (item.before, item.after):
+                _turn(place, name, entry.id, back=item.after == "folder")
+            elif item.after:
+                place.rename(_beside(name, entry.id), name)
+            else:
+                place.remove(name)
+            place.sync()
+    if change.unmake:
+        _unmake(change)
+    for item in change.items:
+        _look_as_owner(item)
+
+
+def _look_as_owner(item: FileItem) -> None:
+    """Make sure that a file which an administrator wrote can be read by whom its folder belongs to.
+
+    Raises:
+        ChangeError: it cannot. OSError: it cannot be looked at.
+    """
+    if sys.platform == "win32" or os.geteuid() != 0 or len(item.after) != SHA:
+        return
+    owner = Path(item.path).parent.stat()
+    if not ownership.may_read(item.path, owner.st_uid, ownership.groups_of(owner.st_uid, owner.st_gid)):
+        raise ChangeError(_("{path} could not be read by the owner of its folder.", path=item.path))
+
+
+def settle(change: FileSet, entry: Entry, journal: Journal) -> tuple[Left, ...]:  # noqa: PLR0912 - a row a case
+    """Bring every file back to its ``before``, however far the change had come; return what could not be.
+
+    Can be called again and again. A file that is neither as before nor as after belongs to somebody else by now and
+    is left alone.
+    """
+    rows: list[Left] = []
+    for item in change.items:
+        folder, name = folders.split(item.path)
+        try:
+            with folders.opened(folder) as place:
+                place.remove(_beside(name, entry.id))
+                now = place.state(name)
+                if item.before == "folder":
+                    if place.status(_aside(name, entry.id)) is not None and not now:
+                        _turn(place, name, entry.id, back=True)
+                    elif now != "folder" or place.status(_aside(name, entry.id)) is not None:
+                        rows.append(
+                            Left(
+                                _(
+                                    "There is a new {path}; the old one lies beside it as {aside}.",
+                                    path=item.path,
+                                    aside=_aside(name, entry.id),
+                                )
+                            )
+                        )
+                elif now == item.after:
+                    back = FileItem(path=item.path, before=item.after, after=item.before)
+                    _stage(back, entry, journal, keep=False)
+                    if item.before:
+                        place.rename(_beside(name, entry.id), name)
+                    else:
+                        place.remove(name)
+                elif now != item.before:
+                    rows.append(
+                        Left(_("{path} was changed by another program since, and was left as it is.", path=item.path))
+                    )
+                place.sync()
+        except FileNotFoundError:
+            if item.before:
+                rows.append(
+                    Left(
+                        _(
+                            "The folder {folder} is gone; {name} is kept in {journal}.",
+                            folder=folder,
+                            name=name,
+                            journal=journal.folder,
+                        )
+                    )
+                )
+        except (ChangeError, OSError) as e:
+            words = _("{path} could not be put back: {e}.", path=item.path, e=sentence(e).rstrip("."))
+            rows.append(Left(words, again=isinstance(e, OSError)))
+    if not rows:
+        try:
+            _unmake(change)
+        except OSError as e:
+            rows.append(Left(sentence(e), again=True))
+    return tuple(rows)
+
+
+def _unmake(change: FileSet) -> None:
+    for folder in reversed(change.folders):
+        parent, name = folders.split(folder)
+        try:
+            with folders.opened(parent) as place:
+                place.unmake(name)
+                place.sync()
+        except FileNotFoundError:
+            continue
+
+
+def _aside(name: str, entry: str) -> str:
+    return f"{name}.convalesce-{entry}"
+
+
+def _turn(place: Folder, name: str, entry: str, *, back: bool) -> None:
+    """Put a folder aside, or back, by one rename."""
+    aside = _aside(name, entry)
+    if place.status(name if back else aside) is not None:
+        raise ChangeError(_("{path} is there already.", path=place.path + os.sep + (name if back else aside)))
+    place.rename(*((aside, name) if back else (name, aside)))
+
+
+def _beside(name: str, entry: str) -> str:
+    return f".{name}.convalesce-{entry}"
+
+
+def seen(changes: tuple[Change, ...]) -> tuple[Was, ...]:
+    """Return what every file has beside its bytes that will be replaced or put aside.
+
+    Raises:
+        ChangeError, OSError: one cannot be read.
+    """
+    rows = []
+    for item in (i for c in changes if isinstance(c, FileSet) for i in c.items):
+        if len(item.before) != SHA:
+            continue
+        folder, name = folders.split(item.path)
+        with folders.opened(folder) as place:
+            found, there = place.attributes(name), place.status(name)
+        if found is not None and there is not None:
+            rows.append(Was(path=item.path, inode=there.st_ino, attributes=found))
+    return tuple(rows)
+
+
+def _signature(folder: Folder, name: str) -> tuple[int, ...] | None:
+    found = folder.status(name)
+    if found is None:
+        return None
+    return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, stat.S_IFMT(found.st_mode))
+
+
+def _stage(item: FileItem, entry: Entry, journal: Journal, *, keep: bool) -> tuple[int, ...] | None:
+    """Keep what is there, write what will be there beside it, both durably; return how to recognise what is there."""
+    folder, name = folders.split(item.path)
+    with folders.opened(folder) as place:
+        seen = _signature(place, name)
+        now = place.state(name)
+        if now != item.before:
+            raise ChangeError(
+                _(
+                    "{path} changed since it was shown: {before}, and now {now}.",
+                    path=item.path,
+                    before=words(item.before),
+                    now=words(now),
+                )
+            )
+        if _signature(place, name) != seen:
+            raise ChangeError(_("{path} was changed by another program at this moment.", path=item.path))
+        if "folder" in (item.before, item.after):
+            return seen
+        if keep and len(now) == SHA:
+            _keep(place, name, now, journal)
+            kept = _signature(place, name)
+            if seen is None or kept is None or kept[:3] != seen[:3]:  # a second name changes the time of its status
+                raise ChangeError(_("{path} was changed by another program at this moment.", path=item.path))
+            seen = kept
+        beside = _beside(name, entry.id)
+        place.remove(beside)
+        if item.after.startswith("-> "):
+            place.link(beside, item.after[3:])
+        elif item.after:
+            _fill(item, place, entry, journal)
+        place.sync()
+        return seen
+
+
+def _fill(item: FileItem, place: Folder, entry: Entry, journal: Journal) -> None:
+    """Write the new bytes beside, from the text, the source or the backups, with their attributes, and check them."""
+    name = folders.split(item.path)[1]
+    beside = _beside(name, entry.id)
+    was = next((w for w in entry.was if w.path == item.path), None)
+    if item.text is None and not item.source:
+        with journal.kept() as kept:
+            if row := journal.no_backup(item.after, item.path):
+                raise ChangeError(row)
+            if not _given_back(item.after, was, kept, place, beside):
+                _write(item, kept, item.after, place, beside, was.attributes if was else None)
+    else:
+        old = for_other_bytes(was.attributes) if was else None
+        if item.text is not None:
+            _write(item, None, "", place, beside, old)
+        else:
+            folder, source = folders.split(item.source)
+            with folders.opened(folder) as origin:
+                _write(item, origin, source, place, beside, old)
+    if place.state(beside) != item.after:
+        place.remove(beside)
+        raise ChangeError(_("The bytes for {path} are not those that were planned (SHA-256 differs).", path=item.path))
+
+
+def _given_back(state: str, was: Was | None, kept: Folder, place: Folder, beside: str) -> bool:
+    """Give the very file back that was put aside, with all that it has: a further name for it, where it was kept so."""
+    for name in (f"{state}-{was.inode}" if was else state, state):
+        found = kept.status(name)
+        same = found is not None and (was is None or found.st_ino == was.inode)
+        if same and is_own(found) and kept.state(name) == state and kept.share(name, place, beside):
+            return True
+    return False
+
+
+def _write(  # noqa: PLR0917 - from where, to where, and what
+    item: FileItem, origin: Folder | None, source: str, place: Folder, beside: str, wanted: Attributes | None
+) -> None:
+    """Write a file beside, synced, with the attributes wanted; a new one gets those of a new file in its folder."""
+    fd = origin.open(source) if origin else None
+    try:
+        with os.fdopen(place.create(beside, 0o600), "wb") as file:
+            if fd is None:
+                file.write((item.text or "").encode("utf-8", "surrogatepass"))
+                file.flush()
+            else:
+                folders.copy(fd, file.fileno())
+            runs = fd is not None and os.fstat(fd).st_mode & 0o111
+            attributes.give(file.fileno(), wanted or place.of_new(0o755 if runs else 0o644))
+            os.fsync(file.fileno())
+        if wanted:
+            place.restore(beside, wanted)
+    finally:
+        if fd is not None:
+            os.close(fd)
+
+
+def _keep(place: Folder, name: str, state: str, journal: Journal) -> None:
+    """Keep a file's bytes under their SHA-256, and the very file by a second name, where it is one's own.
+
+    A file that has further names already is copied, too: who has one of those could change the bytes.
+    """
+    found = place.status(name)
+    if found is None:
+        return
+    with journal.kept() as kept:
+        alone = found.st_nlink == 1
+        whole = kept.status(state) is not None and kept.state(state) == state
+        mine = is_own(found)
+        if mine and (whole or not alone):
+            very = f"{state}-{found.st_ino}"
+            kept.remove(very)
+            place.share(name, kept, very)
+        if not whole:
+            beside = f".{state}.new"
+            kept.remove(beside)
+            if not (mine and alone and place.share(name, kept, beside)) and _backup(place, name, kept, beside) != state:
+                raise ChangeError(_("{path} changed while it was being backed up.", path=place.path + os.sep + name))
+            kept.rename(beside, state)
+        kept.sync()
+
+
+def _backup(place: Folder, name: str, kept: Folder, beside: str) -> str:
+    fd = place.open(name)
+    try:
+        with os.fdopen(kept.create(beside, 0o600), "wb") as file:
+            written = folders.copy(fd, file.fileno())
+            os.fsync(file.fileno())
+            return written
+    finally:
+        os.close(fd)

@@ -1,0 +1,442 @@
+"""Journal: written before anything happens; survives a kill at any instant; holds the backups.
+
+A folder with ``entries/ID.json`` (one document each, always replaced in one step), ``kept/SHA256`` (the bytes of
+files that were replaced or put aside), ``staging/`` (unpacked archives) and ``lock``.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import platformdirs
+
+from core import __version__
+from core.common.i18n import _
+from core.host import ownership
+from core.host import safe_folder as folders
+from core.host.file_attributes import Attributes
+from core.host.safe_folder import Folder
+from core.model.changes import Change, ChangeError, FileSet
+from core.model.facts import Fact
+
+SCHEMA = 1
+"""Version of an entry's form. A newer Convalesce reads every older one; an older one leaves newer entries alone."""
+LARGEST_ENTRY = 16 << 20
+SHARED = 0o755
+"""Mode of the machine's own journal, which everybody reads."""
+
+State = Literal["begun", "done", "rolled back", "undoing", "undone", "stuck"]
+_ID = re.compile(r"\d{8}T\d{6}Z-\d{4}\Z")
+
+
+class JournalError(ChangeError):
+    """The journal cannot be used; the message is one sentence."""
+
+
+class BegunError(JournalError):
+    """An entry may have been written although the system said no: what it says must be taken back."""
+
+    def __init__(self, id: str, why: ChangeError | OSError) -> None:
+        words = (why.strerror if isinstance(why, OSError) else "") or str(why)
+        super().__init__(_("The history could not be written: {why}.", why=words.rstrip(".")))
+        self.id = id
+
+
+class Was(Fact, frozen=True, kw_only=True):
+    """A file before it was replaced or put aside: what it had beside its bytes."""
+
+    path: str
+    inode: int
+    """Its number in its file system: a backup of the same number is the very file, with all its names."""
+    attributes: Attributes
+
+
+class Entry(Fact, frozen=True, kw_only=True):
+    """One plan that was begun: what it is, all its changes, and how far it came."""
+
+    schema: int = SCHEMA
+    id: str
+    made: str
+    """ISO 8601 time, UTC."""
+    title: str
+    changes: tuple[Change, ...]
+    state: State = "begun"
+    note: str = ""
+    """How it ended, in one sentence, where that is not plain."""
+    finding: str = ""
+    """``id`` of the finding whose fix it is."""
+    plan: str = ""
+    """SHA-256 of the plan's file, where an elevated Convalesce carried it out."""
+    version: str = ""
+    """The Convalesce that wrote it."""
+    was: tuple[Was, ...] = ()
+    """Each file that is replaced or put aside, as it was beside its bytes."""
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether it was interrupted between its beginning and its end."""
+        return self.state in ("begun", "undoing")
+
+    @property
+    def undoable(self) -> bool:
+        """Whether it can be taken back."""
+        return self.state == "done"
+
+
+class BadEntry(Fact, frozen=True, kw_only=True):
+    """An entry that this version cannot read, and why."""
+
+    id: str
+    problem: str
+
+
+def state_folder() -> Path:
+    """Return this user's state folder; CONVALESCE_STATE names another."""
+    named = os.environ.get("CONVALESCE_STATE", "")
+    return Path(os.path.realpath(named or platformdirs.user_state_path("convalesce", appauthor=False)))
+
+
+def machine_state_folder() -> Path:
+    """Return the folder of the machine's own journal, which only an administrator writes."""
+    if sys.platform == "win32":
+        return Path(os.path.realpath(platformdirs.site_data_path("convalesce", appauthor=False)))
+    return Path("/var/lib/convalesce")
+
+
+class Journal:
+    """The journal in one folder. Reading it makes nothing; the folder is made by the first ``begin``."""
+
+    def __init__(self, folder: str | os.PathLike[str], *, shared: bool = False) -> None:
+        """``shared``: every user may read the entries (the machine's own journal); the backups stay closed."""
+        self.folder = os.path.realpath(folder)
+        self._mode = SHARED if shared else 0o700
+
+    # --- whose it is -----------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Make sure that nobody else can have written here: what it says is obeyed, with the rights of who reads it.
+
+        With an administrator's rights the whole way to it counts. A history that is not there is nobody's.
+
+        Raises:
+            JournalError: somebody else can change it, or it belongs to another account.
+        """
+        for name in ("", "entries", "kept"):
+            place = self._part(name) if name else self.folder
+            if loose := self._loose(place):
+                raise JournalError(
+                    _(
+                        "{loose} belongs to another account, or others can change it; the history in {folder} is not obeyed.",
+                        loose=loose,
+                        folder=self.folder,
+                    )
+                )
+
+    def _loose(self, place: str) -> str:
+        if sys.platform == "win32":
+            return _loose_on_windows(place) if self._mode == SHARED else ""
+        me = frozenset({f"uid:{os.geteuid()}"})
+        if os.geteuid() == 0:
+            return ownership.first_loose(place)
+        try:
+            here = ownership.who_can_write(place)[-1:]
+        except OSError:
+            return ""  # it cannot be read either
+        return ownership.loose_part(here, ownership.ADMINISTRATORS | me)
+
+    # --- reading ---------------------------------------------------------------------------------------------
+
+    def entries(self) -> tuple[Entry | BadEntry, ...]:
+        """Return every entry, oldest first. Never raises for what is written in one.
+
+        Raises:
+            JournalError: others than who reads it can have written it.
+        """
+        self.check()
+        try:
+            with folders.opened(self._part("entries")) as folder:
+                names = [n for n in folder.names() if n.endswith(".json") and _ID.match(n[:-5])]
+                return tuple(self._read(folder, n) for n in names)
+        except FileNotFoundError:
+            return ()
+
+    def entry(self, id: str) -> Entry:
+        """Return one entry.
+
+        Raises:
+            JournalError: there is none of this name, or this version cannot read it.
+        """
+        found = next((e for e in self.entries() if e.id == id), None)
+        if found is None:
+            raise JournalError(_("The history has no entry {id}.", id=repr(id)))
+        if isinstance(found, BadEntry):
+            raise JournalError(found.problem)
+        return found
+
+    def unfinished(self) -> tuple[Entry, ...]:
+        """Return the entries that were interrupted, newest first."""
+        return tuple(e for e in reversed(self.entries()) if isinstance(e, Entry) and e.unfinished)
+
+    def _read(self, folder: Folder, name: str) -> Entry | BadEntry:
+        own = name[:-5]
+        try:
+            if not is_own(folder.status(name)):
+                foreign = _(
+                    "Entry {own} belongs to another account, or others can change it; it is not obeyed.", own=own
+                )
+                return BadEntry(id=own, problem=foreign)
+            data = folder.read(name, LARGEST_ENTRY) or b""
+            schema = msgspec.json.decode(data, type=_Head).schema
+            if schema > SCHEMA:
+                newer = _(
+                    "Entry {own} was written by a newer Convalesce (form {schema}); undo it with that one.",
+                    own=own,
+                    schema=schema,
+                )
+                return BadEntry(id=own, problem=newer)
+            entry = msgspec.json.decode(data, type=Entry)
+        except RecursionError:
+            return BadEntry(id=own, problem=_("Entry {own} is damaged: it is nested too deeply.", own=own))
+        except (msgspec.DecodeError, UnicodeDecodeError, ChangeError, OSError) as e:
+            return BadEntry(id=own, problem=_("Entry {own} is damaged: {e}.", own=own, e=e))
+        return (
+            entry
+            if entry.id == own
+            else BadEntry(id=own, problem=_("Entry {own} is damaged: it names itself otherwise.", own=own))
+        )
+
+    # --- writing ---------------------------------------------------------------------------------------------
+
+    def begin(
+        self,
+        title: str,
+        changes: tuple[Change, ...],
+        *,
+        finding: str = "",
+        plan: str = "",
+        was: tuple[Was, ...] = (),
+    ) -> Entry:
+        """Write the intent durably, and return it. Nothing may be changed before this returns."""
+        now = datetime.now(UTC)
+        stem = now.strftime("%Y%m%dT%H%M%SZ")
+        taken = {e.id for e in self.entries()}
+        own = next(i for n in range(10_000) if (i := f"{stem}-{n:04}") not in taken)
+        entry = Entry(
+            id=own,
+            made=now.isoformat(),
+            title=title,
+            changes=changes,
+            finding=finding,
+            plan=plan,
+            version=__version__,
+            was=was,
+        )
+        try:
+            self.note(entry)
+        except (ChangeError, OSError) as e:
+            self._forget(entry, e)
+            raise
+        return entry
+
+    def start_undoing(self, entry: Entry) -> Entry:
+        """Write durably that an entry is being undone; where that fails, it is as it was before.
+
+        Raises:
+            BegunError: the system failed, and it may be written all the same.
+        """
+        new = msgspec.structs.replace(entry, state="undoing", note="")
+        try:
+            return self.note(new)
+        except (ChangeError, OSError) as e:
+            try:
+                if self._written(new.id) != entry:
+                    self.note(entry)
+            except (ChangeError, OSError):
+                raise BegunError(entry.id, e) from e
+            raise
+
+    def _forget(self, entry: Entry, why: ChangeError | OSError) -> None:
+        """Take an entry away whose writing failed, so that nothing has begun.
+
+        Raises:
+            BegunError: that failed, too.
+        """
+        try:
+            with folders.opened(self._part("entries")) as folder:
+                folder.remove(f".{entry.id}.json.convalesce-new")
+                folder.remove(f"{entry.id}.json")
+        except FileNotFoundError:
+            return
+        except (ChangeError, OSError):
+            raise BegunError(entry.id, why) from why
+
+    def _written(self, id: str) -> Entry | None:
+        found = next((e for e in self.entries() if e.id == id), None)
+        return found if isinstance(found, Entry) else None
+
+    def note(self, entry: Entry) -> Entry:
+        """Write an entry durably, over its older form, and return it."""
+        self.prepare()
+        with folders.opened(self._part("entries")) as folder:
+            folder.write(f"{entry.id}.json", msgspec.json.format(msgspec.json.encode(entry), indent=1) + b"\n")
+        return entry
+
+    def change_state(self, entry: Entry, state: State, note: str = "") -> Entry:
+        """Write how far an entry has come, durably. Where the system fails after it is written, what is written counts."""
+        new = msgspec.structs.replace(entry, state=state, note=note)
+        try:
+            return self.note(new)
+        except OSError:
+            if self._written(new.id) != new:
+                raise
+            return new
+
+    def _part(self, name: str) -> str:
+        return str(Path(self.folder) / name)
+
+    def prepare(self) -> None:
+        """Make the journal's folders, each of them its own account's from the first instant on.
+
+        Raises:
+            JournalError: they are there, and others can change them. OSError: they cannot be made.
+        """
+        if sys.platform == "win32" and self._mode == SHARED:
+            from core.host.windows_ownership import MACHINE_BACKUPS, make_protected
+
+            make_protected(self.folder)
+            make_protected(self._part("kept"), MACHINE_BACKUPS)
+        self.check()
+        folders.make_way(self._part("entries"), self._mode)
+        folders.make_way(self._part("kept"), 0o700)
+
+    # --- backups ---------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def kept(self) -> Iterator[Folder]:
+        """Open the folder of backups, whose files are named by their SHA-256."""
+        self.prepare()
+        with folders.opened(self._part("kept")) as folder:
+            yield folder
+
+    def no_backup(self, state: str, path: str) -> str:
+        """Return why the bytes of ``state`` cannot be had back for ``path``; empty where they can. Changes nothing."""
+        try:
+            with folders.opened(self._part("kept")) as folder:
+                found = folder.status(state)
+        except FileNotFoundError:
+            found = None
+        if found is None:
+            return _("The backup of {path} is no longer in {folder}.", path=path, folder=self.folder)
+        if not stat.S_ISREG(found.st_mode) or not is_own(found):
+            return _("The backup of {path} belongs to another account, or others can change it.", path=path)
+        return ""
+
+    @property
+    def staging(self) -> Path:
+        """The folder for unpacked archives; made on demand by who unpacks."""
+        return Path(self._part("staging"))
+
+    def forget_unneeded(self) -> None:
+        """Remove backups that no entry needs any more. Nothing is removed while any entry cannot be read."""
+        entries = self.entries()
+        if any(isinstance(e, BadEntry) for e in entries):
+            return
+        needed = {
+            item.before
+            for e in entries
+            if isinstance(e, Entry) and e.state not in ("undone", "rolled back")
+            for c in e.changes
+            if isinstance(c, FileSet)
+            for item in c.items
+        }
+        with self.kept() as folder:
+            for name in folder.names():
+                if name.partition("-")[0] not in needed:
+                    folder.remove(name)
+
+    # --- one at a time ---------------------------------------------------------------------------------------
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the journal alone. The system itself lets go of the lock when its holder ends, however it ends.
+
+        Raises:
+            JournalError: another Convalesce holds it.
+        """
+        self.prepare()
+        with folders.opened(self.folder) as folder:
+            fd = _open_lock(folder)
+        try:
+            if not _take(fd):
+                raise JournalError(
+                    _("Another Convalesce is changing this machine at this moment; try again when it is done.")
+                )
+            yield
+        finally:
+            os.close(fd)
+
+
+def is_own(found: os.stat_result | None) -> bool:
+    """Whether a file of the journal is an administrator's or of who runs, and nobody else may write it."""
+    if found is None or sys.platform == "win32":  # there the folder's access list decides
+        return True
+    return found.st_uid in (0, os.geteuid()) and not found.st_mode & 0o022
+
+
+if sys.platform == "win32":
+
+    def _loose_on_windows(place: str) -> str:
+        from core.host.windows_ownership import is_protected
+
+        if loose := ownership.first_loose(place):
+            return loose
+        return place if Path(place).name == "convalesce" and not is_protected(place) else ""
+
+
+class _Head(Fact, frozen=True, kw_only=True):
+    schema: int
+
+
+def _open_lock(folder: Folder) -> int:
+    try:
+        return folder.create("lock", 0o600)
+    except FileExistsError:
+        return folder.open("lock", write=True)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _take(fd: int) -> bool:
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _take(fd: int) -> bool:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as e:
+            if e.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                return False
+            raise JournalError(
+                _(
+                    "The folder of the history has no locks ({strerror}); name another one in CONVALESCE_STATE.",
+                    strerror=e.strerror,
+                )
+            ) from None
+        return True

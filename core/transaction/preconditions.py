@@ -1,0 +1,137 @@
+"""What must hold before a plan is carried out: nothing has drifted, nothing is malformed, everything can be written."""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.common.i18n import _, number
+from core.model import path_list as pathlist
+from core.model.changes import Change, ChangeError, EditPath, FileSet, SetVariable, Value, agree
+from core.transaction import file_preconditions as file_checks
+from core.transaction.journal import Journal
+from core.transaction.variable_store import Writer, sentence
+
+
+def prepared(changes: tuple[Change, ...], writer: Writer) -> tuple[Change, ...]:
+    """Return the changes as they will be shown and made: with the hashes of the files that are there, and with the
+    steps that an environment has already. Changes nothing.
+
+    Raises:
+        ChangeError, OSError: a file or a value cannot be read.
+    """
+    out: list[Change] = []
+    for change in changes:
+        if isinstance(change, FileSet):
+            out.append(file_checks.prepared(change))
+        elif isinstance(change, SetVariable) and change.scope == "environment" and change.after is not None:
+            out.append(_with_steps(change, change.after, writer))
+        else:
+            out.append(change)
+    return tuple(out)
+
+
+def _with_steps(change: SetVariable, after: Value, writer: Writer) -> SetVariable:
+    now = writer.read(change.name, change.scope, change.at)
+    if now is None:
+        return change
+    new = [step for step in after.text.split("\n") if step not in now.text.split("\n")]
+    text = "\n".join([now.text, *new])
+    return msgspec.structs.replace(change, before=now, after=Value(text=text, kind=now.kind))
+
+
+def preconditions(
+    changes: tuple[Change, ...], *, writer: Writer, journal: Journal, trusted: frozenset[int] | None = None
+) -> tuple[str, ...]:
+    """Return a sentence for everything that stands against the changes; empty when they can be made. Changes nothing."""
+    if not changes:
+        return (_("There is nothing to change."),)
+    rows: list[str] = []
+    expected: dict[tuple[str, str, str], Value | None] = {}
+    for change in changes:
+        if isinstance(change, FileSet):
+            rows += file_checks.problems(change, journal, trusted=trusted)
+            continue
+        key = (change.name, change.scope, change.at)
+        try:
+            now = expected[key] if key in expected else writer.read(*key)
+            rows += _variable_problems(change, now, writer)
+        except (ChangeError, OSError) as e:
+            rows.append(sentence(e))
+        expected[key] = change.after
+    paths = [i.path for c in changes if isinstance(c, FileSet) for i in c.items]
+    if len(set(paths)) != len(paths):
+        rows.append(_("The plan names a file twice."))
+    busy = writer.holders(i.path for c in changes if isinstance(c, FileSet) for i in c.items if i.before)
+    rows += [_("{program} has a file of this plan open; close it first.", program=program) for program in busy]
+    return tuple(dict.fromkeys(rows))
+
+
+def _variable_problems(change: SetVariable | EditPath, now: Value | None, writer: Writer) -> list[str]:
+    rows = []
+    if not change.name or any(c in change.name for c in "=\0\r\n") or (change.after and "\0" in change.after.text):
+        return [_("The plan names a variable that cannot be.")]
+    if not agree(change.before, now):
+        rows.append(
+            _(
+                "{name} changed since it was shown: {before}, and now {now}.",
+                name=change.name,
+                before=_words(change.before),
+                now=_words(now),
+            )
+        )
+    if change.after and (long := pathlist.too_long(change.name, change.after.text, writer.system)):
+        rows.append(long)
+    if isinstance(change, EditPath):
+        if change.system != writer.system:
+            rows.append(_("The plan was made for another operating system."))
+        if change.scope == "environment":
+            rows.append(_("An environment's search path is changed by steps, not by entries."))
+        if problem := change.problem():
+            rows.append(problem)
+        kind = (now or change.after or Value(text="")).kind
+        if change.new is not None and change.old is None and kind == "REG_SZ" and "%" in change.entry:
+            rows.append(
+                _(
+                    "{name} is kept as REG_SZ, in which Windows does not expand {entry}.",
+                    name=change.name,
+                    entry=change.entry,
+                )
+            )
+        if writer.system == "windows" and kind not in ("REG_SZ", "REG_EXPAND_SZ"):
+            rows.append(
+                _(
+                    "{name} is kept as {kind}, which no search path is.",
+                    name=change.name,
+                    kind=kind or _("an unknown kind"),
+                )
+            )
+        rows += _both_scopes(change, writer)
+    elif change.before == change.after:
+        rows.append(_("The plan changes nothing about {name}.", name=change.name))
+    if obstacle := writer.obstacle(change.name, change.scope, change.at):
+        rows.append(obstacle)
+    return rows
+
+
+def _both_scopes(change: EditPath, writer: Writer) -> list[str]:
+    """Windows joins the machine's PATH and the user's: a program gets both, within the limit of one variable."""
+    if writer.system != "windows" or change.name.upper() != "PATH" or change.after is None or change.new is None:
+        return []
+    other = writer.read(change.name, "user" if change.scope == "machine" else "machine", "")
+    both = len(change.after.text) + 1 + (len(other.text) if other else 0)
+    if both <= pathlist.LONGEST["windows"]:
+        return []
+    return [
+        _(
+            "PATH would have {both} characters in a program; Windows takes at most {longest}.",
+            both=number(both),
+            longest=number(pathlist.LONGEST["windows"]),
+        )
+    ]
+
+
+def _words(value: Value | None) -> str:
+    if value is None:
+        return _("not set")
+    text = value.text if len(value.text) <= 200 else f"{value.text[:200]}..."
+    return f"{text!r}" + (f" ({value.kind})" if value.kind.startswith("REG_") else "")

@@ -1,0 +1,157 @@
+"""Renewed: this session's host as programs find it that are started anew, after changes that the session is older than.
+
+Linux only: there a variable comes from a log-in or from an environment's activation, so that a session keeps the values
+from before a fix, and a look from it would see the cured fault again. The history says what was changed; the files where
+it is kept say whether it still holds. An activation counts where its environment is active: a program that is started
+without it gets what the session has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.host import activation_scripts as activation
+from core.host.interface import Host, this_host
+from core.model.changes import Change, ChangeError, EditPath, Scope, SetVariable, Value, agree
+from core.model.facts import Activation, Renewal
+from core.rehearsal.planned_host import WithEnvironment
+from core.transaction.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
+
+Read = Callable[[str, Scope, str], Value | None]
+"""Return what is kept for a name, a scope and a place, as ``Writer.read`` does."""
+
+ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
+"""Variables that name the active environment."""
+
+
+@dataclass(frozen=True)
+class Renewed(WithEnvironment):
+    """The real host, with the variables that newly started programs get, and what differs from this session's own."""
+
+    renewals: tuple[Renewal, ...] = ()
+    activations: tuple[Activation, ...] = ()
+
+
+def current_host(
+    host: Host | None = None, entries: Iterable[Entry | BadEntry] | None = None, read: Read | None = None
+) -> Host:
+    """Return the machine as programs find it that are started now: the one host that every verb looks at.
+
+    ``host``: this one for None. ``entries``: this user's and this machine's history for None. ``read``: what is kept there.
+    """
+    there = host or this_host()
+    past = both(Journal(state_folder()), Journal(machine_state_folder())) if entries is None else entries
+    return renewed(there, past, read or _kept_under(str(there.root)))
+
+
+def _kept_under(root: str) -> Read:
+    def read(name: str, scope: Scope, at: str) -> Value | None:
+        from core.transaction.variable_store import LinuxWriter  # only where something was ever changed
+
+        return LinuxWriter(root).read(name, scope, at)
+
+    return read
+
+
+def renewed(host: Host, entries: Iterable[Entry | BadEntry], read: Read) -> Host:
+    """Return the host as new programs find it; ``host`` itself where that is the same and no activation was changed.
+
+    ``entries``: the history, oldest first.
+    """
+    if host.system != "linux":
+        return host
+    old = host.fresh_environment()
+    env, done = dict(old), [e for e in entries if isinstance(e, Entry)]
+    steps = _standing(done, read)
+    changes = [*_kept(done, read), *_of_the_active(steps, old)]
+    for change in changes:
+        value = _value_after(change, env.get(change.name))
+        if value is None:
+            env.pop(change.name, None)
+        else:
+            env[change.name] = value
+    found = tuple(
+        Renewal(name=c.name, scope=c.scope, at=c.at, old=old.get(c.name), new=env.get(c.name))
+        for c in {c.name: c for c in changes}.values()
+        if old.get(c.name) != env.get(c.name)
+    )
+    activations = tuple(
+        Activation(name=c.name, at=c.at, steps=c.after.text, entry=entry) for c, entry in steps if c.after
+    )
+    return Renewed(host, env, renewals=found, activations=activations) if found or activations else host
+
+
+def without_active(host: Host) -> Host:
+    """Return the host as a program finds it that is started from here while no Python environment is active."""
+    env = host.fresh_environment()
+    return WithEnvironment(host, {n: v for n, v in env.items() if n not in ACTIVE}) if set(ACTIVE) & set(env) else host
+
+
+def both(*journals: Journal) -> tuple[Entry | BadEntry, ...]:
+    """Return the entries of several journals, oldest first; none of one that is closed to this user."""
+    found: list[Entry | BadEntry] = []
+    for journal in journals:
+        with suppress(ChangeError, OSError):
+            found += journal.entries()
+    return tuple(sorted(found, key=lambda e: e.id))
+
+
+Edit = SetVariable | EditPath
+
+
+def _edits(changes: Iterable[Change]) -> list[Edit]:
+    return [c for c in changes if isinstance(c, SetVariable | EditPath)]
+
+
+def _kept(entries: Sequence[Entry], read: Read) -> list[Edit]:
+    """Return the changes of lasting values whose last one still holds; what was undone counts as changed back."""
+    edits: list[Edit] = []
+    for e in entries:
+        if e.state == "done":
+            edits += _edits(e.changes)
+        elif e.state == "undone":
+            edits += _edits(c.inverse() for c in reversed(e.changes))
+    last = {(c.name, c.scope, c.at): c for c in edits if c.scope != "environment"}
+    holding = {key for key, c in last.items() if _holds(c, read)}
+    return [c for c in edits if (c.name, c.scope, c.at) in holding]
+
+
+def _standing(entries: Sequence[Entry], read: Read) -> list[tuple[Edit, str]]:
+    """Return the last change of each environment's activation that still holds, and its entry."""
+    edits = [(c, e.id) for e in entries if e.state == "done" for c in _edits(e.changes) if c.scope == "environment"]
+    return [(c, entry) for c, entry in {(c.name, c.at): (c, entry) for c, entry in edits}.values() if _holds(c, read)]
+
+
+def _of_the_active(steps: Sequence[tuple[Edit, str]], env: Mapping[str, str]) -> list[Edit]:
+    """Return the steps of the active environment; of two, the first that has any."""
+    for prefix in (env[name] for name in ACTIVE if env.get(name)):
+        mine = [c for c, _entry in steps if _lies_in(prefix, c.at)]
+        if mine:
+            return mine
+    return []
+
+
+def _holds(change: Edit, read: Read) -> bool:
+    try:
+        return agree(change.after, read(change.name, change.scope, change.at))
+    except (ChangeError, OSError):
+        return False
+
+
+def _lies_in(path: str, prefix: str) -> bool:
+    """Whether a named interpreter or folder belongs to the environment at ``prefix``."""
+    named = Path(path).absolute()
+    return Path(prefix) in (named, *named.parents) or str(named.resolve()) == prefix
+
+
+def _value_after(change: Edit, value: str | None) -> str | None:
+    """Return what a variable holds in a new program, from what it holds in this session."""
+    after = change.after
+    if change.scope == "environment":
+        return activation.applied(change.name, after.text, value, again=True) if after else value
+    if value == (change.before.text if change.before else None):
+        return after.text if after else None
+    return value

@@ -1,0 +1,271 @@
+"""Writer: the few verbs that change variables, for Linux's files and for a machine in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+
+from core.common.i18n import _
+from core.host import activation_scripts as activation
+from core.host import environment_files as assignments
+from core.host import ownership
+from core.host import safe_folder as folders
+from core.model.changes import Change, ChangeError, FileSet, Scope, Value
+from core.model.facts import System
+
+OWN_FILE = ".config/environment.d/90-convalesce.conf"
+"""Where a user's variable goes on Linux: systemd gives it to every session and service of the user from the next
+login on (environment.d(5)). It is data, not a shell script, and it is ours alone."""
+MACHINE_FILE = "/etc/environment"
+
+
+class Writer(Protocol):
+    """What changing variables asks of the operating system."""
+
+    @property
+    def system(self) -> System:
+        """Which rules for search paths and lengths apply."""
+        ...
+
+    def read(self, name: str, scope: Scope, at: str) -> Value | None:
+        """Return the raw value that is kept there; None when there is none.
+
+        Raises:
+            ChangeError: it is kept in a form that must not be edited. OSError: it could not be read.
+        """
+        ...
+
+    def write(self, name: str, scope: Scope, at: str, value: Value | None) -> None:
+        """Keep the value (None: take the variable away), durably and in one step. Writing what is there is harmless.
+
+        Raises:
+            ChangeError: the value cannot be kept there. OSError: it could not be written.
+        """
+        ...
+
+    def obstacle(self, name: str, scope: Scope, at: str) -> str:
+        """Return a sentence if writing there is sure to fail, else an empty text. Changes nothing."""
+        ...
+
+    def needs_elevation(self, change: Change) -> bool:
+        """Whether this user may not make the change, but an administrator may."""
+        ...
+
+    def holders(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Return the programs ("python.exe (4711)") that have one of these files open in a way that forbids replacing it."""
+        ...
+
+    def broadcast(self) -> None:
+        """Tell running programs that variables have changed (Windows: WM_SETTINGCHANGE)."""
+        ...
+
+
+class LinuxWriter:
+    """Variables in files: /etc/environment, environment.d, and the activation of Python environments."""
+
+    system: System = "linux"
+
+    def __init__(self, root: str = "/", home: str | None = None) -> None:
+        self._root = root
+        self._home = home if home is not None else str(Path.home())
+
+    def read(self, name: str, scope: Scope, at: str) -> Value | None:
+        """See Writer."""
+        if scope == "environment":
+            steps = self._steps(at).get(name)
+            return None if steps is None else Value(text=steps, kind=activation.KIND)
+        return assignments.read(_text(self._file(scope, at)), name)
+
+    def write(self, name: str, scope: Scope, at: str, value: Value | None) -> None:
+        """See Writer."""
+        if scope == "environment":
+            steps = {k: v for k, v in self._steps(at).items() if k != name}
+            if value is not None:
+                activation.check(name, value.text)
+                steps[name] = value.text
+            for path, text in self._scripts(at, steps):
+                _replace(path, text)
+            return
+        path = self._file(scope, at)
+        old = _text(path)
+        ours = Path(path).name == Path(OWN_FILE).name
+        new = assignments.write(old or (assignments.HEADER if ours else ""), name, value)
+        _replace(path, "" if ours and new == assignments.HEADER else new, missing_ok=ours)
+
+    def obstacle(self, name: str, scope: Scope, at: str) -> str:
+        """See Writer."""
+        try:
+            self.read(name, scope, at)
+            paths = [p for p, _ in self._scripts(at, {})] if scope == "environment" else [self._file(scope, at)]
+            for path in paths:
+                if not os.access(_existing(path), os.W_OK):
+                    return _("This user may not change {path}.", path=path)
+        except (ChangeError, OSError) as e:
+            return sentence(e)
+        return ""
+
+    def needs_elevation(self, change: Change) -> bool:
+        """See Writer."""
+        if os.geteuid() == 0:
+            return False
+        if isinstance(change, FileSet):
+            places = [folders.split(i.path)[0] for i in change.items]
+            return any(not os.access(_existing(p), os.W_OK) for p in (*places, *change.folders))
+        if change.scope == "environment":
+            return not os.access(at, os.W_OK) if (at := change.at) else False
+        return not os.access(_existing(self._file(change.scope, change.at)), os.W_OK)
+
+    def holders(self, paths: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's form
+        """See Writer. Nobody: a program goes on with the old file after another has taken its name."""
+        return ()
+
+    def broadcast(self) -> None:
+        """See Writer. Linux has no such message."""
+
+    def _file(self, scope: Scope, at: str) -> str:
+        """Return the file of assignments (ChangeError if it is another kind of file)."""
+        own = str(Path(self._home) / OWN_FILE)
+        machine = str(Path(self._root) / MACHINE_FILE.lstrip("/"))
+        path = at or (own if scope == "user" else machine)
+        if ".." in Path(path).parts:
+            raise ChangeError(_("{path} has dots in it; a plan names every folder plainly.", path=repr(path)))
+        places = (Path(own).parent,) if scope == "user" else (Path(machine).parent / "environment.d",)
+        if path == machine and scope == "machine":
+            return path
+        if Path(path).parent in places and path.endswith(".conf"):
+            return path
+        raise ChangeError(_("{path} is not a file of plain assignments; change it by hand.", path=path))
+
+    def _steps(self, prefix: str) -> activation.Steps:
+        if _is_conda(prefix):
+            return activation.parse(_text(str(Path(prefix) / _CONDA_ON)))
+        return activation.steps_in(_text(str(Path(prefix) / "bin/activate")))
+
+    def _scripts(self, prefix: str, steps: activation.Steps) -> list[tuple[str, str]]:
+        """Return each file of the activation and its new text, in the order that is right at every instant."""
+        if not _is_conda(prefix):
+            path = str(Path(prefix) / "bin/activate")
+            return [(path, activation.with_steps(_text(path), steps))]
+        on, off = str(Path(prefix) / _CONDA_ON), str(Path(prefix) / _CONDA_OFF)
+        if not steps:
+            return [(on, ""), (off, "")]
+        return [(off, activation.off(steps)), (on, activation.on(steps))]
+
+
+_CONDA_ON, _CONDA_OFF = "etc/conda/activate.d/convalesce.sh", "etc/conda/deactivate.d/convalesce.sh"
+
+
+def _is_conda(prefix: str) -> bool:
+    """Whether the environment is conda's (ChangeError if it is no environment that has an activation)."""
+    if not Path(prefix).is_absolute():
+        raise ChangeError(_("{prefix} is not the folder of a Python environment.", prefix=repr(prefix)))
+    if (Path(prefix) / "conda-meta").is_dir():
+        return True
+    if not (Path(prefix) / "pyvenv.cfg").is_file() or not (Path(prefix) / "bin/activate").is_file():
+        raise ChangeError(_("{prefix} is not a Python environment with an activation of its own.", prefix=prefix))
+    return False
+
+
+def _text(path: str) -> str:
+    """Return a small text file's content; empty when it is not there."""
+    folder, name = folders.split(os.path.realpath(path))
+    try:
+        with folders.opened(folder) as open_folder:
+            data = open_folder.read(name)
+    except FileNotFoundError:
+        return ""
+    try:
+        return (data or b"").decode()
+    except UnicodeDecodeError:
+        raise ChangeError(_("{path} is not a text in UTF-8; change it by hand.", path=path)) from None
+
+
+def _replace(path: str, text: str, *, missing_ok: bool = True) -> None:
+    """Give a file its text; an empty one takes our own file away. What is already so is left alone."""
+    real = os.path.realpath(path)
+    _follow_none_of_others(path)
+    folder, name = folders.split(real)
+    if text:
+        folders.make_way(folder)
+    if not Path(folder).is_dir():
+        return
+    with folders.opened(folder) as open_folder:
+        old = open_folder.read(name)
+        if old == text.encode() and (text or not missing_ok):
+            open_folder.remove(f".{name}.convalesce-new")
+        elif text or not missing_ok:
+            open_folder.write(name, text.encode())
+        else:
+            open_folder.remove(name)
+            open_folder.remove(f".{name}.convalesce-new")
+            open_folder.sync()
+
+
+def _follow_none_of_others(path: str) -> None:
+    """Make sure that with an administrator's rights no link of another account's is followed, which could lead anywhere.
+
+    Raises:
+        ChangeError: one would be.
+    """
+    if os.geteuid() != 0:
+        return
+    for part in ownership.who_can_write(path):
+        if part.kind == "link" and part.owner not in ownership.ADMINISTRATORS:
+            raise ChangeError(_("{link} is a link of another account's; no administrator follows it.", link=part.path))
+
+
+def _existing(path: str) -> str:
+    """Return the path, or the nearest folder above it that exists."""
+    here = Path(path)
+    while not here.exists() and here != here.parent:
+        here = here.parent
+    return str(here)
+
+
+class MemoryWriter:
+    """A machine's variables in memory, for tests and for trying a plan out."""
+
+    def __init__(self, system: System, values: dict[tuple[str, Scope, str], Value] | None = None) -> None:
+        self.system: System = system
+        self.values = dict(values or {})
+        self.broadcasts = 0
+
+    def _key(self, name: str, scope: Scope, at: str) -> tuple[str, Scope, str]:
+        return (name.upper() if self.system == "windows" else name, scope, at)
+
+    def read(self, name: str, scope: Scope, at: str) -> Value | None:
+        """See Writer."""
+        return self.values.get(self._key(name, scope, at))
+
+    def write(self, name: str, scope: Scope, at: str, value: Value | None) -> None:
+        """See Writer."""
+        if value is None:
+            self.values.pop(self._key(name, scope, at), None)
+        else:
+            self.values[self._key(name, scope, at)] = value
+
+    def obstacle(self, name: str, scope: Scope, at: str) -> str:  # noqa: ARG002 - the protocol's form
+        """See Writer."""
+        return ""
+
+    def needs_elevation(self, change: Change) -> bool:
+        """See Writer."""
+        return not isinstance(change, FileSet) and change.scope == "machine"
+
+    def holders(self, paths: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's form
+        """See Writer."""
+        return ()
+
+    def broadcast(self) -> None:
+        """See Writer."""
+        self.broadcasts += 1
+
+
+def sentence(error: ChangeError | OSError) -> str:
+    """Return an error as one sentence for the person."""
+    if isinstance(error, OSError):
+        where = f": {os.fspath(error.filename)!r}" if error.filename else ""
+        return _("The system answered: {strerror}{where}.", strerror=error.strerror or error, where=where)
+    return str(error)

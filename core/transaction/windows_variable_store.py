@@ -1,0 +1,120 @@
+"""WindowsWriter: variables in the Windows registry, of their kind and in one step, and who holds a file open."""
+
+from __future__ import annotations
+
+import os
+import sys
+import winreg
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from core.host.safe_folder import split
+from core.model.changes import Change, ChangeError, FileSet, Scope, Value
+from core.model.facts import System
+
+assert sys.platform == "win32"  # tells mypy, too
+
+from core.host.windows import MACHINE_KEY, USER_KEY, WindowsHost, elevated  # noqa: E402 - known on Windows alone
+from core.host.windows_processes import may_change, using  # noqa: E402
+
+KINDS = {winreg.REG_SZ: "REG_SZ", winreg.REG_EXPAND_SZ: "REG_EXPAND_SZ"}
+"""Kinds of registry value that programs get as variables."""
+
+
+class WindowsWriter:
+    """The registry's variables of the user and of the machine. ``user_key`` is a parameter for tests."""
+
+    system: System = "windows"
+
+    def __init__(self, user_key: str = USER_KEY) -> None:
+        self._user_key = user_key
+
+    def read(self, name: str, scope: Scope, at: str) -> Value | None:
+        """Return the raw text and its kind. See core.transaction.variable_store.Writer."""
+        root, key = self._key(scope, at)
+        try:
+            with winreg.OpenKey(root, key, 0, winreg.KEY_READ | winreg.KEY_WOW64_64KEY) as opened:
+                data, kind = winreg.QueryValueEx(opened, name)
+        except FileNotFoundError:
+            return None
+        if kind not in KINDS or not isinstance(data, str):
+            raise ChangeError(f"{name} is kept as registry kind {kind}, which no variable is; change it by hand.")
+        return Value(text=data, kind=KINDS[kind])
+
+    def write(self, name: str, scope: Scope, at: str, value: Value | None) -> None:
+        """Set a value of its kind, or take it away, and have the registry written to disk. See core.transaction.variable_store.Writer.
+
+        A value whose kind is not given keeps the kind that is there; a new one is expanded where it has a variable in it.
+        """
+        root, key = self._key(scope, at)
+        if value is not None and "\0" in value.text:
+            raise ChangeError(f"The text for {name} has a NUL in it, which ends a registry value.")
+        access = winreg.KEY_READ | winreg.KEY_SET_VALUE | winreg.KEY_WOW64_64KEY
+        with winreg.CreateKeyEx(root, key, 0, access) as opened:
+            if value is None:
+                with suppress(FileNotFoundError):
+                    winreg.DeleteValue(opened, name)
+            else:
+                kinds = {text: number for number, text in KINDS.items()}
+                kind = value.kind or _kind_there(opened, name) or ("REG_EXPAND_SZ" if "%" in value.text else "REG_SZ")
+                if kind not in kinds:
+                    raise ChangeError(f"{name} cannot be kept as {kind}.")
+                winreg.SetValueEx(opened, name, 0, kinds[kind], value.text)
+            winreg.FlushKey(opened)
+
+    def obstacle(self, name: str, scope: Scope, at: str) -> str:
+        """Return a sentence if this user may not write there. See core.transaction.variable_store.Writer."""
+        try:
+            root, key = self._key(scope, at)
+            self.read(name, scope, at)
+            access = winreg.KEY_SET_VALUE | winreg.KEY_WOW64_64KEY
+            with winreg.OpenKey(root, key, 0, access):
+                return ""
+        except FileNotFoundError:
+            return ""  # the key itself is made when it is written
+        except PermissionError:
+            return f"This user may not change the {scope} variables."
+        except (ChangeError, OSError) as e:
+            return str(e)
+
+    def needs_elevation(self, change: Change) -> bool:
+        """Whether only an administrator may make the change. See core.transaction.variable_store.Writer."""
+        if elevated():
+            return False
+        if isinstance(change, FileSet):
+            places = (*(split(item.path)[0] for item in change.items), *change.folders)
+            return any(not may_change(_existing(place)) for place in places)
+        return change.scope == "machine"
+
+    def holders(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Return the programs that have one of the files open or loaded: "python.exe (4711)"."""
+        return using(tuple(paths))
+
+    def broadcast(self) -> None:
+        """Send WM_SETTINGCHANGE to all windows; those that do not answer within 5 seconds are left alone."""
+        WindowsHost(self._user_key).announce_environment()
+
+    def _key(self, scope: Scope, at: str) -> tuple[int, str]:
+        if at:
+            raise ChangeError(f"On Windows variables are kept in the registry, not in {at}.")
+        if scope == "machine":
+            return winreg.HKEY_LOCAL_MACHINE, MACHINE_KEY
+        if scope == "user":
+            return winreg.HKEY_CURRENT_USER, self._user_key
+        raise ChangeError("The activation of an environment is not changed on Windows.")
+
+
+def _kind_there(opened: winreg.HKEYType, name: str) -> str:
+    try:
+        return KINDS.get(winreg.QueryValueEx(opened, name)[1], "")
+    except FileNotFoundError:
+        return ""
+
+
+def _existing(path: str) -> str:
+    """Return the path, or the nearest folder above it that exists."""
+    here = Path(path)
+    while not os.path.lexists(here) and here != here.parent:
+        here = here.parent
+    return str(here)

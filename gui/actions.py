@@ -1,0 +1,101 @@
+"""Errands: what the buttons on the pages set going: the dialogs of fixes and undoing, and files to place and to save."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from core.common.i18n import _
+from core.model.steps import Severity
+from gui import report_export as saving
+from gui.controller import Controller
+from gui.pages.summary import History
+from gui.theme import LIGHT, Theme
+
+if TYPE_CHECKING:
+    from core.doctor.engine import Done
+    from core.model.findings import Finding, Report
+    from gui.dialogs.change_dialog import ChangeDialog
+
+
+class Errands:
+    """Opens dialogs over a window, one at a time; knows the report that the window shows."""
+
+    def __init__(
+        self,
+        window: QWidget,
+        controller: Controller,
+        tell: Callable[[Severity, str], None],
+        changed: Callable[[Done], None],
+    ) -> None:
+        self._window, self._controller, self._tell, self._changed = window, controller, tell, changed
+        self.report: Report | None = None
+        self.history: History = ()
+        self.theme: Theme = LIGHT
+
+    def fix(self, finding: Finding, source: str = "") -> None:
+        """Show what a finding's fix would change; from a file or folder ``source``, where one is named."""
+        if self.report is None or self._controller.busy:
+            return
+        from gui.dialogs.change_dialog import FixDialog
+
+        self._ask(FixDialog(finding, self.report, self._controller, self.theme, self._window, source=source))
+
+    def place(self, finding: Finding, folder: bool) -> None:
+        """Let the person name a cuDNN: a folder, or an archive or a wheel."""
+        from PySide6.QtWidgets import QFileDialog
+
+        if folder:
+            source = QFileDialog.getExistingDirectory(self._window, _("A folder with a complete cuDNN"))
+        else:
+            kinds = _("cuDNN as NVIDIA offers it") + " (*.zip *.tar.xz *.tgz *.tar.gz *.whl)"
+            source, _kind = QFileDialog.getOpenFileName(self._window, _("An archive or a wheel of cuDNN"), "", kinds)
+        if source:
+            self.fix(finding, source)
+
+    def undo(self, ids: tuple[str, ...]) -> None:
+        """Show what taking back these entries of the history would change."""
+        if self._controller.busy:
+            return
+        from core.transaction.journal import Entry
+        from gui.dialogs.change_dialog import UndoDialog
+
+        known = {e.id: e for e in self.history}
+        entries = tuple(e for i in ids if isinstance(e := known.get(i), Entry))
+        self._ask(UndoDialog(entries, self._controller, self.theme, self._window))
+
+    def _ask(self, dialog: ChangeDialog) -> None:
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.finished.connect(lambda: self._ended(dialog))
+        dialog.open()
+        dialog.start()
+
+    def _ended(self, dialog: ChangeDialog) -> None:
+        if dialog.done_with is not None:
+            self._changed(dialog.done_with)
+
+    def copy(self) -> None:
+        """Put the report on the clipboard, and say so."""
+        if self.report is not None:
+            self._tell(*saving.copy(self.report))
+
+    def save(self) -> None:
+        """Let the person name a file for the report."""
+        if self.report is None:
+            return
+        from PySide6.QtWidgets import QFileDialog
+
+        name, _kind = QFileDialog.getSaveFileName(
+            self._window, _("Save report"), "convalesce-report.json", "JSON (*.json)"
+        )
+        if name:
+            self.save_to(Path(name))
+
+    def save_to(self, path: Path) -> None:
+        """Write the report, and say so."""
+        if self.report is not None:
+            self._tell(*saving.save(self.report, path))

@@ -1,0 +1,291 @@
+"""ChangeDialog: what would change, before and after; then progress, verification, and the result in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from core.common.i18n import _
+from core.doctor.engine import Done, Preview
+from core.model.changes import Change
+from core.model.findings import Finding, Report
+from core.model.steps import Severity
+from gui import theme as looks
+from gui.controller import Controller
+from gui.dialogs.diff_view import BeforeAfter, restart_words
+from gui.theme import Theme
+from gui.widgets.text import Elided, Verdict, announce, heading, plain_label, prose, push, shown
+
+if TYPE_CHECKING:
+    from core.transaction.journal import Entry
+
+SHOWN_PROGRAMS = 12
+OUTCOMES = {
+    "done": Severity.GOOD,
+    "undone": Severity.GOOD,
+    "refused": Severity.WARNING,
+    "rolled back": Severity.WARNING,
+    "stuck": Severity.ERROR,
+}
+
+
+class ChangeDialog(QDialog):
+    """The frame of both dialogs: a body that is made anew for each phase, and Cancel, which is real in every one."""
+
+    def __init__(self, title: str, controller: Controller, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._controller, self._theme = controller, theme
+        self._working = False
+        self.done_with: Done | None = None
+        self.setWindowTitle(title)
+        self.setModal(True)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(0)
+        self._scroll = QScrollArea()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        outer.addWidget(self._scroll, 1)
+        outer.addWidget(self._bar())
+        for signal, slot in (
+            (controller.progressed, self._say),
+            (controller.finished, self._finished),
+            (controller.failed, self._failed),
+            (controller.cancelled, self._cancelled),
+            (controller.proposed, self._proposed),
+        ):
+            signal.connect(slot)
+        self.resize(self._fitting(parent))
+
+    def start(self) -> None:
+        """Begin, once it is open."""
+
+    def _fitting(self, parent: QWidget) -> QSize:
+        em = QFontMetrics(self.font()).averageCharWidth()
+        screen = self.screen().availableSize()
+        return QSize(
+            min(em * 104, screen.width(), max(parent.width() - 40, 320)),
+            min(int(em * 78), screen.height(), max(parent.height() - 40, 240)),
+        )
+
+    def _bar(self) -> QFrame:
+        bar = QFrame()
+        bar.setObjectName("bar")
+        row = QHBoxLayout(bar)
+        row.setContentsMargins(20, 10, 20, 10)
+        self.saying = Elided()
+        self.commit = push("", self._commit, primary=True)
+        self.cancel = push(_("Cancel"), self.reject)
+        row.addWidget(self.saying, 1)
+        row.addWidget(self.commit)
+        row.addWidget(self.cancel)
+        return bar
+
+    # --- phases ---------------------------------------------------------------------------------------------------
+
+    def _phase(
+        self, make: Callable[[QVBoxLayout], None], *, commit: str = "", close: str = "", working: bool = False
+    ) -> None:
+        """Show a phase: its body, the button that goes on (if any), and the one that ends it."""
+        body = QWidget()
+        box = QVBoxLayout(body)
+        box.setContentsMargins(28, 24, 28, 24)
+        box.setSpacing(12)
+        make(box)
+        box.addStretch(1)
+        self._scroll.setWidget(body)
+        self._working = working
+        self.saying.say(_("Working") + " ..." if working else "")
+        self.commit.setText(commit)
+        self.commit.setVisible(bool(commit))
+        self.cancel.setText(close or _("Cancel"))
+        self.cancel.setEnabled(True)
+        (self.cancel if working or not commit else self.commit).setFocus()
+
+    def _announce(self, sentence: str) -> None:
+        announce(self, sentence)
+
+    def _commit(self) -> None:
+        raise NotImplementedError
+
+    def _proposed(self, preview: Preview) -> None:
+        """Take a preview; only a fix has one."""
+
+    def _say(self, sentence: str) -> None:
+        if self._working:
+            self.saying.say(sentence + " ...")
+
+    def reject(self) -> None:
+        """Cancel what is under way, and stay until it has ended; with nothing under way, close."""
+        if self._working:
+            self.cancel.setEnabled(False)
+            self.saying.say(_("Stopping; what was begun is taken back") + " ...")
+            self._controller.cancel()
+            return
+        super().reject()
+
+    # --- results --------------------------------------------------------------------------------------------------
+
+    def _cancelled(self) -> None:
+        if not self._working:
+            return
+        self._working = False
+        self._result(Severity.NOTE, _("Cancelled. Everything is as it was before."), ())
+
+    def _failed(self, sentence: str) -> None:
+        if not self._working:
+            return
+        self._working = False
+        self._result(Severity.ERROR, _("Convalesce itself failed: {reason}", reason=sentence), ())
+
+    def _finished(self, done: Done) -> None:
+        if not self._working:
+            return
+        self.done_with = done
+        outcome = done.outcome
+        rest = tuple(p for p in outcome.problems if p not in outcome.sentence)
+        self._result(OUTCOMES[outcome.kind], outcome.sentence, (*rest, *outcome.notes, *self._afterwards(done)))
+
+    def _afterwards(self, _done: Done) -> tuple[str, ...]:
+        return ()
+
+    def _result(self, severity: Severity, sentence: str, more: tuple[str, ...]) -> None:
+        def make(box: QVBoxLayout) -> None:
+            box.addWidget(heading(self.windowTitle(), 1.3))
+            self.verdict = Verdict(severity, sentence, self._theme)
+            box.addWidget(self.verdict)
+            for text in more:
+                box.addWidget(prose(text))
+
+        self._phase(make, close=_("Close"))
+        self._announce(sentence)
+
+
+class FixDialog(ChangeDialog):
+    """A finding's fix: worked out and rehearsed at once; made only when the person says so."""
+
+    def __init__(
+        self,
+        finding: Finding,
+        report: Report,
+        controller: Controller,
+        theme: Theme,
+        parent: QWidget,
+        *,
+        source: str = "",
+    ) -> None:
+        title = finding.fix.title if finding.fix else finding.title
+        super().__init__(shown(title), controller, theme, parent)
+        self._finding = finding
+        self.preview: Preview | None = None
+        self._report, self._source = report, source
+        self._phase(self._planning, working=True)
+
+    def start(self) -> None:
+        """Work the fix out."""
+        self._controller.propose(self._finding, self._report, self._source)
+
+    def _planning(self, box: QVBoxLayout) -> None:
+        box.addWidget(heading(self.windowTitle(), 1.3))
+        box.addWidget(prose(self._finding.title, muted=True))
+        box.addWidget(plain_label(_("Working out what would change, and rehearsing it. Nothing is changed yet.")))
+
+    def _proposed(self, preview: Preview) -> None:
+        if not self._working:
+            return
+        self.preview = preview
+        problems, rehearsal = preview.proposal.problems, preview.rehearsal
+        possible = not problems and (rehearsal is None or rehearsal.works is not False)
+        if preview.proposal.plan.title:
+            self.setWindowTitle(shown(preview.proposal.plan.title))
+        self._phase(
+            self._show_preview, commit=_("Make these changes") if possible else "", close="" if possible else _("Close")
+        )
+        if preview.proposal.elevated:
+            self.commit.setIcon(looks.icon("shield", self._theme.on_accent))
+        self._announce(problems[0] if problems else _("This will change"))
+
+    def _show_preview(self, box: QVBoxLayout) -> None:
+        preview = self.preview
+        if preview is None:
+            return
+        proposal, rehearsal = preview.proposal, preview.rehearsal
+        box.addWidget(heading(self.windowTitle(), 1.3))
+        box.addWidget(prose(self._finding.title, muted=True))
+        for problem in proposal.problems:
+            box.addWidget(Verdict(Severity.WARNING, problem, self._theme))
+        if rehearsal is not None:
+            severity = {True: Severity.GOOD, False: Severity.ERROR, None: Severity.UNKNOWN}[rehearsal.works]
+            box.addWidget(Verdict(severity, rehearsal.sentence, self._theme))
+        box.addWidget(plain_label(_("What changes: − before, + after"), selectable=False, strong=True))
+        self.lines = BeforeAfter(proposal.plan.lines(), self._theme)
+        box.addWidget(self.lines)
+        if proposal.elevated:
+            rights = _("This needs an administrator's rights: the system will ask for them, for these changes alone.")
+            box.addWidget(plain_label(rights))
+        fix = self._finding.fix
+        again = restart_words(fix.restart) if fix else ""
+        box.addWidget(
+            plain_label(" ".join(t for t in (again, _("It can be undone at any later time.")) if t), muted=True)
+        )
+
+    def _commit(self) -> None:
+        preview = self.preview
+        if preview is None or self._working:
+            return
+
+        def working(box: QVBoxLayout) -> None:
+            box.addWidget(heading(self.windowTitle(), 1.3))
+            box.addWidget(plain_label(_("The changes are made, and then verified by looking again.")))
+            box.addWidget(BeforeAfter(preview.proposal.plan.lines(), self._theme))
+
+        self._phase(working, working=True)
+        self._controller.apply(preview)
+
+    def _afterwards(self, done: Done) -> tuple[str, ...]:
+        if done.outcome.kind != "done":
+            return ()
+        from core.doctor.verify import told
+
+        rows = list(told(done.outcome.verified_for))
+        if self._finding.fix and self._finding.fix.restart:
+            rows.append(restart_words(self._finding.fix.restart))
+        if done.running:
+            names = ", ".join(done.running[:SHOWN_PROGRAMS]) + (" ..." if len(done.running) > SHOWN_PROGRAMS else "")
+            rows.append(_("These running programs still have the old variables: {names}", names=names))
+        elif done.running is None:
+            rows.append(_("Programs that are running now keep the old variables until they are started anew."))
+        return tuple(rows)
+
+
+class UndoDialog(ChangeDialog):
+    """Entries of the history, taken back after a preview."""
+
+    def __init__(self, entries: tuple[Entry, ...], controller: Controller, theme: Theme, parent: QWidget) -> None:
+        super().__init__(_("Undo"), controller, theme, parent)
+        self._entries = entries
+        self._phase(self._show_preview, commit=_("Undo these changes"))
+
+    def _show_preview(self, box: QVBoxLayout) -> None:
+        box.addWidget(heading(self.windowTitle(), 1.3))
+        for entry in self._entries:
+            box.addWidget(prose(entry.title))
+            inverses: tuple[Change, ...] = tuple(c.inverse() for c in reversed(entry.changes))
+            box.addWidget(BeforeAfter(tuple(line for c in inverses for line in c.lines()), self._theme))
+        box.addWidget(plain_label(_("What others have changed in the same place since is left as it is."), muted=True))
+
+    def _commit(self) -> None:
+        if self._working:
+            return
+
+        def working(box: QVBoxLayout) -> None:
+            box.addWidget(heading(self.windowTitle(), 1.3))
+            box.addWidget(plain_label(_("The changes are taken back, and the machine is looked at again.")))
+
+        self._phase(working, working=True)
+        self._controller.undo(tuple(e.id for e in self._entries))

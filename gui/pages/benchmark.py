@@ -1,0 +1,188 @@
+"""BenchmarkPage: run convolutions on the GPU; a bar for each kind of number against what this card should reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QFrame, QGridLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from core.common.i18n import _, plain_number, told
+from core.model.steps import Step
+from gui.pages.step_page import StepPage
+from gui.theme import Theme
+from gui.widgets.card import Acts
+from gui.widgets.text import heading, plain_label, push
+
+if TYPE_CHECKING:
+    from core.model.facts import FrameworkRun, GpuRun, RateLimit, Timing
+    from core.model.findings import Report
+
+Run = Callable[[bool], None]
+
+
+class BenchmarkPage(StepPage):
+    """Never part of a scan: it runs when its button is pressed, and only after one. ``on_run`` gets whether it shall be quick."""
+
+    def __init__(self, on_run: Run, acts: Acts) -> None:
+        super().__init__(Step.BENCHMARK, charts, acts)
+        self._on_run = on_run
+        self._is_next = False  # whether there is nothing to cure first
+
+    def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
+        self._is_next = report.primary is None
+        if report.snapshot.benchmark is None:
+            box.addWidget(heading(self.title))
+            self._waiting(box, _("Not run yet. It changes nothing; the GPU is busy while it runs."), titled=False)
+            self._actions(box)
+        else:
+            super()._fill(box, report, theme)
+
+    def _actions(self, box: QVBoxLayout) -> None:
+        self.quick = push(_("Run the &quick benchmark"), lambda: self._on_run(True), primary=self._is_next)
+        self.quick.setAccessibleDescription(_("Under ten seconds"))
+        self.whole = push(_("Run the &whole benchmark"), lambda: self._on_run(False))
+        self.whole.setAccessibleDescription(_("Under a minute"))
+        for button in (self.quick, self.whole):  # not side by side: large text in a long language needs the width
+            box.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+
+
+def charts(report: Report, theme: Theme) -> QWidget | None:
+    """Return a chart for each GPU that was measured."""
+    benchmark = report.snapshot.benchmark
+    runs = [run for run in benchmark.gpus if run.timings] if benchmark else []
+    if not runs:
+        return None
+    body = QWidget()
+    box = QVBoxLayout(body)
+    box.setContentsMargins(0, 0, 0, 0)
+    box.setSpacing(12)
+    for run in runs:
+        box.addWidget(_chart(run, theme))
+    return body
+
+
+def _chart(run: GpuRun, theme: Theme) -> QWidget:
+    card = QFrame()
+    card.setObjectName("chart")
+    card.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # one stop for the keyboard; a screen reader reads all of it there
+    grid = QGridLayout(card)
+    grid.setContentsMargins(4, 4, 4, 4)
+    grid.setHorizontalSpacing(12)
+    grid.setColumnStretch(1, 1)
+    title = f"GPU {run.index} {run.card.name if run.card else ''}".strip()
+    grid.addWidget(plain_label(title, strong=True), 0, 0, 1, 3)
+    limits = {limit.type: limit for limit in run.limits}
+    says = _("TFLOP/s of the large convolution, and the part of the card's limit that this is.")
+    if any(limit.typical for limit in run.limits):
+        says = _("TFLOP/s of the large convolution; the line marks what such cards usually reach.")
+    grid.addWidget(plain_label(says, muted=True), 1, 0, 1, 3)
+    spoken = []
+    row = 2
+    for timing in largest(run):
+        words, part, usual = measured(timing, limits.get(timing.type))
+        beside = " · ".join(_beside(run, timing))
+        name = f"{timing.type}: {words}"
+        if usual is not None:
+            name = _("{measured}; such cards usually reach {usual}", measured=name, usual=format(usual, ".0%"))
+        grid.addWidget(plain_label(timing.type), row, 0)
+        if part is not None:
+            grid.addWidget(Bar(part, usual, name, theme), row, 1)
+            grid.addWidget(plain_label(words), row, 2)
+        else:
+            grid.addWidget(plain_label(words), row, 1, 1, 2)
+        if beside:
+            grid.addWidget(plain_label(beside, muted=True), row + 1, 1, 1, 2)
+        spoken.append(f"{name}; {beside}" if beside else name)
+        row += 2
+    for its in run.frameworks or ():
+        if remark := _remark(its):
+            grid.addWidget(plain_label(remark, muted=True), row, 0, 1, 3)
+            spoken.append(remark)
+            row += 1
+    card.setAccessibleName(f"{title}. {says}")
+    card.setAccessibleDescription(". ".join(spoken))
+    return card
+
+
+def _beside(run: GpuRun, ours: Timing) -> Iterator[str]:
+    """Yield what the frameworks reach in the same convolution."""
+    for its in run.frameworks or ():
+        same = [t for t in its.timings if (t.label, t.type, t.direction) == (ours.label, ours.type, ours.direction)]
+        found = next((t for t in same if t.layout == ours.layout), same[0] if same else None)
+        if found and found.teraflops:
+            name = its.framework.partition("+")[0]
+            yield f"{name}: {format(found.teraflops, '.1f')}" + (
+                f" {found.layout}" if found.layout != ours.layout else ""
+            )
+
+
+def _remark(its: FrameworkRun) -> str:
+    if its.problem:
+        return _("{framework}: {problem}", framework=its.framework, problem=its.problem)
+    if its.gpu is False:
+        return _("{framework} computes on the processor here.", framework=its.framework)
+    return ""
+
+
+def largest(run: GpuRun) -> tuple[Timing, ...]:
+    """Return the largest convolution's timing for each type of number."""
+    from core.benchmark.plan import usual
+    from core.benchmark.shapes import LARGE
+
+    chosen = [t for t in run.timings if t.direction == "forward" and t.label == LARGE.label]
+    return tuple(t for t in chosen if t.layout == usual(t.type))
+
+
+def measured(timing: Timing, limit: RateLimit | None) -> tuple[str, float | None, float | None]:
+    """Return a timing in words, the part of the card's limit that it reached, and the part that is usual."""
+    if timing.teraflops is None:
+        return told(timing.problem) or _("not measured"), None, None
+    if limit is None:
+        return _("{rate} TFLOP/s", rate=plain_number(timing.teraflops, 1)), None, None
+    part = timing.teraflops / limit.teraflops
+    words = _(
+        "{rate} of {limit}, {part}",
+        rate=plain_number(timing.teraflops, 1),
+        limit=plain_number(limit.teraflops, 0),
+        part=f"{part:.0%}",
+    )
+    return words, part, limit.typical
+
+
+class Bar(QWidget):
+    """One bar against the card's limit, with a line at what is usual."""
+
+    def __init__(self, part: float, usual: float | None, says: str, theme: Theme) -> None:
+        super().__init__()
+        self._part, self._usual, self._theme = min(part, 1.0), usual, theme
+        self.setAccessibleName(says)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        """Return a line's height."""
+        return QSize(160, QFontMetrics(self.font()).height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least that can be told apart."""
+        return QSize(60, QFontMetrics(self.font()).height())
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Draw the bar, its ground, and the line."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ground = QRectF(self.rect()).adjusted(1, 2, -1, -2)
+        painter.setPen(QPen(QColor(self._theme.muted), 1))
+        painter.setBrush(QColor(self._theme.raised))
+        painter.drawRoundedRect(ground, 4, 4)
+        reached = QRectF(ground)
+        reached.setWidth(ground.width() * self._part)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._theme.accent))
+        painter.drawRoundedRect(reached, 4, 4)
+        if self._usual is not None:
+            x = ground.left() + ground.width() * min(self._usual, 1.0)
+            painter.setPen(QPen(QColor(self._theme.text), 2))
+            painter.drawLine(int(x), self.rect().top(), int(x), self.rect().bottom())

@@ -1,0 +1,293 @@
+"""What was seen, as rows of plain text: GPUs, toolkits, cuDNN copies, search paths, environments. No Qt widgets in here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from core.common.i18n import _, n_, sentences, significant, told
+from core.knowledge.horizon import beyond
+from core.model.facts import Attempt, CudnnCopy, Gpu, How, LibraryFile, Load, Snapshot, Toolkit
+from core.model.findings import Grid, GridCell, GridRow, Report
+from core.model.steps import Severity
+from core.rules.consumer_loads import lost
+from core.rules.snapshot_queries import folder_of, main_resolution, tidy
+from gui.widgets.row_model import Row
+
+BY_SEARCH_PATH = {How.PATH: "PATH", How.LD_LIBRARY_PATH: "LD_LIBRARY_PATH"}
+BAD_MARKS = ("unreadable", "unexpanded", "quoted", "relative")
+"""Marks of entries that may lead nobody where they should; the loader skips the others."""
+
+
+def within(rows: tuple[Row, ...], page: Severity) -> tuple[Row, ...]:
+    """Return rows that are no worse than the page that they stand on: what the rules let pass is a note at most."""
+    most = max(page, Severity.NOTE)
+    return tuple(replace(r, severity=min(r.severity, most), inner=within(r.inner, page)) for r in rows)
+
+
+def size(count: int | None) -> str:
+    """Return a number of bytes in words: "245 MB"; empty for None."""
+    if count is None:
+        return ""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= factor:
+            return f"{significant(count / factor)} {unit}"
+    return f"{count} B"
+
+
+def memory(count: int | None) -> str:
+    """Return a GPU's memory in words, as its maker counts it: "24 GiB"."""
+    return "" if count is None else f"{significant(count / 2**30)} GiB"
+
+
+def file_word(state: str) -> str:
+    """Return the word for a file's state."""
+    return {
+        "good": _("in order"),
+        "missing": _("missing"),
+        "dangling": _("dangling link"),
+        "empty": _("empty"),
+        "truncated": _("cut off"),
+        "damaged": _("damaged"),
+        "unreadable": _("unreadable"),
+        "not a library": _("not a library"),
+    }.get(state, state)
+
+
+# --- driver ------------------------------------------------------------------------------------------------------
+
+
+def gpu_facts(gpu: Gpu, snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
+    """Return what a GPU's card says under its name."""
+    driver = snapshot.driver
+    nvml = driver.nvml if driver else None
+    newest = (driver.cuda.driver_cuda if driver and driver.cuda else None) or (nvml.driver_cuda if nvml else None)
+    unknown = _("not known")
+    return (
+        (_("Compute capability"), gpu.compute_capability or unknown),
+        (_("Memory"), memory(gpu.memory_total) or unknown),
+        (_("Driver"), (nvml.driver_version if nvml else None) or unknown),
+        (_("Runs CUDA up to"), newest or unknown),
+    )
+
+
+def devices(snapshot: Snapshot) -> tuple[Row, ...]:
+    """Return NVIDIA's devices on the bus: all that is known where no driver answers."""
+    driver = snapshot.driver
+    found = [d for d in (driver.pci if driver else None) or () if d.vendor_id.lower() == "10de"]
+    return tuple(Row((d.name or d.device_id, d.bound_driver or _("no driver"), d.address)) for d in found)
+
+
+# --- toolkits and cuDNN --------------------------------------------------------------------------------------------
+
+
+def toolkits(found: tuple[Toolkit, ...]) -> tuple[Row, ...]:
+    """Return each toolkit, with its libraries inside."""
+    return tuple(
+        Row(
+            (t.version or "?", t.folder or t.root, _origin(t.origin), ", ".join(t.named_by)),
+            tuple(_file(f) for f in t.libraries),
+        )
+        for t in found
+    )
+
+
+def _origin(origin: str) -> str:
+    return {
+        "wheel": _("pip"),
+        "conda": _("conda"),
+        "distribution": _("system package"),
+        "installer": _("installer"),
+        "folder": _("folder"),
+        "framework": _("framework"),
+        "system": _("system folder"),
+        "driver": _("driver"),
+    }.get(origin, origin)
+
+
+def _file(f: LibraryFile) -> Row:
+    bad = f.state != "good" or f.record in ("size differs", "hash differs")
+    state = file_word(f.state) if f.state != "good" else _("not as delivered") if bad else size(f.size)
+    return Row((f.version or "", f.name, state, f.architecture), severity=Severity.ERROR if bad else Severity.GOOD)
+
+
+def copies(snapshot: Snapshot) -> tuple[Row, ...]:
+    """Return each copy of cuDNN, with its files and those that are missing inside."""
+    first = first_for(snapshot)
+    system = snapshot.machine.system
+    return tuple(_copy(c, first.get(tidy(system, c.folder), "")) for c in snapshot.cudnn or ())
+
+
+def _copy(c: CudnnCopy, first: str) -> Row:
+    files = tuple(_file(f) for f in c.files)
+    gone = tuple(Row(("", name, _("missing"), ""), severity=Severity.ERROR) for name in lost(c))
+    wrong = len(gone) + sum(f.severity is Severity.ERROR for f in files)
+    newer = beyond("cudnn", c.major)
+    complete = n_("no: {n} file", "no: {n} files", wrong) if wrong else _("not judged") if newer else _("yes")
+    cells = (c.version or f"{c.major}.?", c.folder, complete, str(c.cuda_major or "?"), first)
+    severity = Severity.ERROR if wrong else Severity.UNKNOWN if newer else Severity.GOOD
+    return Row(cells, (*gone, *files), severity)
+
+
+def first_for(snapshot: Snapshot) -> dict[str, str]:
+    """Return the folder of the cuDNN that each consumer finds first -> the consumers' names."""
+    found: dict[str, list[str]] = {}
+    system = snapshot.machine.system
+    for load in snapshot.loads or ():
+        path = _taken(snapshot, load)
+        if path:
+            found.setdefault(tidy(system, folder_of(system, path)), []).append(consumer(load))
+    return {folder: ", ".join(dict.fromkeys(names)) for folder, names in found.items()}
+
+
+def _taken(snapshot: Snapshot, load: Load) -> str:
+    """Return the main library that a consumer really took, else the one that its loader would take."""
+    if load.roll_call and load.roll_call.loaded:
+        return load.roll_call.loaded
+    search = main_resolution(snapshot, load)
+    return search.winner.path if search and search.winner else ""
+
+
+def consumer(load: Load) -> str:
+    """Return a consumer's name for a narrow column."""
+    if not load.consumer.prefix:
+        return told(load.consumer.label)
+    name = load.consumer.prefix.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return f"{load.consumer.framework} ({name})" if load.consumer.framework else name
+
+
+# --- search paths --------------------------------------------------------------------------------------------------
+
+
+def search_paths(snapshot: Snapshot) -> tuple[Row, ...]:
+    """Return every entry in the loader's order, with its remarks."""
+    environment = snapshot.environment
+    remarks = _remarks(snapshot)
+    rows = []
+    for e in environment.entries if environment else ():
+        own = [mark_word(m) for m in e.marks]
+        more = remarks.get((e.variable.upper(), tidy(snapshot.machine.system, e.expanded or e.text)), ())
+        bad = any(m in BAD_MARKS for m in e.marks) or bool(more)
+        says = ", ".join((*own, *more)) or _("in order")
+        cells = (e.variable, str(e.index + 1), e.text or _("(empty)"), says, told(e.scope))
+        rows.append(Row(cells, severity=Severity.WARNING if bad else Severity.GOOD))
+    return tuple(rows)
+
+
+def variables(report: Report) -> tuple[Row, ...]:
+    """Return the variables beside the search paths, those that a finding is about first."""
+    environment = report.snapshot.environment
+    listed = {e.variable.upper() for e in environment.entries} & {"PATH", "LD_LIBRARY_PATH"} if environment else set()
+    worst = {name.upper(): f.severity for f in reversed(report.findings) for name in f.about}
+    rows = [
+        Row((v.name, v.value or _("(empty)"), told(v.scope)), severity=worst.get(v.name.upper(), Severity.GOOD))
+        for v in (environment.variables if environment else ())
+        if v.name.upper() not in listed
+    ]
+    return tuple(sorted(rows, key=lambda r: -r.severity))
+
+
+def mark_word(mark: str) -> str:
+    """Return a mark of a search path's entry in words."""
+    return {
+        "missing": _("missing"),
+        "not a folder": _("not a folder"),
+        "unreadable": _("unreadable"),
+        "duplicate": _("listed before"),
+        "quoted": _("in quotes"),
+        "relative": _("relative"),
+        "unexpanded": _("not expanded"),
+        "trailing slash": _("trailing slash"),
+        "brackets": _("brackets"),
+        "non-ascii": _("letters beyond ASCII"),
+        "writable by others": _("others may write there"),
+        "empty": _("empty: the current folder"),
+    }.get(mark, mark)
+
+
+def _remarks(snapshot: Snapshot) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return (variable, folder) -> what the loader's searches say about it: that it shadows, or is for another machine."""
+    found: dict[tuple[str, str], list[str]] = {}
+    system = snapshot.machine.system
+    for load in snapshot.loads or ():
+        for search in load.resolutions:
+            for attempt, remark in _told(snapshot, search.found, search.attempts):
+                key = (BY_SEARCH_PATH[attempt.how], tidy(system, folder_of(system, attempt.path)))
+                found.setdefault(key, []).append(remark)
+    return {key: tuple(dict.fromkeys(remarks))[:2] for key, remarks in found.items()}
+
+
+def _told(
+    snapshot: Snapshot, found: tuple[Attempt, ...], attempts: tuple[Attempt, ...]
+) -> Iterator[tuple[Attempt, str]]:
+    system = snapshot.machine.system
+    for attempt in attempts:
+        if attempt.how in BY_SEARCH_PATH and attempt.outcome == "wrong architecture":
+            bits = any(word in attempt.detail for word in ("for x86,", "for i386,"))
+            yield attempt, _("32-bit") if bits else _("for another processor")
+    if not found or found[0].how not in BY_SEARCH_PATH:
+        return
+    mine = tidy(system, folder_of(system, found[0].path))
+    others = [f for a in found[1:] if tidy(system, f := folder_of(system, a.path)) != mine]
+    if others:
+        entries = snapshot.environment.entries if snapshot.environment else ()
+        place = next(
+            (e.index + 1 for e in entries if tidy(system, e.expanded or e.text) == tidy(system, others[0])), None
+        )
+        what = others[0] if place is None else _("place {n}", n=place)
+        yield found[0], _("shadows {what}", what=what)
+
+
+# --- environments --------------------------------------------------------------------------------------------------
+
+
+def environments(report: Report) -> tuple[Row, ...]:
+    """Return each environment with the verdict and version of each framework, and the reasons inside; frameworks first."""
+    from core.report.standing import of_cell
+    from core.rules.frameworks.grid import MARKS, verdict_word
+
+    rows: list[Row] = []
+    grid = report.grid
+    if grid is None:
+        return ()
+    for r in sorted(grid.rows, key=lambda r: not r.cells):
+        cells = {c.framework: c for c in r.cells}
+        shown = tuple(f"{MARKS[c.verdict]} {c.version}" if (c := cells.get(name)) else "" for name in grid.columns)
+        stands = {c.framework: of_cell(report, r, c) for c in r.cells}
+        worst = max(stands.values(), default=Severity.GOOD)
+        reasons = tuple(
+            Row(
+                (f"{c.framework} {c.version}: {verdict_word(c.verdict)}. {_reason(r, c)}",),
+                severity=stands[c.framework],
+            )
+            for c in r.cells
+        )
+        unread = Severity.UNKNOWN if r.importance == 0 else Severity.NOTE
+        problem = (Row((told(r.problem),), severity=unread),) if r.problem else ()
+        severity = max(worst, unread) if r.problem else worst
+        rows.append(Row((r.prefix, r.python or "?", *shown), (*problem, *reasons), severity))
+    return tuple(rows)
+
+
+def _reason(row: GridRow, cell: GridCell) -> str:
+    """Return why a cell has its verdict, and what would decide one that is open."""
+    is_open = cell.verdict == "not decided" and not cell.finding and not row.problem
+    command = f"convalesce scan --try --python {row.executable or row.prefix}"
+    return sentences(cell.reason, _("To decide it: {command}", command=command) if is_open else "")
+
+
+def choices(grid: Grid) -> tuple[Row, ...]:
+    """Return for each framework which environment to use; nothing where there is no choice."""
+    from core.rules.frameworks.grid import choices
+
+    if sum(bool(r.cells) for r in grid.rows) < 2:
+        return ()
+    return tuple(Row((framework, where)) for framework, where in choices(grid))
+
+
+def legend(grid: Grid) -> str:
+    """Return what the signs in the grid mean."""
+    from core.rules.frameworks.grid import MARKS, verdict_word
+
+    used = {c.verdict for r in grid.rows for c in r.cells}
+    return "   ".join(f"{MARKS[v]} {verdict_word(v)}" for v in MARKS if v in used)

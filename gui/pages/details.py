@@ -1,0 +1,146 @@
+"""What was seen, per step, as widgets: GPU cards, and tables of toolkits, cuDNN copies, search paths, environments."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFormLayout, QFrame, QGridLayout, QVBoxLayout, QWidget
+
+from core.common.i18n import _
+from core.model.facts import Gpu, Snapshot
+from core.model.findings import Report
+from core.model.steps import Step
+from gui import texts as words
+from gui.pages import detail_rows as seen
+from gui.theme import Theme
+from gui.widgets.row_model import Row
+from gui.widgets.table import Table
+from gui.widgets.text import enlarge, picture, plain_label
+
+ACROSS = 2
+"""GPU cards side by side."""
+
+
+def details(step: Step, report: Report, theme: Theme) -> QWidget | None:
+    """Return the table of a step, or None where nothing was seen."""
+    makers = {
+        Step.DRIVER: _driver,
+        Step.TOOLKIT: _toolkits,
+        Step.CUDNN: _cudnn,
+        Step.ENVIRONMENT: _environment,
+    }
+    if step is Step.FRAMEWORKS:
+        return _frameworks(report, theme)
+    maker = makers.get(step)
+    return maker(report, theme) if maker else None
+
+
+def _rows(step: Step, rows: tuple[Row, ...], report: Report) -> tuple[Row, ...]:
+    """Return the rows of a step's table; none is worse than the step."""
+    return seen.within(rows, words.verdict(report, step)[0])
+
+
+def _driver(report: Report, theme: Theme) -> QWidget | None:
+    snapshot = report.snapshot
+    driver = snapshot.driver
+    if driver is None:
+        return None
+    if driver.gpus:
+        return GpuCards(driver.gpus, snapshot, theme)
+    rows = seen.devices(snapshot)
+    if rows:
+        columns = (_("Device"), _("Held by"), _("PCI address"))
+        return Table(_("NVIDIA devices"), columns, rows, theme, paths=(0,))
+    return plain_label(_("No NVIDIA GPU was seen."), muted=True)
+
+
+class GpuCards(QWidget):
+    """Each GPU as a card: its name, and what it can do."""
+
+    def __init__(self, gpus: tuple[Gpu, ...], snapshot: Snapshot, theme: Theme) -> None:
+        super().__init__()
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(12)
+        for i, gpu in enumerate(gpus):
+            grid.addWidget(_gpu(gpu, snapshot, theme), i // ACROSS, i % ACROSS, Qt.AlignmentFlag.AlignTop)
+        for column in range(ACROSS):
+            grid.setColumnStretch(column, 1)
+
+
+def _gpu(gpu: Gpu, snapshot: Snapshot, theme: Theme) -> QFrame:
+    card = QFrame()
+    card.setObjectName("card")
+    facts = seen.gpu_facts(gpu, snapshot)
+    card.setAccessibleName(f"GPU {gpu.index}: {gpu.name}")
+    card.setAccessibleDescription(", ".join(f"{label}: {value}" for label, value in facts))
+    grid = QGridLayout(card)
+    grid.setContentsMargins(14, 12, 14, 12)
+    grid.setHorizontalSpacing(10)
+    grid.setColumnStretch(1, 1)
+    grid.addWidget(picture("gpu", theme.muted, _("GPU")), 0, 0, Qt.AlignmentFlag.AlignTop)
+    box = QVBoxLayout()
+    box.setSpacing(6)
+    name = plain_label(gpu.name)
+    enlarge(name, 1.1)
+    box.addWidget(name)
+    box.addWidget(plain_label(_("GPU {n}", n=gpu.index), muted=True))
+    form = QFormLayout()
+    form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    form.setHorizontalSpacing(12)
+    form.setVerticalSpacing(2)
+    for label, value in facts:
+        form.addRow(plain_label(label, muted=True, selectable=False), plain_label(value))
+    box.addLayout(form)
+    grid.addLayout(box, 0, 1)
+    return card
+
+
+def _toolkits(report: Report, theme: Theme) -> QWidget | None:
+    found = report.snapshot.toolkits
+    if not found:
+        return None
+    columns = (_("Version"), _("Where"), _("From"), _("Named by"))
+    return Table(_("CUDA toolkits"), columns, _rows(Step.TOOLKIT, seen.toolkits(found), report), theme, paths=(1,))
+
+
+def _cudnn(report: Report, theme: Theme) -> QWidget | None:
+    if not report.snapshot.cudnn:
+        return None
+    columns = (_("Version"), _("Where"), _("Complete?"), _("For CUDA"), _("Found first by"))
+    return Table(
+        _("Copies of cuDNN"), columns, _rows(Step.CUDNN, seen.copies(report.snapshot), report), theme, paths=(1,)
+    )
+
+
+def _environment(report: Report, theme: Theme) -> QWidget | None:
+    body = QWidget()
+    box = QVBoxLayout(body)
+    box.setContentsMargins(0, 0, 0, 0)
+    paths = _rows(Step.ENVIRONMENT, seen.search_paths(report.snapshot), report)
+    variables = _rows(Step.ENVIRONMENT, seen.variables(report), report)
+    if paths:
+        columns = (_("Variable"), _("Place"), _("Entry"), _("Remarks"), _("Set for"))
+        box.addWidget(Table(_("Search paths, in the loader's order"), columns, paths, theme, paths=(2,)))
+    if variables:
+        headers = (_("Variable"), _("Value"), _("Set for"))
+        box.addWidget(Table(_("Variables"), headers, variables, theme, paths=(1,)))
+    return body if paths or variables else None
+
+
+def _frameworks(report: Report, theme: Theme) -> QWidget | None:
+    grid = report.grid
+    if grid is None or not grid.rows:
+        return None
+    body = QWidget()
+    box = QVBoxLayout(body)
+    box.setContentsMargins(0, 0, 0, 0)
+    if chosen := seen.choices(grid):
+        headers = (_("For this framework"), _("use this environment"))
+        box.addWidget(Table(_("Which one to use"), headers, chosen, theme, paths=(1,)))
+    columns = (_("Environment"), _("Python"), *grid.columns)
+    rows = _rows(Step.FRAMEWORKS, seen.environments(report), report)
+    box.addWidget(Table(_("Python environments"), columns, rows, theme, paths=(0,)))
+    if meaning := seen.legend(grid):
+        box.addWidget(plain_label(meaning, muted=True))
+    return body

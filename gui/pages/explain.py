@@ -1,0 +1,183 @@
+"""ExplainPage: paste an error message; its causes are proved or refuted on this computer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+
+from core.common.i18n import _, n_, sentences
+from gui.pages.step_page import AT_ONCE, LINE, Page
+from gui.theme import Theme
+from gui.widgets.card import Acts, Card, FindingCard, Folded
+from gui.widgets.text import heading, picture, plain_label, prose, push
+
+if TYPE_CHECKING:
+    from core.explain import CodeMeaning, Explanation, Ranked, WrongCure
+
+LIKELY = 0.03
+"""An open cause that is less likely than this is not shown: a dozen remote possibilities help nobody."""
+
+
+class ExplainPage(Page):
+    """The second door. ``on_explain`` is called with the text."""
+
+    def __init__(self, on_explain: Callable[[str], None], acts: Acts) -> None:
+        super().__init__(_("I have an error message"))
+        self._on_explain = on_explain
+        self._acts = acts
+        self.text = QPlainTextEdit()
+        self.text.setAccessibleName(_("Error message or log"))
+        self.text.setPlaceholderText(_("Paste the message, or the whole log, here"))
+        self.text.setTabChangesFocus(True)
+        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
+        self.text.textChanged.connect(self._typed)
+        self.find_button = push(_("&Find the cause"), self._explain, primary=True)
+        self._answer = QWidget()
+        self._keep_apart()
+        self.show_later(self._form)
+
+    def _keep_apart(self) -> None:
+        """Keep what outlives a form out of it."""
+        for widget in (self.text, self.find_button, self._answer):
+            widget.setParent(self)
+            widget.hide()
+
+    def dress(self) -> None:
+        """Take the size of the application's text; what was typed stays."""
+        self._keep_apart()
+        self.show_later(self._form)
+        self.text.setFixedHeight(QFontMetrics(QApplication.font()).height() * 7 + 16)
+
+    def _form(self, box: QVBoxLayout) -> None:
+        box.addWidget(heading(self.title))
+        explained = _(
+            "Paste what the program said. It is read here and sent nowhere; every cause that it suggests is then held "
+            "against what was found on this computer."
+        )
+        box.addWidget(plain_label(explained, muted=True))
+        box.addWidget(self.text)
+        row = QHBoxLayout()
+        row.addWidget(self.find_button)
+        row.addStretch(1)
+        box.addLayout(row)
+        self._box = box
+        box.addWidget(self._answer)
+        for widget in (self.text, self.find_button, self._answer):
+            widget.show()
+        self._typed()
+
+    def _typed(self) -> None:
+        self.find_button.setEnabled(bool(self.text.document().characterCount() > 1))
+
+    def _explain(self) -> None:
+        text = self.text.toPlainText()
+        if text.strip():
+            self._on_explain(text)
+
+    def show_waiting(self, sentence: str) -> None:
+        """Say that the text is being looked at."""
+        self._replace(lambda box: box.addWidget(plain_label(sentence, selectable=False)))
+
+    def show_explanation(self, explanation: Explanation, theme: Theme) -> None:
+        """Show the result below the text."""
+        self._replace(lambda box: self._fill(box, explanation, theme))
+
+    def _replace(self, make: Callable[[QVBoxLayout], object]) -> None:
+        self.build()
+        new = QWidget()
+        new.setMaximumWidth(QFontMetrics(QApplication.font()).averageCharWidth() * LINE)
+        box = QVBoxLayout(new)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(12)
+        self.cards = []
+        make(box)
+        self._box.replaceWidget(self._answer, new)
+        self._answer.hide()
+        self._answer.deleteLater()
+        self._answer = new
+
+    def _fill(self, box: QVBoxLayout, e: Explanation, theme: Theme) -> None:
+        from core.explain.render import linked, names
+
+        if e.says.meaning and e.says.meaning != e.sentence:
+            box.addWidget(plain_label(_("What the message says"), selectable=False, strong=True))
+            box.addWidget(prose(e.says.meaning))
+            if e.says.names:
+                box.addWidget(prose(names(e), muted=True))
+        if e.shows:
+            box.addWidget(plain_label(_("What this computer shows"), selectable=False, strong=True))
+            shown = [f"•  {sentences(s.title, linked(s), s.against)}" for s in e.shows[:AT_ONCE]]
+            box.addWidget(plain_label("\n".join(shown)))
+        self.sentence = heading(e.sentence, 1.25)
+        box.addWidget(self.sentence)
+        for text in (e.foreign, e.decide):
+            if text:
+                box.addWidget(prose(text))
+        for warning in e.warnings:
+            box.addWidget(_wrong_cure(warning, theme))
+        worth = [r for r in e.causes if r.verdict == "proved" or r.may or (r.because and r.score >= LIKELY)]
+        for ranked in worth[:AT_ONCE]:
+            box.addWidget(self._cause(ranked, theme))
+        if e.codes:
+            box.addWidget(plain_label(_("What the words mean"), selectable=False, strong=True))
+            for code in e.codes[:AT_ONCE]:
+                box.addWidget(_code(code, theme))
+
+    def _cause(self, r: Ranked, theme: Theme) -> QWidget:
+        icon, colour, word = verdict("may" if r.may else r.verdict, theme)
+        if r.verdict == "open" and not r.may:
+            word = _("{word}; from the text alone: {share} %", word=word, share=round(r.score * 100))
+        if r.finding is not None:
+            card: Card = FindingCard(r.finding, theme, self._acts, word=word)
+            self.cards.append(card)  # type: ignore[arg-type]  # it is one, by the line above
+            if r.because:
+                card.add(reasons(r.because))
+            return card
+        card = Card(picture(icon, colour, word), word, colour, r.meaning or r.cause)
+        if r.because:
+            card.add(reasons(r.because))
+        if r.evidence:
+            card.add(Folded(r.evidence, r.meaning, theme))
+        if r.steps:
+            card.add(plain_label(_("What to do"), selectable=False, strong=True))
+            card.add(prose(r.steps))
+        return card
+
+
+def verdict(word: str, theme: Theme) -> tuple[str, str, str]:
+    """Return icon, colour and words of what the machine says to a cause."""
+    return {
+        "proved": ("error", theme.error, _("Proved on this computer")),
+        "may": ("unknown", theme.unknown, _("This computer can make such a message; not proved")),
+        "refuted": ("good", theme.good, _("Ruled out on this computer")),
+        "open": ("unknown", theme.unknown, _("Not decided")),
+    }[word]
+
+
+def reasons(because: tuple[str, ...]) -> QLabel:
+    """Return what in the text points to a cause."""
+    head = n_("The text points to it:", "The text points to it:", len(because))
+    return plain_label("\n".join((head, *(f"•  {reason}" for reason in because))), muted=True)
+
+
+def _wrong_cure(w: WrongCure, theme: Theme) -> Card:
+    word = _("Do not do this")
+    card = Card(picture("warning", theme.warning, word), word, theme.warning, w.title)
+    for text in (w.harm, _("To take it back: {steps}", steps=w.undo) if w.undo else ""):
+        if text:
+            card.add(prose(text))
+    if w.seen:
+        card.add(prose(_("Seen: {where}", where=w.seen), muted=True))
+    return card
+
+
+def _code(c: CodeMeaning, theme: Theme) -> Card:
+    over = ", ".join(t for t in (c.family, c.number if c.number != c.term else "") if t) or _("Good to know")
+    card = Card(picture("note", theme.note, _("Good to know")), over, theme.note, c.term)
+    card.add(prose(" ".join(t for t in (c.meaning, c.usually) if t)))
+    if c.source:
+        card.add(prose(c.source, muted=True))
+    return card

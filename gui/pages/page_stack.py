@@ -1,0 +1,100 @@
+"""Pages: every step's page, the summary, and the second door; each is made when it is first shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QPushButton, QStackedWidget, QWidget
+
+from core.model.steps import Step
+from gui import texts as words
+from gui.pages.benchmark import BenchmarkPage
+from gui.pages.explain import ExplainPage
+from gui.pages.step_page import Page, StepPage
+from gui.pages.summary import SummaryPage
+from gui.theme import Theme
+from gui.widgets.card import Acts
+
+if TYPE_CHECKING:
+    from core.model.findings import Report
+
+SEARCH_PATH = "search-path"
+"""The help page for those who stand at none of the steps: how programs find their libraries."""
+
+
+@dataclass(frozen=True)
+class Verbs(Acts):
+    """What the pages' buttons do."""
+
+    undo: Callable[[tuple[str, ...]], None]
+    copy: Callable[[], None]
+    save: Callable[[], None]
+    measure: Callable[[bool], None]
+    explain: Callable[[str], None]
+    go_to: Callable[[Step], None]
+
+
+def _details(step: Step, report: Report, theme: Theme) -> QWidget | None:
+    """Return what was seen of a step. Loaded with the first report: the window is there before it."""
+    from gui.pages.details import details
+
+    return details(step, report, theme)
+
+
+class Pages(QStackedWidget):
+    """The steps' pages in their order, the summary last; the door for error messages beside them."""
+
+    def __init__(self, verbs: Verbs) -> None:
+        super().__init__()
+        self.summary = SummaryPage(verbs, verbs.copy, verbs.save, verbs.undo, verbs.go_to)
+        self.steps: tuple[StepPage | SummaryPage, ...] = (
+            *(
+                StepPage(step, partial(_details, step), verbs)
+                for step in words.shown_steps()
+                if step is not Step.BENCHMARK
+            ),
+            BenchmarkPage(verbs.measure, verbs),
+            self.summary,
+        )
+        self.message = ExplainPage(verbs.explain, verbs)
+        for page in (*self.steps, self.message):
+            self.addWidget(page)
+
+    @property
+    def at_message(self) -> bool:
+        """Whether the second door is open."""
+        return self.currentWidget() is self.message
+
+    def show_waiting(self, sentence: str) -> None:
+        """Show on every step that nothing is known yet."""
+        for page in self.steps:
+            page.show_waiting(sentence)
+        self.refresh()
+
+    def show_report(self, report: Report, theme: Theme) -> None:
+        """Show a report; ``refresh`` makes the visible page of it."""
+        for page in self.steps:
+            page.show_report(report, theme)
+
+    def refresh(self) -> None:
+        """Make the visible page anew; the others are made when they are shown."""
+        page = self.currentWidget()
+        if isinstance(page, Page) and page.isVisible():
+            page.build()
+
+    def subject(self) -> str:
+        """Return the word of the help page that goes with the visible page: its cause, else its step."""
+        page = self.currentWidget()
+        causes = [c.finding.cause for c in page.cards if c.finding.primary] if isinstance(page, Page) else []
+        if causes and causes[0]:
+            return causes[0]
+        return page.step.value if isinstance(page, StepPage) else SEARCH_PATH
+
+    def cure(self) -> QPushButton | None:
+        """Return the button that cures the primary cause, if the visible page has it."""
+        page = self.currentWidget()
+        cards = page.cards if isinstance(page, StepPage | SummaryPage) else []
+        return cards[0].fix_button if cards and cards[0].finding.primary else None

@@ -1,0 +1,186 @@
+"""StepPage: the one generic page of every step: verdict, what is this, findings, and what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics, QShowEvent
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from core.common.i18n import _, n_
+from core.model.steps import Severity, Step
+from gui import texts as words
+from gui.theme import Theme
+from gui.widgets.card import Acts, FindingCard
+from gui.widgets.text import Verdict, flat, heading, plain_label
+
+if TYPE_CHECKING:
+    from core.model.findings import Finding, Report
+
+LINE = 110
+"""Average characters in the longest line; longer ones are hard to read, and tables want some room."""
+AT_ONCE = 5
+"""Findings that are shown at first; the next ones come on request, so that no page is slow to make."""
+Details = Callable[["Report", Theme], QWidget | None]
+"""Makes the part of a page that shows what was seen."""
+
+
+class Page(QScrollArea):
+    """A page that is made when it is first shown, and anew whenever there is something new to show."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self.title = title
+        self.cards: list[FindingCard] = []
+        self._make: Callable[[QVBoxLayout], None] | None = None
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setAccessibleName(title)
+
+    def show_later(self, make: Callable[[QVBoxLayout], None]) -> None:
+        """Let ``make`` fill the page once it is shown, or ``build`` is called."""
+        self._make = make
+
+    def build(self) -> None:
+        """Make the page if there is something new to show."""
+        if self._make is None:
+            return
+        make, self._make = self._make, None
+        self.cards = []
+        body = QWidget()
+        outer = QHBoxLayout(body)
+        side, top = (28, 24) if self.width() > 500 else (12, 12)
+        outer.setContentsMargins(side, top, side, top)
+        column = QWidget()
+        column.setMaximumWidth(QFontMetrics(QApplication.font()).averageCharWidth() * LINE)
+        box = QVBoxLayout(column)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(12)
+        make(box)
+        box.addStretch(1)
+        outer.addWidget(column, 1)
+        outer.addStretch(0)
+        self.setWidget(body)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Make the page now."""
+        self.build()
+        super().showEvent(event)
+
+    def add_cards(self, box: QVBoxLayout, cards: list[Callable[[], FindingCard]]) -> None:
+        """Add the first cards, and a button for the next ones."""
+        for make in cards[:AT_ONCE]:
+            card = make()
+            self.cards.append(card)
+            box.addWidget(card)
+        rest = cards[AT_ONCE:]
+        if rest:
+            more = MoreButton(rest, self.cards[-1])
+            more.clicked.connect(lambda: self._more(box, more))
+            box.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def _more(self, box: QVBoxLayout, more: MoreButton) -> None:
+        """Put the next cards where the button is, and the keyboard's focus on the first of them."""
+        place = box.indexOf(more)
+        new = [make() for make in more.rest[:AT_ONCE]]
+        for i, card in enumerate(new):
+            box.insertWidget(place + i, card)
+        self.cards += new
+        more.rest = more.rest[AT_ONCE:]
+        _tab_in_order([more.last, *new, more])
+        more.last = new[-1]
+        first = next((w for w in new[0].findChildren(QWidget) if takes_tab(w)), None)
+        if first is not None:
+            first.setFocus()
+        more.say()
+        more.setVisible(bool(more.rest))
+
+
+class MoreButton(QPushButton):
+    """Shows the next few of what is left."""
+
+    def __init__(self, rest: list[Callable[[], FindingCard]], last: FindingCard) -> None:
+        super().__init__()
+        self.rest = rest
+        self.last = last
+        self.setAutoDefault(True)
+        self.say()
+
+    def say(self) -> None:
+        """Say how many are left."""
+        self.setText(n_("Show {n} more", "Show {n} more", len(self.rest)))
+
+
+def _tab_in_order(widgets: list[QWidget]) -> None:
+    """Let Tab walk through the controls of these widgets in this order."""
+    controls = [w for widget in widgets for w in (widget, *widget.findChildren(QWidget)) if takes_tab(w)]
+    for before, after in pairwise(controls):
+        QWidget.setTabOrder(before, after)
+
+
+def takes_tab(widget: QWidget) -> bool:
+    """Whether Tab stops at a widget."""
+    return bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
+
+
+class StepPage(Page):
+    """The page of one step. Reports are immutable, so that there is nothing to lock."""
+
+    def __init__(self, step: Step, details: Details, acts: Acts) -> None:
+        super().__init__(words.title(step))
+        self.step = step
+        self._details = details
+        self._acts = acts
+
+    def show_waiting(self, sentence: str) -> None:
+        """Show that the step is being looked at."""
+        self.show_later(lambda box: self._waiting(box, sentence))
+
+    def _waiting(self, box: QVBoxLayout, sentence: str, *, titled: bool = True) -> None:
+        if titled:
+            box.addWidget(heading(self.title))
+        self._what_is_this(box)
+        box.addWidget(plain_label(sentence, selectable=False))
+
+    def _actions(self, _box: QVBoxLayout) -> None:
+        """Add what the page can do beside its findings; most can do nothing."""
+
+    def _what_is_this(self, box: QVBoxLayout) -> None:
+        box.addWidget(plain_label(words.what_is_this(self.step), muted=True))
+        more = flat(_("Read more"), partial(self._acts.help, self.step.value))
+        more.setAccessibleDescription(self.title)
+        box.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def show_report(self, report: Report, theme: Theme) -> None:
+        """Show the step's part of a report."""
+        self.show_later(lambda box: self._fill(box, report, theme))
+
+    def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
+        severity, sentence = words.verdict(report, self.step)
+        findings = report.of(self.step)
+        box.addWidget(heading(self.title))
+        head = report.headline
+        if head is None or head not in findings:
+            box.addWidget(Verdict(severity, sentence, theme))
+        self._what_is_this(box)
+        self._actions(box)
+        ordered = sorted(findings, key=lambda f: (f is not head, -f.severity))
+        self._add(box, [f for f in ordered if f.severity > Severity.GOOD], theme)
+        details = self._details(report, theme)
+        if details is not None:
+            box.addSpacing(8)
+            box.addWidget(plain_label(_("What was seen"), selectable=False, strong=True))
+            box.addWidget(details)
+        good = [f for f in ordered if f.severity is Severity.GOOD]
+        if good:
+            box.addSpacing(8)
+            box.addWidget(plain_label(_("In order"), selectable=False, strong=True))
+            self._add(box, good, theme)
+
+    def _add(self, box: QVBoxLayout, findings: list[Finding], theme: Theme) -> None:
+        self.add_cards(box, [partial(FindingCard, f, theme, self._acts) for f in findings])

@@ -1,0 +1,185 @@
+"""SummaryPage: the whole in one view: what was found, what was changed, what is left to do, the report to take along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QVBoxLayout
+
+from core.common.i18n import _, moment
+from core.model.steps import Severity, Step
+from gui import texts as words
+from gui import theme as looks
+from gui.pages.step_page import AT_ONCE, Page
+from gui.theme import Theme
+from gui.widgets.card import Acts, FindingCard
+from gui.widgets.text import Verdict, flat, heading, plain_label, prose, push, sign
+
+if TYPE_CHECKING:
+    from core.model.findings import Report
+    from core.transaction.journal import BadEntry, Entry
+
+History = tuple["Entry | BadEntry", ...]
+Undo = Callable[[tuple[str, ...]], None]
+
+
+class SummaryPage(Page):
+    """The last step. Its buttons copy and save the report, and take changes back."""
+
+    def __init__(
+        self,
+        acts: Acts,
+        on_copy: Callable[[], None],
+        on_save: Callable[[], None],
+        on_undo: Undo,
+        to: Callable[[Step], None],
+    ) -> None:
+        super().__init__(_("Summary"))
+        self._acts, self._on_copy, self._on_save, self._on_undo, self._to = acts, on_copy, on_save, on_undo, to
+        self._history: History = ()
+
+    def show_waiting(self, sentence: str) -> None:
+        """Show that the scan is under way."""
+
+        def waiting(box: QVBoxLayout) -> None:
+            box.addWidget(heading(self.title))
+            box.addWidget(plain_label(sentence, selectable=False))
+
+        self.show_later(waiting)
+
+    def know_history(self, history: History) -> None:
+        """Take what was changed; shown with the next report."""
+        self._history = history
+
+    def show_report(self, report: Report, theme: Theme) -> None:
+        """Show every step's verdict, the cause first."""
+        self.show_later(lambda box: self._fill(box, report, theme))
+
+    def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
+        box.addWidget(heading(headline(report)))
+        for finding in report.not_examined:
+            box.addWidget(Verdict(finding.severity, finding.title, theme))
+        if report.headline:
+            self.cards = [FindingCard(report.headline, theme, self._acts)]
+            box.addWidget(self.cards[0])
+        elif words.in_place(report):
+            box.addWidget(plain_label(_("Every part was looked at, and each says so for itself:"), muted=True))
+        box.addWidget(_verdicts(report, theme, self._to))
+        self._left_to_do(box, report)
+        self._changed(box, theme)
+        row = QHBoxLayout()
+        if words.whole(report) < Severity.WARNING and report.snapshot.benchmark is None and _has_gpu(report):
+            row.addWidget(push(_("To the GPU benchmark"), partial(self._to, Step.BENCHMARK), primary=True))
+        row.addWidget(push(_("Copy report"), self._on_copy))
+        row.addWidget(push(_("Save report..."), self._on_save))
+        row.addStretch(1)
+        box.addLayout(row)
+
+    def _left_to_do(self, box: QVBoxLayout, report: Report) -> None:
+        fixes = [f.fix for f in report.findings if f.fix and f.severity >= Severity.WARNING and not f.fix.changes]
+        titles = list(dict.fromkeys(fix.title for fix in fixes))
+        if not titles:
+            return
+        box.addWidget(plain_label(_("Left to do by hand"), selectable=False, strong=True))
+        for title in titles[:AT_ONCE]:
+            box.addWidget(prose(f"•  {title}"))
+        if len(titles) > AT_ONCE:
+            box.addWidget(plain_label(_("and {n} more; each step's page has its own.", n=len(titles) - AT_ONCE)))
+
+    def _changed(self, box: QVBoxLayout, theme: Theme) -> None:
+        if not self._history:
+            return
+        box.addWidget(plain_label(_("What was changed"), selectable=False, strong=True))
+        card = QFrame()
+        card.setObjectName("card")
+        grid = QGridLayout(card)
+        grid.setContentsMargins(16, 12, 16, 12)
+        grid.setHorizontalSpacing(12)
+        grid.setColumnStretch(1, 1)
+        for i, entry in enumerate(reversed(self._history[-AT_ONCE:])):
+            severity, sentence = in_words(entry)
+            grid.addWidget(sign(theme, severity), i, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(prose(sentence), i, 1)
+            if can_undo(entry):
+                button = push(_("Undo..."), partial(self._on_undo, (entry.id,)))
+                button.setAccessibleDescription(sentence)
+                grid.addWidget(button, i, 2, Qt.AlignmentFlag.AlignTop)
+        box.addWidget(card)
+        undoable = tuple(e.id for e in reversed(self._history) if can_undo(e))
+        if len(undoable) > 1:
+            box.addWidget(push(_("Undo all..."), lambda: self._on_undo(undoable)), 0, Qt.AlignmentFlag.AlignLeft)
+
+
+def _has_gpu(report: Report) -> bool:
+    driver = report.snapshot.driver
+    return bool(driver and driver.gpus)
+
+
+def _verdicts(report: Report, theme: Theme, to: Callable[[Step], None]) -> QFrame:
+    card = QFrame()
+    card.setObjectName("card")
+    grid = QGridLayout(card)
+    grid.setContentsMargins(16, 12, 16, 12)
+    grid.setHorizontalSpacing(16)
+    grid.setVerticalSpacing(10)
+    grid.setColumnStretch(1, 1)
+    for i, step in enumerate(words.shown_steps()):
+        name = flat(words.title(step), partial(to, step))
+        severity, sentence = words.verdict(report, step)
+        name.setAccessibleDescription(f"{looks.word(severity)}: {sentence}")
+        grid.addWidget(name, i, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(Verdict(severity, sentence, theme), i, 1)
+    return card
+
+
+def headline(report: Report) -> str:
+    """Return the result of a scan in one short line."""
+    if report.primary:
+        return _("One cause was found")
+    if report.headline:
+        return _("Something is wrong, and its cause is not decided")
+    stands = words.whole(report)
+    if stands >= Severity.WARNING:
+        return _("Some things need a look")
+    if stands is Severity.UNKNOWN and report.not_examined:
+        return _("No fault was found, but not everything could be examined")
+    if stands is Severity.UNKNOWN:
+        return _("No fault was found, but not everything could be decided")
+    return _("Everything needed is in place") if words.in_place(report) else _("No fault was found")
+
+
+def can_undo(entry: Entry | BadEntry) -> bool:
+    """Whether an entry of the history can be taken back."""
+    from core.transaction.journal import Entry
+
+    return isinstance(entry, Entry) and entry.undoable
+
+
+def in_words(entry: Entry | BadEntry) -> tuple[Severity, str]:
+    """Return how an entry of the history stands, and a sentence about it."""
+    from core.transaction.journal import BadEntry
+
+    if isinstance(entry, BadEntry):
+        return Severity.UNKNOWN, entry.problem
+    severity, state = {
+        "begun": (Severity.UNKNOWN, _("interrupted")),
+        "done": (Severity.GOOD, _("done")),
+        "rolled back": (Severity.NOTE, _("taken back at once: it did not cure")),
+        "undoing": (Severity.UNKNOWN, _("interrupted while it was undone")),
+        "undone": (Severity.NOTE, _("undone")),
+        "stuck": (Severity.ERROR, _("stuck between before and after")),
+    }[entry.state]
+    note = f" {entry.note}" if entry.note and entry.state in ("stuck", "rolled back") else ""
+    return severity, f"{entry.title} ({when(entry.made)}): {state}.{note}"
+
+
+def when(made: str) -> str:
+    """Return a moment in the person's own time zone, to the minute."""
+    try:
+        return moment(datetime.fromisoformat(made).astimezone().isoformat())
+    except ValueError:
+        return made

@@ -1,0 +1,138 @@
+"""What the window says about each step: its name, and two lines for newcomers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.common.i18n import _, n_
+from core.model.steps import Severity, Step
+
+if TYPE_CHECKING:
+    from core.knowledge.causes import Cause
+    from core.model.changes import EditPath, SetVariable
+    from core.model.findings import Finding, Fix, Report
+
+CURED_BY_A_SET: frozenset[Cause] = frozenset(
+    {
+        "cudnn_not_installed",
+        "cudnn_sublibrary_missing",
+        "corrupt_or_truncated_file",
+        "mixed_cudnn_sublibraries",
+        "cudnn_major_mismatch",
+        "cudnn_cuda_major_mismatch",
+        "cudnn_minor_too_old",
+        "dll_wrong_architecture",
+    }
+)
+"""Causes that a complete cuDNN cures; whether the one that is named does, its rehearsal decides."""
+
+
+def takes_cudnn(finding: Finding) -> bool:
+    """Whether a person who has downloaded cuDNN can be helped by placing it."""
+    done = finding.fix is not None and finding.fix.changes
+    at_fault = finding.severity >= Severity.WARNING and finding.step is Step.CUDNN
+    return at_fault and finding.cause in CURED_BY_A_SET and not done
+
+
+def title(step: Step) -> str:
+    """Return the name of a step."""
+    return {
+        Step.DRIVER: _("Driver"),
+        Step.TOOLKIT: _("CUDA toolkit"),
+        Step.CUDNN: _("cuDNN"),
+        Step.ENVIRONMENT: _("Environment"),
+        Step.FRAMEWORKS: _("Python frameworks"),
+        Step.BENCHMARK: _("GPU benchmark"),
+    }[step]
+
+
+def what_is_this(step: Step) -> str:
+    """Return two plain sentences for somebody who has never heard of the step's subject."""
+    return {
+        Step.DRIVER: _(
+            "The driver is NVIDIA's part of the operating system: without it no program can use the GPU. "
+            "It also sets the newest CUDA version that programs here can use."
+        ),
+        Step.TOOLKIT: _(
+            "CUDA is the set of libraries by which programs compute on the GPU. "
+            "Most Python frameworks bring their own; an installed toolkit matters to programs that do not."
+        ),
+        Step.CUDNN: _(
+            "cuDNN is NVIDIA's library for neural networks: a main file that opens several others when they are needed. "
+            "One missing or foreign file among them is enough to stop a training."
+        ),
+        Step.ENVIRONMENT: _(
+            "Variables such as PATH tell programs in which folders to look for libraries, and in which order. "
+            "The first file of the right name is taken, even if a better one comes later."
+        ),
+        Step.FRAMEWORKS: _(
+            "PyTorch, TensorFlow and their like live in Python environments, each with libraries of its own. "
+            "Every environment that was found is looked at from outside; nothing in it is changed."
+        ),
+        Step.BENCHMARK: _(
+            "A convolution on the GPU is the proof that everything works together. "
+            "Its speed shows whether the GPU is used as it should be."
+        ),
+    }[step]
+
+
+def verdict(report: Report, step: Step) -> tuple[Severity, str]:
+    """Return how a step stands, and one plain sentence about it."""
+    from core.report.standing import standing  # not at the start: the window is there before there is a report
+
+    return standing(report, step)
+
+
+def in_place(report: Report) -> bool:
+    """Whether a GPU can really be used here."""
+    from core.report.standing import in_place
+
+    return in_place(report)
+
+
+def whole(report: Report) -> Severity:
+    """Return how the machine stands as a whole."""
+    from core.report.standing import whole
+
+    return Severity.GOOD if in_place(report) else whole(report)
+
+
+def shown_steps() -> tuple[Step, ...]:
+    """Return the steps that have a page of their own, in order."""
+    return tuple(Step)
+
+
+def verb(fix: Fix) -> str:
+    """Return what a fix's button does, in a few words: "Add folder to PATH"."""
+    from core.model.changes import FileSet  # not at the start: the window is there before there is a fix
+
+    first = fix.changes[0]
+    if isinstance(first, FileSet):
+        items = [i for c in fix.changes if isinstance(c, FileSet) for i in c.items]
+        placed = sum(bool(i.after) for i in items)
+        if placed:
+            return n_("Place {n} file", "Place {n} files", placed)
+        return n_("Put {n} file aside", "Put {n} files aside", len(items))
+    if edit := _edit(first):
+        name = "PATH" if first.name.upper() == "PATH" else first.name
+        return _of_search_path(edit, len(fix.changes), name)
+    return _("Take {name} away", name=first.name) if first.after is None else _("Set {name}", name=first.name)
+
+
+def _edit(change: SetVariable | EditPath) -> str:
+    """Return "add", "drop" or "move" for an edit of a search path, empty for another change."""
+    from core.model.changes import EditPath
+
+    if isinstance(change, EditPath):
+        return "add" if change.old is None else "drop" if change.new is None else "move"
+    if change.scope == "environment" and change.after is not None:
+        return "drop" if change.after.text.startswith("drop") else "add"
+    return ""
+
+
+def _of_search_path(edit: str, count: int, name: str) -> str:
+    if edit == "drop" and count > 1:
+        return _("Take {n} entries out of {name}", n=count, name=name)
+    if edit == "drop":
+        return _("Take a folder out of {name}", name=name)
+    return _("Add folder to {name}", name=name) if edit == "add" else _("Change the order of {name}", name=name)

@@ -1,0 +1,224 @@
+"""Cards: a finding (what is wrong, why, what to do, how we know), with the evidence folded away and one key away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.common.i18n import _, n_, told
+from core.model.steps import Severity
+from gui import texts as words
+from gui import theme as looks
+from gui.theme import Theme
+from gui.widgets.text import (
+    MachineText,
+    as_label,
+    copy_button,
+    enlarge,
+    flat,
+    line_height,
+    plain_label,
+    prose,
+    push,
+    shown,
+    sign,
+)
+
+if TYPE_CHECKING:
+    from core.model.findings import Evidence, Finding, Fix
+
+
+@dataclass(frozen=True)
+class Acts:
+    """What the buttons of a finding do."""
+
+    fix: Callable[[Finding], object]
+    place: Callable[[Finding, bool], object]
+    """Cure it by a cuDNN set that the person names: a folder, or else an archive or a wheel."""
+    help: Callable[[str], object]
+    """Explain a cause or a step, by its word."""
+
+
+class Card(QFrame):
+    """An icon, a word over a title, and whatever else is added below."""
+
+    def __init__(self, icon: QLabel, word: str, colour: str, title: str, *, large: bool = False) -> None:
+        super().__init__()
+        self.setObjectName("card")
+        self.setAccessibleName(f"{word}: {shown(title)}")
+        grid = QGridLayout(self)
+        grid.setContentsMargins(16, 14, 16, 14)
+        grid.setHorizontalSpacing(12)
+        grid.setColumnStretch(1, 1)
+        grid.addWidget(icon, 0, 0, Qt.AlignmentFlag.AlignTop)
+        self._box = QVBoxLayout()
+        self._box.setSpacing(6)
+        grid.addLayout(self._box, 0, 1)
+        over = plain_label(word, selectable=False, strong=True)
+        over.setStyleSheet(f"color: {colour};")
+        self._box.addWidget(over)
+        name = prose(title)
+        enlarge(name, 1.35 if large else 1.1)
+        self._box.addWidget(name)
+
+    def add(self, widget: QWidget, *, wide: bool = True) -> None:
+        """Put a widget below the others."""
+        self._box.addWidget(widget, 0, Qt.AlignmentFlag(0) if wide else Qt.AlignmentFlag.AlignLeft)
+
+
+class FindingCard(Card):
+    """One finding, and what can be done about it."""
+
+    def __init__(self, finding: Finding, theme: Theme, acts: Acts, word: str = "") -> None:
+        super().__init__(
+            sign(theme, finding.severity),
+            word or _head_word(finding) or looks.word(finding.severity),
+            theme.of(finding.severity),
+            finding.title,
+            large=finding.primary or finding.headline,
+        )
+        self.finding = finding
+        self.fix_button: QPushButton | None = None
+        if finding.why:
+            self.add(prose(finding.why, muted=finding.severity <= Severity.NOTE))
+        if finding.fix and finding.fix.changes:
+            self.fix_button = fix_button(finding, finding.fix, acts)
+            self.add(self.fix_button, wide=False)
+        if finding.fix and finding.fix.advice:
+            self.add(Advice(finding.fix, theme))
+        if words.takes_cudnn(finding):
+            self.add(place_button(finding, acts), wide=False)
+        self.evidence = Folded(finding.evidence, finding.title, theme) if finding.evidence else None
+        if self.evidence:
+            self.add(self.evidence)
+        if finding.cause:
+            self.add(about_button(finding, acts), wide=False)
+
+
+def _head_word(finding: Finding) -> str:
+    """Return the word above the card that the report leads with; empty for any other."""
+    if finding.primary:
+        return _("The cause")
+    return _("The cause is not decided") if finding.headline else ""
+
+
+def about_button(finding: Finding, acts: Acts) -> QPushButton:
+    """Return the button that explains a finding's cause to somebody who has never heard of it."""
+    button = flat(_("What does this mean?"), partial(acts.help, finding.cause))
+    button.setAccessibleDescription(shown(finding.title))
+    return button
+
+
+def fix_button(finding: Finding, fix: Fix, acts: Acts) -> QPushButton:
+    """Return the button that says what it does; the dots say that it asks first."""
+    button = push(f"{as_label(words.verb(fix))}...", partial(acts.fix, finding), primary=finding.primary)
+    button.setObjectName("fix")
+    button.setToolTip(shown(fix.title))
+    button.setAccessibleDescription(shown(fix.title))
+    return button
+
+
+def place_button(finding: Finding, acts: Acts) -> QPushButton:
+    """Return the button for those who have downloaded cuDNN; what they name is checked before anything is done."""
+    button = QPushButton(_("Place cuDNN from a file..."))
+    button.setObjectName("place")
+    button.setAccessibleDescription(shown(finding.title))
+    menu = QMenu(button)
+    menu.addAction(_("An &archive or a wheel (.zip, .tar.xz, .whl)..."), partial(acts.place, finding, False))
+    menu.addAction(_("A &folder..."), partial(acts.place, finding, True))
+    button.setMenu(menu)
+    return button
+
+
+class Advice(QWidget):
+    """Steps for the person, with commands ready to copy."""
+
+    def __init__(self, fix: Fix, theme: Theme) -> None:
+        super().__init__()
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 4, 0, 0)
+        box.setSpacing(4)
+        title = _("Or by hand") if fix.changes else fix.title
+        box.addWidget(plain_label(title, selectable=False, strong=True))
+        row = QHBoxLayout()
+        advice = prose(fix.advice)
+        advice.setObjectName("advice")
+        row.addWidget(advice, 1)
+        row.addWidget(copy_button(fix.advice, _("Copy these steps"), theme), 0, Qt.AlignmentFlag.AlignTop)
+        box.addLayout(row)
+
+
+class Folded(QWidget):
+    """Evidence behind a button; Space or Enter opens it, Copy takes all of it."""
+
+    def __init__(self, evidence: tuple[Evidence, ...], about: str, theme: Theme) -> None:
+        super().__init__()
+        self._evidence = evidence
+        self._theme = theme
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(6)
+        self.button = QToolButton()
+        self.button.setProperty("flat", True)
+        self.button.setCheckable(True)
+        self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._chevron(opened=False)
+        self.button.setText(n_("How we know ({n} observation)", "How we know ({n} observations)", len(evidence)))
+        self.button.setAccessibleDescription(shown(about))
+        self.button.toggled.connect(self._fold)
+        row = QHBoxLayout()
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.button)
+        lines = "\n".join(
+            f"{told(e.label)}: {told(e.value)}" + (f"  ({e.source})" if e.source else "") for e in evidence
+        )
+        row.addWidget(copy_button(lines, _("Copy the evidence"), theme))
+        row.addStretch(1)
+        box.addLayout(row)
+        self.body: QWidget | None = None
+
+    def _fold(self, opened: bool) -> None:
+        layout = self.layout()
+        if self.body is None and layout is not None:  # made when it is first wanted: a page may hold hundreds of lines
+            self.body = observations(self._evidence)
+            layout.addWidget(self.body)
+        if self.body is not None:
+            self.body.setVisible(opened)
+        self._chevron(opened=opened)
+
+    def _chevron(self, *, opened: bool) -> None:
+        side = line_height(self.button)
+        self.button.setIconSize(QSize(side, side))
+        self.button.setIcon(looks.icon("opened" if opened else "chevron", self._theme.note, side))
+
+
+def observations(evidence: tuple[Evidence, ...]) -> QWidget:
+    """Return each observation: what it is, its value, and where it was seen."""
+    body = QWidget()
+    box = QVBoxLayout(body)
+    box.setContentsMargins(6, 0, 0, 0)
+    box.setSpacing(8)
+    for e in evidence:
+        cell = QVBoxLayout()
+        cell.setSpacing(0)
+        cell.addWidget(plain_label(told(e.label), muted=True))
+        cell.addWidget(MachineText(told(e.value)))
+        if e.source:
+            cell.addWidget(prose(e.source, muted=True))
+        box.addLayout(cell)
+    return body

@@ -1,0 +1,124 @@
+"""HelpSheet: the newcomer's page of a step or a cause, beside the page it is about; offline, like everything else."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QFontMetrics, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QTextBrowser, QVBoxLayout, QWidget
+
+from core.common.i18n import _
+from gui.widgets.text import announce, enlarge, heading, push
+
+ACROSS = 46
+"""Average characters in a line of the sheet."""
+READABLE = 50
+"""Average characters that the page beside the sheet must have room for; with less, the sheet takes its place."""
+
+
+class HelpSheet(QFrame):
+    """Hidden until help is asked for; Esc and its button close it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("sheet")
+        self.setAccessibleName(_("Help"))
+        self.word = ""
+        """What is explained: a step's or a cause's word; empty while the sheet is closed."""
+        self._text = ""
+        self._asked_from: QWidget | None = None
+        self._title: QLabel = heading("", 1.25)
+        self.close_button = push(_("Close"), self.put_away)
+        head = QHBoxLayout()
+        head.addWidget(self._title, 1)
+        head.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
+        box = QVBoxLayout(self)
+        box.setContentsMargins(20, 18, 12, 12)
+        box.addLayout(head)
+        self._box = box
+        QShortcut(QKeySequence(Qt.Key.Key_Escape), self, self.put_away, context=Qt.ShortcutContext.WindowShortcut)
+        self.hide()
+
+    @cached_property
+    def body(self) -> QTextBrowser:
+        """The text; made when it is first wanted, for it would delay the window's first paint."""
+        body = QTextBrowser()
+        body.setOpenLinks(False)
+        body.setMinimumHeight(24)  # in a very small window the title comes first
+        self._box.addWidget(body, 1)
+        return body
+
+    def explain(self, word: str) -> bool:
+        """Show the page of a step or a cause, and whether there is one."""
+        from core.report.help_pages import page  # not at the start: nobody has asked yet
+
+        found = page(word)
+        if found is None:
+            return False
+        if self.isHidden():
+            self._asked_from = QApplication.focusWidget()
+        self.word = word
+        self._title.setText(found.title)
+        self._text = found.markdown.partition("\n")[2].replace("\n## ", "\n#### ")  # Qt draws the large ones too large
+        self.body.setMarkdown(self._text)
+        self.body.setAccessibleName(found.title)
+        self.show()
+        self.body.setFocus()
+        announce(self, found.title)
+        return True
+
+    def put_away(self) -> None:
+        """Close the sheet; the keyboard is where it was before."""
+        if self.isHidden():
+            return
+        back, self._asked_from, self.word = self._asked_from, None, ""
+        self.hide()
+        try:
+            if back is not None and back.isVisible():
+                back.setFocus()
+        except RuntimeError:  # the page was made anew since, and the button is gone
+            pass
+
+    def dress(self) -> None:
+        """Take the size of the application's text, and the theme's colours."""
+        self._title.setFont(QApplication.font())
+        enlarge(self._title, 1.25)
+        if self.word:
+            self.body.setMarkdown(self._text)
+
+
+class Beside(QWidget):
+    """The page, and the sheet at its right; where there is no room for both, the sheet takes the page's place."""
+
+    def __init__(self, page: QWidget, sheet: HelpSheet) -> None:
+        super().__init__()
+        self._page, self._sheet = page, sheet
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addWidget(page, 1)
+        row.addWidget(sheet)
+        sheet.installEventFilter(self)
+
+    def eventFilter(self, watched: object, event: QEvent) -> bool:
+        """Make room when the sheet is opened or closed."""
+        if watched is self._sheet and event.type() in (QEvent.Type.ShowToParent, QEvent.Type.HideToParent):
+            self._arrange()
+        return False
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Make room."""
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        em = QFontMetrics(QApplication.font()).averageCharWidth()
+        alone = self.width() < em * (ACROSS + READABLE)
+        self._page.setVisible(not alone or self._sheet.isHidden())
+        self._sheet.setFixedWidth(self.width() if alone else em * ACROSS)
+
+    @property
+    def alone(self) -> bool:
+        """Whether the sheet stands in the page's place."""
+        return self._page.isHidden()

@@ -1,0 +1,108 @@
+"""Table: rows under columns, as high as what it shows; machine text elided in the middle, the whole of it at hand."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
+
+from gui.theme import Theme
+from gui.widgets.row_model import Row, Rows
+
+MOST_ROWS = 14
+"""Rows that are shown at once; a longer table scrolls by itself."""
+PATH_CHARACTERS = 26
+"""A column of machine text gets room for so many at least; the table scrolls sideways before it gets less."""
+MOST_CHARACTERS = 26
+"""Any other column gets room for so many at most; the whole text is at hand in its tip."""
+LOOKED_AT = 40
+"""Rows by which a column's width is chosen."""
+
+
+class Table(QTreeView):
+    """A read-only table. Ctrl+C copies the selected row."""
+
+    def __init__(
+        self, name: str, columns: tuple[str, ...], rows: tuple[Row, ...], theme: Theme, *, paths: tuple[int, ...] = ()
+    ) -> None:
+        super().__init__()
+        self._paths = paths
+        self._rows = Rows(columns, rows, theme, paths=paths, parent=self)
+        self.setModel(self._rows)
+        self.setAccessibleName(name)
+        self.setRootIsDecorated(any(row.inner for row in rows))
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setUniformRowHeights(True)
+        self.setAllColumnsShowFocus(True)
+        self.setTabKeyNavigation(False)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self._size_columns(columns, rows, paths)
+        self.expanded.connect(self._span)
+        self.expanded.connect(self._fit)
+        self.collapsed.connect(self._fit)
+        if rows:
+            self.setCurrentIndex(self._rows.index(0, 0))
+            self.clearSelection()
+        self._fit()
+
+    def _size_columns(self, columns: tuple[str, ...], rows: tuple[Row, ...], paths: tuple[int, ...]) -> None:
+        """Choose widths from the first rows: the widths of thousands would take longer than anybody waits."""
+        metrics = QFontMetrics(self.font())
+        header = self.header()
+        header.setStretchLastSection(not paths)
+        header.setMinimumSectionSize(metrics.averageCharWidth() * 5)
+        sample = [r for row in rows[:LOOKED_AT] for r in (row, *row.inner[:4])]
+        for i, title in enumerate(columns):
+            header.setSectionResizeMode(i, QHeaderView.ResizeMode.Interactive)
+            if i in paths:
+                continue
+            texts = [r.cells[i][:60] for r in sample if i < len(r.cells)]
+            widest = max((metrics.horizontalAdvance(t) for t in texts), default=0)
+            most = max(metrics.averageCharWidth() * MOST_CHARACTERS, metrics.horizontalAdvance(title))
+            room = 72 if i == 0 else 24
+            header.resizeSection(i, min(max(widest, metrics.horizontalAdvance(title)), most) + room)
+
+    def _span(self, index: QModelIndex) -> None:
+        """Let an inner row of one cell, a sentence, have the whole width."""
+        for i in range(self._rows.rowCount(index)):
+            if len(self._rows.row(self._rows.index(i, 0, index)).cells) == 1:
+                self.setFirstColumnSpanned(i, index, True)
+
+    def _fit(self, _index: QModelIndex | None = None) -> None:
+        """Be as high as the rows that are shown."""
+        model = self._rows
+        count = model.rowCount()
+        for i in range(min(count, MOST_ROWS)):
+            index = model.index(i, 0)
+            if self.isExpanded(index):
+                count += model.rowCount(index)
+        height = self.sizeHintForRow(0) if count else 0
+        frame = 2 * self.frameWidth() + self.header().sizeHint().height()
+        wide = self.header().length() > self.viewport().width()
+        bar = self.horizontalScrollBar().sizeHint().height() if wide else 6
+        self.setFixedHeight(frame + min(count, MOST_ROWS) * height + bar)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave room for the bar that scrolls sideways, where one is needed."""
+        super().resizeEvent(event)
+        header = self.header()
+        others = sum(header.sectionSize(i) for i in range(header.count()) if i not in self._paths)
+        least = QFontMetrics(self.font()).averageCharWidth() * PATH_CHARACTERS
+        for i in self._paths:
+            room = 72 if i == 0 else 0  # the sign that opens it, and the icon
+            header.resizeSection(i, max((self.viewport().width() - others) // len(self._paths), least + room))
+        self._fit()
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a small width: the table scrolls sideways."""
+        return QSize(120, self.minimumHeight())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Copy the current row; anything else is the view's."""
+        if event.matches(QKeySequence.StandardKey.Copy) and self.currentIndex().isValid():
+            row = self._rows.row(self.currentIndex())
+            QGuiApplication.clipboard().setText("\t".join(row.cells))
+            return
+        super().keyPressEvent(event)

@@ -1,0 +1,230 @@
+"""Text on screen: labels that show text as it is, machine text that breaks anywhere, headings, verdicts, buttons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QResizeEvent, QTextDocument, QTextOption, QWheelEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QTextEdit, QToolButton, QWidget
+
+from core.model.steps import Severity
+from gui import theme as looks
+from gui.theme import Theme
+
+ICON = 24
+LONGEST_WORD = 24
+"""Characters; a longer word is broken anywhere."""
+MOST = 4000
+"""Characters of one text that are shown; whoever needs more copies the evidence or saves the report."""
+
+
+def shown(text: str) -> str:
+    """Return text of the machine as it may stand on screen: printable, and not without end."""
+    text = text[: MOST + 1]
+    if not all(line.isprintable() for line in text.split("\n")):
+        from core.report.text import printable  # not at the start: it loads the engine's rules
+
+        text = printable(text)
+    return text if len(text) <= MOST else f"{text[:MOST]}..."
+
+
+def plain_label(text: str, *, muted: bool = False, selectable: bool = True, strong: bool = False) -> QLabel:
+    """Return a label that shows text as it is: never as HTML, since most of it came from the machine."""
+    label = QLabel(shown(text))
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    if muted:
+        label.setProperty("muted", True)
+    if strong:
+        label.setProperty("strong", True)
+    if selectable:
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label
+
+
+def prose(text: str, *, muted: bool = False) -> QWidget:
+    """Return a label, or a MachineText where a word (a path) is too long for a label to break."""
+    long = max((len(w) for w in text.split()), default=0) > LONGEST_WORD
+    return MachineText(text, muted=muted, mono=False) if long else plain_label(text, muted=muted)
+
+
+class MachineText(QTextEdit):
+    """Selectable text of the machine that breaks anywhere, as high as its lines; nothing is added to what is copied."""
+
+    inset = 0
+    """Pixels of border and padding on each side, as the style sheet has them."""
+
+    def __init__(self, text: str, *, muted: bool = False, mono: bool = True) -> None:
+        super().__init__()
+        self.setObjectName("machine")
+        self.setProperty("muted", muted)
+        self.setReadOnly(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setTabChangesFocus(True)
+        self.document().setDocumentMargin(0)
+        if mono:
+            self.setFont(looks.fixed_font())
+        self._heights: dict[int, int] = {}
+        self._measure: QTextDocument | None = None
+        self.setPlainText(shown(text))
+        self.setAccessibleName(shown(text))
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def heightForWidth(self, width: int) -> int:
+        """Return the height of all lines at a width; measured on a copy, since the document itself is on show."""
+        if width not in self._heights:
+            if self._measure is None:
+                self._measure = QTextDocument(self.toPlainText())
+                self._measure.setDocumentMargin(0)
+                option = QTextOption()
+                option.setWrapMode(self.wordWrapMode())
+                self._measure.setDefaultTextOption(option)
+            self._measure.setDefaultFont(self.font())
+            self._measure.setTextWidth(max(width - 2 * self.inset, 1))
+            self._heights[width] = math.ceil(self._measure.size().height()) + 2 * self.inset
+        return self._heights[width]
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Measure anew with another font."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._heights = {}
+            self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        """Return a usual width, and the height that goes with it."""
+        width = max(self.width(), 240) if self.isVisible() else 400
+        return QSize(240, self.heightForWidth(width))
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a width at which the text can still be read."""
+        return QSize(80, QFontMetrics(self.font()).height())
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Let the page scroll."""
+        event.ignore()
+
+
+class Elided(QLabel):
+    """One line that gives way: elided at its end, with the whole of it at hand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.whole = ""
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setProperty("muted", True)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def say(self, text: str) -> None:
+        """Show a sentence, or nothing."""
+        self.whole = shown(text)
+        self.setToolTip(self.whole)
+        self.setAccessibleName(self.whole)
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Elide anew."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.setText(QFontMetrics(self.font()).elidedText(self.whole, Qt.TextElideMode.ElideRight, self.width()))
+
+
+class Verdict(QWidget):
+    """A severity's icon and a sentence; the icon's name says the word."""
+
+    def __init__(self, severity: Severity, sentence: str, theme: Theme) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(10)
+        row.addWidget(sign(theme, severity), 0, Qt.AlignmentFlag.AlignTop)
+        label = prose(sentence)
+        label.setObjectName("verdict")
+        row.addWidget(label, 1, Qt.AlignmentFlag.AlignVCenter)
+
+
+def sign(theme: Theme, severity: Severity) -> QLabel:
+    """Return a severity's icon, as high as a line of text."""
+    return picture(severity.word, theme.of(severity), looks.word(severity))
+
+
+def picture(name: str, colour: str, says: str) -> QLabel:
+    """Return an icon as a label; ``says`` is its name for those who do not see it."""
+    label = QLabel()
+    side = max(ICON, QFontMetrics(label.font()).height() + 4)
+    label.setPixmap(looks.icon(name, colour, side).pixmap(side))
+    label.setAccessibleName(says)
+    return label
+
+
+def line_height(widget: QWidget) -> int:
+    """Return the side of an icon that stands in a line of text."""
+    return max(16, QFontMetrics(widget.font()).height())
+
+
+def heading(text: str, factor: float = 1.6) -> QLabel:
+    """Return a page's heading."""
+    label = plain_label(text, selectable=False)
+    enlarge(label, factor)
+    return label
+
+
+def enlarge(widget: QWidget, factor: float) -> None:
+    """Make a widget's text larger and bolder."""
+    font = widget.font()
+    font.setPointSizeF(font.pointSizeF() * factor)
+    font.setWeight(font.Weight.DemiBold)
+    widget.setFont(font)
+
+
+def push(text: str, act: Callable[[], object], *, primary: bool = False) -> QPushButton:
+    """Return a button that Space and Enter press."""
+    button = QPushButton(text)
+    button.setAutoDefault(True)
+    if primary:
+        button.setProperty("primary", True)
+    button.clicked.connect(lambda *_: act())
+    return button
+
+
+def flat(text: str, act: Callable[[], object]) -> QPushButton:
+    """Return a button that looks like a link."""
+    button = push(text, act)
+    button.setProperty("flat", True)
+    return button
+
+
+def announce(widget: QWidget, sentence: str) -> None:
+    """Let a screen reader say a sentence."""
+    from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
+
+    QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(widget, sentence))
+
+
+def as_label(text: str) -> str:
+    """Return text of the machine for a button: an ampersand is no shortcut there."""
+    return shown(text).replace("&", "&&")
+
+
+def copy_button(text: str, name: str, theme: Theme) -> QToolButton:
+    """Return a small button that puts ``text`` on the clipboard."""
+    button = QToolButton()
+    button.setProperty("flat", True)
+    side = line_height(button)
+    button.setIcon(looks.icon("copy", theme.note, side))
+    button.setIconSize(QSize(side, side))
+    button.setToolTip(name)
+    button.setAccessibleName(name)
+    button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+    button.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
+    return button

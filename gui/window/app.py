@@ -1,0 +1,194 @@
+"""The wizard's start: the application, its look, and the window on this machine."""
+
+from __future__ import annotations
+
+import gc
+import os
+import struct
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QDeadlineTimer, QEvent, QLockFile, QObject, QSettings, QStandardPaths, QTimer
+from PySide6.QtWidgets import QApplication, QWidget
+
+from core.common import frozen
+from gui.window.frame import Frame
+
+if TYPE_CHECKING:
+    from PySide6.QtNetwork import QLocalServer
+
+    from core.doctor.engine import Engine
+
+SERVER = "convalesce-window"
+LONGEST_WAIT = 1000
+"""Milliseconds until a window that is not painted (it was started minimised) begins all the same."""
+SWITCH = 0.0005
+"""Seconds after which the worker lets the window's thread have the interpreter; with Python's own 0.005 a few calls of Qt
+in a row, each of which may have to wait for it, held the window up for 50 milliseconds."""
+STARTING = 3000
+"""Milliseconds that a wizard which holds the lock has for its start, before a second one no longer waits for it."""
+
+
+def main() -> int:
+    """Show the wizard and return the exit status."""
+    settings = stored_settings()
+    app = application()
+    lock = alone()
+    if lock is None:
+        return 0
+    frame = Frame(settings)
+    held = Held(frame, settings)
+    seen = FirstPaint(frame, held.make)
+    frame.show()
+    QTimer.singleShot(LONGEST_WAIT, seen.over)
+    status = app.exec()
+    frame.close()  # also where the session ended: what was begun is taken back
+    if held.problem is not None:
+        raise held.problem
+    lock.unlock()
+    return status
+
+
+class Held:
+    """What the frame holds, made once the frame was painted."""
+
+    def __init__(self, frame: Frame, settings: QSettings, engine: Engine | None = None) -> None:
+        self._frame, self._settings, self._engine = frame, settings, engine
+        self.problem: Exception | None = None
+        """Why nothing could be made (a file of the installation is missing); the wizard ends with it."""
+
+    def make(self) -> None:
+        """Load the wizard, show it, answer further starts, and look at the machine."""
+        try:
+            from core.doctor.engine import ThisMachine
+            from gui.controller import Controller
+            from gui.window.window import Window
+
+            window = Window(Controller(self._engine or ThisMachine()), self._settings)
+        except Exception as e:  # noqa: BLE001 - Qt would print it and go on with an empty window
+            self.problem = e
+            QApplication.exit(1)
+            return
+        self._frame.hold(window)
+        window.steps.setFocus()
+        listen(self._frame)
+        gc.freeze()
+        gc.enable()  # garbage, which nobody looked for while the window was made, matters from now on
+        window.start()
+
+
+class FirstPaint(QObject):
+    """Calls a function once, after its window was painted for the first time: what it starts must not delay that.
+
+    It waits for the system's word that the window is to be seen, which Qt answers by painting all of it at once; the
+    window's own widget gets no word of it where others cover it.
+    """
+
+    def __init__(self, window: QWidget, then: Callable[[], None]) -> None:
+        super().__init__(window)
+        self._then = [then]
+        window.winId()  # from now on it has a handle
+        window.windowHandle().installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Wait for the first paint."""
+        if event.type() is QEvent.Type.Expose:
+            watched.removeEventFilter(self)
+            QTimer.singleShot(0, self.over)
+        return False
+
+    def over(self) -> None:
+        """Wait no longer."""
+        if self._then:
+            self._then.pop()()
+
+
+def stored_settings() -> QSettings:
+    """Return the window's settings: where the system keeps a user's, or in the folder of a portable copy."""
+    if folder := frozen.portable_folder():
+        return QSettings(f"{folder}/settings.ini", QSettings.Format.IniFormat)
+    return QSettings("convalesce", "convalesce")
+
+
+def application() -> QApplication:
+    """Return the application in the one style that the window's own colours are made for."""
+    sys.setswitchinterval(SWITCH)
+    app = QApplication([*sys.argv[:1], "-style", "Fusion"])
+    app.setApplicationName("convalesce")
+    app.setApplicationDisplayName("Convalesce")
+    app.setDesktopFileName("convalesce")
+    return app
+
+
+def _own_folder() -> str:
+    """Return a folder that nobody but this user can write, for the lock and the socket; empty where there is none."""
+    kinds = QStandardPaths.StandardLocation
+    if os.environ.get("XDG_RUNTIME_DIR") and (place := QStandardPaths.writableLocation(kinds.RuntimeLocation)):
+        return place  # Qt has looked whose it is
+    place = QStandardPaths.writableLocation(kinds.GenericStateLocation) + "/convalesce"
+    try:
+        os.makedirs(place, 0o700, exist_ok=True)  # noqa: PTH103 - pathlib is not loaded at the start
+        found = os.stat(place)  # noqa: PTH116 - the same
+    except OSError:
+        return ""
+    if sys.platform == "win32":
+        return place
+    return place if found.st_uid == os.getuid() and not found.st_mode & 0o022 else ""
+
+
+def _server_name() -> str:
+    """Return the name of this user's window: a pipe's on Windows, else a socket's in a folder of the user's own."""
+    return f"{SERVER}-{os.environ.get('USERNAME', '')}" if sys.platform == "win32" else f"{_own_folder()}/{SERVER}"
+
+
+def alone() -> QLockFile | None:
+    """Return the lock of the only wizard of this user; None where one is running, which comes to the front."""
+    lock = QLockFile(f"{frozen.portable_folder() or _own_folder()}/{SERVER}.lock")
+    lock.setStaleLockTime(0)  # however long it runs; one of a killed wizard is taken over all the same
+    if lock.tryLock(0):
+        return lock
+    held = lock.error() is QLockFile.LockError.LockFailedError  # else no file can be written there
+    end = QDeadlineTimer(STARTING if held else 0)
+    while not raise_first_window():
+        if lock.tryLock(50) or end.hasExpired():
+            return lock  # it has ended since, or does not answer: better two wizards than none
+    return None
+
+
+def raise_first_window() -> bool:
+    """Ask a wizard that is already running to come to the front; return whether there is one that answers."""
+    from PySide6.QtNetwork import QLocalSocket  # a second start alone pays for it
+
+    socket = QLocalSocket()
+    socket.connectToServer(_server_name())
+    return socket.waitForConnected(200) and _is_own(socket.socketDescriptor())
+
+
+def _is_own(descriptor: int) -> bool:
+    """Whether the program at the other end is this user's (Linux; a Windows pipe takes this user's alone)."""
+    if sys.platform != "linux":
+        return True
+    import socket
+
+    with socket.socket(fileno=os.dup(descriptor)) as peer:
+        found = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return bool(struct.unpack("3i", found)[1] == os.getuid())
+
+
+def listen(frame: Frame) -> QLocalServer:
+    """Raise ``frame`` whenever a second wizard is started."""
+    from PySide6.QtNetwork import QLocalServer
+
+    server = QLocalServer(frame)
+    server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+    QLocalServer.removeServer(_server_name())  # left behind by one that was killed
+    server.newConnection.connect(frame.come_to_front)
+    server.listen(_server_name())
+    if app := QApplication.instance():
+        app.aboutToQuit.connect(server.close)
+    return server
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

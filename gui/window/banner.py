@@ -1,0 +1,37 @@
+"""Notice: one sentence across the page that stays until it is read: a failure of ours, a file that was saved."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel
+
+from core.common.i18n import _
+from core.model.steps import Severity
+from gui import theme as looks
+from gui.theme import Theme
+from gui.widgets.text import ICON, plain_label, push, shown
+
+
+class Notice(QFrame):
+    """Hidden until it has something to say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("notice")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(20, 8, 12, 8)
+        row.setSpacing(10)
+        self._sign = QLabel()
+        self.saying = plain_label("")
+        self.close_button = push(_("Close"), self.hide)
+        row.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.saying, 1)
+        row.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
+        self.hide()
+
+    def say(self, sentence: str, severity: Severity, theme: Theme) -> None:
+        """Show a sentence."""
+        self._sign.setPixmap(looks.severity_icon(theme, severity).pixmap(ICON))
+        self._sign.setAccessibleName(looks.word(severity))
+        self.saying.setText(shown(sentence))
+        self.show()

@@ -1,0 +1,66 @@
+"""Bottom: progress, what is being done, Cancel, Back and Next; and where the window's parts stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+
+from core.common.i18n import _
+from core.model.steps import SECTIONS
+from gui.widgets.text import Elided, push
+
+
+class Bottom(QFrame):
+    """Nothing in it moves by itself: progress is a part of a whole."""
+
+    def __init__(self, cancel: Callable[[], None], go: Callable[[int], None]) -> None:
+        super().__init__()
+        self.setObjectName("bar")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(20, 10, 20, 10)
+        self.progress = QProgressBar()
+        self.progress.setAccessibleName(_("Progress"))
+        self.progress.setTextVisible(False)
+        self.progress.setMaximumWidth(160)
+        self.progress.setRange(0, len({s for sections in SECTIONS.values() for s in sections}))
+        self.saying = Elided()
+        self.cancel = push(_("&Cancel"), cancel)
+        self.back = push(_("&Back"), lambda: go(-1))
+        self.next = push(_("&Next"), lambda: go(1), primary=True)
+        row.addWidget(self.progress)
+        row.addWidget(self.saying, 1)
+        for button in (self.cancel, self.back, self.next):
+            row.addWidget(button)
+
+    def set_busy(self, busy: bool) -> None:
+        """Show that work is under way, or that it has ended."""
+        self.progress.setVisible(busy)
+        self.progress.setValue(0)
+        self.cancel.setVisible(busy)
+        if not busy:
+            self.saying.say("")
+
+    def arm(self, *, back: bool, forth: bool) -> None:
+        """Let Back and Next do what they can from here; the keyboard's focus goes to the other one at an end."""
+        lost = self.back.hasFocus() or self.next.hasFocus()
+        self.back.setEnabled(back)
+        self.next.setEnabled(forth)
+        if lost and not (self.back.hasFocus() or self.next.hasFocus()):
+            (self.back if back else self.next).setFocus()
+
+
+def framed(left: QWidget, top: QWidget, middle: QWidget, bottom: QWidget) -> QWidget:
+    """Return the window's parts in their places."""
+    right = QVBoxLayout()
+    right.setSpacing(0)
+    right.addWidget(top)
+    right.addWidget(middle, 1)
+    right.addWidget(bottom)
+    whole = QWidget()
+    row = QHBoxLayout(whole)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(0)
+    row.addWidget(left)
+    row.addLayout(right, 1)
+    return whole

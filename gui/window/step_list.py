@@ -1,0 +1,216 @@
+"""Rail: the steps at the left with icon, word and colour, the two doors below them, and the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSettings, QSize, Qt, Signal
+from PySide6.QtGui import QActionGroup, QFontMetrics
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QMenu,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.common.i18n import _
+from core.model.steps import SECTIONS, Severity, Step
+from gui import language
+from gui import texts as words
+from gui import theme as looks
+from gui.theme import Theme
+from gui.widgets.text import enlarge, push
+
+if TYPE_CHECKING:
+    from core.model.findings import Report
+
+LEAST = 232
+"""Pixels; wider where the longest title needs it."""
+READABLE = 64
+"""Average characters that a page must have room for; with less, the rail shows its icons alone."""
+
+
+class Rail(QFrame):
+    """Shows where one is, and how each step stands. Narrow windows get its icons alone; their names stay."""
+
+    setting_changed = Signal()
+
+    def __init__(self, titles: tuple[str, ...], settings: QSettings, doors: tuple[Callable[[], object], ...]) -> None:
+        super().__init__()
+        self._titles = titles
+        self._says = [""] * len(titles)
+        self._settings = settings
+        self._compact = False
+        self.setObjectName("rail")
+        self.steps = QListWidget()
+        self.steps.setObjectName("steps")
+        self.steps.setAccessibleName(_("Steps"))
+        self.steps.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.steps.setWordWrap(True)
+        self.steps.setMinimumHeight(48)
+        for i, title in enumerate(titles):
+            self.steps.addItem(QListWidgetItem(title))
+            self.steps.item(i).setToolTip(f"{title} (Ctrl+{i + 1})")
+        check, message = doors
+        self.again = push(_("Check &again"), check)
+        self.message = push(_("I have an &error message"), message)
+        self.message.setToolTip("Ctrl+E")
+        self.settings_button = self._settings_button()
+        self._column = QVBoxLayout(self)
+        self._column.setSpacing(6)
+        self._column.addWidget(self._brand())
+        self._column.addWidget(self.steps, 1)
+        for button in (self.again, self.message, self.settings_button):
+            self._column.addWidget(button)
+
+    def _brand(self) -> QWidget:
+        self.brand = QWidget()
+        row = QHBoxLayout(self.brand)
+        row.setContentsMargins(8, 0, 0, 8)
+        self.sign = QLabel()
+        self.sign.setAccessibleName("Convalesce")
+        self.name = QLabel("Convalesce")
+        enlarge(self.name, 1.15)
+        row.addWidget(self.sign)
+        row.addWidget(self.name)
+        row.addStretch(1)
+        return self.brand
+
+    # --- settings ---------------------------------------------------------------------------------------------
+
+    def _settings_button(self) -> QToolButton:
+        button = QToolButton()
+        button.setAccessibleName(_("Settings"))
+        button.setProperty("flat", True)
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(button)
+        names = {
+            "system": _("Like the &desktop"),
+            "light": _("&Light"),
+            "dark": _("D&ark"),
+            "contrast": _("&High contrast"),
+        }
+        self._choices(menu.addMenu(_("&Colours")), "theme", names, "system")
+        self._choices(menu.addMenu(_("&Text size")), "text size", {n: f"{n} %" for n in looks.SIZES}, "100")
+        self._choices(menu.addMenu(_("Lan&guage")), language.KEY, language.choices(), "")
+        menu.addSeparator()
+        menu.addAction(_("&About Convalesce")).triggered.connect(self._about)
+        button.setMenu(menu)
+        return button
+
+    def _about(self) -> None:
+        from gui.window.about import AboutDialog  # a hundred pages of licences that few ask for
+
+        dialog = AboutDialog(self.window())
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    def _choices(self, menu: QMenu, key: str, names: dict[str, str], usual: str) -> None:
+        group = QActionGroup(menu)
+        for value, name in names.items():
+            action = menu.addAction(name)
+            action.setCheckable(True)
+            action.setChecked(str(self._settings.value(key, usual)) == value)
+            action.triggered.connect(partial(self.choose, key, value))
+            group.addAction(action)
+
+    def choose(self, key: str, value: str) -> None:
+        """Keep a setting, and tell."""
+        self._settings.setValue(key, value)
+        self.setting_changed.emit()
+
+    # --- look -------------------------------------------------------------------------------------------------
+
+    def dress(self, theme: Theme) -> None:
+        """Take a theme's colours, and the size of the application's text."""
+        em = QFontMetrics(QApplication.font()).height()
+        side = max(22, em)
+        self.steps.setIconSize(QSize(side, side))
+        self.sign.setPixmap(looks.icon("convalesce", theme.text, max(28, em)).pixmap(max(28, em)))
+        for button, icon in ((self.again, "again"), (self.message, "message"), (self.settings_button, "settings")):
+            button.setIcon(looks.icon(icon, theme.text if isinstance(button, QPushButton) else theme.note, side))
+            button.setIconSize(QSize(side, side))
+        self.name.setFont(QApplication.font())
+        enlarge(self.name, 1.15)
+        self._arrange()
+
+    def fit(self, window: int) -> None:
+        """Choose between words and icons for a window of this width (pixels)."""
+        room = QFontMetrics(QApplication.font()).averageCharWidth() * READABLE
+        compact = window - self._full_width() < room
+        if compact != self._compact:
+            self._compact = compact
+            self._arrange()
+
+    def _full_width(self) -> int:
+        metrics = QFontMetrics(QApplication.font())
+        lines = [*self._titles, _("I have an &error message").replace("&", "")]
+        return max(LEAST, max(metrics.horizontalAdvance(line) for line in lines) + 72 + self.steps.iconSize().width())
+
+    def _arrange(self) -> None:
+        small = self._compact
+        self._column.setContentsMargins(*((2, 8, 2, 6) if small else (8, 16, 8, 12)))
+        self.setFixedWidth(self.steps.iconSize().width() + 44 if small else self._full_width())
+        self.brand.setVisible(not small)
+        for button, says in self._words():
+            button.setText("" if small else says)
+            button.setAccessibleName(says.replace("&", ""))
+            button.setToolTip(says.replace("&", "") if small else button.toolTip())
+        style = Qt.ToolButtonStyle.ToolButtonIconOnly if small else Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+        self.settings_button.setToolButtonStyle(style)
+        for row in range(self.steps.count()):
+            self._write(row)
+
+    def _words(self) -> tuple[tuple[QPushButton | QToolButton, str], ...]:
+        return (
+            (self.again, _("Check &again")),
+            (self.message, _("I have an &error message")),
+            (self.settings_button, _("Se&ttings")),
+        )
+
+    def show_waiting(self, theme: Theme) -> None:
+        """Show that nothing is known yet."""
+        for row in range(self.steps.count()):
+            self.mark(row, "waiting", theme.muted, "")
+
+    def show_section(self, section: str, state: str, ended: Collection[str], theme: Theme) -> None:
+        """Show that a section of the Snapshot is being looked at, was looked at, or could not be."""
+        for row, step in enumerate(words.shown_steps()):
+            if section in SECTIONS[step]:
+                done = set(SECTIONS[step]) <= set(ended)
+                icon = "unknown" if state == "failed" else "waiting" if done else "looking"
+                says = {"unknown": _("not decided"), "waiting": _("looked at"), "looking": _("looking")}[icon]
+                self.mark(row, icon, theme.muted, says)
+
+    def show_report(self, report: Report, theme: Theme) -> None:
+        """Show how each step stands, and the whole on the last one."""
+        for row, step in enumerate(words.shown_steps()):
+            if step is Step.BENCHMARK and report.snapshot.benchmark is None:
+                self.mark(row, "waiting", theme.muted, _("not run"))
+            else:
+                self._mark_severity(row, words.verdict(report, step)[0], theme)
+        self._mark_severity(self.steps.count() - 1, words.whole(report), theme)
+
+    def _mark_severity(self, row: int, severity: Severity, theme: Theme) -> None:
+        self.mark(row, severity.word, theme.of(severity), looks.word(severity))
+
+    def mark(self, row: int, icon: str, colour: str, says: str) -> None:
+        """Show how a step stands: its icon in a colour, and a word."""
+        self._says[row] = says
+        self.steps.item(row).setIcon(looks.icon(icon, colour, self.steps.iconSize().width()))
+        self._write(row)
+
+    def _write(self, row: int) -> None:
+        item, title, says = self.steps.item(row), self._titles[row], self._says[row]
+        item.setText("" if self._compact else f"{title}\n{says}" if says else title)
+        item.setToolTip(f"{title}: {says} (Ctrl+{row + 1})" if says else f"{title} (Ctrl+{row + 1})")
+        item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{title}: {says}" if says else title)

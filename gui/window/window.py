@@ -1,0 +1,348 @@
+"""The wizard's window: steps at the left, one page at a time, Back and Next. Next never changes anything."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSettings
+from PySide6.QtGui import (
+    QCloseEvent,
+    QGuiApplication,
+    QKeySequence,
+    QResizeEvent,
+    QShortcut,
+)
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+
+from core.common.i18n import _
+from core.model.steps import Severity, Step
+from gui import language
+from gui import texts as words
+from gui import theme as looks
+from gui.actions import Errands
+from gui.controller import Controller
+from gui.pages.page_stack import Pages, Verbs
+from gui.pages.summary import History, headline
+from gui.theme import Theme
+from gui.widgets.help_sheet import Beside, HelpSheet
+from gui.widgets.text import announce
+from gui.window.banner import Notice
+from gui.window.frame import USUAL
+from gui.window.navigation_bar import Bottom, framed
+from gui.window.step_list import Rail
+
+if TYPE_CHECKING:
+    from core.doctor.engine import Done
+    from core.explain import Explanation
+    from core.model.facts import Snapshot
+    from core.model.findings import Report
+
+
+class Window(QWidget):
+    """All that the frame holds: shows what the controller reports. Owns no thread, decides nothing about the machine."""
+
+    def __init__(self, controller: Controller, settings: QSettings) -> None:
+        super().__init__()
+        self.resize(USUAL)  # where it stands alone; in a frame it gets the frame's size
+        self._controller = controller
+        self._settings = settings
+        self._theme: Theme = looks.LIGHT
+        self._explanation: Explanation | None = None
+        self._moved = False  # whether the person chose a page during the scan
+        self._scanning = False
+        self._ended: set[str] = set()  # sections that were looked at
+        self.errands = Errands(self, controller, self._tell, self._changed)
+        self._all = QVBoxLayout(self)
+        self._all.setContentsMargins(0, 0, 0, 0)
+        self._whole = QWidget()
+        self._all.addWidget(self._whole)
+        self._dress_application()
+        language.speak(settings)
+        self._build()
+        self._connect()
+        self._dress_window()
+        self._busy(controller.busy)
+        self.steps.setCurrentRow(0)
+
+    @property
+    def report(self) -> Report | None:
+        """What is shown; None before the first scan has ended."""
+        return self.errands.report
+
+    # --- building ----------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        steps = words.shown_steps()
+        self.stack = Pages(
+            Verbs(
+                fix=self.errands.fix,
+                place=self.errands.place,
+                help=self._help,
+                undo=self.errands.undo,
+                copy=self.errands.copy,
+                save=self.errands.save,
+                measure=self._measure,
+                explain=self._explain,
+                go_to=lambda step: self._jump(steps.index(step)),
+            )
+        )
+        self.pages, self.summary, self.explain_page = self.stack.steps, self.stack.summary, self.stack.message
+        self.rail = Rail(tuple(p.title for p in self.pages), self._settings, (self.start, self.open_message))
+        self.steps, self.again = self.rail.steps, self.rail.again
+        self.notice = Notice()
+        self.bottom = Bottom(self._controller.cancel, self._go)
+        self.back, self.next, self.cancel = self.bottom.back, self.bottom.next, self.bottom.cancel
+        self.sheet = HelpSheet()
+        self._beside = Beside(self.stack, self.sheet)
+        before, self._whole = self._whole, framed(self.rail, self.notice, self._beside, self.bottom)
+        self._all.replaceWidget(before, self._whole)
+        before.hide()
+        before.deleteLater()
+
+    def _connect_rail(self) -> None:
+        self.steps.currentRowChanged.connect(self._show_page)
+        self.steps.itemClicked.connect(self._person_chose)
+        self.rail.setting_changed.connect(self._dress)
+
+    def _connect(self) -> None:
+        self._connect_rail()
+        for i in range(len(self.pages)):
+            QShortcut(QKeySequence(f"Ctrl+{i + 1}"), self, partial(self._jump, i))
+        QShortcut(QKeySequence("Ctrl+E"), self, self.open_message)
+        QShortcut(QKeySequence.StandardKey.Refresh, self, self.start)
+        QShortcut(QKeySequence.StandardKey.Save, self, self.errands.save)
+        QShortcut(QKeySequence.StandardKey.HelpContents, self, lambda: self._help(self.stack.subject()))
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._dress)
+        says = self._controller
+        says.busy_changed.connect(self._busy)
+        says.progressed.connect(self._say)
+        says.section_changed.connect(self._section)
+        says.report_changed.connect(self.show_report)
+        says.history_changed.connect(self._know_history)
+        says.measured.connect(self._show_measured)
+        says.explained.connect(self._show_explanation)
+        says.cancelled.connect(self._cancelled)
+        says.failed.connect(self._failed)
+
+    # --- look --------------------------------------------------------------------------------------------
+
+    def _dress_application(self) -> None:
+        self._theme = self.errands.theme = looks.dress_as_chosen(self._settings)
+
+    def _dress(self) -> None:
+        self._dress_application()
+        if language.speak(self._settings):
+            self._say_anew()
+        self._dress_window()
+
+    def _say_anew(self) -> None:
+        """Build everything again in another language, and stay at the same place."""
+        row, at_message, text = self.steps.currentRow(), self.stack.at_message, self.explain_page.text.toPlainText()
+        if self.report is not None:
+            self.errands.report = language.said_anew(self.report)
+        self._build()
+        self._connect_rail()
+        self._busy(self._controller.busy)
+        self.summary.know_history(self.errands.history)
+        self.steps.setCurrentRow(row)
+        self.explain_page.text.setPlainText(text)
+        if at_message:
+            self.open_message()
+        if self._explanation is not None:
+            self._explain(text)
+
+    def _dress_window(self) -> None:
+        self.window().setWindowIcon(looks.window_icon(self._theme))
+        self.rail.dress(self._theme)
+        self.explain_page.dress()
+        self.sheet.dress()
+        self.rail.fit(self.width())
+        if self.report is not None:
+            self._fill(self.report)
+            self.stack.refresh()
+        elif not self._controller.busy:
+            self._show_waiting(_("Not looked at yet."))
+        if self._explanation is not None:
+            self.explain_page.show_explanation(self._explanation, self._theme)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the page room."""
+        super().resizeEvent(event)
+        self.rail.fit(self.width())
+
+    # --- moving ------------------------------------------------------------------------------------------
+
+    def _person_chose(self) -> None:
+        self._moved = True
+        self._show_page(self.steps.currentRow())  # also from the other door, where the row stayed the same
+
+    def _jump(self, row: int) -> None:
+        self._moved = True
+        self.steps.setCurrentRow(row)
+        self._show_page(row)
+
+    def _go(self, by: int) -> None:
+        if self.stack.at_message:
+            self._jump(self.steps.currentRow())
+        else:
+            self._jump(max(0, min(self.steps.currentRow() + by, len(self.pages) - 1)))
+
+    def _show_page(self, row: int) -> None:
+        page = self.pages[row]
+        self._make_room()
+        if self.stack.currentWidget() is page:
+            return
+        self.steps.item(row).setSelected(True)
+        self.stack.setCurrentWidget(page)
+        self._arm()
+        self._announce(page.title)
+
+    def _make_room(self) -> None:
+        """Put the help away where it stands in the page's place: somebody wants to see the page."""
+        if self._beside.alone:
+            self.sheet.put_away()
+
+    def _arm(self) -> None:
+        """Let Back and Next do what they can from here."""
+        elsewhere = self.stack.at_message
+        row = self.steps.currentRow()
+        self.bottom.arm(back=elsewhere or row > 0, forth=not elsewhere and row < len(self.pages) - 1)
+
+    def open_message(self) -> None:
+        """Open the second door: an error message."""
+        self._moved = True
+        self._make_room()
+        self.stack.setCurrentWidget(self.explain_page)
+        self.steps.clearSelection()  # one is at none of the steps
+        self._arm()
+        self.explain_page.text.setFocus()
+        self._announce(self.explain_page.title)
+
+    def _announce(self, sentence: str) -> None:
+        if self.isVisible():
+            announce(self, sentence)
+
+    # --- what the controller says ------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start looking at the machine."""
+        if self._controller.busy:
+            return
+        self._moved = self.stack.at_message
+        self._ended = set()
+        self._scanning = True
+        self.notice.hide()
+        self._show_waiting(_("Looking ... Nothing is changed by it."))
+        self._controller.scan()
+
+    def _show_waiting(self, sentence: str) -> None:
+        self.rail.show_waiting(self._theme)
+        self.stack.show_waiting(sentence)
+
+    def _busy(self, busy: bool) -> None:
+        lost = self.cancel.hasFocus() or self.again.hasFocus()
+        self.bottom.set_busy(busy)
+        self.again.setEnabled(not busy)
+        if lost and not (self.cancel.hasFocus() or self.again.hasFocus()):
+            (self.cancel if busy else self.again).setFocus()
+
+    def _say(self, sentence: str) -> None:
+        self.bottom.saying.say(sentence + " ...")
+
+    def _section(self, section: str, state: str) -> None:
+        if not self._scanning:  # a rehearsal looks, too; the steps keep what the scan found
+            return
+        if state != "looking":
+            self._ended.add(section)
+            self.bottom.progress.setValue(len(self._ended))
+        self.rail.show_section(section, state, self._ended, self._theme)
+
+    def _know_history(self, history: History) -> None:
+        self.errands.history = history
+        self.summary.know_history(history)
+
+    def show_report(self, report: Report) -> None:
+        """Fill every page, and land on the one with the cause, or on the summary."""
+        self.errands.report, self._scanning = report, False
+        self._fill(report)
+        head = report.headline
+        if not self._moved:
+            shown = words.shown_steps()
+            self.steps.setCurrentRow(shown.index(head.step) if head and head.step in shown else len(self.pages) - 1)
+        self.stack.refresh()
+        if not self._moved:
+            (self.stack.cure() or self.steps).setFocus()  # the cure's button asks before it does anything
+        self._announce(report.primary.title if report.primary else headline(report))
+
+    def _fill(self, report: Report) -> None:
+        self.stack.show_report(report, self._theme)
+        self.rail.show_report(report, self._theme)
+
+    def _cancelled(self) -> None:
+        if not self._scanning:  # a dialog says it itself
+            return
+        self._scanning = False
+        if self.report is not None:
+            self._fill(self.report)
+            self.stack.refresh()
+        else:
+            self._show_waiting(_("Cancelled before it was looked at."))
+        self._announce(_("Cancelled"))
+
+    def _failed(self, sentence: str) -> None:
+        if QApplication.activeModalWidget() is not None:  # a dialog says it itself
+            return
+        self._scanning = False
+        if self.report is None:
+            self._show_waiting(_("Not decided: Convalesce itself failed."))
+        else:
+            self._fill(self.report)
+            self.stack.refresh()
+        self._tell(Severity.ERROR, _("Convalesce itself failed: {reason}", reason=sentence))
+
+    def _tell(self, severity: Severity, sentence: str) -> None:
+        self.notice.say(sentence, severity, self._theme)
+        self._announce(sentence)
+
+    # --- verbs -------------------------------------------------------------------------------------------
+
+    def _help(self, word: str) -> None:
+        if not self.sheet.explain(word):
+            self._tell(Severity.NOTE, _("There is no page about this yet."))
+
+    def _measure(self, quick: bool) -> None:
+        if self.report is not None and not self._controller.busy:
+            self.rail.mark(words.shown_steps().index(Step.BENCHMARK), "looking", self._theme.muted, _("running"))
+            self._scanning = True
+            self._controller.benchmark(self.report, quick=quick)
+
+    def _show_measured(self, report: Report) -> None:
+        self._moved = True
+        self.show_report(report)
+
+    def _changed(self, done: Done) -> None:
+        """Show what the machine looks like after a dialog."""
+        report = done.report or self.report
+        if report is not None:
+            self._moved = False
+            self.show_report(report)
+
+    def _explain(self, text: str) -> None:
+        self._explanation = None
+        waiting = _("Reading it. It is held against this computer as soon as that has been looked at.")
+        self.explain_page.show_waiting(waiting)
+        self._controller.explain(text, self._snapshot)
+
+    def _snapshot(self) -> Snapshot | None:
+        return self.report.snapshot if self.report else None
+
+    def _show_explanation(self, explanation: Explanation) -> None:
+        self._explanation = explanation
+        self.explain_page.show_explanation(explanation, self._theme)
+        self._announce(explanation.sentence)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """End the work."""
+        self._controller.close()
+        super().closeEvent(event)

@@ -1,0 +1,33 @@
+"""What the tests of core.host.child have done in a plain child: one that knows no msgspec."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.host.child_work import Asked, Nested, Said
+else:
+    Said = dict
+
+PLAIN = True
+
+
+def echo(request: Asked, emit: Callable[[Said], None]) -> None:
+    emit(Said(text=request.what, number=request.number))
+
+
+def inner(request: Nested, emit: Callable[[Said], None]) -> None:
+    for one in request.inner:
+        emit(Said(text=one.what))
+
+
+def modules(request: Asked, emit: Callable[[Said], None]) -> None:
+    for name in sorted(sys.modules):
+        emit(Said(text=name))
+
+
+def emit_an_object(request: Asked, emit: Callable[[object], None]) -> None:
+    emit(object())
