@@ -50,6 +50,6 @@ def said_anew(report: Report) -> Report:
     """Return the same report in the language in use: what was seen is diagnosed again."""
     from msgspec.structs import replace
 
-    from core.doctor.scan import report_on  # the engine is not loaded for the window to show
+    from core.doctor.examine import report_on  # the engine is not loaded for the window to show
 
     return replace(report_on(report.snapshot), taken_out=report.taken_out, history=report.history)

@@ -27,7 +27,7 @@ def copy(report: Report) -> Said:
 
 def save(report: Report, path: Path) -> Said:
     """Write the report as JSON; return what to say."""
-    from core.model.findings import to_json
+    from core.report.json_form import to_json
     from core.report.redact import redact
 
     try:

@@ -8,30 +8,8 @@ from core.common.i18n import _, n_
 from core.model.steps import Severity, Step
 
 if TYPE_CHECKING:
-    from core.knowledge.causes import Cause
     from core.model.changes import EditPath, SetVariable
-    from core.model.findings import Finding, Fix, Report
-
-CURED_BY_A_SET: frozenset[Cause] = frozenset(
-    {
-        "cudnn_not_installed",
-        "cudnn_sublibrary_missing",
-        "corrupt_or_truncated_file",
-        "mixed_cudnn_sublibraries",
-        "cudnn_major_mismatch",
-        "cudnn_cuda_major_mismatch",
-        "cudnn_minor_too_old",
-        "dll_wrong_architecture",
-    }
-)
-"""Causes that a complete cuDNN cures; whether the one that is named does, its rehearsal decides."""
-
-
-def takes_cudnn(finding: Finding) -> bool:
-    """Whether a person who has downloaded cuDNN can be helped by placing it."""
-    done = finding.fix is not None and finding.fix.changes
-    at_fault = finding.severity >= Severity.WARNING and finding.step is Step.CUDNN
-    return at_fault and finding.cause in CURED_BY_A_SET and not done
+    from core.model.findings import Fix, Report
 
 
 def title(step: Step) -> str:

@@ -17,11 +17,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.explain import Explanation, explain
 from core.model.facts import Load, Snapshot
-from core.model.findings import Finding, Report, from_json
+from core.model.findings import Finding, Report
 from core.model.steps import Severity
+from core.report.json_form import from_json
 
 THREADS = Path(__file__).parent / "explain" / "threads.jsonl"
 MOST_STRANGERS = 0.01

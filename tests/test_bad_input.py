@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from core.model.findings import Report, from_json
+from core.model.findings import Report
+from core.report.json_form import from_json
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices in folders are a matter of Linux")

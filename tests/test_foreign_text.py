@@ -20,13 +20,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.common.progress import Watch
-from core.doctor.scan import look, report_on
+from core.doctor.examine import report_on
+from core.doctor.scan import look
 from core.explain import explain, render_text
 from core.model.facts import Machine, Snapshot
-from core.model.findings import BadReportError, Report, from_json, to_json
+from core.model.findings import Report
 from core.probes.wheel_record import Row
 from core.report import session_code, triage
 from core.report.html import as_html
+from core.report.json_form import BadReportError, from_json, to_json
 from core.report.redact import redact
 from core.report.text import as_markdown, as_text
 from tests import machines as m

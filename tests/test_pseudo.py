@@ -15,14 +15,15 @@ from core.benchmark.terminal_table import as_table
 from core.cli import fix as cli_fix
 from core.cli import main as cli
 from core.common import i18n
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.explain import explain, render_text
 from core.model.changes import SetVariable, Value
 from core.model.facts import Snapshot
-from core.model.findings import Report, from_json
+from core.model.findings import Report
 from core.report.compare import as_text as comparison_text
 from core.report.compare import compare
 from core.report.html import as_html
+from core.report.json_form import from_json
 from core.report.text import as_markdown, as_text
 from core.transaction.journal import BadEntry, Entry
 from tests import machines

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.common import i18n
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.model.facts import Snapshot
 from core.model.findings import Report
 from core.rules.root_cause import follows, importances, may_lead

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.doctor.scan import report_on
-from core.model.findings import Report, from_json, to_json
+from core.doctor.examine import report_on
+from core.model.findings import Report
 from core.model.steps import Severity
+from core.report.json_form import from_json, to_json
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 RECORDED = sorted(SNAPSHOTS.rglob("*.json"))

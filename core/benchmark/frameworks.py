@@ -21,8 +21,8 @@ from core.benchmark.shapes import LARGE, SMALL, TIMED, Problem, reference
 from core.common.i18n import _
 from core.host.child import Answer, read
 from core.model.facts import FrameworkBuild, FrameworkRun, Layout, Mapped, NumberType, Timing
-from core.probes.loading.consumer_load import origin
-from core.probes.loading.roll_call.child import is_cuda_file
+from core.probes.loading.origin import origin
+from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import Request
 from core.probes.python.trials import Trial, dotted, installed
 from core.probes.sysroot import Places, places

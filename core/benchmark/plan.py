@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from core.benchmark.protocol import Job, Which
 from core.benchmark.shapes import DIRECTIONS, LARGE, MIDDLE, RESNET, SMALL, TIMED, Problem
+from core.knowledge.cudnn import knowledge
 from core.model.facts import Gpu, Layout, NumberType, PythonEnvironment, Resolution, Snapshot
-from core.probes.loading.consumers import knowledge
 from core.probes.loading.plan import Plan, Setting
 from core.probes.loading.plan import plan as planned
 from core.probes.loading.probe import Want, wanted

@@ -24,7 +24,7 @@ from core.host.child import Answer, ask
 from core.knowledge.gpu_rates import gpu_rates, limits
 from core.model.facts import Benchmark, Check, Driver, Gpu, GpuCard, GpuRun, GpuState, Mapped, Rung, Timing
 from core.probes.driver.kernel_log import kernel_log
-from core.probes.loading.consumer_load import origin
+from core.probes.loading.origin import origin
 from core.probes.probe import Request
 from core.probes.sysroot import Places, places
 

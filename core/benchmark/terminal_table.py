@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from core.benchmark.plan import usual
 from core.benchmark.shapes import LARGE
 from core.common.i18n import _, plain_number, told
+from core.common.text import printable
 from core.common.text_width import padded
 from core.model.facts import Benchmark, Check, FrameworkRun, GpuRun, RateLimit, Rung, Timing
-from core.report.text import printable
 
 WIDE = 30
 """Characters of a bar that reaches the card's limit."""

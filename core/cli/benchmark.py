@@ -26,7 +26,7 @@ def benchmark(options: argparse.Namespace) -> int:
 
     from core.cli import terminal
     from core.doctor.scan import measure
-    from core.model.findings import to_json
+    from core.report.json_form import to_json
     from core.report.redact import redact
     from core.transaction.session_host import current_host
 

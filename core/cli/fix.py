@@ -10,15 +10,17 @@ import msgspec
 
 from core.cli.terminal import OK, REFUSED, STUCK, UsageError, say_json, say_result, status_of, watching
 from core.common.i18n import _, sentences
+from core.common.text import printable
 from core.common.text_width import padded
 from core.doctor import repair
+from core.doctor.examine import examine
 from core.doctor.repair import Proposal, Workshop
-from core.doctor.scan import examine
 from core.doctor.verify import told
-from core.host.interface import Host, this_host
+from core.host.interface import Host
+from core.host.this_host import this_host
 from core.model.changes import ChangeError
 from core.model.findings import Finding, Report
-from core.report.text import printable, start_anew
+from core.report.text import start_anew
 from core.transaction.execute import VerifiedFor
 from core.transaction.journal import BadEntry, Entry
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import os
 import sys
@@ -11,30 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core import __version__
+from core.cli.explain import _explain
+from core.cli.scan import _replay, _scan
 from core.cli.terminal import (
-    BIGGEST_TEXT,
     FAILED,
-    FOUND,
     INTERRUPTED,
     OK,
     USAGE,
     UsageError,
-    colour,
-    read_report,
-    say_json,
-    say_result,
-    status_of,
-    watching,
-    write_file,
 )
 from core.common import i18n
 from core.common.i18n import _, sentences
 
 if TYPE_CHECKING:
     import argparse
-
-    from core.model.findings import Report
-    from core.model.steps import Step
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -205,81 +194,6 @@ def _wizard_or_scan() -> int:
     return _run(["scan"])
 
 
-def _scan(options: argparse.Namespace) -> int:
-    gc.disable()  # a scan is over before its garbage matters; looking for it took a tenth of the time
-    from core.doctor.history import with_history
-    from core.doctor.scan import examine
-    from core.report.redact import redact
-    from core.transaction.session_host import current_host
-
-    steps = _steps(options.only)
-    pythons = tuple(options.python)
-    with watching() as watch:
-        report = examine(
-            current_host(), watch, steps=steps, thorough=options.thorough, trials=options.trials, pythons=pythons
-        )
-    report = with_history(report)
-    if not options.full_names:
-        report = redact(report)
-    if options.out:
-        from core.model.findings import to_json
-
-        write_file(options.out, to_json(report))
-    return _show(report, as_json=options.json)
-
-
-def _replay(options: argparse.Namespace) -> int:
-    from msgspec.structs import replace
-
-    from core.doctor.scan import report_on
-
-    recorded = read_report(options.report)
-    again = replace(report_on(recorded.snapshot), taken_out=recorded.taken_out, history=recorded.history)
-    return _show(again, as_json=options.json)
-
-
-def _explain(options: argparse.Namespace) -> int:
-    from core.cli import report as cli_report
-    from core.doctor.scan import explained
-    from core.explain import render_text, to_json
-    from core.report.redact import Cleaner
-    from core.transaction.session_host import current_host
-
-    told = cli_report.told_without_looking(options)
-    if told is not None:
-        return told
-    text = _given_text(options.text)
-    seen = read_report(options.report).snapshot if options.report else None
-    host = None if options.text_only else current_host
-    with watching() as watch:
-        explanation, snapshot = explained(text, seen, host, watch, pythons=tuple(options.python))
-    if snapshot is not None and not options.full_names:
-        explanation = Cleaner(snapshot).every(explanation)
-    say_json(to_json(explanation)) if options.json else say_result(render_text(explanation, colour=colour()))
-    return FOUND if any(c.verdict == "proved" for c in explanation.causes) else OK
-
-
-def _given_text(given: str) -> str:
-    """Return the text of a file, of standard input ("-"), or the argument itself: a code, a name or a message."""
-    from core.explain import decode
-
-    if given == "-":
-        if sys.stdin.isatty():
-            print(_("Paste the error, then press Ctrl+D (Windows: Ctrl+Z and Enter)."), file=sys.stderr)
-        return decode(sys.stdin.buffer.read(BIGGEST_TEXT))
-    path = Path(given)
-    try:
-        if path.is_file():
-            with path.open("rb") as file:
-                return decode(file.read(BIGGEST_TEXT))
-    except OSError as e:
-        if e.errno not in (errno.ENAMETOOLONG, errno.EINVAL):
-            raise UsageError(_("{given} cannot be read: {strerror}.", given=given, strerror=e.strerror)) from None
-    except ValueError:  # no path can hold a zero byte
-        pass
-    return given
-
-
 def _fix(options: argparse.Namespace) -> int:
     from core.cli import fix as cli_fix
 
@@ -290,35 +204,6 @@ def _undo(options: argparse.Namespace) -> int:
     from core.cli import fix as cli_fix
 
     return cli_fix.undo(options)
-
-
-def _steps(only: str) -> tuple[Step, ...]:
-    from core.model.steps import Step
-
-    words = [w.strip() for w in only.split(",") if w.strip()]
-    unknown = [w for w in words if w not in {s.value for s in Step}]
-    if unknown:
-        raise UsageError(f"--only does not know {unknown[0]!r}; its words are {', '.join(s.value for s in Step)}.")
-    return tuple(Step(w) for w in words)
-
-
-def _show(report: Report, *, as_json: bool) -> int:
-    from core.model.findings import to_json
-
-    if as_json:
-        say_json(to_json(report))
-    else:
-        from core.report import session_code
-        from core.report.text import as_text
-
-        code = session_code.encode(session_code.told(report))
-        say_result(
-            as_text(report, colour=colour())
-            + "\n"
-            + _("To tell it over the phone: {code}  (convalesce explain {code})", code=code)
-            + "\n"
-        )
-    return status_of(report)
 
 
 if __name__ == "__main__":

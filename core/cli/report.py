@@ -59,7 +59,7 @@ def _diagnosed(report: Report) -> Report:
     """Return a report with findings: a recorded Snapshot may come without, and would seem to be in order."""
     from msgspec.structs import replace
 
-    from core.doctor.scan import report_on
+    from core.doctor.examine import report_on
 
     return report if report.findings else replace(report, findings=report_on(report.snapshot).findings)
 

@@ -57,7 +57,7 @@ def read_report(path: Path) -> Report:
     Raises:
         UsageError: there is none at ``path``.
     """
-    from core.model.findings import BadReportError, from_json
+    from core.report.json_form import BadReportError, from_json
 
     try:
         # a FIFO or a device would hang or never end

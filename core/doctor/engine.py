@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from core.common.i18n import _
 from core.common.progress import Watch
+from core.doctor.examine import examine as doctor_examine
 
 if TYPE_CHECKING:  # the engine itself is loaded on the worker's thread: the window is there before it
     from core.doctor.repair import Proposal, Workshop
@@ -91,7 +92,7 @@ class ThisMachine:
     def _shop(self) -> Workshop:
         if self._made is None:
             from core.doctor import repair
-            from core.host.interface import this_host
+            from core.host.this_host import this_host
 
             self._made = self._make() if self._make else repair.workshop(this_host())
             repair.recover(self._made)  # what a crash interrupted is taken back before anybody looks
@@ -102,9 +103,8 @@ class ThisMachine:
         return self._look(self._shop().seen(), watch)
 
     def _look(self, host: Host, watch: Watch) -> Report:
-        from core.doctor import scan as doctor
 
-        report = self._how(host, watch) if self._how else doctor.examine(host, watch, pythons=self._pythons)
+        report = self._how(host, watch) if self._how else doctor_examine(host, watch, pythons=self._pythons)
         watch.check()  # a cancelled examination is no result, and what was being verified is taken back
         return report
 

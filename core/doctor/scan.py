@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from core import __version__
 from core.common.i18n import N_, _, said
 from core.common.patience import Patience
 from core.common.progress import CancelledError, Watch
+from core.doctor.examine import load_rules, report_on
 from core.host.interface import Host
 from core.model.facts import ProbeError, Snapshot, Unexamined
-from core.model.findings import Finding, Report
+from core.model.findings import Report
 from core.model.steps import SECTIONS, Step
 from core.probes.cudnn import probe as cudnn
 from core.probes.driver import probe as driver
@@ -217,21 +217,6 @@ def _next(
                 return section, None, ProbeError(probe=section, kind="cancelled", message=message), 0.0
 
 
-def examine(
-    host: Host,
-    watch: Watch,
-    *,
-    steps: Collection[Step] = (),
-    thorough: bool = False,
-    trials: bool = False,
-    pythons: tuple[str, ...] = (),
-) -> Report:
-    """Look at the machine and diagnose it. ``steps`` limits both; the headline is kept wherever it lies."""
-    snapshot = look(host, watch, steps=steps, thorough=thorough, trials=trials, pythons=pythons, meanwhile=load_rules)
-    watch.say(_("Finding the cause"))
-    return report_on(snapshot, steps)
-
-
 WITHOUT = ("trials",)
 """Sections that the benchmark does without: it asks the frameworks itself."""
 QUICK_WITHOUT = (*WITHOUT, "frameworks")
@@ -281,33 +266,3 @@ def explained(
         seen = look(host(), watch, pythons=pythons)
     findings = report_on(seen).findings if seen is not None else ()
     return explain(text, seen, findings), seen
-
-
-def load_rules(_seen: Snapshot) -> None:
-    """Import what ``report_on`` needs, for ``meanwhile``."""
-
-
-def report_on(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
-    """Diagnose a Snapshot, from this machine or another."""
-    from core.fixes.already_made import without_what_is_made
-    from core.fixes.catalogue import with_changes
-    from core.rules.frameworks.grid import grid
-    from core.rules.guard import guarded
-    from core.rules.root_cause import diagnose, worst_first
-
-    failures: list[Finding] = []
-
-    def cured(finding: Finding) -> Finding:
-        name = f"fixes.{finding.id}"
-        fixed = guarded(lambda: with_changes(finding, snapshot), name, failures, finding, finding.step)
-        return without_what_is_made(fixed, snapshot)
-
-    findings = tuple(map(cured, diagnose(snapshot)))
-    table = None
-    if snapshot.pythons is not None:
-        table = guarded(lambda: grid(snapshot, findings), "grid", failures, None, Step.FRAMEWORKS)
-    report = Report(snapshot=snapshot, findings=worst_first((*findings, *failures)), grid=table, version=__version__)
-    if steps:
-        kept = (f for f in report.findings if f.headline or {f.step, *f.also} & {*steps} or f in report.not_examined)
-        report = replace(report, findings=tuple(kept))
-    return report

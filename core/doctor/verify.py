@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from core.common.i18n import N_, _
 from core.fixes.variables import chosen, has_activation
 from core.host.interface import Host
+from core.host.with_environment import WithEnvironment
 from core.knowledge.tables import read
 from core.model.changes import Change, FileSet
 from core.model.facts import Snapshot, Variable, split_id
 from core.model.findings import Finding, Report
+from core.model.paths import inside
 from core.probes.variables.probe import Known, is_relevant
-from core.rehearsal.planned_host import WithEnvironment
 from core.rehearsal.rehearse import Examine, left, remains
-from core.rules.snapshot_queries import inside, python_of
+from core.rules.snapshot_queries import python_of
 from core.transaction.execute import VerifiedFor, Way
 from core.transaction.session_host import Renewed
 

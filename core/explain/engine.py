@@ -7,6 +7,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from core.common.i18n import N_, _, sentences
+from core.common.text import printable
 from core.explain import dictionary, saying, verdicts
 from core.explain import harmful_advice as cures
 from core.explain import other_machine as foreign
@@ -18,7 +19,6 @@ from core.knowledge.messages import clues
 from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.report.help_pages import cure
-from core.report.text import printable
 from core.rules.guard import guarded
 from core.rules.root_cause import diagnose
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 
 from core.common.i18n import _
+from core.common.text import printable
 from core.common.versions import version_tuple
 from core.explain.model import WrongCure
 from core.explain.reading import Reading
 from core.explain.refutations import zlib_inside
 from core.knowledge.messages import wrong_cures
 from core.model.facts import Snapshot
-from core.report.text import printable
 
 _COPY = r"(?:copy|copied|copying|cp|paste|pasted|put|move|moved|xcopy|copie|copiert|kopier\w*|скопир\w*|复制|コピー|drop|dropped)"
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (

@@ -5,9 +5,10 @@ from __future__ import annotations
 from core.common.i18n import _
 from core.common.versions import version_tuple
 from core.explain.reading import Reading
+from core.knowledge.releases import lost
 from core.model.facts import CudnnCopy, Snapshot
 from core.model.findings import Evidence
-from core.rules.consumer_loads import answered, lost
+from core.rules.consumer_loads import answered
 
 Against = tuple[Evidence, ...]
 STATIC_ZLIB = (8, 9, 4)

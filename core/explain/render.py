@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from core.common.i18n import N_, _, sentences, told
+from core.common.text import printable
 from core.common.text_width import wrap
 from core.explain.model import Explanation, Ranked, Shown
-from core.report.text import printable
 
 WIDTH = 96
 SHOWN = 5

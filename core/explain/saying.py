@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 from core.common.i18n import _, sentences
+from core.common.text import printable
 from core.explain import dictionary
 from core.explain.context import Version, compiled_and_loaded
 from core.explain.mechanism import CAPABILITY, FRAMEWORKS, MODEL
 from core.explain.model import CodeMeaning, Named, Said
 from core.explain.reading import Reading
 from core.knowledge.library_names import Library
-from core.report.text import printable
 
 MOST = 4
 """Things of one kind that are named."""

@@ -24,13 +24,13 @@ from core.fixes.archives import ArchiveError, Member
 from core.host import safe_folder as folders
 from core.host import scratch
 from core.knowledge.cudnn_file_names import MAJORS, parse
+from core.knowledge.releases import lost
 from core.model.changes import ChangeError, FileItem, FileSet
 from core.model.facts import CudnnCopy, Fact, System
 from core.probes.cudnn.contents import assemble, choose, deadline, describe
 from core.probes.cudnn.locations import Found, Spot
 from core.probes.sysroot import Places
 from core.probes.wheel_record import Row
-from core.rules.consumer_loads import lost
 from core.transaction.journal import Journal
 
 

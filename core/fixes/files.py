@@ -7,12 +7,13 @@ prepared (core/transaction/file_set.py).
 from __future__ import annotations
 
 from core.common.i18n import _
+from core.common.text import listed
 from core.knowledge.releases import numbers
 from core.model.changes import Change, FileItem, FileSet
 from core.model.facts import CudnnCopy, Snapshot
+from core.model.paths import folder_of, name_of
 from core.model.remedies import AddDllFolders, CompleteSet, GivePlainName, PutAside, PutCacheAside
-from core.rules.snapshot_queries import copy_in, file_at, folder_of, name_of, python_of
-from core.rules.wording import listed
+from core.rules.snapshot_queries import copy_in, file_at, python_of
 
 
 def complete(remedy: CompleteSet, snapshot: Snapshot) -> tuple[Change, ...]:

@@ -6,7 +6,6 @@ fake.py. Roots of the file system are parameters, so that each can be tested ove
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -102,12 +101,3 @@ class Planned(Protocol):
     def planned(self) -> Mapping[str, str]:
         """Full path -> text."""
         ...
-
-
-def this_host() -> Host:
-    """Return the Host of the running system."""
-    if sys.platform == "win32":
-        from core.host.windows import WindowsHost as ThisHost
-    else:
-        from core.host.linux import LinuxHost as ThisHost
-    return ThisHost()

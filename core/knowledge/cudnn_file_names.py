@@ -96,3 +96,12 @@ def unpacked(code: int) -> str | None:
     """Return an exported version constant as text: 0x080907 is 8.9.7; None when it cannot be one."""
     major, minor, patch = code >> 16, code >> 8 & 255, code & 255
     return f"{major}.{minor}.{patch}" if MAJORS[0] <= major < 100 else None
+
+
+_CUDNN = re.compile(r"libcudnn(?:_([a-z0-9_]+?))?(?:\.so.*)|cudnn(?:_([a-z0-9_]+?))?64_\d+\.dll", re.IGNORECASE)
+
+
+def role_of(name: str) -> str | None:
+    """Return which part of cuDNN a file name stands for: "" for the main library, None for no part of cuDNN."""
+    found = _CUDNN.fullmatch(name)
+    return (found[1] or found[2] or "").lower() if found else None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from core.common.versions import version_tuple
+from core.knowledge.cudnn_file_names import role_of
 from core.knowledge.tables import read
-from core.model.facts import Fact, System
+from core.model.facts import CudnnCopy, Fact, System
 
 numbers = version_tuple
 """The name under which the rules know it."""
@@ -130,24 +133,6 @@ def compatibility() -> Compatibility:
     return read("compatibility", Compatibility)
 
 
-def older(one: str | None, other: str | None) -> bool | None:
-    """Whether ``one`` is older than ``other``, as far as both go (9.1 is not older than 9.1.0); None if unknown."""
-    a, b = numbers(one), numbers(other)
-    if not a or not b:
-        return None
-    shared = min(len(a), len(b))
-    return a[:shared] < b[:shared]
-
-
-def differs(one: str | None, other: str | None) -> bool | None:
-    """Whether two versions differ, as far as both go; None if one is unknown."""
-    a, b = numbers(one), numbers(other)
-    if not a or not b:
-        return None
-    shared = min(len(a), len(b))
-    return a[:shared] != b[:shared]
-
-
 def driver_floor(known: Compatibility, cuda: str, system: System) -> tuple[str, str]:
     """Return the oldest driver that runs programs built for this CUDA version, and the source; empty if unknown.
 
@@ -168,3 +153,30 @@ def driver_floor(known: Compatibility, cuda: str, system: System) -> tuple[str, 
 def code(api: str, number: int | None) -> Code | None:
     """Return what a status means, where the tables know it."""
     return next((c for c in read("hints", Hints).codes if c.api == api and c.code == number), None)
+
+
+def package_of(owner: str) -> tuple[str, str] | None:
+    """Return name and version of the nvidia-* distribution that an owner's text names: nvidia-cudnn-cu12 9.1.0.70."""
+    found = re.search(r"\b(nvidia-[a-z0-9-]+)[ =]=?\s*v?(\d[\w.]*)", owner)
+    return (found[1], found[2].rstrip(".")) if found else None
+
+
+def faulty_release(copy: CudnnCopy) -> FaultyRelease | None:
+    """Return the row of a release that was published with a fault, if this copy is one and shows the fault."""
+    package = package_of(copy.owner)
+    for row in read("releases", Releases).faults:
+        concerned = copy.version == row.cudnn if row.cudnn else package == (row.package, row.version)
+        if concerned and (not row.lacks or any(role_of(name) == row.lacks for name in copy.missing)):
+            return row
+    return None
+
+
+def never_there(row: FaultyRelease | None, name: str) -> bool:
+    """Whether a library's name stands for the part that a faulty release was published without."""
+    return row is not None and bool(row.lacks) and role_of(re.split(r"[\\/]", name)[-1]) == row.lacks
+
+
+def lost(copy: CudnnCopy) -> tuple[str, ...]:
+    """Return the files that a copy lacks and that its release was published with."""
+    row = faulty_release(copy)
+    return tuple(name for name in copy.missing if not never_there(row, name))

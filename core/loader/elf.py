@@ -14,7 +14,7 @@ from elftools.elf.structs import ELFStructs
 from msgspec.structs import replace
 
 from core.loader.files import Source, UnfitError
-from core.loader.read_image import Image
+from core.loader.image import Image
 from core.model.facts import text
 
 MACHINES = {

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from core.common.patience import asked
 from core.loader import read_image as images
 from core.loader.files import LOOP, under
+from core.loader.image import Image
 from core.loader.linux_cache import CacheEntry
 from core.loader.linux_policy import LdSo, hwcaps, policy
-from core.loader.read_image import Image
 from core.model.facts import Attempt, How, Outcome, Resolution, text
 from core.model.path_list import LIBRARIES, searched
 

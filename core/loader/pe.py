@@ -10,7 +10,7 @@ import pefile
 from msgspec.structs import replace
 
 from core.loader.files import Source, UnfitError
-from core.loader.read_image import Image
+from core.loader.image import Image
 from core.model.facts import text
 
 MACHINES = {0x8664: "x86_64", 0x014C: "x86", 0xAA64: "aarch64", 0xA641: "arm64ec", 0x01C4: "arm"}

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from core.common.patience import asked
 from core.loader import read_image as images
 from core.loader.files import under
-from core.loader.read_image import Image
+from core.loader.image import Image
 from core.loader.windows_policy import Policy, conda_folders, places, plain, python
 from core.model.facts import Attempt, How, Outcome, Resolution, text
 

@@ -14,21 +14,21 @@ from pathlib import Path
 
 from core.common.i18n import _, sentences, told
 from core.common.progress import Watch
+from core.common.text import listed
 from core.host import scratch
 from core.host.child import ask
 from core.host.interface import Host
+from core.knowledge.cudnn import knowledge
 from core.knowledge.cudnn_file_names import parse
 from core.loader import read_image as images
 from core.model import path_list as pathlist
 from core.model.changes import Change, FileSet
 from core.model.facts import Fact, Mapped, Resolution, RollCall, Snapshot, System
-from core.probes.loading.consumers import knowledge
+from core.model.paths import folder_of, tidy
 from core.probes.loading.roll_call.parent import by_child, run
 from core.probes.loading.roll_call.protocol import Part, Roll
 from core.rehearsal.nvrtc_child import Compiled, Question, compile_empty
 from core.rules.consumer_loads import Case, cases, failed
-from core.rules.snapshot_queries import folder_of, tidy
-from core.rules.wording import listed
 
 
 class Rehearsal(Fact, frozen=True, kw_only=True):

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from core.common.i18n import _, sentences, told
 from core.common.progress import Watch
 from core.host.interface import Host
+from core.host.with_environment import WithEnvironment
 from core.model.changes import Change, FileSet
 from core.model.findings import Finding, Report
 from core.model.steps import Severity
 from core.rehearsal.files import Rehearsal, aside, cache_of, completed, empty_cache, overlays, real_names, works
-from core.rehearsal.planned_host import AsItWouldBe, WithEnvironment
+from core.rehearsal.planned_host import AsItWouldBe
 
 __all__ = ["Examine", "Rehearsal", "judge", "left", "overlays", "rehearse", "remains"]
 

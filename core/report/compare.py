@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from core.common.i18n import N_, _, said, told
+from core.common.text import printable
 from core.common.text_width import padded, wrap
 from core.model.facts import CudnnCopy, Fact, Load, Snapshot
 from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
 from core.report.redact import redact
-from core.report.text import MARKS, WIDTH, printable
+from core.report.text import MARKS, WIDTH
 
 MACHINE = "machine"
 TRIED = N_("what {who} did when it was tried")

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from core.common.i18n import N_, _, moment, told
+from core.common.text import printable, sentence
+from core.knowledge.releases import lost
 from core.model.facts import Attempt, FrameworkTrial, LibraryFile, Load, Resolution, Snapshot
 from core.model.findings import Done
-from core.report.text import printable
-from core.rules.consumer_loads import lost
-from core.rules.wording import sentence
 
 MOST = 400
 """Rows of one table; a hostile report may hold any number."""

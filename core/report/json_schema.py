@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from core.model.facts import SCHEMA
-from core.model.findings import _ReportForm
+from core.report.json_form import _ReportForm
 
 NAME = f"report-{SCHEMA}.json"
 FORMS = {"_ReportForm": "Report", "_FindingForm": "Finding"}

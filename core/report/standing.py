@@ -80,7 +80,7 @@ def of_cell(report: Report, row: GridRow, cell: GridCell) -> Severity:
 
 def _cells(report: Report) -> Iterator[tuple[Severity, str]]:
     """Yield how each cell of the grid stands, and that in a sentence."""
-    from core.rules.frameworks.grid import verdict_word
+    from core.report.grid import verdict_word
 
     for row in report.grid.rows if report.grid else ():
         for cell in row.cells:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from core.common.i18n import N_, _, plain_number, told
+from core.common.text import printable
 from core.common.text_width import wrap
 from core.model.findings import Evidence, Finding, Report, Restart
 from core.model.steps import Severity
+from core.report.grid import as_lines
 from core.report.redact import every_text
 from core.report.redact import told as taken_out
 from core.report.standing import whole
-from core.rules.frameworks.grid import as_lines
 
 WIDTH = 96
 MARKS = {
@@ -22,22 +21,6 @@ MARKS = {
     Severity.ERROR: ("✗", N_("error"), "31"),
 }
 """Sign, word and ANSI colour of each severity: never colour alone."""
-
-
-def printable(text: str) -> str:
-    r"""Return text that cannot drive a terminal: control and direction characters appear as ``\xNN`` or ``\uNNNN``.
-
-    Line feeds and tabs stay.
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else _escaped(c) for c in text
-    )
-
-
-def _escaped(c: str) -> str:
-    return f"\\x{ord(c):02x}" if ord(c) < 0x100 else f"\\u{ord(c):04x}"
 
 
 def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:

@@ -11,9 +11,9 @@ from typing import Literal
 import msgspec
 
 from core.common.i18n import _, number
+from core.common.text import printable
 from core.common.text_width import padded
 from core.model.facts import SCHEMA, Fact
-from core.report.text import printable
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of a file that can be a report."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from core.common.i18n import _
-from core.knowledge.releases import FaultyRelease
+from core.common.text import listed
+from core.knowledge.releases import FaultyRelease, package_of
 from core.model.facts import CudnnCopy, PythonEnvironment, Snapshot
 from core.model.findings import Fix
-from core.rules.snapshot_queries import package_of, python_of
-from core.rules.wording import advice, listed
+from core.rules.snapshot_queries import python_of
+from core.rules.wording import advice
 
 
 def python_of_environment(seen: Snapshot, prefix: str) -> str:

@@ -8,21 +8,23 @@ from collections.abc import Iterator
 import msgspec
 
 from core.common.i18n import _, told
-from core.knowledge.releases import FaultyRelease, Releases, compatibility, differs, numbers, older
-from core.knowledge.tables import read
+from core.common.text import listed
+from core.common.versions import differs, older
+from core.knowledge.cudnn_file_names import role_of
+from core.knowledge.releases import (
+    FaultyRelease,
+    compatibility,
+    faulty_release,
+    lost,
+    never_there,
+    numbers,
+)
 from core.model.facts import Attempt, Call, CudnnCopy, How, LibraryFile, Load, Resolution, RollCall, Snapshot, System
 from core.model.findings import Evidence
+from core.model.paths import folder_of, inside, tidy
 from core.rules.counter import Outcome, of_failures
-from core.rules.snapshot_queries import copy_at, folder_of, inside, main_resolution, package_of, tidy
-from core.rules.wording import Concern, concern, listed, saw
-
-_CUDNN = re.compile(r"libcudnn(?:_([a-z0-9_]+?))?(?:\.so.*)|cudnn(?:_([a-z0-9_]+?))?64_\d+\.dll", re.IGNORECASE)
-
-
-def role_of(name: str) -> str | None:
-    """Return which part of cuDNN a file name stands for: "" for the main library, None for no part of cuDNN."""
-    found = _CUDNN.fullmatch(name)
-    return (found[1] or found[2] or "").lower() if found else None
+from core.rules.snapshot_queries import copy_at, main_resolution
+from core.rules.wording import Concern, concern, saw
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -106,27 +108,6 @@ def _parts(load: Load) -> Iterator[tuple[str, Resolution]]:
         if old is None or (old.winner is None and search.winner is not None):
             found[role] = search
     yield from found.items()
-
-
-def faulty_release(copy: CudnnCopy) -> FaultyRelease | None:
-    """Return the row of a release that was published with a fault, if this copy is one and shows the fault."""
-    package = package_of(copy.owner)
-    for row in read("releases", Releases).faults:
-        concerned = copy.version == row.cudnn if row.cudnn else package == (row.package, row.version)
-        if concerned and (not row.lacks or any(role_of(name) == row.lacks for name in copy.missing)):
-            return row
-    return None
-
-
-def never_there(row: FaultyRelease | None, name: str) -> bool:
-    """Whether a library's name stands for the part that a faulty release was published without."""
-    return row is not None and bool(row.lacks) and role_of(re.split(r"[\\/]", name)[-1]) == row.lacks
-
-
-def lost(copy: CudnnCopy) -> tuple[str, ...]:
-    """Return the files that a copy lacks and that its release was published with."""
-    row = faulty_release(copy)
-    return tuple(name for name in copy.missing if not never_there(row, name))
 
 
 def trouble(c: Case) -> list[Evidence]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _, sentences, told
+from core.common.text import listed
 from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
-from core.rules.wording import NOTE, UNKNOWN, advice, finding, listed, saw
+from core.rules.wording import NOTE, UNKNOWN, advice, finding, saw
 
 PROBES = {
     "driver": (Step.DRIVER, N_("the GPU and its driver")),

@@ -9,10 +9,11 @@ from core.common.i18n import N_, _, sentences, told
 from core.knowledge.horizon import Family, beyond, family, horizon
 from core.model.facts import FrameworkBuild, Snapshot
 from core.model.findings import Evidence, Finding
+from core.model.paths import inside
 from core.model.steps import Severity, Step
 from core.rules.consumer_loads import Case, called, trouble
 from core.rules.frameworks.environment_view import Home, homes
-from core.rules.snapshot_queries import candidates, inside
+from core.rules.snapshot_queries import candidates
 from core.rules.wording import NOTE, UNKNOWN, finding, saw
 
 NAMES: dict[Family, str] = {

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from core.knowledge.causes import LAST, ranks
 from core.model.facts import Snapshot, full_id, split_id
 from core.model.findings import Finding
+from core.model.paths import tidy
 from core.model.steps import Severity, Step
 from core.rules import RULES, Rule
 from core.rules.consumer_loads import rank
 from core.rules.guard import guarded, name_of
-from core.rules.snapshot_queries import tidy
 from core.rules.undecided import deciding
 
 PLAIN, NOBODY = 2, 3

@@ -20,35 +20,10 @@ from core.model.facts import (
     Variable,
 )
 from core.model.findings import Evidence
+from core.model.paths import folder_of, inside, tidy
 
 SHOWN = 8
 """At most so many rows of one kind are shown as evidence; a last row counts the rest."""
-
-
-def tidy(system: System, path: str) -> str:
-    """Return a path in the form in which two names of one file compare equal (links are not followed)."""
-    if system == "windows":
-        return ntpath.normcase(ntpath.normpath(path)) if path else ""
-    return posixpath.normpath(path) if path else ""
-
-
-def folder_of(system: System, path: str) -> str:
-    """Return the folder that a path lies in."""
-    return ntpath.dirname(path) if system == "windows" else posixpath.dirname(path)
-
-
-def name_of(system: System, path: str) -> str:
-    """Return the last part of a path."""
-    return ntpath.basename(path) if system == "windows" else posixpath.basename(path)
-
-
-def inside(system: System, path: str, folder: str) -> bool:
-    """Whether ``path`` is ``folder`` or lies in it."""
-    if not path or not folder:
-        return False
-    child, parent = tidy(system, path), tidy(system, folder)
-    separator = "\\" if system == "windows" else "/"
-    return child == parent or child.startswith(parent.rstrip(separator) + separator)
 
 
 def said_installed(seen: Snapshot, word: str) -> list[Evidence]:
@@ -141,12 +116,6 @@ def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
             )
             rows.append(Evidence(label=label, value=e.text, source=e.variable))
     return rows
-
-
-def package_of(owner: str) -> tuple[str, str] | None:
-    """Return name and version of the nvidia-* distribution that an owner's text names: nvidia-cudnn-cu12 9.1.0.70."""
-    found = re.search(r"\b(nvidia-[a-z0-9-]+)[ =]=?\s*v?(\d[\w.]*)", owner)
-    return (found[1], found[2].rstrip(".")) if found else None
 
 
 def on(cc: str | None) -> int | None:

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _, n_, told
+from core.common.text import listed
+from core.common.versions import differs
 from core.knowledge.causes import Cause
 from core.knowledge.horizon import beyond
-from core.knowledge.releases import differs, numbers
+from core.knowledge.releases import numbers, package_of
 from core.model.facts import LibraryFile, PathEntry, Snapshot, Toolkit
 from core.model.findings import Evidence, Finding, Fix
+from core.model.paths import folder_of, inside, tidy
 from core.model.remedies import PointTo
 from core.model.steps import Severity, Step
 from core.rules.advice import pip
 from core.rules.consumer_loads import in_order
 from core.rules.cudnn.cuda_libraries import family, unfit
 from core.rules.cudnn.files import BROKEN
-from core.rules.snapshot_queries import folder_of, inside, package_of, tidy, variable
-from core.rules.wording import ERROR, GOOD, NOTE, WARNING, advice, finding, listed, saw
+from core.rules.snapshot_queries import variable
+from core.rules.wording import ERROR, GOOD, NOTE, WARNING, advice, finding, saw
 
 NAMING = ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
 """Variables that name the toolkit; CUDA_PATH_V12_4 and its like name one version's."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from core.common.i18n import _
 from core.model.facts import Snapshot, split_id
 from core.model.findings import Finding, Fix
+from core.model.paths import tidy
 from core.model.steps import Severity
 from core.rules.advice import python_of_environment
 from core.rules.driver.facts import works
-from core.rules.snapshot_queries import tidy
 from core.rules.wording import advice
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from core.common.i18n import N_, _, told
+from core.common.i18n import N_, told
 from core.knowledge.causes import OptionalCause, home_of
 from core.model.facts import Consumer
 from core.model.findings import Evidence, Finding, Fix, Restart
@@ -99,20 +98,3 @@ def saw(label: str, value: object, source: str = "") -> Evidence:
 def advice(title: str, *steps: str, restart: Restart = "") -> Fix:
     """Return a Fix that the person does, one line a step; empty steps are dropped."""
     return Fix(title=title, advice="\n".join(step for step in steps if step), restart=restart)
-
-
-def listed(items: Iterable[str], most: int = 5) -> str:
-    """Return names as a readable list: "a, b and c"; beyond ``most`` the rest is counted."""
-    names = list(items)
-    if len(names) > most:
-        return _("{names} and {count} more", names=_row(names[:most]), count=len(names) - most)
-    return _("{names} and {last}", names=_row(names[:-1]), last=names[-1]) if len(names) > 1 else "".join(names)
-
-
-def _row(names: list[str]) -> str:
-    return functools.reduce(lambda row, name: _("{names}, {next}", names=row, next=name), names)
-
-
-def sentence(text: str) -> str:
-    """Return a text with a capital letter at its start."""
-    return text[:1].upper() + text[1:]

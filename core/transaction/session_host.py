@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.host import activation_scripts as activation
-from core.host.interface import Host, this_host
+from core.host.interface import Host
+from core.host.this_host import this_host
+from core.host.with_environment import WithEnvironment
 from core.model.changes import Change, ChangeError, EditPath, Scope, SetVariable, Value, agree
 from core.model.facts import Activation, Renewal
-from core.rehearsal.planned_host import WithEnvironment
 from core.transaction.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
 
 Read = Callable[[str, Scope, str], Value | None]

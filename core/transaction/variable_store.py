@@ -224,45 +224,6 @@ def _existing(path: str) -> str:
     return str(here)
 
 
-class MemoryWriter:
-    """A machine's variables in memory, for tests and for trying a plan out."""
-
-    def __init__(self, system: System, values: dict[tuple[str, Scope, str], Value] | None = None) -> None:
-        self.system: System = system
-        self.values = dict(values or {})
-        self.broadcasts = 0
-
-    def _key(self, name: str, scope: Scope, at: str) -> tuple[str, Scope, str]:
-        return (name.upper() if self.system == "windows" else name, scope, at)
-
-    def read(self, name: str, scope: Scope, at: str) -> Value | None:
-        """See Writer."""
-        return self.values.get(self._key(name, scope, at))
-
-    def write(self, name: str, scope: Scope, at: str, value: Value | None) -> None:
-        """See Writer."""
-        if value is None:
-            self.values.pop(self._key(name, scope, at), None)
-        else:
-            self.values[self._key(name, scope, at)] = value
-
-    def obstacle(self, name: str, scope: Scope, at: str) -> str:  # noqa: ARG002 - the protocol's form
-        """See Writer."""
-        return ""
-
-    def needs_elevation(self, change: Change) -> bool:
-        """See Writer."""
-        return not isinstance(change, FileSet) and change.scope == "machine"
-
-    def holders(self, paths: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's form
-        """See Writer."""
-        return ()
-
-    def broadcast(self) -> None:
-        """See Writer."""
-        self.broadcasts += 1
-
-
 def sentence(error: ChangeError | OSError) -> str:
     """Return an error as one sentence for the person."""
     if isinstance(error, OSError):

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from core.common.i18n import _, n_, sentences, significant, told
 from core.knowledge.horizon import beyond
+from core.knowledge.releases import lost
 from core.model.facts import Attempt, CudnnCopy, Gpu, How, LibraryFile, Load, Snapshot, Toolkit
 from core.model.findings import Grid, GridCell, GridRow, Report
+from core.model.paths import folder_of, tidy
 from core.model.steps import Severity
-from core.rules.consumer_loads import lost
-from core.rules.snapshot_queries import folder_of, main_resolution, tidy
+from core.rules.snapshot_queries import main_resolution
 from gui.widgets.row_model import Row
 
 BY_SEARCH_PATH = {How.PATH: "PATH", How.LD_LIBRARY_PATH: "LD_LIBRARY_PATH"}
@@ -243,8 +244,8 @@ def _told(
 
 def environments(report: Report) -> tuple[Row, ...]:
     """Return each environment with the verdict and version of each framework, and the reasons inside; frameworks first."""
+    from core.report.grid import MARKS, verdict_word
     from core.report.standing import of_cell
-    from core.rules.frameworks.grid import MARKS, verdict_word
 
     rows: list[Row] = []
     grid = report.grid
@@ -278,7 +279,7 @@ def _reason(row: GridRow, cell: GridCell) -> str:
 
 def choices(grid: Grid) -> tuple[Row, ...]:
     """Return for each framework which environment to use; nothing where there is no choice."""
-    from core.rules.frameworks.grid import choices
+    from core.report.grid import choices
 
     if sum(bool(r.cells) for r in grid.rows) < 2:
         return ()
@@ -287,7 +288,7 @@ def choices(grid: Grid) -> tuple[Row, ...]:
 
 def legend(grid: Grid) -> str:
     """Return what the signs in the grid mean."""
-    from core.rules.frameworks.grid import MARKS, verdict_word
+    from core.report.grid import MARKS, verdict_word
 
     used = {c.verdict for r in grid.rows for c in r.cells}
     return "   ".join(f"{MARKS[v]} {verdict_word(v)}" for v in MARKS if v in used)

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.common.i18n import _, n_, told
+from core.doctor.offers import takes_cudnn
 from core.model.steps import Severity
 from gui import texts as words
 from gui import theme as looks
@@ -101,7 +102,7 @@ class FindingCard(Card):
             self.add(self.fix_button, wide=False)
         if finding.fix and finding.fix.advice:
             self.add(Advice(finding.fix, theme))
-        if words.takes_cudnn(finding):
+        if takes_cudnn(finding):
             self.add(place_button(finding, acts), wide=False)
         self.evidence = Folded(finding.evidence, finding.title, theme) if finding.evidence else None
         if self.evidence:

@@ -24,7 +24,7 @@ def shown(text: str) -> str:
     """Return text of the machine as it may stand on screen: printable, and not without end."""
     text = text[: MOST + 1]
     if not all(line.isprintable() for line in text.split("\n")):
-        from core.report.text import printable  # not at the start: it loads the engine's rules
+        from core.common.text import printable  # not at the start: it loads the engine's rules
 
         text = printable(text)
     return text if len(text) <= MOST else f"{text[:MOST]}..."

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from core.cli.main import main
 from core.common.progress import Watch
 from core.doctor import scan as doctor
-from core.host.interface import this_host
+from core.doctor.examine import report_on
+from core.host.this_host import this_host
 from core.model.facts import Distribution, Driver, FrameworkBuild, Frameworks, Gpu, Machine, PythonEnvironment, Snapshot
 from core.model.findings import Report
 from core.probes.probe import Probe
@@ -75,7 +76,7 @@ def test_a_whole_run_says_of_the_frameworks_what_a_scan_says(monkeypatch: pytest
     assert report.grid
     ((cell,),) = (row.cells for row in report.grid.rows)
     assert (cell.verdict, cell.reason) == ("cpu only", "This machine has no NVIDIA GPU.")
-    assert report.grid == doctor.report_on(report.snapshot).grid
+    assert report.grid == report_on(report.snapshot).grid
 
 
 def test_a_quick_run_that_did_not_look_how_they_were_built_says_nothing_of_them(

@@ -26,8 +26,9 @@ from core.model.facts import (
     Timing,
     Variable,
 )
-from core.model.findings import Finding, Report, from_json, to_json
+from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
+from core.report.json_form import from_json, to_json
 from core.report.redact import redact
 from core.rules.root_cause import diagnose
 

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core.common.progress import Watch
-from core.host.interface import this_host
+from core.host.this_host import this_host
 from core.probes.sysroot import places
 from core.probes.wheel_record import hashes
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from core.model.findings import from_json
+from core.report.json_form import from_json
 from core.report.triage import triage
 
 ROOT = Path(__file__).parents[2]

@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from core.cli import main as cli
 from core.cli import terminal
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.model.facts import Machine, Snapshot
-from core.model.findings import Report, from_json, to_json
+from core.model.findings import Report
+from core.report.json_form import from_json, to_json
 from core.report.session_code import encode, told
 from tests import machines as m
 from tests.test_snapshots import RECORDED
@@ -104,7 +105,7 @@ def test_a_fault_of_its_own_is_3_with_one_sentence(
     def fail(*_args: object) -> None:
         raise RuntimeError("the roof came down")
 
-    monkeypatch.setattr("core.doctor.scan.report_on", fail)
+    monkeypatch.setattr("core.doctor.examine.report_on", fail)
     assert run("replay", bad) == FAILED
     out, err = capsys.readouterr()
     assert out == ""
@@ -118,7 +119,7 @@ def test_an_interruption_is_told_without_a_traceback(
     def stop(*_args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("core.doctor.scan.report_on", stop)
+    monkeypatch.setattr("core.doctor.examine.report_on", stop)
     assert run("replay", bad) == terminal.INTERRUPTED
     assert "stopped" in capsys.readouterr().err
 
@@ -143,7 +144,7 @@ def scanned(monkeypatch: pytest.MonkeyPatch, report: Report) -> None:
         watch.say("Asking the driver and the GPU")  # type: ignore[attr-defined] # a Watch
         return report
 
-    monkeypatch.setattr("core.doctor.scan.examine", examine)
+    monkeypatch.setattr("core.doctor.examine.examine", examine)
 
 
 def test_json_is_one_document_on_stdout_and_progress_is_on_stderr(

@@ -20,6 +20,7 @@ from core.common import patience
 from core.common.patience import Patience, asked
 from core.common.progress import Watch
 from core.doctor import scan as doctor
+from core.doctor.examine import report_on
 from core.model.facts import Machine, Snapshot, Unexamined
 from core.model.findings import Report
 from core.model.steps import Severity
@@ -240,7 +241,7 @@ def test_what_leads_to_a_dead_mount_is_said_at_the_top_with_status_5(
     assert not seen.errors
     assert [(u.path, by in u.wanted_by) for u in seen.unexamined] == [("/net/dead", True)]
     assert "torch" in [d.name for p in seen.pythons or () for d in p.distributions]
-    report = doctor.report_on(seen)
+    report = report_on(seen)
     assert "/net/dead" in {f.subject for f in report.not_examined}
     assert status_of(report) in (FOUND, UNEXAMINED)
     assert status_of(Report(snapshot=seen, findings=report.not_examined)) == UNEXAMINED
@@ -255,9 +256,9 @@ def test_a_dead_folder_of_the_search_path_changes_no_other_verdict(tmp_path: Pat
     shutil.copy(site / "nvidia/cudnn/lib/libcudnn.so.9", tmp_path / "usr/lib")
     (tmp_path / "net/dead/lib").mkdir(parents=True)
     env = {"VIRTUAL_ENV": "/home/ada/env"}
-    whole = doctor.report_on(look(tmp_path, env))
+    whole = report_on(look(tmp_path, env))
     dead.kill(tmp_path / "net/dead")
-    report = doctor.report_on(look(tmp_path, {**env, "LD_LIBRARY_PATH": "/net/dead/lib"}))
+    report = report_on(look(tmp_path, {**env, "LD_LIBRARY_PATH": "/net/dead/lib"}))
     assert [f.subject for f in report.not_examined] == ["/net/dead"]
     assert [c.folder for c in report.snapshot.cudnn or ()] == [c.folder for c in whole.snapshot.cudnn or ()]
     loud = {(f.id, f.severity, f.subject) for f in report.findings if f not in report.not_examined}
@@ -265,14 +266,14 @@ def test_a_dead_folder_of_the_search_path_changes_no_other_verdict(tmp_path: Pat
 
 
 def test_an_error_wins_over_what_was_not_examined_and_a_note_changes_nothing() -> None:
-    healthy = doctor.report_on(m.wheel_machine())
+    healthy = report_on(m.wheel_machine())
     assert status_of(healthy) == OK
-    note = doctor.report_on(m.replace(m.wheel_machine(), unexamined=(Unexamined(path="/mnt/x", seconds=3.0),)))
+    note = report_on(m.replace(m.wheel_machine(), unexamined=(Unexamined(path="/mnt/x", seconds=3.0),)))
     assert status_of(note) == OK
     wanted = (Unexamined(path="/mnt/x", seconds=3.0, wanted_by=("PATH",)),)
-    assert status_of(doctor.report_on(m.replace(m.wheel_machine(), unexamined=wanted))) == UNEXAMINED
+    assert status_of(report_on(m.replace(m.wheel_machine(), unexamined=wanted))) == UNEXAMINED
     broken = m.with_file(m.wheel_machine(), "ops", state="empty", size=0)
-    assert status_of(doctor.report_on(m.replace(broken, unexamined=wanted))) == FOUND
+    assert status_of(report_on(m.replace(broken, unexamined=wanted))) == FOUND
 
 
 def test_what_a_probe_found_before_its_end_is_kept(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 from core.doctor.history import with_history
 from core.model.changes import SetVariable, Value
 from core.model.facts import Machine, Snapshot
-from core.model.findings import Done, Report, from_json, to_json
+from core.model.findings import Done, Report
+from core.report.json_form import from_json, to_json
 from core.report.redact import redact
 from core.transaction.journal import Journal
 

@@ -15,12 +15,12 @@ from core.common.progress import Watch
 from core.doctor import scan as doctor
 from core.doctor.engine import ThisMachine
 from core.host.interface import Host
+from core.host.with_environment import WithEnvironment
 from core.model.changes import SetVariable, Value
 from core.model.facts import Benchmark, Driver, Machine, Snapshot
 from core.model.findings import Finding, Fix, Report
 from core.model.steps import Severity, Step
 from core.probes.probe import Probe, Request
-from core.rehearsal.planned_host import WithEnvironment
 from core.transaction import session_host as renewed
 from tests.host.fake import FakeHost
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from core.common.progress import Watch
-from core.host.interface import this_host
+from core.host.this_host import this_host
 from core.model.facts import Snapshot
 from core.probes.probe import Request
 from core.probes.python import records as frameworks_records

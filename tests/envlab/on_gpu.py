@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.model.facts import FrameworkTrial
-from core.model.findings import GridCell, Report, from_json
+from core.model.findings import GridCell, Report
+from core.report.json_form import from_json
 
 OTHER = (Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/local/cuda/lib64"))
 """Where a distribution has its cuDNN."""

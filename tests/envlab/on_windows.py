@@ -18,7 +18,7 @@ from pathlib import Path
 
 from core.common.progress import Watch
 from core.doctor.scan import PROBES, look
-from core.host.interface import this_host
+from core.host.this_host import this_host
 from tests.envlab.run import cause, cells, examine, told
 
 

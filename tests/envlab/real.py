@@ -24,7 +24,7 @@ from pathlib import Path
 
 from core.common.progress import Watch
 from core.doctor.scan import PROBES, look
-from core.host.interface import this_host
+from core.host.this_host import this_host
 from tests.envlab.layouts import VERSION
 from tests.envlab.run import LabHost, cause, cells, examine, told
 from tests.faultlab.wheels import CUDNN_9_1, cache, link_tree, unpacked

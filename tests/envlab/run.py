@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.common.progress import Watch
-from core.doctor.scan import PROBES, look, report_on
-from core.host.interface import Completed, Host, this_host
+from core.doctor.examine import report_on
+from core.doctor.scan import PROBES, look
+from core.host.interface import Completed, Host
+from core.host.this_host import this_host
 from core.model.facts import Driver, FrameworkTrial, Machine, PciDevice, Signature, System, Variable, full_id, split_id
 from core.model.findings import Report
 from core.model.steps import Severity

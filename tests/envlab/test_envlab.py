@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from core.common.progress import Watch
-from core.host.interface import this_host
+from core.host.this_host import this_host
 from core.model.facts import Snapshot
-from core.model.findings import from_json, to_json
 from core.probes.probe import Request
 from core.probes.python import sweep as frameworks_sweep
+from core.report.json_form import from_json, to_json
 from tests.envlab.rows import ROWS, Row
 from tests.envlab.run import LabHost, examined, wrong
 

@@ -146,7 +146,7 @@ def test_a_container_engines_message_on_the_host_is_no_proof(text: str) -> None:
 
 
 def test_the_cure_is_the_one_that_the_report_offers() -> None:
-    from core.doctor.scan import report_on
+    from core.doctor.examine import report_on
 
     case = cases.CASES["LD_LIBRARY_PATH of a cluster"]
     seen = case.machine()

@@ -17,7 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.model.findings import Report, from_json
+from core.model.findings import Report
+from core.report.json_form import from_json
 
 STUB = "int cuInit(unsigned f){(void)f;return 34;} int cuDriverGetVersion(int*v){*v=0;return 34;}"
 

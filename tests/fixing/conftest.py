@@ -13,7 +13,7 @@ from core.model import changes
 from core.model.changes import FileItem, FileSet, SetVariable, Value
 from core.transaction.execute import Plan
 from core.transaction.journal import Journal
-from core.transaction.variable_store import MemoryWriter
+from tests.transaction.memory_store import MemoryWriter
 
 
 def sha(data: bytes) -> str:

@@ -14,13 +14,14 @@ from pathlib import Path
 
 from core.common.progress import Watch
 from core.doctor import repair
-from core.doctor import scan as doctor
+from core.doctor.examine import examine as doctor_examine
 from core.doctor.verify import activated
-from core.host.interface import Host, this_host
+from core.host.interface import Host
+from core.host.this_host import this_host
+from core.host.with_environment import WithEnvironment
 from core.model.changes import FileSet
 from core.model.findings import Report
 from core.model.steps import Severity
-from core.rehearsal.planned_host import WithEnvironment
 
 WATCHED = ("/home", "/opt", "/usr/local", "/etc", "/tmp")
 LARGE = 32 << 20
@@ -83,7 +84,7 @@ def main(pythons: tuple[str, ...], *, thorough: bool) -> dict[str, object]:
     seen: list[Report] = []
 
     def examine(host: Host) -> Report:
-        seen.append(doctor.examine(host, Watch(), pythons=pythons, thorough=thorough))
+        seen.append(doctor_examine(host, Watch(), pythons=pythons, thorough=thorough))
         return seen[-1]
 
     report = examine(shop.seen())

@@ -15,11 +15,12 @@ import msgspec
 
 from core.common.progress import Watch
 from core.doctor import repair
-from core.doctor import scan as doctor
-from core.host.interface import Host, this_host
+from core.doctor.examine import examine as doctor_examine
+from core.host.interface import Host
+from core.host.this_host import this_host
+from core.host.with_environment import WithEnvironment
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
 from core.model.findings import Report
-from core.rehearsal.planned_host import WithEnvironment
 from core.transaction import elevation as elevate
 from core.transaction.elevation import Order
 from core.transaction.execute import Outcome, Plan
@@ -41,7 +42,7 @@ class Acts:
 
     def examine(self, host: Host) -> Report:
         """Look as the command line does."""
-        return doctor.examine(host, Watch(), pythons=self.pythons)
+        return doctor_examine(host, Watch(), pythons=self.pythons)
 
     def cure(self) -> dict[str, object]:
         """Cure a system copy that only root may write, and take it back: pkexec both times."""

@@ -22,8 +22,9 @@ from core.transaction import elevation as elevate
 from core.transaction.elevation import Order
 from core.transaction.execute import Outcome, Plan
 from core.transaction.journal import Entry, Journal
-from core.transaction.variable_store import LinuxWriter, MemoryWriter
+from core.transaction.variable_store import LinuxWriter
 from tests.fixing.conftest import item, tree
+from tests.transaction.memory_store import MemoryWriter
 
 OLD = Value(text="/a:/b")
 CUDA_PATH = SetVariable(name="CUDA_PATH", scope="machine", before=None, after=Value(text="/usr/local"))

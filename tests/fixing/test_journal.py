@@ -11,8 +11,8 @@ from core.model import changes
 from core.model.changes import FileItem, FileSet, Value
 from core.transaction.execute import Plan, perform, preconditions, recover, undo
 from core.transaction.journal import BadEntry, Entry, Journal, JournalError
-from core.transaction.variable_store import MemoryWriter
 from tests.fixing.conftest import everything, item, memory, sha, tree
+from tests.transaction.memory_store import MemoryWriter
 
 
 @pytest.mark.usefixtures("way")

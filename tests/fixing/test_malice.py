@@ -12,8 +12,8 @@ from core.model import changes
 from core.model.changes import FileItem, FileSet, SetVariable, Value
 from core.transaction.execute import Plan, perform, preconditions
 from core.transaction.journal import Entry, Journal
-from core.transaction.variable_store import MemoryWriter
 from tests.fixing.conftest import Busy, item, memory, tree
+from tests.transaction.memory_store import MemoryWriter
 
 # --- malice ----------------------------------------------------------------------------------------------------
 

@@ -21,9 +21,9 @@ from core.fixes.cudnn_set import CudnnSet, Wanted
 from core.model.changes import ChangeError
 from core.transaction.execute import Plan, perform, undo
 from core.transaction.journal import Journal
-from core.transaction.variable_store import MemoryWriter
 from tests import standin
 from tests.fixing.conftest import tree
+from tests.transaction.memory_store import MemoryWriter
 
 LINUX = Wanted(system="linux", architecture="x86_64")
 

@@ -10,7 +10,8 @@ import pytest
 
 from core.common.progress import Watch
 from core.host.activation_scripts import KIND, applied
-from core.host.interface import Host, this_host
+from core.host.interface import Host
+from core.host.this_host import this_host
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value, insert_entry
 from core.model.facts import (
     Attempt,
@@ -33,11 +34,12 @@ from core.rehearsal import rehearse
 from core.rehearsal.files import standing_in
 from core.rehearsal.planned_host import AsItWouldBe
 from core.transaction.execute import prepared
-from core.transaction.variable_store import LinuxWriter, MemoryWriter
+from core.transaction.variable_store import LinuxWriter
 from tests import standin
 from tests.fixing.conftest import item, tree
 from tests.fixing.test_activation import run
 from tests.host.fake import FakeHost
+from tests.transaction.memory_store import MemoryWriter
 
 CURED = Finding(id="a.b", cause="c", step=Step.CUDNN, severity=Severity.ERROR, title="It is broken.", subject="/x")
 

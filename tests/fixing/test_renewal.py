@@ -20,11 +20,11 @@ from core.model.steps import Severity, Step
 from core.probes.cudnn import probe as cudnn
 from core.transaction.execute import perform, undo
 from core.transaction.journal import Journal
-from core.transaction.variable_store import MemoryWriter
 from tests import standin
 from tests.fixing.conftest import tree
 from tests.host.fake import FakeHost
 from tests.probes.request import request
+from tests.transaction.memory_store import MemoryWriter
 
 
 @pytest.fixture

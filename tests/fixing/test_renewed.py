@@ -20,8 +20,9 @@ from core.rules.root_cause import diagnose
 from core.transaction.execute import Plan, perform, undo
 from core.transaction.journal import Journal
 from core.transaction.session_host import Renewed, both, renewed, without_active
-from core.transaction.variable_store import LinuxWriter, MemoryWriter
+from core.transaction.variable_store import LinuxWriter
 from tests.host.fake import FakeHost
+from tests.transaction.memory_store import MemoryWriter
 
 
 @pytest.fixture

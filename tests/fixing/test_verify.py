@@ -14,12 +14,13 @@ from msgspec.structs import replace
 
 from core.doctor.verify import SHELL, told, verify
 from core.host.activation_scripts import KIND
-from core.host.interface import Completed, Host, this_host
+from core.host.interface import Completed, Host
+from core.host.this_host import this_host
+from core.host.with_environment import WithEnvironment
 from core.model.changes import Change, SetVariable, Value
 from core.model.facts import Machine, ProbeError, PythonEnvironment, Renewal, Snapshot
 from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
-from core.rehearsal.planned_host import WithEnvironment
 from core.transaction.execute import VerifiedFor
 from core.transaction.session_host import Renewed
 from core.transaction.variable_store import LinuxWriter

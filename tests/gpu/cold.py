@@ -33,7 +33,7 @@ def one(environment: str) -> None:
     start = time.monotonic()
     from core.common.progress import Watch
     from core.doctor.scan import measure
-    from core.host.interface import this_host
+    from core.host.this_host import this_host
 
     began: dict[str, float] = {}
     watch = Watch(lambda said: began.setdefault(next((s for s in STAGES if said.startswith(s)), ""), time.monotonic() - start))  # fmt: skip

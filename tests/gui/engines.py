@@ -10,16 +10,16 @@ from msgspec.structs import replace
 
 from core.common.progress import Watch
 from core.doctor.engine import Done, Preview, ThisMachine
+from core.doctor.examine import report_on
 from core.doctor.repair import Workshop
-from core.doctor.scan import report_on
 from core.explain import Explanation, explain
 from core.model.changes import Value
 from core.model.facts import Machine, Snapshot, Variable
 from core.model.findings import Finding, Report
 from core.transaction.execute import Outcome
 from core.transaction.journal import BadEntry, Entry, Journal
-from core.transaction.variable_store import MemoryWriter
 from tests.host.fake import FakeHost
+from tests.transaction.memory_store import MemoryWriter
 
 
 class Showing:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.model.facts import (
     Benchmark,
     CudaInit,

@@ -12,7 +12,8 @@ from PySide6.QtCore import QSettings, QTimer
 from pytestqt.qtbot import QtBot
 
 from core.common.progress import Watch
-from core.doctor.scan import look, report_on
+from core.doctor.examine import report_on
+from core.doctor.scan import look
 from core.host import linux_processes as running
 from core.model.changes import SetVariable, Value
 from core.model.facts import Machine, Snapshot

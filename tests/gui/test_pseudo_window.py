@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.common import i18n
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from gui.widgets.text import MachineText
 from tests.gui import recorded
 from tests.gui.conftest import Opened

@@ -8,7 +8,7 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QFrame
 
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.model.changes import EditPath, FileItem, FileSet, SetVariable, Value
 from core.model.facts import How
 from core.model.findings import Fix

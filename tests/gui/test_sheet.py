@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
+from core.doctor.offers import takes_cudnn
 from core.model.findings import Finding, Fix
 from core.model.steps import Severity, Step
 from gui import texts as words
@@ -107,7 +108,7 @@ MISSING = replace(
     ],
 )
 def test_who_is_offered_to_place_cudnn(finding: Finding, offered: bool) -> None:
-    assert words.takes_cudnn(finding) is offered
+    assert takes_cudnn(finding) is offered
 
 
 @pytest.mark.parametrize("folder", [False, True], ids=["file", "folder"])

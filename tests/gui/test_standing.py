@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.model.facts import Snapshot
 from core.model.findings import Report
 from core.model.steps import Severity, Step

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from core.common.progress import Watch
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.model.facts import Unexamined
 from core.model.findings import Report
 from gui import theme as looks

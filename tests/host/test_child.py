@@ -22,7 +22,8 @@ from core.common import frozen
 from core.common.progress import Watch
 from core.host import child, child_main
 from core.host.child import Answer, ask
-from core.host.interface import Completed, Host, this_host
+from core.host.interface import Completed, Host
+from core.host.this_host import this_host
 from core.probes.driver import nvidia_calls
 from core.probes.loading.roll_call import child as roll_call
 from tests.host import child_plain as plain
@@ -249,7 +250,7 @@ ORPHANED = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from core.host.child import ask
-from core.host import this_host
+from core.host.this_host import this_host
 from tests.host.child_work import Asked, Said, hang_with_a_child
 host = this_host()
 ask(hang_with_a_child, Asked(what=sys.argv[2]), Said, host=host, env=host.fresh_environment(), timeout=600)

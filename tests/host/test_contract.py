@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from core.common.progress import Watch
-from core.host.interface import Completed, Host, this_host
+from core.host.interface import Completed, Host
+from core.host.this_host import this_host
 from core.model.facts import Machine, PciDevice, Variable
 from tests.host.fake import FakeHost
 

@@ -12,19 +12,9 @@ from msgspec.structs import replace
 
 import core.rules
 import resources
+from core.common.versions import differs, older
 from core.knowledge.causes import causes
-from core.knowledge.releases import (
-    Compatibility,
-    Fact,
-    Gpus,
-    Hints,
-    Releases,
-    compatibility,
-    differs,
-    driver_floor,
-    numbers,
-    older,
-)
+from core.knowledge.releases import Compatibility, Fact, Gpus, Hints, Releases, compatibility, driver_floor, numbers
 from core.knowledge.tables import read
 
 FORMS: dict[str, type[Fact]] = {

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
 from core.common.progress import Watch
-from core.host.interface import this_host
+from core.host.this_host import this_host
 from core.model.facts import CudnnCopy, Load, PythonEnvironment, RollCall, Snapshot
 from core.probes.cudnn import probe as cudnn
 from core.probes.loading import probe as loading

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.common.progress import Watch
-from core.host.interface import this_host
+from core.host.this_host import this_host
 from core.model.facts import Driver, FrameworkTrial, Gpu, Snapshot, Unexamined
 from core.probes.probe import Request
 from core.probes.python import probe as frameworks

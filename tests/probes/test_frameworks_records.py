@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.common.progress import Watch
-from core.host.interface import this_host
+from core.host.this_host import this_host
 from core.model.facts import Frameworks, LibraryFile, PackageRecords, Snapshot, Toolkit
 from core.probes import wheel_record as cudnn_record
 from core.probes.probe import Request

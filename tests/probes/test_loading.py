@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
 from core.common.progress import Watch
-from core.host.interface import this_host
+from core.host.this_host import this_host
 from core.model.facts import CudnnCopy, Distribution, Load, PythonEnvironment, Resolution, RollCall, Snapshot
 from core.model.steps import Severity
 from core.probes.cudnn import probe as cudnn
@@ -325,7 +325,7 @@ def test_nothing_is_run_for_another_system(tmp_path: Path) -> None:
 
 
 def test_who_owns_a_mapped_file(tmp_path: Path) -> None:
-    from core.probes.loading.consumer_load import origin
+    from core.probes.loading.origin import origin
     from core.probes.sysroot import Places
 
     (tmp_path / "search").mkdir()

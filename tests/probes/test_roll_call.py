@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.host.child import Answer
+from core.knowledge.cudnn import knowledge
 from core.model.facts import Call
-from core.probes.loading.consumers import knowledge
 from core.probes.loading.roll_call.parent import CHILDREN, SPARED, run
 from core.probes.loading.roll_call.protocol import Event, Part, Roll
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.host.child import ask
-from core.host.interface import this_host
+from core.host.this_host import this_host
 from core.probes.loading.roll_call.child import answer
 from core.probes.loading.roll_call.protocol import Event, Part, Roll
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from core.knowledge.cudnn import knowledge
 from core.model.facts import Distribution, PythonEnvironment, System
-from core.probes.loading.consumers import Wish, knowledge, pin, wishes
+from core.probes.loading.consumers import Wish, pin, wishes
 from core.probes.sysroot import Places
 from tests import standin
 from tests.probes.request import write

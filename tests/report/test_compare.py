@@ -8,11 +8,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.model.facts import FrameworkTrial, Nvml, Snapshot
-from core.model.findings import Report, from_json
-from core.model.findings import to_json as report_json
+from core.model.findings import Report
 from core.report.compare import Comparison, as_text, compare, to_json
+from core.report.json_form import from_json
+from core.report.json_form import to_json as report_json
 from tests import machines as m
 from tests.test_snapshots import RECORDED
 

@@ -8,11 +8,12 @@ from html.parser import HTMLParser
 import pytest
 from msgspec.structs import replace
 
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.model.facts import FrameworkTrial, ProbeError
-from core.model.findings import Done, Report, from_json
+from core.model.findings import Done, Report
 from core.model.steps import Severity
 from core.report.html import as_html, verdict
+from core.report.json_form import from_json
 from tests import machines as m
 from tests.report.test_redact import planted
 from tests.test_snapshots import RECORDED

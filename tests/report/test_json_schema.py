@@ -9,8 +9,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from core.doctor.scan import report_on
-from core.model.findings import Report, from_json, to_json
+from core.doctor.examine import report_on
+from core.model.findings import Report
+from core.report.json_form import from_json, to_json
 from core.report.json_schema import NAME, as_json, schema
 from core.report.redact import redact
 from tests import machines

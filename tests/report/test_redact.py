@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.model.changes import EditPath, FileItem, FileSet, SetVariable, Value
 from core.model.facts import ComputeCache, DeviceNode, Driver, Gpu, Machine, PythonEnvironment, Snapshot, Variable
-from core.model.findings import Done, Evidence, Finding, Fix, Report, from_json, to_json
+from core.model.findings import Done, Evidence, Finding, Fix, Report
 from core.model.steps import Severity, Step
 from core.report.html import as_html
+from core.report.json_form import from_json, to_json
 from core.report.redact import Cleaner, closed_fields, redact, told
 from core.report.text import as_markdown, as_text
 from tests import machines

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.knowledge.causes import causes
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Finding, Report

@@ -7,7 +7,7 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Report
 from core.model.steps import Severity

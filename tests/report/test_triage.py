@@ -9,10 +9,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.model.facts import Machine, Snapshot
-from core.model.findings import Finding, Report, to_json
+from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
+from core.report.json_form import to_json
 from core.report.triage import Bad, Row, as_json, as_text, read, triage
 from tests import machines
 from tests.benchmarks import triage as benchmark

@@ -12,8 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import CudaInit, Load, RollCall, Snapshot
-from core.model.findings import Finding, from_json
+from core.model.findings import Finding
 from core.model.steps import Severity, Step
+from core.report.json_form import from_json
 from core.rules.consumer_loads import case, failures_of, trouble
 from core.rules.counter import Outcome, of_cuda, of_failures, starts
 from core.rules.cudnn import loading

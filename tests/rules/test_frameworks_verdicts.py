@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.model.facts import Distribution, FrameworkBuild, Frameworks, FrameworkTrial, Gpu, Mapped, Snapshot, Variable
 from core.model.findings import Finding, GridCell
 from core.model.steps import Severity
+from core.report.grid import as_lines
 from core.rules.frameworks import environments as frameworks
 from core.rules.frameworks.fit import choose_torch, gpu_side, tables, takes_python
-from core.rules.frameworks.grid import as_lines
 from core.rules.root_cause import diagnose
 from tests import machines as m
 

@@ -9,13 +9,14 @@ import pytest
 
 from core import explain
 from core.cli.terminal import UNEXAMINED, status_of
-from core.doctor import scan as doctor
+from core.doctor.examine import report_on
 from core.explain import verdicts
 from core.fixes import catalogue as fixes
 from core.model.facts import Snapshot
-from core.model.findings import Finding, Report, from_json, to_json
+from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
 from core.report.html import as_html
+from core.report.json_form import from_json, to_json
 from core.report.text import as_markdown, as_text
 from core.rules import RULES
 from core.rules import root_cause as diagnosing
@@ -56,7 +57,7 @@ def test_what_a_rule_found_before_it_failed_is_kept_and_the_error_is_named_witho
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(diagnosing, "RULES", (half,))
-    report = doctor.report_on(m.wheel_machine())
+    report = report_on(m.wheel_machine())
     assert {f.id for f in report.findings} == {"cudnn.half", "environment.rule-failed"}
     (told,) = failed(report)
     assert told.subject == "test_guard.half"
@@ -70,7 +71,7 @@ def test_what_a_rule_found_before_it_failed_is_kept_and_the_error_is_named_witho
 
 def test_a_real_error_stays_first_and_primary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diagnosing, "RULES", (failing, *RULES))
-    report = doctor.report_on(m.with_file(m.wheel_machine(), "ops", state="empty", size=0))
+    report = report_on(m.with_file(m.wheel_machine(), "ops", state="empty", size=0))
     assert report.findings[0].cause == "corrupt_or_truncated_file"
     assert report.findings[0].primary
     assert as_text(report).index("Not examined") < as_text(report).index("The cause:")
@@ -78,7 +79,7 @@ def test_a_real_error_stays_first_and_primary(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_maker_of_fixes_that_fails_leaves_the_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fixes, "with_changes", failing)
-    report = doctor.report_on(m.with_file(m.wheel_machine(), "ops", state="empty", size=0))
+    report = report_on(m.with_file(m.wheel_machine(), "ops", state="empty", size=0))
     assert report.primary is not None
     assert report.primary.fix is not None
     assert f"fixes.{report.primary.id}" in {f.subject for f in failed(report)}
@@ -86,7 +87,7 @@ def test_a_maker_of_fixes_that_fails_leaves_the_advice(monkeypatch: pytest.Monke
 
 def test_a_grid_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grid, "grid", failing)
-    report = doctor.report_on(m.wheel_machine())
+    report = report_on(m.wheel_machine())
     assert report.grid is None
     assert [f.subject for f in failed(report)] == ["grid"]
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from core.doctor.scan import report_on
+from core.doctor.examine import report_on
 from core.knowledge.horizon import beyond, family, horizon
 from core.loader.contents import cuda_major
 from core.model.facts import Distribution, FrameworkBuild, Frameworks, Gpu, Snapshot

@@ -13,7 +13,7 @@ import msgspec
 
 from core.transaction.execute import Plan, perform
 from core.transaction.journal import Journal
-from core.transaction.variable_store import MemoryWriter
+from tests.transaction.memory_store import MemoryWriter
 
 EVENTS = frozenset({"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.chmod", "os.utime"})
 KILLED = 9

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from core.model.facts import text
-from core.probes.loading.roll_call.child import DynamicLoader, Loader
+from core.probes.loading.roll_call.linux_loader import DynamicLoader, Loader
 
 _KINDS: Mapping[str, Any] = {
     "p": ctypes.c_void_p,

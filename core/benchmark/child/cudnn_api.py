@@ -10,7 +10,7 @@ from typing import Protocol
 from core.benchmark.child.c_api import CallError, Library, opened, string
 from core.benchmark.shapes import Problem
 from core.model.facts import NumberType
-from core.probes.loading.roll_call.child import Loader
+from core.probes.loading.roll_call.linux_loader import Loader
 
 FORMS = {
     "cudnnGetVersion": "",

@@ -21,7 +21,7 @@ from core.benchmark.child.timing import fitted, timed
 from core.benchmark.protocol import Climb, Job, Said, identity
 from core.benchmark.shapes import SMALL, Problem
 from core.model.facts import Check, GpuCard, Layer, Timing
-from core.probes.loading.roll_call.child import Loader
+from core.probes.loading.roll_call.linux_loader import Loader
 
 FIRST = Problem(shape=SMALL[0], type="fp32", layout="NCHW")
 """The convolution that every GPU and every cuDNN can do."""

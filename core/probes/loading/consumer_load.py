@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import stat
-import sys
 from collections.abc import Mapping
 
 from msgspec.structs import replace
 
 from core.model.facts import Consumer, How, Load, PythonEnvironment, RollCall
-from core.model.path_list import searched
 from core.probes.loading.consumers import Wish
+from core.probes.loading.origin import PATH_VARIABLE, origin, runs_here
 from core.probes.loading.plan import Plan, Setting, plan
 from core.probes.loading.roll_call.parent import by_child, run
 from core.probes.sysroot import Places, answering
-
-PATH_VARIABLE = "LD_LIBRARY_PATH"
 
 
 def load(consumer: Consumer, wish: Wish, python: PythonEnvironment | None, setting: Setting) -> Load:
@@ -84,12 +80,6 @@ def _own_files(prefix: str, setting: Setting) -> dict[str, str]:
     return {f.real_path: f.path for copy in copies for f in copy.files if f.real_path}
 
 
-def runs_here(where: Places) -> bool:
-    """Whether the examined system is the running one, so that its files may be loaded."""
-    ours = "windows" if sys.platform == "win32" else "linux"
-    return where.system == ours and where.whole
-
-
 def _path_mattered(its: Plan, called: RollCall) -> bool:
     """Whether the variable hid another candidate, or stands behind a call that failed: only then it proves something."""
     by_variable = How.LD_LIBRARY_PATH
@@ -104,37 +94,3 @@ def _path_mattered(its: Plan, called: RollCall) -> bool:
         c.result is None or (c.result != 0 and not c.function.startswith("cudnnGet")) for c in called.calls
     )
     return hid or (concerned and failed)
-
-
-def origin(path: str, prefix: str, env: Mapping[str, str], where: Places) -> str:
-    """Return in a few words who owns a file that was mapped."""
-    if prefix and _inside(path, prefix, where):
-        return "this environment's wheel" if re.search(r"[\\/]nvidia[\\/]", path) else "this environment"
-    variable = PATH_VARIABLE if where.system == "linux" else "PATH"
-    value = next((v for n, v in env.items() if n.upper() == variable), "")
-    folder = where.parent(path)
-    system = re.match(r"/(usr/)?lib(32|64)?/|[a-z]:\\windows\\", path, re.IGNORECASE) is not None
-    if where.system == "linux" or not system:
-        for entry in searched(value, where.system, variable):
-            if where.form.isabs(entry) and _same(entry, folder, where):
-                return variable
-    if re.search(r"[\\/](site|dist)-packages[\\/]", path):
-        return "another environment"
-    if re.match(
-        r"/usr/local/cuda|/opt/cuda|.*\\NVIDIA GPU Computing Toolkit\\|.*\\NVIDIA\\CUDNN\\v\d", path, re.IGNORECASE
-    ):
-        return "installer"
-    return "system" if system else "another folder"
-
-
-def _same(one: str, two: str, where: Places) -> bool:
-    form = where.form
-    return bool(form.normcase(form.normpath(one)) == form.normcase(two)) or where.real(one) == where.real(two)
-
-
-def _inside(path: str, prefix: str, where: Places) -> bool:
-    form = where.form
-    for base in {prefix, where.real(prefix)}:
-        if form.normcase(path).startswith(form.normcase(base).rstrip("\\/") + form.sep):
-            return True
-    return False

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 import msgspec
 
+from core.knowledge.cudnn import Check, Knowledge, Way
 from core.knowledge.cudnn_file_names import file_name, parse
 from core.loader.linux import Loaded, Search
 from core.loader.windows import conda_folders
 from core.model.facts import Consumer, How, PythonEnvironment, Resolution, System
-from core.probes.loading.consumers import Check, Knowledge, Way, Wish
+from core.probes.loading.consumers import Wish
 from core.probes.loading.linux import Tracer, loader, preloaded
 from core.probes.loading.roll_call.protocol import Part, Roll
 from core.probes.loading.windows import imported

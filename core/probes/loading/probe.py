@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import msgspec
 
 from core.common.patience import each
+from core.knowledge.cudnn import Knowledge, knowledge
 from core.knowledge.cudnn_file_names import parse
 from core.model.facts import Consumer, CudnnCopy, Load, PythonEnvironment
 from core.probes.loading.consumer_load import load
-from core.probes.loading.consumers import Knowledge, Wish, knowledge, wishes
+from core.probes.loading.consumers import Wish, wishes
 from core.probes.loading.plan import Setting
 from core.probes.probe import Request
 from core.probes.sysroot import Places, places

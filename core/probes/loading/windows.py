@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from core.common.versions import version_tuple
+from core.knowledge.cudnn import Way, Zlibwapi
 from core.knowledge.cudnn_file_names import parse
 from core.loader.contents import cuda_major, library_names
 from core.loader.windows import Policy, Search, closure, plain, python
 from core.loader.windows_policy import DEFAULT_DIRS, DLL_LOAD_DIR
 from core.model.facts import Attempt, How, Resolution
 from core.probes.cudnn.versions import true_version
-from core.probes.loading.consumers import Way, Zlibwapi
 from core.probes.sysroot import Places
 
 CUDA = re.compile(r"(cublas|cublasLt|cudart|nvrtc|nvJitLink)\w*\.dll|nvcuda\.dll|nvrtc-builtins\w+\.dll", re.IGNORECASE)

@@ -19,8 +19,8 @@ from msgspec.structs import replace
 from core.common.versions import whole_number
 from core.host import child
 from core.model.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined
-from core.probes.loading.consumer_load import PATH_VARIABLE, origin, runs_here
-from core.probes.loading.roll_call.child import is_cuda_file
+from core.probes.loading.origin import PATH_VARIABLE, origin, runs_here
+from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import Request
 from core.probes.python.trial_script import SCRIPT
 from core.probes.sysroot import Places, answering, places

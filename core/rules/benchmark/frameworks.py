@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _
+from core.knowledge.cudnn_file_names import role_of
 from core.model.facts import FrameworkRun, GpuRun, Snapshot
 from core.model.findings import Finding
+from core.model.paths import folder_of, name_of, tidy
 from core.model.steps import Step
 from core.rules.benchmark.wording import concerns, named, runs, stem
-from core.rules.consumer_loads import role_of
 from core.rules.cudnn.not_found import all_overriding
-from core.rules.snapshot_queries import folder_of, name_of, tidy
 from core.rules.wording import ERROR, NOTE, WARNING, finding, saw
 
 

@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, told
+from core.common.text import listed, sentence
 from core.knowledge.causes import Cause, OptionalCause
+from core.knowledge.cudnn_file_names import role_of
 from core.model.facts import Check, GpuRun, Rung, Snapshot
 from core.model.findings import Evidence, Finding
+from core.model.paths import folder_of, name_of, tidy
 from core.model.steps import Step
 from core.rules.benchmark import frameworks as benchmark_frameworks
 from core.rules.benchmark import speed as benchmark_speed
 from core.rules.benchmark.wording import cause_of, concerns, free_memory, hiding, holders, named, runs, stem, subject
-from core.rules.consumer_loads import role_of
 from core.rules.cudnn.not_found import all_overriding
-from core.rules.snapshot_queries import folder_of, name_of, tidy
-from core.rules.wording import ERROR, GOOD, NOTE, WARNING, finding, listed, saw, sentence
+from core.rules.wording import ERROR, GOOD, NOTE, WARNING, finding, saw
 
 PROGRAMS_XID = re.compile(r"Xid \([^)]*\): (13|31|32|43|45|69)\b")
 """Faults that a program usually causes by itself: exceptions, page faults, channels that end with it (NVIDIA, XID Errors)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _, n_, plain_number
+from core.common.text import listed
 from core.knowledge.gpu_rates import gpu_rates
 from core.model.facts import GpuRun, Snapshot
 from core.model.findings import Evidence, Finding
@@ -21,7 +22,7 @@ from core.rules.benchmark.wording import (
     subject,
     working,
 )
-from core.rules.wording import GOOD, NOTE, UNKNOWN, WARNING, finding, listed, saw
+from core.rules.wording import GOOD, NOTE, UNKNOWN, WARNING, finding, saw
 
 SLOW = 0.7
 """Part of what such a card typically reaches below which it is called slow: far outside the spread of repeated runs."""

@@ -7,16 +7,19 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.common.i18n import _, sentences, told
+from core.common.text import listed
+from core.common.versions import differs, older
 from core.knowledge.horizon import beyond
-from core.knowledge.releases import differs, numbers, older
+from core.knowledge.releases import numbers
 from core.model.facts import CudnnCopy, Snapshot
 from core.model.findings import Evidence, Finding
+from core.model.paths import tidy
 from core.model.steps import Step
 from core.rules.consumer_loads import called, cases, used_folders
 from core.rules.cudnn.files import faults, lone
 from core.rules.driver.facts import works
-from core.rules.snapshot_queries import said_installed, tidy
-from core.rules.wording import NOTE, WARNING, advice, finding, listed, saw
+from core.rules.snapshot_queries import said_installed
+from core.rules.wording import NOTE, WARNING, advice, finding, saw
 
 
 def unused(seen: Snapshot) -> Iterator[Finding]:

@@ -8,26 +8,21 @@ from collections.abc import Iterator
 import msgspec
 
 from core.common.i18n import _, sentences, told
+from core.common.text import listed, sentence
+from core.common.versions import differs
+from core.knowledge.cudnn_file_names import role_of
 from core.knowledge.horizon import beyond
-from core.knowledge.releases import compatibility, differs
+from core.knowledge.releases import compatibility, package_of
 from core.model.facts import LibraryFile, Resolution, Toolkit, cuda_in_name
 from core.model.findings import Evidence, Finding, Fix
+from core.model.paths import folder_of, inside, name_of
 from core.model.remedies import AddFolder, Place, TakeOut
 from core.model.steps import Step
 from core.rules.advice import name_folder, pinned, pip
-from core.rules.consumer_loads import Case, by_variable, idle, role_of, trouble
+from core.rules.consumer_loads import Case, by_variable, idle, trouble
 from core.rules.cudnn.files import BROKEN
-from core.rules.snapshot_queries import (
-    candidates,
-    file_at,
-    folder_of,
-    inside,
-    name_of,
-    near_misses,
-    package_of,
-    python_of,
-)
-from core.rules.wording import ERROR, NOTE, WARNING, advice, finding, listed, saw, sentence
+from core.rules.snapshot_queries import candidates, file_at, near_misses, python_of
+from core.rules.wording import ERROR, NOTE, WARNING, advice, finding, saw
 
 _CUDA = re.compile(
     r"lib(?P<linux>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)\.so\.(?P<major>[0-9]{1,6})(?:\.\d+)*"

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _, n_, number, sentences, told
+from core.common.text import listed
+from core.common.versions import differs
 from core.knowledge.causes import Cause
+from core.knowledge.cudnn_file_names import role_of
 from core.knowledge.horizon import beyond
-from core.knowledge.releases import differs
+from core.knowledge.releases import faulty_release, lost, package_of
 from core.model.facts import CudnnCopy, LibraryFile, Snapshot
 from core.model.findings import Evidence, Finding
+from core.model.paths import folder_of
 from core.model.remedies import CompleteSet, PutPackageBack
 from core.model.steps import Step
 from core.rules.advice import anew, another_release
-from core.rules.consumer_loads import called, faulty_release, lost, role_of, true_name
-from core.rules.snapshot_queries import folder_of, package_of
-from core.rules.wording import ERROR, NOTE, advice, finding, listed, saw
+from core.rules.consumer_loads import called, true_name
+from core.rules.wording import ERROR, NOTE, advice, finding, saw
 
 SPOILT = ("missing", "dangling", "empty", "truncated", "damaged")
 """States of a file of a set that an identical set can replace."""

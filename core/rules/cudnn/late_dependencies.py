@@ -6,17 +6,20 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, sentences, told
-from core.knowledge.releases import compatibility, numbers, older
+from core.common.text import listed
+from core.common.versions import older
+from core.knowledge.releases import compatibility, numbers, package_of
 from core.model.facts import LibraryFile, Resolution, System, Toolkit
 from core.model.findings import Finding, Fix
+from core.model.paths import folder_of, name_of
 from core.model.remedies import GivePlainName
 from core.model.steps import Step
 from core.rules.advice import pip
 from core.rules.consumer_loads import Case, idle, trouble
 from core.rules.cudnn.cuda_libraries import absent, family, install, is_own, on_disk, wanted_by
 from core.rules.driver.facts import WSL_FOLDER
-from core.rules.snapshot_queries import candidates, folder_of, name_of, package_of, resolution, said_installed
-from core.rules.wording import ERROR, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
+from core.rules.snapshot_queries import candidates, resolution, said_installed
+from core.rules.wording import ERROR, NOTE, UNKNOWN, WARNING, advice, finding, saw
 
 
 def compiler(c: Case) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from core.common.i18n import _, n_, told
 from core.knowledge.horizon import beyond
 from core.model.facts import Snapshot
 from core.model.findings import Evidence, Finding
+from core.model.paths import name_of
 from core.model.remedies import both
 from core.model.steps import Severity, Step
 from core.rules import newer
@@ -19,7 +20,7 @@ from core.rules.cudnn import late_dependencies as loading_extra
 from core.rules.cudnn import not_found as loading_search
 from core.rules.cudnn import wrong_copy as loading_order
 from core.rules.cudnn.files import faults, signatures
-from core.rules.snapshot_queries import candidates, name_of, shown
+from core.rules.snapshot_queries import candidates, shown
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, advice, concerning, finding, saw
 
 Reason = Callable[[Case], Iterator[Finding]]

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.common.i18n import N_, _, told
+from core.common.text import sentence
+from core.common.versions import differs
 from core.knowledge.causes import Cause
-from core.knowledge.releases import differs
+from core.knowledge.cudnn_file_names import role_of
 from core.model.facts import Attempt, CudnnCopy, Snapshot
 from core.model.findings import Finding, Fix
+from core.model.paths import folder_of, tidy
 from core.model.remedies import AddFolder, Place, TakeOut
 from core.model.steps import Step
 from core.rules.advice import name_folder, pinned, pip, without_variable
@@ -24,23 +27,13 @@ from core.rules.consumer_loads import (
     expects,
     is_whole,
     meant_for,
-    role_of,
     trouble,
     versions,
 )
 from core.rules.counter import Outcome, blamed
 from core.rules.cudnn.files import completed, faults
-from core.rules.snapshot_queries import (
-    candidates,
-    copy_at,
-    file_at,
-    folder_of,
-    main_name,
-    near_misses,
-    said_installed,
-    tidy,
-)
-from core.rules.wording import ERROR, NOTE, advice, finding, saw, sentence
+from core.rules.snapshot_queries import candidates, copy_at, file_at, main_name, near_misses, said_installed
+from core.rules.wording import ERROR, NOTE, advice, finding, saw
 
 ROLL = N_("roll call in a child process")
 

@@ -7,27 +7,20 @@ from collections.abc import Iterator
 from typing import Literal
 
 from core.common.i18n import _, n_, sentences, told
-from core.knowledge.releases import differs, older
+from core.common.text import listed, sentence
+from core.common.versions import differs, older
+from core.knowledge.releases import faulty_release, never_there
 from core.model.facts import Attempt, CudnnCopy, How
 from core.model.findings import Evidence, Finding, Fix
+from core.model.paths import folder_of, inside, tidy
 from core.model.remedies import Place, PreferFolder, PutAside
 from core.model.steps import Step
 from core.rules.advice import anew, another_release, name_folder
-from core.rules.consumer_loads import (
-    Case,
-    at_hand,
-    called,
-    faulty_release,
-    is_whole,
-    mapped_folders,
-    never_there,
-    spread,
-    trouble,
-)
+from core.rules.consumer_loads import Case, at_hand, called, is_whole, mapped_folders, spread, trouble
 from core.rules.cudnn.files import faults
 from core.rules.cudnn.not_found import ROLL, install, lies_in
-from core.rules.snapshot_queries import candidates, copy_at, copy_in, folder_of, inside, main_name, tidy
-from core.rules.wording import ERROR, WARNING, advice, finding, listed, saw, sentence
+from core.rules.snapshot_queries import candidates, copy_at, copy_in, main_name
+from core.rules.wording import ERROR, WARNING, advice, finding, saw
 
 SYSTEM_FOLDERS = (How.SYSTEM, How.SYSTEM16, How.WINDOWS)
 FIRST = (*SYSTEM_FOLDERS, How.APPLICATION)

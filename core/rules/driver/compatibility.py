@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _, sentences, told
+from core.common.text import listed
+from core.common.versions import older
 from core.knowledge.horizon import beyond
-from core.knowledge.releases import Compatibility, Gpus, compatibility, driver_floor, numbers, older
+from core.knowledge.releases import Compatibility, Gpus, compatibility, driver_floor, numbers
 from core.knowledge.tables import read
 from core.model.facts import CudnnCopy, Gpu, Snapshot
 from core.model.findings import Evidence, Finding, Fix
+from core.model.paths import inside
 from core.model.steps import Severity, Step
 from core.rules.consumer_loads import Case, called, in_order
 from core.rules.driver.facts import works
-from core.rules.snapshot_queries import inside, on
-from core.rules.wording import ERROR, NOTE, WARNING, advice, finding, listed, saw
+from core.rules.snapshot_queries import on
+from core.rules.wording import ERROR, NOTE, WARNING, advice, finding, saw
 
 
 def driver_too_old(seen: Snapshot) -> Iterator[Finding]:

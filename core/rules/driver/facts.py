@@ -10,10 +10,10 @@ from core.knowledge.causes import OptionalCause
 from core.knowledge.releases import code
 from core.model.facts import CudaInit, Driver, DriverLibrary, Snapshot
 from core.model.findings import Evidence, Finding, Fix
+from core.model.paths import inside
 from core.model.remedies import Remedy
 from core.model.steps import Step
 from core.rules.counter import Outcome, of_cuda, starts
-from core.rules.snapshot_queries import inside
 from core.rules.wording import ERROR, finding, saw
 
 NVIDIA = "10de"

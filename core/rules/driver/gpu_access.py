@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, n_, sentences, told
+from core.common.text import listed
 from core.knowledge.releases import Hints
 from core.knowledge.tables import read
 from core.model.facts import DeviceNode, Driver, Snapshot, Variable
@@ -15,7 +16,7 @@ from core.model.steps import Step
 from core.rules.counter import Outcome, blamed, of_cuda
 from core.rules.driver.facts import answers, unhidden, works
 from core.rules.snapshot_queries import variable
-from core.rules.wording import ERROR, WARNING, advice, finding, listed, saw
+from core.rules.wording import ERROR, WARNING, advice, finding, saw
 
 HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 """Variables by which CUDA gives a program no GPU. NVIDIA_VISIBLE_DEVICES (heeded when a container starts) and

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _
-from core.knowledge.releases import differs
+from core.common.versions import differs
 from core.model.facts import Driver, Snapshot
 from core.model.findings import Evidence, Finding
 from core.rules.driver.facts import NVIDIA, answers, cuda_libraries, error, on_bus, unhidden

@@ -11,11 +11,12 @@ from core.common.i18n import _
 from core.knowledge.releases import code
 from core.model.facts import Driver, DriverLibrary, PathEntry, Snapshot
 from core.model.findings import Finding
+from core.model.paths import folder_of, inside, tidy
 from core.model.remedies import Place, TakeOut
 from core.model.steps import Step
 from core.rules.counter import Outcome, blamed, of_cuda
 from core.rules.driver.facts import WSL_FOLDER, answers, cuda_libraries, error, on_bus, unhidden
-from core.rules.snapshot_queries import folder_of, inside, tidy, variable
+from core.rules.snapshot_queries import variable
 from core.rules.wording import UNKNOWN, advice, finding, saw
 
 

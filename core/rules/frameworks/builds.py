@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, sentences
+from core.common.text import listed
 from core.knowledge.horizon import beyond
 from core.knowledge.releases import numbers
 from core.model.facts import FrameworkBuild, Snapshot
@@ -21,7 +22,7 @@ from core.rules.frameworks.advice import (
 from core.rules.frameworks.environment_view import Home, homes
 from core.rules.frameworks.fit import build_fits, code_fits, gpu_side, tables, torch_code
 from core.rules.snapshot_queries import on
-from core.rules.wording import NOTE, WARNING, advice, finding, listed, saw
+from core.rules.wording import NOTE, WARNING, advice, finding, saw
 
 TENSORFLOW = ("tensorflow", "tensorflow-intel", "tf-nightly")
 _GPU_BUILDS = re.compile(r"torch|tensorflow.*|jax|onnxruntime-gpu|ctranslate2|paddlepaddle-gpu|cupy-cuda.*|mxnet-cu.*")

@@ -9,13 +9,13 @@ from core.knowledge.causes import Cause
 from core.knowledge.horizon import beyond
 from core.model.facts import FrameworkBuild, Snapshot, Toolkit
 from core.model.findings import Finding, Fix
+from core.model.paths import inside
 from core.model.steps import Step
 from core.rules.advice import name_folder
 from core.rules.frameworks.advice import pip
 from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import Home, homes
 from core.rules.frameworks.fit import gpu_side
-from core.rules.snapshot_queries import inside
 from core.rules.wording import UNKNOWN, advice, finding, saw
 
 SEARCHED = {"linux": {"LD_LIBRARY_PATH", "ld.so.cache"}, "windows": {"PATH"}}

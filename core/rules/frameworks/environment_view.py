@@ -10,9 +10,9 @@ from packaging.specifiers import SpecifierSet
 
 from core.common.versions import applies, requirement, within
 from core.model.facts import Distribution, FrameworkBuild, FrameworkTrial, PythonEnvironment, Snapshot, platform_machine
+from core.model.paths import tidy
 from core.model.steps import Severity
 from core.rules.consumer_loads import rank
-from core.rules.snapshot_queries import tidy
 from core.rules.wording import ERROR, NOTE, WARNING, Concern, concern
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _, n_, told
+from core.common.text import listed
 from core.knowledge.releases import numbers
 from core.model import path_list as pathlist
 from core.model.facts import Load, PythonEnvironment, Resolution, Snapshot
 from core.model.findings import Finding
+from core.model.paths import folder_of, tidy
 from core.model.remedies import AddDllFolders
 from core.model.steps import Step
 from core.rules.frameworks import builds as frameworks_builds
@@ -20,8 +22,8 @@ from core.rules.frameworks import trials as frameworks_trials
 from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import Home, homes
 from core.rules.frameworks.fit import gpu_side
-from core.rules.snapshot_queries import folder_of, tidy, variable
-from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
+from core.rules.snapshot_queries import variable
+from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, saw
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "ctranslate2", "paddlepaddle-gpu")
 

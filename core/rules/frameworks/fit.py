@@ -6,8 +6,9 @@ import re
 
 import msgspec
 
+from core.common.versions import older
 from core.knowledge.horizon import beyond
-from core.knowledge.releases import Row, Saying, compatibility, driver_floor, numbers, older
+from core.knowledge.releases import Row, Saying, compatibility, driver_floor, numbers
 from core.knowledge.tables import read
 from core.model.facts import Fact, FrameworkBuild, Gpu, PythonEnvironment, Snapshot, System
 from core.rules.driver.compatibility import compiles, is_tegra, runs

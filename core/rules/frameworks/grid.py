@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _, told
+from core.common.text import listed
 from core.knowledge.causes import Cause
 from core.knowledge.horizon import beyond, family
 from core.knowledge.releases import numbers
 from core.model.facts import Distribution, FrameworkBuild, Snapshot, full_id, split_id
 from core.model.findings import Finding, Grid, GridCell, GridRow, Verdict
+from core.model.paths import tidy
 from core.model.steps import Severity
 from core.rules.consumer_loads import answered
 from core.rules.frameworks.builds import is_cpu
 from core.rules.frameworks.environment_view import Home, homes
 from core.rules.frameworks.fit import GpuSide, build_fits, gpu_side
 from core.rules.frameworks.trials import failed
-from core.rules.snapshot_queries import tidy
-from core.rules.wording import listed
-
-MARKS: dict[Verdict, str] = {"runs": "✓", "should run": "+", "cpu only": "·", "cannot run": "✗", "not decided": "?"}
-"""One sign for each verdict, beside its word: never a colour alone."""
 
 ONLY_PROCESSOR: tuple[Cause, ...] = ("framework_cpu_only_build", "tf_native_windows_unsupported")
 """Causes that leave a framework to the processor: it runs, and the cell says so in a word of its own."""
@@ -202,49 +199,3 @@ def _best(columns: tuple[str, ...], rows: tuple[GridRow, ...]) -> Iterator[tuple
         good = [cell for cell in cells if cell[0]]
         if good:
             yield column, max(good, key=lambda cell: cell[:2])[2]
-
-
-def verdict_word(verdict: Verdict) -> str:
-    """Return a cell's verdict in words that stand alone."""
-    return {
-        "runs": _("runs on the GPU"),
-        "should run": _("should run on the GPU"),
-        "cpu only": _("processor only"),
-        "cannot run": _("cannot run on the GPU"),
-        "not decided": _("not decided"),
-    }[verdict]
-
-
-def choices(made: Grid) -> tuple[tuple[str, str], ...]:
-    """Return for each framework that is anywhere the environment to use, in words: which one to use for what."""
-    best = dict(made.best)
-    return tuple((column, best.get(column) or _("none is known to use the GPU")) for column in made.columns)
-
-
-def as_lines(made: Grid, width: int = 96) -> list[str]:
-    """Return the grid for a terminal: one line for each framework of each environment; those without any are counted."""
-    lines: list[str] = []
-    for row in made.rows:
-        if row.cells:
-            lines.append(
-                f"  {row.prefix}  (Python {row.python or _('unknown')}, {told(row.kind)}; {told(row.found_by)})"
-            )
-            for c in row.cells:
-                reason = _without_place(c.reason, row.prefix)
-                words = f"    {MARKS[c.verdict]} {c.distribution} {c.version}: {verdict_word(c.verdict)}. {reason}"
-                lines.append(words if len(words) <= 2 * width else words[: 2 * width - 3] + "...")
-    empty = [r for r in made.rows if not r.cells]
-    if empty:
-        names = listed((r.prefix for r in empty), 6)
-        lines.append("  " + _("{count} more without a framework: {names}", count=len(empty), names=names))
-    if made.columns:
-        lines.append("  " + _("Which one to use:"))
-        lines += [f"    {framework}: {where}" for framework, where in choices(made)]
-    if any(c.verdict == "should run" for r in made.rows for c in r.cells):
-        lines.append("  " + _('(Nothing was run where it says "should": --try, with --python PATH, runs it.)'))
-    return lines
-
-
-def _without_place(reason: str, prefix: str) -> str:
-    """Return a reason without the environment's name, which stands above it already."""
-    return reason.replace(f" in {prefix}", "")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, number
+from core.common.text import listed
 from core.knowledge.horizon import beyond, family
 from core.knowledge.releases import numbers
 from core.model.facts import Snapshot
@@ -14,7 +15,7 @@ from core.model.steps import Step
 from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import homes
 from core.rules.frameworks.fit import tables
-from core.rules.wording import ERROR, WARNING, advice, finding, listed, saw
+from core.rules.wording import ERROR, WARNING, advice, finding, saw
 
 GIB = 1 << 30
 NAMES = {"avx": "AVX", "avx2": "AVX2", "fma": "FMA", "sse4_1": "SSE4.1", "sse4_2": "SSE4.2"}

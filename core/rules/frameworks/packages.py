@@ -6,15 +6,17 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, sentences
+from core.common.text import listed
+from core.common.versions import older
 from core.knowledge.causes import Cause
-from core.knowledge.releases import numbers, older
+from core.knowledge.releases import numbers
 from core.model.facts import Distribution, Snapshot
 from core.model.findings import Finding, Fix
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import again, gpu_onnxruntime, pip
 from core.rules.frameworks.environment_view import Broken, Home, broken, homes
 from core.rules.frameworks.fit import gpu_side, short, tables
-from core.rules.wording import NOTE, WARNING, advice, finding, listed, saw
+from core.rules.wording import NOTE, WARNING, advice, finding, saw
 
 SHARING = (
     ("onnxruntime", re.compile(r"onnxruntime(-gpu|-directml|-openvino|-training|-qnn)?")),

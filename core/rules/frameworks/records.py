@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _, n_, number
+from core.common.text import listed
 from core.model.facts import DamagedFile, PackageRecords, Snapshot
 from core.model.findings import Evidence, Finding
+from core.model.paths import tidy
 from core.model.remedies import PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import whole_again
 from core.rules.frameworks.environment_view import Home, homes
-from core.rules.snapshot_queries import tidy
-from core.rules.wording import GOOD, NOTE, WARNING, finding, listed, saw
+from core.rules.wording import GOOD, NOTE, WARNING, finding, saw
 
 OWNERS = {"jaxlib": "jax", "jax-cuda": "jax", "triton": "torch"}
 """Start of a distribution's name: the framework that it belongs to. NVIDIA's belong to all of an environment."""

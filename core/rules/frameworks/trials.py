@@ -9,9 +9,11 @@ from typing import Literal
 import msgspec
 
 from core.common.i18n import N_, _, sentences, told
+from core.common.text import listed
 from core.knowledge.causes import Cause
 from core.model.facts import FrameworkBuild, FrameworkTrial, Snapshot
 from core.model.findings import Evidence, Finding, Fix
+from core.model.paths import folder_of
 from core.model.steps import Step
 from core.rules.advice import without_variable
 from core.rules.consumer_loads import NO_LIBCUDA
@@ -21,8 +23,7 @@ from core.rules.frameworks.advice import another_torch, tensorflow_for_gpu, whol
 from core.rules.frameworks.builds import is_cpu
 from core.rules.frameworks.environment_view import Home, homes
 from core.rules.frameworks.fit import build_fits, gpu_side
-from core.rules.snapshot_queries import folder_of
-from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, listed, saw
+from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, saw
 
 STEP = Step.FRAMEWORKS
 DRIVERS_OWN = re.compile(r"libcuda\.so|libcudadebugger\.so|libnvidia-")

@@ -15,7 +15,7 @@ import msgspec
 
 from core.common.progress import Watch
 from core.doctor import repair
-from core.doctor.scan import examine
+from core.doctor.examine import examine
 from core.explain import explain
 from core.host.interface import Host
 from core.host.windows import WindowsHost

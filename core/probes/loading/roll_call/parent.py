@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from core.common.progress import Watch
 from core.host.child import Answer, ask
 from core.host.interface import Host
+from core.knowledge.cudnn import Knowledge
 from core.knowledge.cudnn_file_names import dotted
 from core.model.facts import Call, Mapped, RollCall
-from core.probes.loading.consumers import Knowledge
 from core.probes.loading.roll_call.child import LOAD, answer
 from core.probes.loading.roll_call.protocol import Event, Roll
 

@@ -7,7 +7,7 @@ import ntpath
 import sys
 from collections.abc import Iterator
 
-from core.probes.loading.roll_call.child import Loader, is_cuda_file
+from core.probes.loading.roll_call.linux_loader import Loader, is_cuda_file
 
 ERRORS = {
     5: "ERROR_ACCESS_DENIED",

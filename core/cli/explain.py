@@ -1,0 +1,56 @@
+"""The command explain: an error text, a code or a name becomes causes."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.cli.terminal import BIGGEST_TEXT, FOUND, OK, UsageError, colour, read_report, say_json, say_result, watching
+from core.common.i18n import _
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from core.cli import report as cli_report
+    from core.doctor.scan import explained
+    from core.explain import render_text, to_json
+    from core.report.redact import Cleaner
+    from core.transaction.session_host import current_host
+
+    told = cli_report.told_without_looking(options)
+    if told is not None:
+        return told
+    text = _given_text(options.text)
+    seen = read_report(options.report).snapshot if options.report else None
+    host = None if options.text_only else current_host
+    with watching() as watch:
+        explanation, snapshot = explained(text, seen, host, watch, pythons=tuple(options.python))
+    if snapshot is not None and not options.full_names:
+        explanation = Cleaner(snapshot).every(explanation)
+    say_json(to_json(explanation)) if options.json else say_result(render_text(explanation, colour=colour()))
+    return FOUND if any(c.verdict == "proved" for c in explanation.causes) else OK
+
+
+def _given_text(given: str) -> str:
+    """Return the text of a file, of standard input ("-"), or the argument itself: a code, a name or a message."""
+    from core.explain import decode
+
+    if given == "-":
+        if sys.stdin.isatty():
+            print(_("Paste the error, then press Ctrl+D (Windows: Ctrl+Z and Enter)."), file=sys.stderr)
+        return decode(sys.stdin.buffer.read(BIGGEST_TEXT))
+    path = Path(given)
+    try:
+        if path.is_file():
+            with path.open("rb") as file:
+                return decode(file.read(BIGGEST_TEXT))
+    except OSError as e:
+        if e.errno not in (errno.ENAMETOOLONG, errno.EINVAL):
+            raise UsageError(_("{given} cannot be read: {strerror}.", given=given, strerror=e.strerror)) from None
+    except ValueError:  # no path can hold a zero byte
+        pass
+    return given

@@ -1,0 +1,77 @@
+"""The commands scan and replay."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+from core.cli.terminal import UsageError, colour, read_report, say_json, say_result, status_of, watching, write_file
+from core.common.i18n import _
+
+if TYPE_CHECKING:
+    import argparse
+
+    from core.model.findings import Report
+    from core.model.steps import Step
+
+
+def _scan(options: argparse.Namespace) -> int:
+    gc.disable()  # a scan is over before its garbage matters; looking for it took a tenth of the time
+    from core.doctor.examine import examine
+    from core.doctor.history import with_history
+    from core.report.redact import redact
+    from core.transaction.session_host import current_host
+
+    steps = _steps(options.only)
+    pythons = tuple(options.python)
+    with watching() as watch:
+        report = examine(
+            current_host(), watch, steps=steps, thorough=options.thorough, trials=options.trials, pythons=pythons
+        )
+    report = with_history(report)
+    if not options.full_names:
+        report = redact(report)
+    if options.out:
+        from core.report.json_form import to_json
+
+        write_file(options.out, to_json(report))
+    return _show(report, as_json=options.json)
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from msgspec.structs import replace
+
+    from core.doctor.examine import report_on
+
+    recorded = read_report(options.report)
+    again = replace(report_on(recorded.snapshot), taken_out=recorded.taken_out, history=recorded.history)
+    return _show(again, as_json=options.json)
+
+
+def _steps(only: str) -> tuple[Step, ...]:
+    from core.model.steps import Step
+
+    words = [w.strip() for w in only.split(",") if w.strip()]
+    unknown = [w for w in words if w not in {s.value for s in Step}]
+    if unknown:
+        raise UsageError(f"--only does not know {unknown[0]!r}; its words are {', '.join(s.value for s in Step)}.")
+    return tuple(Step(w) for w in words)
+
+
+def _show(report: Report, *, as_json: bool) -> int:
+    from core.report.json_form import to_json
+
+    if as_json:
+        say_json(to_json(report))
+    else:
+        from core.report import session_code
+        from core.report.text import as_text
+
+        code = session_code.encode(session_code.told(report))
+        say_result(
+            as_text(report, colour=colour())
+            + "\n"
+            + _("To tell it over the phone: {code}  (convalesce explain {code})", code=code)
+            + "\n"
+        )
+    return status_of(report)

@@ -1,0 +1,42 @@
+"""Text for people: printable, capitalised, joined."""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+from collections.abc import Iterable
+
+from core.common.i18n import _
+
+
+def printable(text: str) -> str:
+    r"""Return text that cannot drive a terminal: control and direction characters appear as ``\xNN`` or ``\uNNNN``.
+
+    Line feeds and tabs stay.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else _escaped(c) for c in text
+    )
+
+
+def _escaped(c: str) -> str:
+    return f"\\x{ord(c):02x}" if ord(c) < 0x100 else f"\\u{ord(c):04x}"
+
+
+def listed(items: Iterable[str], most: int = 5) -> str:
+    """Return names as a readable list: "a, b and c"; beyond ``most`` the rest is counted."""
+    names = list(items)
+    if len(names) > most:
+        return _("{names} and {count} more", names=_row(names[:most]), count=len(names) - most)
+    return _("{names} and {last}", names=_row(names[:-1]), last=names[-1]) if len(names) > 1 else "".join(names)
+
+
+def _row(names: list[str]) -> str:
+    return functools.reduce(lambda row, name: _("{names}, {next}", names=row, next=name), names)
+
+
+def sentence(text: str) -> str:
+    """Return a text with a capital letter at its start."""
+    return text[:1].upper() + text[1:]

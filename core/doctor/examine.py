@@ -1,0 +1,61 @@
+"""Examine: look at a machine and diagnose it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from msgspec.structs import replace
+
+from core import __version__
+from core.common.i18n import _
+from core.common.progress import Watch
+from core.doctor.scan import look
+from core.host.interface import Host
+from core.model.facts import Snapshot
+from core.model.findings import Finding, Report
+from core.model.steps import Step
+
+
+def examine(
+    host: Host,
+    watch: Watch,
+    *,
+    steps: Collection[Step] = (),
+    thorough: bool = False,
+    trials: bool = False,
+    pythons: tuple[str, ...] = (),
+) -> Report:
+    """Look at the machine and diagnose it. ``steps`` limits both; the headline is kept wherever it lies."""
+    snapshot = look(host, watch, steps=steps, thorough=thorough, trials=trials, pythons=pythons, meanwhile=load_rules)
+    watch.say(_("Finding the cause"))
+    return report_on(snapshot, steps)
+
+
+def load_rules(_seen: Snapshot) -> None:
+    """Import what ``report_on`` needs, for ``meanwhile``."""
+
+
+def report_on(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
+    """Diagnose a Snapshot, from this machine or another."""
+    from core.fixes.already_made import without_what_is_made
+    from core.fixes.catalogue import with_changes
+    from core.rules.frameworks.grid import grid
+    from core.rules.guard import guarded
+    from core.rules.root_cause import diagnose, worst_first
+
+    failures: list[Finding] = []
+
+    def cured(finding: Finding) -> Finding:
+        name = f"fixes.{finding.id}"
+        fixed = guarded(lambda: with_changes(finding, snapshot), name, failures, finding, finding.step)
+        return without_what_is_made(fixed, snapshot)
+
+    findings = tuple(map(cured, diagnose(snapshot)))
+    table = None
+    if snapshot.pythons is not None:
+        table = guarded(lambda: grid(snapshot, findings), "grid", failures, None, Step.FRAMEWORKS)
+    report = Report(snapshot=snapshot, findings=worst_first((*findings, *failures)), grid=table, version=__version__)
+    if steps:
+        kept = (f for f in report.findings if f.headline or {f.step, *f.also} & {*steps} or f in report.not_examined)
+        report = replace(report, findings=tuple(kept))
+    return report

@@ -1,0 +1,74 @@
+"""A host with another environment than its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.common.progress import Watch
+from core.host.interface import Completed, Host
+from core.model.facts import Machine, PciDevice, Signature, System, Variable
+
+
+@dataclass(frozen=True)
+class WithEnvironment:
+    """The real host, whose newly started programs get another environment."""
+
+    host: Host
+    env: Mapping[str, str] = field(default_factory=dict)
+    pythons: tuple[str, ...] = ()
+    """Python environments to look at although this environment may not lead to them."""
+
+    @property
+    def system(self) -> System:
+        """The real one's."""
+        return self.host.system
+
+    @property
+    def root(self) -> Path:
+        """The real one's."""
+        return self.host.root
+
+    def machine(self) -> Machine:
+        """The real one's."""
+        return self.host.machine()
+
+    def pci_devices(self) -> tuple[PciDevice, ...] | None:
+        """The real one's."""
+        return self.host.pci_devices()
+
+    def registered_pythons(self) -> tuple[str, ...]:
+        """The real one's."""
+        return self.host.registered_pythons()
+
+    def signature(self, path: str) -> Signature:
+        """The real one's."""
+        return self.host.signature(path)
+
+    def fresh_environment(self) -> dict[str, str]:
+        """The given one."""
+        return dict(self.env)
+
+    def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:
+        """The real one's."""
+        return self.host.login_environment(timeout)
+
+    def variables(self) -> tuple[Variable, ...]:
+        """Those of the given environment, and the kept ones."""
+        ours = (Variable(name=n, value=v, source="environment") for n, v in self.fresh_environment().items())
+        return (*ours, *(v for v in self.host.variables() if v.scope != "process"))
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        env: Mapping[str, str] | None = None,
+        input: bytes = b"",
+        watch: Watch | None = None,
+    ) -> Completed:
+        """The real one's, in the environment as it would be."""
+        return self.host.run(
+            argv, timeout=timeout, env=self.fresh_environment() if env is None else env, input=input, watch=watch
+        )

@@ -1,0 +1,72 @@
+"""Which framework asks for which cuDNN, and how it loads it: resources/knowledge/cudnn.json."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from core.knowledge.tables import read
+from core.model.facts import Fact
+
+Way = Literal["whole folder", "bare name", "altered search path", "added folders"]
+"""How a framework comes to its libraries on Windows."""
+
+
+class Since(Fact, frozen=True, kw_only=True, rename={"first": "from"}):
+    """From release ``first`` on (until the next row), a framework wants this major."""
+
+    first: str
+    major: int
+
+
+class Framework(Fact, frozen=True, kw_only=True):
+    """A framework's distribution (a pattern), its binaries relative to the folder of packages, and its majors."""
+
+    distribution: str
+    linux: tuple[str, ...] = ()
+    windows: tuple[str, ...] = ()
+    windows_way: Way = "bare name"
+    newest: str = ""
+    """The newest release that was read, where no other table lists them."""
+    majors: tuple[Since, ...] = ()
+    """A major of 0: from there on it wants none."""
+    windows_majors: tuple[Since, ...] = ()
+    """The same where Windows differs."""
+    source: str = ""
+
+
+class Check(Fact, frozen=True, kw_only=True):
+    """A function of the roll call, and the sub-library that answers it."""
+
+    major: int
+    function: str
+    role: str
+
+
+class Status(Fact, frozen=True, kw_only=True):
+    """A status that a VersionCheck may return."""
+
+    major: int
+    code: int
+    name: str
+
+
+class Zlibwapi(Fact, frozen=True, kw_only=True, rename={"first": "from"}):
+    """Releases for Windows that open zlibwapi.dll: ``first`` <= version < ``below``."""
+
+    first: str
+    below: str
+    source: str = ""
+
+
+class Knowledge(Fact, frozen=True, kw_only=True):
+    """resources/knowledge/cudnn.json."""
+
+    checks: tuple[Check, ...]
+    statuses: tuple[Status, ...]
+    zlibwapi: Zlibwapi
+    frameworks: tuple[Framework, ...]
+
+
+def knowledge() -> Knowledge:
+    """Return what is known of cuDNN's functions and of the frameworks that load it."""
+    return read("cudnn", Knowledge)

@@ -1,0 +1,40 @@
+"""What the headers of a binary say: Image."""
+
+from __future__ import annotations
+
+from core.model.facts import Fact, FileState
+
+
+class Image(Fact, frozen=True, kw_only=True):
+    """One file on disk, read as a shared library from its headers alone; nothing of it was run or mapped."""
+
+    path: str
+    """As it was asked for, printable."""
+    size: int | None = None
+    """Bytes; None when the file could not be looked at."""
+    state: FileState = "good"
+    problem: str = ""
+    """What is wrong with the file, to follow its name in a sentence: "is empty (0 bytes)"."""
+    format: str = ""
+    """"ELF" or "PE"; empty when it is neither."""
+    architecture: str = ""
+    """x86_64, aarch64, x86, ...; empty when the headers did not tell."""
+    bits: int | None = None
+    """32 or 64."""
+    little_endian: bool = True
+    library: bool = True
+    """False for a program (ELF ET_EXEC or PIE, PE without the DLL flag)."""
+    soname: str = ""
+    """DT_SONAME, or the name in a DLL's export table where it was read."""
+    needed: tuple[str, ...] = ()
+    """DT_NEEDED in order; the DLLs of a PE's import table, then those of its delay-import table."""
+    delayed: tuple[str, ...] = ()
+    """The part of ``needed`` that is loaded only at the first call (PE delay imports)."""
+    rpath: tuple[str, ...] = ()
+    """DT_RPATH's folders as written ($ORIGIN unexpanded). The loader ignores it where there is a RUNPATH."""
+    runpath: tuple[str, ...] = ()
+    """DT_RUNPATH's folders as written."""
+    no_default_folders: bool = False
+    """DF_1_NODEFLIB: the loader skips its default folders for what this file needs."""
+    mappable: bool = False
+    """Every byte that a loader maps is in the file. A file may lack its tail (sections, signature) and still load."""

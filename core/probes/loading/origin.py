@@ -1,0 +1,52 @@
+"""Where a loaded file came from, in words, and whether the examined system is the running one."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+
+from core.model.path_list import searched
+from core.probes.sysroot import Places
+
+PATH_VARIABLE = "LD_LIBRARY_PATH"
+
+
+def runs_here(where: Places) -> bool:
+    """Whether the examined system is the running one, so that its files may be loaded."""
+    ours = "windows" if sys.platform == "win32" else "linux"
+    return where.system == ours and where.whole
+
+
+def origin(path: str, prefix: str, env: Mapping[str, str], where: Places) -> str:
+    """Return in a few words who owns a file that was mapped."""
+    if prefix and _inside(path, prefix, where):
+        return "this environment's wheel" if re.search(r"[\\/]nvidia[\\/]", path) else "this environment"
+    variable = PATH_VARIABLE if where.system == "linux" else "PATH"
+    value = next((v for n, v in env.items() if n.upper() == variable), "")
+    folder = where.parent(path)
+    system = re.match(r"/(usr/)?lib(32|64)?/|[a-z]:\\windows\\", path, re.IGNORECASE) is not None
+    if where.system == "linux" or not system:
+        for entry in searched(value, where.system, variable):
+            if where.form.isabs(entry) and _same(entry, folder, where):
+                return variable
+    if re.search(r"[\\/](site|dist)-packages[\\/]", path):
+        return "another environment"
+    if re.match(
+        r"/usr/local/cuda|/opt/cuda|.*\\NVIDIA GPU Computing Toolkit\\|.*\\NVIDIA\\CUDNN\\v\d", path, re.IGNORECASE
+    ):
+        return "installer"
+    return "system" if system else "another folder"
+
+
+def _same(one: str, two: str, where: Places) -> bool:
+    form = where.form
+    return bool(form.normcase(form.normpath(one)) == form.normcase(two)) or where.real(one) == where.real(two)
+
+
+def _inside(path: str, prefix: str, where: Places) -> bool:
+    form = where.form
+    for base in {prefix, where.real(prefix)}:
+        if form.normcase(path).startswith(form.normcase(base).rstrip("\\/") + form.sep):
+            return True
+    return False

@@ -1,0 +1,56 @@
+"""The grid of environments and frameworks as text."""
+
+from __future__ import annotations
+
+from core.common.i18n import _, told
+from core.common.text import listed
+from core.model.findings import Grid, Verdict
+
+MARKS: dict[Verdict, str] = {"runs": "✓", "should run": "+", "cpu only": "·", "cannot run": "✗", "not decided": "?"}
+"""One sign for each verdict, beside its word: never a colour alone."""
+
+
+def verdict_word(verdict: Verdict) -> str:
+    """Return a cell's verdict in words that stand alone."""
+    return {
+        "runs": _("runs on the GPU"),
+        "should run": _("should run on the GPU"),
+        "cpu only": _("processor only"),
+        "cannot run": _("cannot run on the GPU"),
+        "not decided": _("not decided"),
+    }[verdict]
+
+
+def choices(made: Grid) -> tuple[tuple[str, str], ...]:
+    """Return for each framework that is anywhere the environment to use, in words: which one to use for what."""
+    best = dict(made.best)
+    return tuple((column, best.get(column) or _("none is known to use the GPU")) for column in made.columns)
+
+
+def as_lines(made: Grid, width: int = 96) -> list[str]:
+    """Return the grid for a terminal: one line for each framework of each environment; those without any are counted."""
+    lines: list[str] = []
+    for row in made.rows:
+        if row.cells:
+            lines.append(
+                f"  {row.prefix}  (Python {row.python or _('unknown')}, {told(row.kind)}; {told(row.found_by)})"
+            )
+            for c in row.cells:
+                reason = _without_place(c.reason, row.prefix)
+                words = f"    {MARKS[c.verdict]} {c.distribution} {c.version}: {verdict_word(c.verdict)}. {reason}"
+                lines.append(words if len(words) <= 2 * width else words[: 2 * width - 3] + "...")
+    empty = [r for r in made.rows if not r.cells]
+    if empty:
+        names = listed((r.prefix for r in empty), 6)
+        lines.append("  " + _("{count} more without a framework: {names}", count=len(empty), names=names))
+    if made.columns:
+        lines.append("  " + _("Which one to use:"))
+        lines += [f"    {framework}: {where}" for framework, where in choices(made)]
+    if any(c.verdict == "should run" for r in made.rows for c in r.cells):
+        lines.append("  " + _('(Nothing was run where it says "should": --try, with --python PATH, runs it.)'))
+    return lines
+
+
+def _without_place(reason: str, prefix: str) -> str:
+    """Return a reason without the environment's name, which stands above it already."""
+    return reason.replace(f" in {prefix}", "")

@@ -1,0 +1,101 @@
+"""A report as JSON: the contract's form, written and read."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from core.common.i18n import _
+from core.model.facts import SCHEMA, Fact, Snapshot
+from core.model.findings import Done, Evidence, Finding, Fix, Grid, Report, TakenOut
+from core.model.steps import Severity, Step
+
+
+class BadReportError(ValueError):
+    """A report's JSON could not be read; the message is one sentence for the person who gave it."""
+
+
+class _FindingForm(Fact, frozen=True, kw_only=True):
+    """A Finding as it stands in JSON: the severity is a word."""
+
+    id: str
+    cause: str
+    step: Step
+    severity: Literal["good", "note", "unknown", "warning", "error"]
+    primary: bool
+    subject: str
+    title: str
+    why: str
+    evidence: tuple[Evidence, ...]
+    fix: Fix | None = None
+    follows_from: str = ""
+    subjects: tuple[str, ...] = ()
+    consumers: tuple[str, ...] = ()
+    also: tuple[Step, ...] = ()
+    headline: bool = False
+
+
+class _ReportForm(Fact, frozen=True, kw_only=True):
+    schema: int
+    version: str
+    snapshot: Snapshot
+    findings: tuple[_FindingForm, ...] = ()
+    grid: Grid | None = None
+    taken_out: tuple[TakenOut, ...] | None = None
+    history: tuple[Done, ...] | None = None
+
+
+def to_json(report: Report) -> bytes:
+    """Return the report in the contract's JSON form, indented, with a final line feed."""
+    forms = tuple(
+        _FindingForm(**{**{n: getattr(f, n) for n in _FindingForm.__struct_fields__}, "severity": f.severity.word})
+        for f in report.findings
+    )
+    form = _ReportForm(
+        schema=SCHEMA,
+        version=report.version,
+        snapshot=report.snapshot,
+        findings=forms,
+        grid=report.grid,
+        taken_out=report.taken_out,
+        history=report.history,
+    )
+    return msgspec.json.format(msgspec.json.encode(form), indent=2) + b"\n"
+
+
+def from_json(data: bytes) -> Report:
+    """Read a report's JSON form.
+
+    Raises:
+        BadReportError: the data is no JSON, is nested too deeply, has another schema, or a field of a wrong type.
+    """
+    try:
+        head = msgspec.json.decode(data)
+        if not isinstance(head, dict) or "schema" not in head:
+            raise BadReportError(_("This is not a Convalesce report: it has no field named schema."))
+        if head["schema"] != SCHEMA:
+            raise BadReportError(
+                _(
+                    "This report has schema {theirs}; this version of Convalesce reads schema {ours}.",
+                    theirs=repr(str(head["schema"])[:20]),
+                    ours=SCHEMA,
+                )
+            )
+        form = msgspec.json.decode(data, type=_ReportForm)
+    except RecursionError:
+        raise BadReportError(_("This report is nested more deeply than any real one.")) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as e:
+        raise BadReportError(_("This report cannot be read: {e}.", e=e)) from None
+    findings = tuple(
+        Finding(**{**{n: getattr(f, n) for n in f.__struct_fields__}, "severity": Severity[f.severity.upper()]})
+        for f in form.findings
+    )
+    return Report(
+        snapshot=form.snapshot,
+        findings=findings,
+        grid=form.grid,
+        version=form.version,
+        taken_out=form.taken_out,
+        history=form.history,
+    )
