@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gui.dialogs.change_dialog import ChangeDialog
 
 
-class Errands:
+class Actions:
     """Opens dialogs over a window, one at a time; knows the report that the window shows."""
 
     def __init__(

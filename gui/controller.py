@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from core.common.progress import CancelledError, Watch
+from core.common.progress import CancelledError, Progress
 from core.doctor.engine import Engine, Preview
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from core.model.facts import Snapshot
     from core.model.findings import Finding, Report
 
-Work = Callable[[Watch], Any]
+Work = Callable[[Progress], Any]
 Then = Callable[[Any], None]
 
 
@@ -49,7 +49,7 @@ class Controller(QObject):
         super().__init__()
         self._engine = engine
         self._given = executor
-        self._watch: Watch | None = None
+        self._watch: Progress | None = None
         self._waiting: Callable[[], None] | None = None
         self._closed = False
         self._ended.connect(self._end)
@@ -110,7 +110,7 @@ class Controller(QObject):
     def _start(self, work: Work, then: Then) -> None:
         if self._watch is not None or self._closed:
             return
-        watch = Watch(
+        watch = Progress(
             self._only_from(lambda: watch, self.progressed), self._only_from(lambda: watch, self.section_changed)
         )
         self._watch = watch
@@ -125,14 +125,14 @@ class Controller(QObject):
             self._given = ThreadPoolExecutor(1, thread_name_prefix="doctor")
         return self._given
 
-    def _only_from(self, watch: Callable[[], Watch], signal: Any) -> Callable[..., None]:
+    def _only_from(self, watch: Callable[[], Progress], signal: Any) -> Callable[..., None]:
         def tell(*words: str) -> None:
             if self._watch is watch() and not self._closed:
                 signal.emit(*words)
 
         return tell
 
-    def _run(self, work: Work, then: Then, watch: Watch) -> None:
+    def _run(self, work: Work, then: Then, watch: Progress) -> None:
         try:
             result = work(watch)
         except CancelledError:
@@ -160,7 +160,7 @@ class Controller(QObject):
 
     # --- pieces of work ---------------------------------------------------------------------------------------
 
-    def _scan(self, watch: Watch) -> object:
+    def _scan(self, watch: Progress) -> object:
         report = self._engine.examine(watch)
         watch.check()  # a cancelled examination is no result
         import gui.pages.details  # noqa: F401 - the pages want it next, and here its loading holds nobody up
@@ -172,7 +172,7 @@ class Controller(QObject):
         self.history_changed.emit(history)
         self.report_changed.emit(report)
 
-    def _do(self, act: Work, watch: Watch) -> object:
+    def _do(self, act: Work, watch: Progress) -> object:
         return act(watch), self._engine.history()
 
     def _done(self, result: Any) -> None:

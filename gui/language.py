@@ -32,7 +32,7 @@ def own_name(language: str) -> str:
 def speak(settings: QSettings) -> bool:
     """Use the language that is chosen; return whether it is another one than before."""
     before = i18n.language()
-    i18n.use_wanted(str(settings.value(KEY, "") or ""))
+    i18n.use_preferred_language(str(settings.value(KEY, "") or ""))
     QLocale.setDefault(QLocale(i18n.language()))
     app = QApplication.instance()
     if isinstance(app, QApplication):
@@ -50,6 +50,6 @@ def said_anew(report: Report) -> Report:
     """Return the same report in the language in use: what was seen is diagnosed again."""
     from msgspec.structs import replace
 
-    from core.doctor.examine import report_on  # the engine is not loaded for the window to show
+    from core.doctor.examine import diagnose_snapshot  # the engine is not loaded for the window to show
 
-    return replace(report_on(report.snapshot), taken_out=report.taken_out, history=report.history)
+    return replace(diagnose_snapshot(report.snapshot), taken_out=report.taken_out, history=report.history)

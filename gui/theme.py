@@ -261,11 +261,11 @@ def dress_as_chosen(settings: QSettings) -> Theme:
     size = str(settings.value("text size", SIZES[0]))
     app = QApplication.instance()
     if isinstance(app, QApplication):
-        dress(app, theme, int(size) if size in SIZES else 100)
+        apply_theme(app, theme, int(size) if size in SIZES else 100)
     return theme
 
 
-def dress(app: QApplication, theme: Theme, text_size: int) -> None:
+def apply_theme(app: QApplication, theme: Theme, text_size: int) -> None:
     """Give the application its colours and text size (per cent of the desktop's own). Its style is Fusion from the start."""
     from PySide6.QtCore import Qt
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.explain import Explanation, explain
 from core.model.facts import Load, Snapshot
 from core.model.findings import Finding, Report
@@ -70,7 +70,7 @@ def made() -> Iterator[Machine]:
     from tests.test_pseudo import MADE, snapshot
 
     for name in MADE:
-        machine = Machine(name, report_on(snapshot(name)))
+        machine = Machine(name, diagnose_snapshot(snapshot(name)))
         if machine.primary is not None:
             yield machine
 
@@ -78,7 +78,7 @@ def made() -> Iterator[Machine]:
 def of_lab(folder: Path) -> Iterator[Machine]:
     """The machines of a folder of reports that have a primary finding."""
     for path in sorted(folder.glob("*.json")):
-        machine = Machine(path.stem, report_on(from_json(path.read_bytes()).snapshot))
+        machine = Machine(path.stem, diagnose_snapshot(from_json(path.read_bytes()).snapshot))
         if machine.primary is not None:
             yield machine
 

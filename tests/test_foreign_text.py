@@ -19,8 +19,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.common.progress import Watch
-from core.doctor.examine import report_on
+from core.common.progress import Progress
+from core.doctor.examine import diagnose_snapshot
 from core.doctor.scan import look
 from core.explain import explain, render_text
 from core.model.facts import Machine, Snapshot
@@ -89,7 +89,7 @@ def shown(report: Report) -> None:
     for form in (as_text, as_markdown, as_html):
         assert form(report)
         assert form(redact(report))
-    assert session_code.decode(session_code.encode(session_code.told(report)))
+    assert session_code.decode(session_code.encode(session_code.summarise(report)))
 
 
 # --- every text of a snapshot ---------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_no_rule_fails_at_any_text_of_a_snapshot(name: str, data: st.DataObject)
         snapshot = msgspec.convert(document, Snapshot)
     except msgspec.ValidationError:
         return  # a field that holds one of a few words
-    shown(report_on(snapshot))
+    shown(diagnose_snapshot(snapshot))
 
 
 # --- every file that a scan reads -----------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def plant(root: Path, files: dict[str, str], text: str) -> None:
 def scanned(root: Path, env: dict[str, str]) -> Report:
     machine = Machine(system="linux", home="/home/ada", libc=env.get("LIBC", "2.36"))
     host = FakeHost(root=root, facts=machine, environment=env, children=CHILDREN)
-    return report_on(look(host, Watch(), thorough=False))
+    return diagnose_snapshot(look(host, Progress(), thorough=False))
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
@@ -257,7 +257,7 @@ def test_nothing_that_the_driver_says_stops_a_scan(text: str, tmp_path: Path) ->
         "core.probes.driver.nvidia_calls:ask_cuda": said(cuda, gpu),
     }
     host = FakeHost(root=tmp_path, children=children, environment={"HOME": "/home/ada"})
-    report = report_on(look(host, Watch()))
+    report = diagnose_snapshot(look(host, Progress()))
     assert not report.snapshot.errors
     assert report.snapshot.driver is not None
     assert report.snapshot.driver.nvml is not None
@@ -269,12 +269,12 @@ def test_nothing_that_the_driver_says_stops_a_scan(text: str, tmp_path: Path) ->
 def test_a_report_is_read_or_refused_in_one_sentence(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    whole = to_json(report_on(m.wheel_machine())).decode()
+    whole = to_json(diagnose_snapshot(m.wheel_machine())).decode()
     cut = data.draw(st.integers(0, len(whole)))
     end = data.draw(st.integers(cut, min(len(whole), cut + 20)))
     broken = (whole[:cut] + data.draw(TEXTS) + whole[end:]).encode("utf-8", "surrogatepass")
     with suppress(BadReportError):
-        shown(report_on(from_json(broken).snapshot))
+        shown(diagnose_snapshot(from_json(broken).snapshot))
     folder = tmp_path_factory.mktemp("reports")
     (folder / "one.json").write_bytes(broken)
     assert triage.as_text(triage.triage(folder))

@@ -15,7 +15,7 @@ from core.benchmark.terminal_table import as_table
 from core.cli import fix as cli_fix
 from core.cli import main as cli
 from core.common import i18n
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.explain import explain, render_text
 from core.model.changes import SetVariable, Value
 from core.model.facts import Snapshot
@@ -25,7 +25,7 @@ from core.report.compare import compare
 from core.report.html import as_html
 from core.report.json_form import from_json
 from core.report.text import as_markdown, as_text
-from core.transaction.journal import BadEntry, Entry
+from core.transaction.journal import Entry, UnreadableEntry
 from tests import machines
 from tests.explain.cases import CASES
 from tests.gui import recorded
@@ -100,7 +100,7 @@ def ids(report: Report) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("name", MADE)
 def test_no_word_of_a_report_escapes(name: str) -> None:
-    report = report_on(snapshot(name))
+    report = diagnose_snapshot(snapshot(name))
     given = (*machine_words(report.snapshot), *ids(report), report.version)
     forms = {
         "terminal": as_text(report, width=10_000),
@@ -116,7 +116,7 @@ def test_no_word_of_a_report_escapes(name: str) -> None:
 @pytest.mark.parametrize("name", RULES)
 def test_no_word_of_a_rules_findings_escapes(name: str) -> None:
     made = RULES[name]
-    report = report_on(made() if callable(made) else made)
+    report = diagnose_snapshot(made() if callable(made) else made)
     given = (*machine_words(report.snapshot), *ids(report), report.version)
     assert escaped(as_text(report, width=10_000), given) == set()
 
@@ -124,8 +124,8 @@ def test_no_word_of_a_rules_findings_escapes(name: str) -> None:
 @pytest.mark.parametrize("name", list(MADE)[::6])
 def test_no_word_of_a_comparison_escapes(name: str) -> None:
     here, there = (
-        report_on(snapshot(name)),
-        report_on(machines.wheel_machine()),
+        diagnose_snapshot(snapshot(name)),
+        diagnose_snapshot(machines.wheel_machine()),
     )
     given = (*machine_words(here.snapshot), *machine_words(there.snapshot), *ids(here), *ids(there))
     assert escaped(comparison_text(compare(here, there), 10_000), given) == set()
@@ -169,7 +169,7 @@ def test_no_word_of_the_history_escapes(tmp_path: Path) -> None:
     for state in states:
         row = cli_fix._row(Entry(id="1", made="2026-11-21T10:00:00+00:00", title="/x", changes=(change,), state=state))
         assert escaped(row, ["/x"]) == set(), state
-    assert escaped(cli_fix._row(BadEntry(id="1", problem="/x")), ["/x"]) == set()
+    assert escaped(cli_fix._row(UnreadableEntry(id="1", problem="/x")), ["/x"]) == set()
     lines = [line for c in (change, change.inverse()) for line in c.lines()]
     assert escaped("\n".join(lines), ["CUDA_PATH /usr/local/cuda"]) == set()
 

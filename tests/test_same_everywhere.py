@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.common import i18n
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Snapshot
 from core.model.findings import Report
 from core.rules.root_cause import follows, importances, may_lead
@@ -76,26 +76,26 @@ def verdicts(report: Report) -> dict[str, object]:
 def test_a_verdict_is_the_same_in_every_language(name: str) -> None:
     seen = MACHINES[name]()
     for machine in (seen, twin(seen, "conda")):
-        english = verdicts(report_on(machine))
+        english = verdicts(diagnose_snapshot(machine))
         for language in LANGUAGES:
             i18n.use_language(language)
-            assert verdicts(report_on(machine)) == english
+            assert verdicts(diagnose_snapshot(machine)) == english
         i18n.use_language(i18n.ENGLISH)
 
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_every_kind_of_environment_is_judged_as_a_venv_is(name: str) -> None:
     seen = MACHINES[name]()
-    of_venv = verdicts(report_on(seen))
+    of_venv = verdicts(diagnose_snapshot(seen))
     for kind in KINDS:
         if kind != "conda" or name not in CONDAS_OWN:
-            assert verdicts(report_on(twin(seen, kind))) == of_venv
+            assert verdicts(diagnose_snapshot(twin(seen, kind))) == of_venv
 
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_nothing_that_matters_as_much_is_worse_than_the_primary_and_no_consequence_of_it(name: str) -> None:
     seen = MACHINES[name]()
-    report = report_on(seen)
+    report = diagnose_snapshot(seen)
     primary, importance = report.primary, importances(seen)
     led = [f for f in report.findings if f.headline]
     assert len(led) <= 1
@@ -109,7 +109,7 @@ def test_nothing_that_matters_as_much_is_worse_than_the_primary_and_no_consequen
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_what_is_open_says_what_would_decide_it(name: str) -> None:
-    for f in report_on(MACHINES[name]()).findings:
+    for f in diagnose_snapshot(MACHINES[name]()).findings:
         if f.severity.word == "unknown" or (f.headline and not f.primary):
             assert f.fix is not None
             assert f.fix.advice

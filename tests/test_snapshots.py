@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.model.findings import Report
 from core.model.steps import Severity
 from core.report.json_form import from_json, to_json
@@ -29,18 +29,18 @@ def lines(report: Report) -> str:
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda p: str(p.relative_to(SNAPSHOTS)))
 def test_a_recorded_machine_gives_the_same_findings(recorded: Path) -> None:
-    report = report_on(from_json(recorded.read_bytes()).snapshot)
+    report = diagnose_snapshot(from_json(recorded.read_bytes()).snapshot)
     assert lines(report) == recorded.with_suffix(".txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda p: str(p.relative_to(SNAPSHOTS)))
 def test_a_recorded_machine_survives_the_way_through_json(recorded: Path) -> None:
-    report = report_on(from_json(recorded.read_bytes()).snapshot)
+    report = diagnose_snapshot(from_json(recorded.read_bytes()).snapshot)
     assert from_json(to_json(report)) == report
 
 
 def test_there_are_recorded_machines_in_order_and_broken() -> None:
-    worst = {report_on(from_json(p.read_bytes()).snapshot).worst for p in RECORDED}
+    worst = {diagnose_snapshot(from_json(p.read_bytes()).snapshot).worst for p in RECORDED}
     assert Severity.ERROR in worst
     assert min(worst) <= Severity.NOTE
 
@@ -48,7 +48,7 @@ def test_there_are_recorded_machines_in_order_and_broken() -> None:
 def write() -> None:
     """Write every NAME.txt anew; read the difference before you commit it."""
     for recorded in RECORDED:
-        report = report_on(from_json(recorded.read_bytes()).snapshot)
+        report = diagnose_snapshot(from_json(recorded.read_bytes()).snapshot)
         recorded.with_suffix(".txt").write_text(lines(report), encoding="utf-8")
 
 

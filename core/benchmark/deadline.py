@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 
-from core.model.facts import Fact
+from core.model.facts import Frozen
 
 QUICK, WHOLE = 9.3, 55.0
 """Seconds from the command to its end that a run keeps to, the scan before it included: under 10 and under 60."""
 
 
-class Until(Fact, frozen=True, kw_only=True):
+class Deadline(Frozen, frozen=True, kw_only=True):
     """A moment of ``time.monotonic``."""
 
     end: float
@@ -20,6 +20,6 @@ class Until(Fact, frozen=True, kw_only=True):
         return max(0.0, self.end - time.monotonic())
 
 
-def until(began: float, *, quick: bool) -> Until:
+def until(began: float, *, quick: bool) -> Deadline:
     """Return when a run that began at this moment is to have ended."""
-    return Until(end=began + (QUICK if quick else WHOLE))
+    return Deadline(end=began + (QUICK if quick else WHOLE))

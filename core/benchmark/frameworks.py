@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from core.benchmark.deadline import Until
+from core.benchmark.deadline import Deadline
 from core.benchmark.framework_script import SCRIPT
 from core.benchmark.number_types import whole
 from core.benchmark.plan import Chosen
@@ -23,9 +23,9 @@ from core.host.child import Answer, read
 from core.model.facts import FrameworkBuild, FrameworkRun, Layout, Mapped, NumberType, Timing
 from core.probes.loading.origin import origin
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from core.probes.python.trials import Trial, dotted, installed
-from core.probes.sysroot import Places, places
+from core.probes.sysroot import Sysroot, sysroot_of
 
 SECONDS = 15.0
 """For the first framework: its import, and every shape in every type. What it does not need is for the next."""
@@ -78,7 +78,7 @@ class Said(msgspec.Struct, frozen=True):
     unmapped: str = ""
 
 
-def wanted(chosen: Chosen, where: Places, builds: tuple[FrameworkBuild, ...] = ()) -> tuple[Trial, ...]:
+def wanted(chosen: Chosen, where: Sysroot, builds: tuple[FrameworkBuild, ...] = ()) -> tuple[Trial, ...]:
     """Return the frameworks of the consumer's environment that can be asked, builds without a GPU last."""
     python = chosen.want.python
     if python is None or not python.executable:
@@ -107,7 +107,7 @@ def needs(trials: tuple[Trial, ...], builds: tuple[FrameworkBuild, ...] = ()) ->
 
 
 def run_frameworks(
-    request: Request, chosen: Chosen, trials: tuple[Trial, ...], gpu: Which, until: Until, *, prefix: str
+    request: ProbeRequest, chosen: Chosen, trials: tuple[Trial, ...], gpu: Which, until: Deadline, *, prefix: str
 ) -> tuple[FrameworkRun, ...]:
     """Run each framework in a process of its own, one after another; what one does not need is for those after it."""
     runs = []
@@ -121,7 +121,9 @@ def run_frameworks(
     return tuple(runs)
 
 
-def _run(request: Request, trial: Trial, gpu: Which, seconds: float, *, predicted: bool, prefix: str) -> FrameworkRun:
+def _run(
+    request: ProbeRequest, trial: Trial, gpu: Which, seconds: float, *, predicted: bool, prefix: str
+) -> FrameworkRun:
     name = ABILITIES[trial.module].name
     request.watch.say(
         _("{prefix}{name}'s own convolution, in {place}", prefix=prefix, name=name, place=trial.python.prefix)
@@ -175,7 +177,7 @@ def order(problems: tuple[Problem, ...], ordinal: int, seconds: float, *, anywhe
 
 
 def heard(
-    answer: Answer[Said], problems: tuple[Problem, ...], request: Request, trial: Trial, *, predicted: bool
+    answer: Answer[Said], problems: tuple[Problem, ...], request: ProbeRequest, trial: Trial, *, predicted: bool
 ) -> FrameworkRun:
     """Return what the script said, as far as it came."""
     said = answer.events
@@ -185,7 +187,7 @@ def heard(
 
     name = last("framework") or f"{trial.distribution} {trial.version}"
     numbered = [s for s in said if s.number is not None and 0 <= s.number < len(problems)]
-    where = places(request.host)
+    where = sysroot_of(request.host)
     paths = (p for s in said for p in s.mapped if is_cuda_file(where.name(p)))
     small = next((s.small for s in said if s.small is not None), None)
     right, detail = _judged(small)

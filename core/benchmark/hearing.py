@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from core.benchmark.protocol import Said
-from core.common.progress import Watch
+from core.common.progress import Progress
 
 
 class Ear:
@@ -31,9 +31,11 @@ class Ear:
                 self._heard(said)
 
 
-def telling(watch: Watch, prefix: str = "") -> Watch:
+def telling(watch: Progress, prefix: str = "") -> Progress:
     """Return a watch that tells a child's steps through ``watch``; use it together with ``following``."""
-    return Watch(watch.say, heard=Ear(lambda said: watch.say(prefix + _sentence(said.begin)) if said.begin else None))
+    return Progress(
+        watch.say, heard=Ear(lambda said: watch.say(prefix + _sentence(said.begin)) if said.begin else None)
+    )
 
 
 def _sentence(begin: str) -> str:
@@ -43,8 +45,8 @@ def _sentence(begin: str) -> str:
 class Background:
     """Work in a thread with a watch of its own, which ends it; the outer watch's cancellation ends it, too."""
 
-    def __init__(self, work: Callable[[Watch], object], outer: Watch, heard: Callable[[Said], None]) -> None:
-        self._watch = Watch(heard=Ear(heard))
+    def __init__(self, work: Callable[[Progress], object], outer: Progress, heard: Callable[[Said], None]) -> None:
+        self._watch = Progress(heard=Ear(heard))
         self._result: list[object] = []
         self._outer = outer
         self._thread = threading.Thread(target=lambda: self._result.append(work(self._watch)), daemon=True)

@@ -9,11 +9,11 @@ from core.benchmark.protocol import Job, Which
 from core.benchmark.shapes import DIRECTIONS, LARGE, MIDDLE, RESNET, SMALL, TIMED, Problem
 from core.knowledge.cudnn import knowledge
 from core.model.facts import Gpu, Layout, NumberType, PythonEnvironment, Resolution, Snapshot
-from core.probes.loading.plan import Plan, Setting
+from core.probes.loading.plan import LoadContext, LoadPlan
 from core.probes.loading.plan import plan as planned
 from core.probes.loading.probe import Want, wanted
-from core.probes.probe import Request
-from core.probes.sysroot import Places
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot
 
 TYPES: tuple[NumberType, ...] = ("fp16", "bf16", "tf32", "fp32", "int8")
 FLOATING = TYPES[:4]
@@ -24,7 +24,7 @@ class Chosen:
     """The consumer whose cuDNN is measured, and what its loader will do."""
 
     want: Want
-    plan: Plan
+    plan: LoadPlan
     predicted: tuple[str, ...]
     """Real paths of the files that the search predicts."""
     nvrtc: tuple[str, ...]
@@ -36,10 +36,10 @@ class Chosen:
         return self.want.consumer.words
 
 
-def choose(request: Request, where: Places) -> Chosen | None:
+def choose(request: ProbeRequest, where: Sysroot) -> Chosen | None:
     """Return the consumer to measure: named by the person, else active, else PyTorch's, else whichever finds a cuDNN."""
     known = knowledge()
-    setting = Setting(request, where, known, request.env)
+    setting = LoadContext(request, where, known, request.env)
     wants = sorted(wanted(request, where, known), key=lambda w: _rank(w, request))
     for want in wants:
         plan = planned(want.consumer, want.wish, want.python, setting)
@@ -54,7 +54,7 @@ def choose(request: Request, where: Places) -> Chosen | None:
     return None
 
 
-def _rank(want: Want, request: Request) -> tuple[bool, bool, bool, bool, int]:
+def _rank(want: Want, request: ProbeRequest) -> tuple[bool, bool, bool, bool, int]:
     prefix = want.consumer.prefix
     named = bool(prefix) and any(_within(given, prefix) for given in request.pythons)
     active = bool(prefix) and prefix in (request.env.get("VIRTUAL_ENV"), request.env.get("CONDA_PREFIX"))
@@ -71,7 +71,7 @@ def _library(
     python: PythonEnvironment | None,
     seen: Snapshot,
     resolutions: tuple[Resolution, ...],
-    where: Places,
+    where: Sysroot,
 ) -> tuple[str, ...]:
     """Return where NVRTC or cuBLAS may be: as the search has it, in the same environment, then on the machine.
 

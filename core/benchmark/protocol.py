@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from core.benchmark.shapes import Problem
-from core.model.facts import Check, Fact, GpuCard, GpuState, Rung, Timing
+from core.model.facts import Check, Frozen, GpuCard, GpuState, Rung, Timing
 
 Kind = Literal["exact", "two algorithms"]
 
 
-class Which(Fact, frozen=True, kw_only=True):
+class Which(Frozen, frozen=True, kw_only=True):
     """A GPU: by UUID where one is known, else by the driver's number."""
 
     uuid: str = ""
@@ -19,7 +19,7 @@ class Which(Fact, frozen=True, kw_only=True):
     """The driver's library; empty for its usual name."""
 
 
-class Climb(Fact, frozen=True, kw_only=True):
+class Climb(Frozen, frozen=True, kw_only=True):
     """The ladder's lower part: which GPU, and where NVRTC and cuBLAS may be (paths or bare names, in order)."""
 
     gpu: Which
@@ -29,7 +29,7 @@ class Climb(Fact, frozen=True, kw_only=True):
     """Windows: what the consumer gives to add_dll_directory."""
 
 
-class Job(Fact, frozen=True, kw_only=True):
+class Job(Frozen, frozen=True, kw_only=True):
     """What the engine is to do with one GPU and one cuDNN."""
 
     gpu: Which
@@ -45,7 +45,7 @@ class Job(Fact, frozen=True, kw_only=True):
     """For one timed problem."""
 
 
-class Said(Fact, frozen=True, kw_only=True):
+class Said(Frozen, frozen=True, kw_only=True):
     """One thing that a child says. ``begin`` stands before each step, because it may be the child's last."""
 
     begin: str = ""

@@ -14,19 +14,19 @@ from core.benchmark import frameworks as framework
 from core.benchmark.child import ladder
 from core.benchmark.child import nvml_sampler as sampler
 from core.benchmark.child import worker as engine
-from core.benchmark.deadline import Until, until
+from core.benchmark.deadline import Deadline, until
 from core.benchmark.hearing import Background, telling
 from core.benchmark.plan import Chosen, choose, job, which
 from core.benchmark.protocol import Climb, Job, Said, identity
 from core.benchmark.status_names import explained
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.child import Answer, ask
 from core.knowledge.gpu_rates import gpu_rates, limits
 from core.model.facts import Benchmark, Check, Driver, Gpu, GpuCard, GpuRun, GpuState, Mapped, Rung, Timing
 from core.probes.driver.kernel_log import kernel_log
 from core.probes.loading.origin import origin
-from core.probes.probe import Request
-from core.probes.sysroot import Places, places
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot, sysroot_of
 
 LADDER_PATIENCE = 45.0
 """Seconds for the lower part; opening a GPU without persistence mode takes several."""
@@ -46,7 +46,9 @@ UPPER = (
 )
 
 
-def look(request: Request, *, quick: bool = False, gpu: int | None = None, began: float | None = None) -> Benchmark:
+def look(
+    request: ProbeRequest, *, quick: bool = False, gpu: int | None = None, began: float | None = None
+) -> Benchmark:
     """Benchmark every GPU, or the one of this number, with the cuDNN of the chosen consumer.
 
     ``began``: the moment (``time.monotonic``) from which the first GPU's time counts, where a scan came before.
@@ -55,7 +57,7 @@ def look(request: Request, *, quick: bool = False, gpu: int | None = None, began
     gpus = listed(request.seen.driver)
     if problem := _nothing_to_run(request, gpus, gpu):
         return Benchmark(quick=quick, problem=problem)
-    where = places(request.host)
+    where = sysroot_of(request.host)
     chosen = choose(request, where)
     runs: list[GpuRun] = []
     for one in gpus:
@@ -80,7 +82,7 @@ def listed(driver: Driver | None) -> tuple[Gpu, ...]:
     return tuple(Gpu(index=n, name="", source="CUDA driver") for n in range(max(1, cuda.device_count or 0)))
 
 
-def _nothing_to_run(request: Request, gpus: tuple[Gpu, ...], gpu: int | None) -> str:
+def _nothing_to_run(request: ProbeRequest, gpus: tuple[Gpu, ...], gpu: int | None) -> str:
     driver = request.seen.driver
     if driver is None:
         return "The driver could not be looked at, so nothing was measured."
@@ -142,7 +144,7 @@ class _One:
     """One GPU's run."""
 
     def __init__(
-        self, request: Request, where: Places, chosen: Chosen | None, gpu: Gpu, until: Until, *, quick: bool
+        self, request: ProbeRequest, where: Sysroot, chosen: Chosen | None, gpu: Gpu, until: Deadline, *, quick: bool
     ) -> None:
         self._request, self._where, self._chosen, self._gpu, self._quick = request, where, chosen, gpu, quick
         self._until = until
@@ -198,7 +200,7 @@ class _One:
         outer.check()
         return answer
 
-    def _observe(self, watch: Watch) -> None:
+    def _observe(self, watch: Progress) -> None:
         about = sampler.Observe(index=self._gpu.index)
         host, env = self._request.host, self._request.env
         ask(sampler.observe, about, Said, host=host, env=env, timeout=about.seconds, watch=watch)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from core.model.facts import Direction, Fact, Layout, NumberType
+from core.model.facts import Direction, Frozen, Layout, NumberType
 
 DIRECTIONS: tuple[Direction, ...] = ("forward", "data gradient", "weight gradient")
 BYTES: dict[NumberType, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "int8": 1}
 
 
-class Shape(Fact, frozen=True, kw_only=True):
+class Shape(Frozen, frozen=True, kw_only=True):
     """A two-dimensional convolution: batch n, c channels of size x size, k filters of r x r, padded to the same size."""
 
     name: str
@@ -61,7 +61,7 @@ class Shape(Fact, frozen=True, kw_only=True):
         return f"{self.n}x{self.c}x{self.size}x{self.size}, {self.k} filters {self.r}x{self.r}{groups}"
 
 
-class Problem(Fact, frozen=True, kw_only=True):
+class Problem(Frozen, frozen=True, kw_only=True):
     """One convolution to compute: what, with which numbers, in which order in memory, in which direction."""
 
     shape: Shape

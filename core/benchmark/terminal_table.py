@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from core.benchmark.plan import usual
 from core.benchmark.shapes import LARGE
-from core.common.i18n import _, plain_number, told
+from core.common.i18n import _, plain_number, translate_fact
 from core.common.text import printable
 from core.common.text_width import padded
 from core.model.facts import Benchmark, Check, FrameworkRun, GpuRun, RateLimit, Rung, Timing
@@ -39,7 +39,7 @@ def _run(run: GpuRun, *, plain: bool) -> Iterator[str]:
     yield f"GPU {run.index}  {name}" + (f"  ({', '.join(details)})" if details else "")
     if run.consumer:
         yield "  " + _(
-            "cuDNN {version} as loaded by {consumer}", version=run.version or "?", consumer=told(run.consumer)
+            "cuDNN {version} as loaded by {consumer}", version=run.version or "?", consumer=translate_fact(run.consumer)
         )
     yield from _ladder(run.rungs)
     yield from _checks(run.checks)
@@ -68,7 +68,7 @@ def _ladder(rungs: tuple[Rung, ...]) -> Iterator[str]:
     for rung in rungs:
         status = " ".join(filter(None, (str(rung.status) if rung.status else "", rung.status_name)))
         why = f": {rung.call} {status}".rstrip() if rung.state == "failed" else ""
-        yield f"  {marks[rung.state]:<7} {told(rung.name)}{why}"
+        yield f"  {marks[rung.state]:<7} {translate_fact(rung.name)}{why}"
 
 
 def _checks(checks: tuple[Check, ...]) -> Iterator[str]:
@@ -90,8 +90,8 @@ def _checks(checks: tuple[Check, ...]) -> Iterator[str]:
     for c in bad[:8]:
         yield (
             "    "
-            + _("WRONG {kind}", kind=told(c.kind))
-            + f": {c.type} {c.layout} {_(c.direction)}, {told(c.algorithm)}: {told(c.detail)}"
+            + _("WRONG {kind}", kind=translate_fact(c.kind))
+            + f": {c.type} {c.layout} {_(c.direction)}, {translate_fact(c.algorithm)}: {translate_fact(c.detail)}"
         )
 
 
@@ -107,16 +107,16 @@ def _bars(run: GpuRun, *, plain: bool) -> Iterator[str]:
     yield "  " + (
         _(
             "{label}, forward: TFLOP/s of the card's limit ({mark} marks what such cards reach)",
-            label=told(shown[0].label),
+            label=translate_fact(shown[0].label),
             mark=mark,
         )
         if limits
-        else _("{label}, forward: TFLOP/s of the card's limit", label=told(shown[0].label))
+        else _("{label}, forward: TFLOP/s of the card's limit", label=translate_fact(shown[0].label))
     )
     over = False
     for timing in shown:
         if timing.teraflops is None:
-            yield f"  {timing.type:>5}  {told(timing.problem)}"
+            yield f"  {timing.type:>5}  {translate_fact(timing.problem)}"
             continue
         limit: RateLimit | None = limits.get(timing.type)
         if limit is None:
@@ -150,20 +150,20 @@ def _shapes(run: GpuRun) -> Iterator[str]:
     yield ""
     yield f"  {padded(_('convolution'), 42)} {_('type'):>5} {'ms':>9} {'TFLOP/s':>8} {'+-':>5}{heads}  {_('algorithm')}"
     for t in run.timings:
-        label = told(t.label) or t.shape
+        label = translate_fact(t.label) or t.shape
         label += f", {_(t.direction)}" if t.direction != "forward" else ""
         label += "" if t.layout == usual(t.type) else f", {t.layout}"
         if t.milliseconds is None:
-            yield f"  {padded(label[:42], 42)} {t.type:>5}  {told(t.problem)}"
+            yield f"  {padded(label[:42], 42)} {t.type:>5}  {translate_fact(t.problem)}"
             continue
         beside = "".join(f"  {_beside(f, t):>{wide}}" for f in measured)
         yield (
             f"  {padded(label[:42], 42)} {t.type:>5} {plain_number(t.milliseconds, 4):>9} {plain_number(t.teraflops or 0, 1):>8}"
-            f" {plain_number(100 * (t.spread or 0), 1) + '%':>5}{beside}  {told(t.algorithm)}"
+            f" {plain_number(100 * (t.spread or 0), 1) + '%':>5}{beside}  {translate_fact(t.algorithm)}"
         )
     for f in run.frameworks or ():
         if f.problem:
-            yield f"  {f.framework}: {told(f.problem)}"
+            yield f"  {f.framework}: {translate_fact(f.problem)}"
         elif f.gpu is False:
             yield "  " + _("{framework}: it computes on the processor here", framework=f.framework)
 
@@ -178,5 +178,5 @@ def _beside(its: FrameworkRun, ours: Timing) -> str:
     usually = [t for t in same if ours.layout == usual(ours.type)]
     found = next((t for t in same if t.layout == ours.layout), usually[0] if usually else None)
     if found is None or not found.teraflops:
-        return told(found.problem)[:16] if found else ""
+        return translate_fact(found.problem)[:16] if found else ""
     return plain_number(found.teraflops, 1) + ("" if found.layout == ours.layout else f" {found.layout}")

@@ -14,7 +14,7 @@ from core.common.text import printable
 from core.common.text_width import padded
 from core.doctor import repair
 from core.doctor.examine import examine
-from core.doctor.repair import Proposal, Workshop
+from core.doctor.repair import Proposal, RepairContext
 from core.doctor.verify import told
 from core.host.interface import Host
 from core.host.this_host import this_host
@@ -22,7 +22,7 @@ from core.model.changes import ChangeError
 from core.model.findings import Finding, Report
 from core.report.text import start_anew
 from core.transaction.execute import VerifiedFor
-from core.transaction.journal import BadEntry, Entry
+from core.transaction.journal import Entry, UnreadableEntry
 
 if TYPE_CHECKING:
     import argparse
@@ -51,7 +51,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def fix(options: argparse.Namespace) -> int:
     """Cure the findings named, or the primary one."""
     pythons = tuple(options.python)
-    shop = repair.workshop(this_host())
+    shop = repair.repair_context(this_host())
     for outcome in repair.recover(shop):
         print(f"convalesce: {outcome.sentence}", file=sys.stderr)
 
@@ -94,7 +94,7 @@ def _chosen(report: Report, ids: Sequence[str]) -> tuple[Finding, ...]:
     return tuple(f for f in report.findings if f.id in ids)
 
 
-def _with_source(finding: Finding, report: Report, source: str, shop: Workshop) -> Finding:
+def _with_source(finding: Finding, report: Report, source: str, shop: RepairContext) -> Finding:
     try:
         with watching() as watch:
             return repair.with_cudnn_from(source, finding, report.snapshot, shop, watch)
@@ -103,7 +103,7 @@ def _with_source(finding: Finding, report: Report, source: str, shop: Workshop) 
 
 
 def _cure(
-    finding: Finding, report: Report, shop: Workshop, look: Callable[[Host], Report], options: argparse.Namespace
+    finding: Finding, report: Report, shop: RepairContext, look: Callable[[Host], Report], options: argparse.Namespace
 ) -> tuple[Line, Report]:
     """Take one finding from its preview to its end; return what happened and the newest report."""
     given = finding.fix
@@ -176,7 +176,7 @@ def _consent(rehearsal: Rehearsal) -> bool:
 
 def undo(options: argparse.Namespace) -> int:
     """List what was changed, or take an entry back."""
-    shop = repair.workshop(this_host())
+    shop = repair.repair_context(this_host())
     if not options.list:  # which changes nothing
         for outcome in repair.recover(shop):
             print(f"convalesce: {outcome.sentence}", file=sys.stderr)
@@ -205,7 +205,9 @@ def undo(options: argparse.Namespace) -> int:
     return OK
 
 
-def _to_take_back(entries: Sequence[Entry | BadEntry], options: argparse.Namespace) -> Sequence[Entry | BadEntry]:
+def _to_take_back(
+    entries: Sequence[Entry | UnreadableEntry], options: argparse.Namespace
+) -> Sequence[Entry | UnreadableEntry]:
     """Return the entry that was named, every one that still holds (newest first), or the newest of these."""
     if not options.entry:
         holding = [e for e in reversed(entries) if isinstance(e, Entry) and e.undoable]
@@ -226,8 +228,8 @@ def _agreed(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _row(entry: Entry | BadEntry) -> str:
-    if isinstance(entry, BadEntry):
+def _row(entry: Entry | UnreadableEntry) -> str:
+    if isinstance(entry, UnreadableEntry):
         return f"{entry.id}  " + _("cannot be read: {problem}", problem=printable(entry.problem)) + "\n"
     note = f"  {entry.note}" if entry.note else ""
     return printable(f"{entry.id}  {padded(_(entry.state), 11)}  {entry.title}{note}\n")

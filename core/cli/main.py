@@ -67,7 +67,7 @@ def _choose_language(arguments: list[str]) -> list[str]:
                 )
             os.environ[i18n.VARIABLE] = i18n.language()  # for the window, and for what is started from here
             return arguments[:i] + arguments[i + (1 if equals else 2) :]
-    i18n.use_wanted()
+    i18n.use_preferred_language()
     return arguments
 
 

@@ -59,9 +59,9 @@ def _diagnosed(report: Report) -> Report:
     """Return a report with findings: a recorded Snapshot may come without, and would seem to be in order."""
     from msgspec.structs import replace
 
-    from core.doctor.examine import report_on
+    from core.doctor.examine import diagnose_snapshot
 
-    return report if report.findings else replace(report, findings=report_on(report.snapshot).findings)
+    return report if report.findings else replace(report, findings=diagnose_snapshot(report.snapshot).findings)
 
 
 def _form(options: argparse.Namespace) -> Callable[[Report], str]:

@@ -41,10 +41,10 @@ def _scan(options: argparse.Namespace) -> int:
 def _replay(options: argparse.Namespace) -> int:
     from msgspec.structs import replace
 
-    from core.doctor.examine import report_on
+    from core.doctor.examine import diagnose_snapshot
 
     recorded = read_report(options.report)
-    again = replace(report_on(recorded.snapshot), taken_out=recorded.taken_out, history=recorded.history)
+    again = replace(diagnose_snapshot(recorded.snapshot), taken_out=recorded.taken_out, history=recorded.history)
     return _show(again, as_json=options.json)
 
 
@@ -67,7 +67,7 @@ def _show(report: Report, *, as_json: bool) -> int:
         from core.report import session_code
         from core.report.text import as_text
 
-        code = session_code.encode(session_code.told(report))
+        code = session_code.encode(session_code.summarise(report))
         say_result(
             as_text(report, colour=colour())
             + "\n"

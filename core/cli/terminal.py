@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from core.common.i18n import _
 
 if TYPE_CHECKING:
-    from core.common.progress import Watch
+    from core.common.progress import Progress
     from core.model.findings import Report
 
 OK, FOUND, USAGE, FAILED, REFUSED, UNEXAMINED, STUCK = range(7)
@@ -30,9 +30,9 @@ class UsageError(Exception):
 
 
 @contextmanager
-def watching() -> Iterator[Watch]:
+def watching() -> Iterator[Progress]:
     """Yield a Watch that tells its progress on stderr: one line that changes on a terminal, plain lines elsewhere."""
-    from core.common.progress import Watch
+    from core.common.progress import Progress
 
     live = sys.stderr.isatty()
 
@@ -40,7 +40,7 @@ def watching() -> Iterator[Watch]:
         sys.stderr.write(f"\r\x1b[K{sentence} ..." if live else f"{sentence}\n")
         sys.stderr.flush()
 
-    watch = Watch(say)
+    watch = Progress(say)
     try:
         yield watch
     except KeyboardInterrupt:

@@ -92,7 +92,7 @@ def nearest(wanted: str) -> str:
     return next((c for c in here if c.split("_")[0].lower() == main), ENGLISH)
 
 
-def wanted(environment: Mapping[str, str], chosen: str = "") -> str:
+def choose_language(environment: Mapping[str, str], chosen: str = "") -> str:
     """Return the language to use: CONVALESCE_LANGUAGE, ``chosen`` (the window's setting), the locale's variables, Windows' own."""
     for name in (environment.get(VARIABLE, ""), chosen):
         if name:
@@ -107,9 +107,9 @@ def wanted(environment: Mapping[str, str], chosen: str = "") -> str:
     return ENGLISH
 
 
-def use_wanted(chosen: str = "") -> None:
+def use_preferred_language(chosen: str = "") -> None:
     """Use the language that this person's environment or the window's setting asks for."""
-    use_language(wanted(os.environ, chosen))
+    use_language(choose_language(os.environ, chosen))
 
 
 def _(message: str, /, **values: object) -> str:
@@ -183,16 +183,16 @@ def sentences(*texts: str) -> str:
     return ("" if _language in UNSPACED else " ").join(text for text in texts if text)
 
 
-def said(message: str, /, **values: object) -> str:
+def fact_text(message: str, /, **values: object) -> str:
     """Return a text that a probe writes into the Snapshot: English for ever, as a replay elsewhere must find it.
 
-    It is extracted all the same: ``told`` finds the form again, and shows it in the reader's language.
+    It is extracted all the same: ``translate_fact`` finds the form again, and shows it in the reader's language.
     """
     return message.format_map(values) if values else message
 
 
-def told(text: str, depth: int = DEEPEST) -> str:
-    """Return a text of the Snapshot in the language in use: a word of ours, or a form of ``said`` with its values; else as it is.
+def translate_fact(text: str, depth: int = DEEPEST) -> str:
+    """Return a text of the Snapshot in the language in use: a word of ours, or a form of ``fact_text`` with its values; else as it is.
 
     A Snapshot may be hostile: the time is linear in the text's length, and long texts stay as they are.
     """
@@ -204,17 +204,19 @@ def told(text: str, depth: int = DEEPEST) -> str:
     for parts, form, turned in _forms(_translation):
         found = _values(parts, text)
         if found is not None:
-            return _filled(turned, form, {n: told(value, depth - 1) if depth else value for n, value in found.items()})
+            return _filled(
+                turned, form, {n: translate_fact(value, depth - 1) if depth else value for n, value in found.items()}
+            )
     return text
 
 
 _FACT = "fact\x04"
-"""How gettext writes the context of what was extracted from ``said``."""
+"""How gettext writes the context of what was extracted from ``fact_text``."""
 
 
 @functools.lru_cache(maxsize=4)
 def _forms(catalogue: Catalogue) -> tuple[tuple[list[str], str, str], ...]:
-    """Return every form of ``said`` that the catalogue knows, the most particular first, with its translation."""
+    """Return every form of ``fact_text`` that the catalogue knows, the most particular first, with its translation."""
     entries: dict[object, str] = getattr(catalogue, "_catalog", {})
     forms = [
         (key.removeprefix(_FACT), text)
@@ -231,14 +233,14 @@ SHAPES = (
     N_("loader"),
     N_("environment"),
     N_("file system"),
-    said("the Python environment {prefix} ({framework})"),
-    said("the Python environment {prefix}"),
-    said("the conda environment {prefix} ({framework})"),
-    said("the conda environment {prefix}"),
-    said("the Microsoft Store's Python {prefix} ({framework})"),
-    said("the Microsoft Store's Python {prefix}"),
-    said("any program ({framework})"),
-    said("roll call in a child process"),
+    fact_text("the Python environment {prefix} ({framework})"),
+    fact_text("the Python environment {prefix}"),
+    fact_text("the conda environment {prefix} ({framework})"),
+    fact_text("the conda environment {prefix}"),
+    fact_text("the Microsoft Store's Python {prefix} ({framework})"),
+    fact_text("the Microsoft Store's Python {prefix}"),
+    fact_text("any program ({framework})"),
+    fact_text("roll call in a child process"),
 )
 """Texts that the Snapshot holds and that are put together where no reader of texts finds them whole."""
 

@@ -14,7 +14,7 @@ class CancelledError(Exception):
     """The person asked to stop; nothing is wrong."""
 
 
-class Watch:
+class Progress:
     """Carries progress sentences out and a request to cancel in. Safe to use from several threads."""
 
     def __init__(

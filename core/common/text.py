@@ -25,7 +25,7 @@ def _escaped(c: str) -> str:
     return f"\\x{ord(c):02x}" if ord(c) < 0x100 else f"\\u{ord(c):04x}"
 
 
-def listed(items: Iterable[str], most: int = 5) -> str:
+def join_names(items: Iterable[str], most: int = 5) -> str:
     """Return names as a readable list: "a, b and c"; beyond ``most`` the rest is counted."""
     names = list(items)
     if len(names) > most:
@@ -37,6 +37,6 @@ def _row(names: list[str]) -> str:
     return functools.reduce(lambda row, name: _("{names}, {next}", names=row, next=name), names)
 
 
-def sentence(text: str) -> str:
+def capitalised(text: str) -> str:
     """Return a text with a capital letter at its start."""
     return text[:1].upper() + text[1:]

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from core.knowledge.releases import numbers
-
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
     from packaging.specifiers import SpecifierSet
@@ -76,19 +74,22 @@ def within(specifier: SpecifierSet, version: str) -> bool | None:
         return None
 
 
-def older(one: str | None, other: str | None) -> bool | None:
+def is_older(one: str | None, other: str | None) -> bool | None:
     """Whether ``one`` is older than ``other``, as far as both go (9.1 is not older than 9.1.0); None if unknown."""
-    a, b = numbers(one), numbers(other)
+    a, b = version_tuple(one), version_tuple(other)
     if not a or not b:
         return None
     shared = min(len(a), len(b))
     return a[:shared] < b[:shared]
 
 
-def differs(one: str | None, other: str | None) -> bool | None:
+def versions_differ(one: str | None, other: str | None) -> bool | None:
     """Whether two versions differ, as far as both go; None if one is unknown."""
-    a, b = numbers(one), numbers(other)
+    a, b = version_tuple(one), version_tuple(other)
     if not a or not b:
         return None
     shared = min(len(a), len(b))
     return a[:shared] != b[:shared]
+
+
+"""The name under which the rules know it."""

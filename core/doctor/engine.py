@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from core.common.i18n import _
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.doctor.examine import examine as doctor_examine
 
 if TYPE_CHECKING:  # the engine itself is loaded on the worker's thread: the window is there before it
-    from core.doctor.repair import Proposal, Workshop
+    from core.doctor.repair import Proposal, RepairContext
     from core.explain import Explanation
     from core.host.interface import Host
     from core.model.facts import Snapshot
     from core.model.findings import Finding, Report
     from core.rehearsal.rehearse import Rehearsal
     from core.transaction.execute import Outcome
-    from core.transaction.journal import BadEntry, Entry
+    from core.transaction.journal import Entry, UnreadableEntry
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Done:
 class Engine(Protocol):
     """The verbs behind the window's buttons. Each is called on the worker's thread, one at a time."""
 
-    def examine(self, watch: Watch) -> Report:
+    def examine(self, watch: Progress) -> Report:
         """Look at the machine and diagnose it."""
         ...
 
-    def benchmark(self, report: Report, quick: bool, watch: Watch) -> Report:
+    def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
         """Run convolutions on the GPUs; return the report with what was measured."""
         ...
 
@@ -58,19 +58,19 @@ class Engine(Protocol):
         """Explain an error text, and prove or refute its causes on a Snapshot."""
         ...
 
-    def propose(self, finding: Finding, report: Report, source: str, watch: Watch) -> Preview:
+    def propose(self, finding: Finding, report: Report, source: str, watch: Progress) -> Preview:
         """Plan a finding's fix and rehearse it; from a file or folder ``source``, where one is named. Changes nothing."""
         ...
 
-    def apply(self, preview: Preview, watch: Watch) -> Done:
+    def apply(self, preview: Preview, watch: Progress) -> Done:
         """Carry a fix out and verify it; everything is taken back where it does not cure, or on cancelling."""
         ...
 
-    def undo(self, entries: tuple[str, ...], watch: Watch) -> Done:
+    def undo(self, entries: tuple[str, ...], watch: Progress) -> Done:
         """Take entries of the history back, in this order; stop at the first that is refused."""
         ...
 
-    def history(self) -> tuple[Entry | BadEntry, ...]:
+    def history(self) -> tuple[Entry | UnreadableEntry, ...]:
         """Return what was changed on this machine, oldest first."""
         ...
 
@@ -81,34 +81,34 @@ class ThisMachine:
     def __init__(
         self,
         pythons: tuple[str, ...] = (),
-        make: Callable[[], Workshop] | None = None,
-        look: Callable[[Host, Watch], Report] | None = None,
+        make: Callable[[], RepairContext] | None = None,
+        look: Callable[[Host, Progress], Report] | None = None,
     ) -> None:
         self._pythons = pythons
         self._make = make
         self._how = look
-        self._made: Workshop | None = None
+        self._made: RepairContext | None = None
 
-    def _shop(self) -> Workshop:
+    def _shop(self) -> RepairContext:
         if self._made is None:
             from core.doctor import repair
             from core.host.this_host import this_host
 
-            self._made = self._make() if self._make else repair.workshop(this_host())
+            self._made = self._make() if self._make else repair.repair_context(this_host())
             repair.recover(self._made)  # what a crash interrupted is taken back before anybody looks
         return self._made
 
-    def examine(self, watch: Watch) -> Report:
+    def examine(self, watch: Progress) -> Report:
         """See Engine."""
         return self._look(self._shop().seen(), watch)
 
-    def _look(self, host: Host, watch: Watch) -> Report:
+    def _look(self, host: Host, watch: Progress) -> Report:
 
         report = self._how(host, watch) if self._how else doctor_examine(host, watch, pythons=self._pythons)
         watch.check()  # a cancelled examination is no result, and what was being verified is taken back
         return report
 
-    def benchmark(self, report: Report, quick: bool, watch: Watch) -> Report:
+    def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
         """See Engine."""
         from core.doctor.scan import measure
 
@@ -120,9 +120,9 @@ class ThisMachine:
         """See Engine."""
         from core.doctor.scan import explained
 
-        return explained(text, snapshot, None, Watch())[0]
+        return explained(text, snapshot, None, Progress())[0]
 
-    def propose(self, finding: Finding, report: Report, source: str, watch: Watch) -> Preview:
+    def propose(self, finding: Finding, report: Report, source: str, watch: Progress) -> Preview:
         """See Engine."""
         from core.doctor import repair
 
@@ -137,7 +137,7 @@ class ThisMachine:
         watch.say(_("Rehearsing it; nothing is changed"))
         return Preview(proposal, repair.rehearse(proposal, report, shop, watch, lambda h: self._look(h, watch)), report)
 
-    def apply(self, preview: Preview, watch: Watch) -> Done:
+    def apply(self, preview: Preview, watch: Progress) -> Done:
         """See Engine."""
         from core.doctor import repair
         from core.host import linux_processes as running
@@ -158,7 +158,7 @@ class ThisMachine:
         report = seen[-1] if seen else self._look(shop.seen(), watch)
         return Done(outcome, report, running.with_old_variables(preview.proposal.plan.changes))
 
-    def undo(self, entries: tuple[str, ...], watch: Watch) -> Done:
+    def undo(self, entries: tuple[str, ...], watch: Progress) -> Done:
         """See Engine."""
         from core.doctor import repair
 
@@ -171,7 +171,7 @@ class ThisMachine:
             outcome = repair.undo(entry, shop)
         return Done(outcome, self._look(shop.seen(), watch) if outcome.kind == "undone" else None)
 
-    def history(self) -> tuple[Entry | BadEntry, ...]:
+    def history(self) -> tuple[Entry | UnreadableEntry, ...]:
         """See Engine."""
         from core.doctor import repair
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from core import __version__
 from core.common.i18n import _
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.doctor.scan import look
 from core.host.interface import Host
 from core.model.facts import Snapshot
@@ -18,7 +18,7 @@ from core.model.steps import Step
 
 def examine(
     host: Host,
-    watch: Watch,
+    watch: Progress,
     *,
     steps: Collection[Step] = (),
     thorough: bool = False,
@@ -26,19 +26,21 @@ def examine(
     pythons: tuple[str, ...] = (),
 ) -> Report:
     """Look at the machine and diagnose it. ``steps`` limits both; the headline is kept wherever it lies."""
-    snapshot = look(host, watch, steps=steps, thorough=thorough, trials=trials, pythons=pythons, meanwhile=load_rules)
+    snapshot = look(
+        host, watch, steps=steps, thorough=thorough, trials=trials, pythons=pythons, meanwhile=preload_rules
+    )
     watch.say(_("Finding the cause"))
-    return report_on(snapshot, steps)
+    return diagnose_snapshot(snapshot, steps)
 
 
-def load_rules(_seen: Snapshot) -> None:
-    """Import what ``report_on`` needs, for ``meanwhile``."""
+def preload_rules(_seen: Snapshot) -> None:
+    """Import what ``diagnose_snapshot`` needs, for ``meanwhile``."""
 
 
-def report_on(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
+def diagnose_snapshot(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
     """Diagnose a Snapshot, from this machine or another."""
     from core.fixes.already_made import without_what_is_made
-    from core.fixes.catalogue import with_changes
+    from core.fixes.catalogue import attach_changes
     from core.rules.frameworks.grid import grid
     from core.rules.guard import guarded
     from core.rules.root_cause import diagnose, worst_first
@@ -47,7 +49,7 @@ def report_on(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
 
     def cured(finding: Finding) -> Finding:
         name = f"fixes.{finding.id}"
-        fixed = guarded(lambda: with_changes(finding, snapshot), name, failures, finding, finding.step)
+        fixed = guarded(lambda: attach_changes(finding, snapshot), name, failures, finding, finding.step)
         return without_what_is_made(fixed, snapshot)
 
     findings = tuple(map(cured, diagnose(snapshot)))

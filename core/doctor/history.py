@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from core.common.i18n import _
 from core.model.changes import ChangeError
-from core.model.findings import Done, Report
-from core.transaction.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
+from core.model.findings import HistoryEntry, Report
+from core.transaction.journal import Entry, Journal, UnreadableEntry, machine_state_folder, state_folder
 
 MOST_LINES = 200
 """Lines of one entry's preview that a report keeps."""
@@ -20,20 +20,20 @@ def with_history(report: Report) -> Report:
     return replace(report, history=done)
 
 
-def _read(journal: Journal) -> tuple[Done, ...]:
+def _read(journal: Journal) -> tuple[HistoryEntry, ...]:
     try:
         return tuple(_done(e) for e in journal.entries())
     except OSError as e:
         # the machine's journal may be closed to this user
-        return (Done(title=_("A history that cannot be read"), state="unreadable", note=f"{e.strerror}."),)
+        return (HistoryEntry(title=_("A history that cannot be read"), state="unreadable", note=f"{e.strerror}."),)
     except ChangeError as e:
-        return (Done(title=_("A history that cannot be read"), state="unreadable", note=str(e)),)
+        return (HistoryEntry(title=_("A history that cannot be read"), state="unreadable", note=str(e)),)
 
 
-def _done(entry: Entry | BadEntry) -> Done:
-    if isinstance(entry, BadEntry):
-        return Done(title=_("Entry {id}", id=entry.id), state="unreadable", note=entry.problem)
+def _done(entry: Entry | UnreadableEntry) -> HistoryEntry:
+    if isinstance(entry, UnreadableEntry):
+        return HistoryEntry(title=_("Entry {id}", id=entry.id), state="unreadable", note=entry.problem)
     lines = tuple(line for change in entry.changes for line in change.lines())
-    return Done(
+    return HistoryEntry(
         id=entry.id, made=entry.made, title=entry.title, state=entry.state, note=entry.note, lines=lines[:MOST_LINES]
     )

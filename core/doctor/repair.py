@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from core.common.i18n import _, n_, sentences
-from core.common.progress import CancelledError, Watch
+from core.common.progress import CancelledError, Progress
 from core.doctor.verify import verify
 from core.fixes import cudnn_set as place
 from core.fixes.cudnn_set import CudnnSet
@@ -18,7 +18,7 @@ from core.fixes.search_paths import add_folder, to_those_concerned
 from core.host.interface import Host
 from core.knowledge.causes import Cause
 from core.model.changes import ChangeError, EditPath
-from core.model.facts import CudnnCopy, Fact, Snapshot
+from core.model.facts import CudnnCopy, Frozen, Snapshot
 from core.model.findings import Finding, Fix, Report
 from core.rehearsal.rehearse import Examine, Rehearsal
 from core.rehearsal.rehearse import rehearse as try_out
@@ -26,18 +26,18 @@ from core.rules.cudnn.files import release_of
 from core.transaction import elevation as elevate
 from core.transaction import execute as engine
 from core.transaction.execute import Outcome, Plan, VerifiedFor
-from core.transaction.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
-from core.transaction.preconditions import preconditions, prepared
-from core.transaction.session_host import both, current_host, without_active
-from core.transaction.variable_store import Writer, sentence
+from core.transaction.journal import Entry, Journal, UnreadableEntry, machine_state_folder, state_folder
+from core.transaction.preconditions import preconditions, resolve
+from core.transaction.session_host import current_host, merge_histories, without_active
+from core.transaction.variable_store import VariableStore, sentence
 
 
 @dataclass(frozen=True)
-class Workshop:
+class RepairContext:
     """What repairing needs: the machine, the hand that writes, and both journals."""
 
     host: Host
-    writer: Writer
+    writer: VariableStore
     journal: Journal
     machine_journal: Journal
     """What was done with an administrator's rights; only such a Convalesce writes it."""
@@ -47,17 +47,17 @@ class Workshop:
         return current_host(self.host, history(self), self.writer.read)
 
 
-def workshop(host: Host) -> Workshop:
+def repair_context(host: Host) -> RepairContext:
     """Return the workshop of this user on this machine. Nothing is made on disk by it."""
     if sys.platform == "win32":
-        from core.transaction.windows_variable_store import WindowsWriter
+        from core.transaction.windows_variable_store import WindowsVariables
 
-        writer: Writer = WindowsWriter()
+        writer: VariableStore = WindowsVariables()
     else:
-        from core.transaction.variable_store import LinuxWriter
+        from core.transaction.variable_store import LinuxVariables
 
-        writer = LinuxWriter(str(host.root))
-    return Workshop(
+        writer = LinuxVariables(str(host.root))
+    return RepairContext(
         host=host,
         writer=writer,
         journal=Journal(state_folder()),
@@ -65,7 +65,7 @@ def workshop(host: Host) -> Workshop:
     )
 
 
-class Proposal(Fact, frozen=True, kw_only=True):
+class Proposal(Frozen, frozen=True, kw_only=True):
     """A finding's fix as it would be made on this machine, exactly; nothing is changed yet."""
 
     finding: Finding
@@ -76,12 +76,12 @@ class Proposal(Fact, frozen=True, kw_only=True):
     """Whether an administrator has to make it."""
 
 
-def propose(finding: Finding, shop: Workshop) -> Proposal:
+def propose(finding: Finding, shop: RepairContext) -> Proposal:
     """Return what the finding's fix would change here: with the hashes and values that are there now. Changes nothing."""
     fix = finding.fix or Fix(title="")
     plan = Plan(title=fix.title, changes=fix.changes, finding=finding.id)
     try:
-        plan = replace(plan, changes=prepared(fix.changes, shop.writer))
+        plan = replace(plan, changes=resolve(fix.changes, shop.writer))
     except (ChangeError, OSError) as e:
         return Proposal(finding=finding, plan=plan, problems=(sentence(e),))
     elevated = elevate.needs_elevation(plan.changes, shop.writer)
@@ -92,12 +92,12 @@ def propose(finding: Finding, shop: Workshop) -> Proposal:
     return Proposal(finding=finding, plan=plan, problems=problems, elevated=elevated)
 
 
-def rehearse(proposal: Proposal, report: Report, shop: Workshop, watch: Watch, examine: Examine) -> Rehearsal:
+def rehearse(proposal: Proposal, report: Report, shop: RepairContext, watch: Progress, examine: Examine) -> Rehearsal:
     """Prove the cure in child processes, in the environment as it would be; nothing is changed for it."""
     return try_out(proposal.finding, report, proposal.plan.changes, host=shop.seen(), watch=watch, examine=examine)
 
 
-def apply(proposal: Proposal, report: Report, shop: Workshop, examine: Examine) -> Outcome:
+def apply(proposal: Proposal, report: Report, shop: RepairContext, examine: Examine) -> Outcome:
     """Carry the proposal out and look again; what did not cure the finding is taken back. Never raises for the machine.
 
     ``report`` is the one that the finding stands in. The caller has shown the plan and has the person's consent.
@@ -121,7 +121,7 @@ def apply(proposal: Proposal, report: Report, shop: Workshop, examine: Examine) 
         return problem
 
     if not proposal.elevated:
-        outcome = engine.perform(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
+        outcome = engine.execute(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
         return _completed(outcome, proposal.plan, found)
     outcome = elevate.ask(elevate.Order(plan=proposal.plan), host=shop.host, journal=shop.journal)
     try:
@@ -159,24 +159,24 @@ def _completed(outcome: Outcome, plan: Plan, found: Sequence[VerifiedFor]) -> Ou
     return outcome
 
 
-def recover(shop: Workshop) -> tuple[Outcome, ...]:
+def recover(shop: RepairContext) -> tuple[Outcome, ...]:
     """Take back what a crash interrupted. Call it at every start; usually it does nothing."""
     return engine.recover(writer=shop.writer, journal=shop.journal)
 
 
-def history(shop: Workshop) -> tuple[Entry | BadEntry, ...]:
+def history(shop: RepairContext) -> tuple[Entry | UnreadableEntry, ...]:
     """Return everything that was changed on this machine by this user or an administrator, oldest first."""
-    return both(shop.journal, shop.machine_journal)
+    return merge_histories(shop.journal, shop.machine_journal)
 
 
-def undo(id: str, shop: Workshop) -> Outcome:
+def undo(id: str, shop: RepairContext) -> Outcome:
     """Take an entry of the history back; one of the machine's own needs an administrator again."""
     if any(e.id == id for e in shop.machine_journal.entries()):
         return elevate.ask(elevate.Order(undo=id), host=shop.host, journal=shop.journal)
     return engine.undo(id, writer=shop.writer, journal=shop.journal)
 
 
-def with_cudnn_from(source: str, finding: Finding, snapshot: Snapshot, shop: Workshop, watch: Watch) -> Finding:
+def with_cudnn_from(source: str, finding: Finding, snapshot: Snapshot, shop: RepairContext, watch: Progress) -> Finding:
     """Return the finding with a fix that places the complete cuDNN set found in an archive, a wheel or a folder.
 
     A faulty copy of the same release that no package owns is made whole in its own folder; else the set gets a folder of
@@ -186,10 +186,10 @@ def with_cudnn_from(source: str, finding: Finding, snapshot: Snapshot, shop: Wor
         ChangeError: it is not one complete, sound set for this machine; the sentence says what is wrong.
         CancelledError: the person asked to stop.
     """
-    wanted = place.Wanted(system=snapshot.machine.system, architecture=snapshot.machine.architecture)
-    cudnn = place.recognise(source, wanted, journal=shop.journal, watch=watch)
+    wanted = place.SetRequirement(system=snapshot.machine.system, architecture=snapshot.machine.architecture)
+    cudnn = place.read_set(source, wanted, journal=shop.journal, watch=watch)
     faulty = _renewable(finding, snapshot, cudnn)
-    again = place.renewal(cudnn, faulty) if faulty else None
+    again = place.repair_in_place(cudnn, faulty) if faulty else None
     if again is not None:
         return replace(finding, fix=Fix(title=again.title, changes=(again,), restart="program"))
     folder = place.own_folder(cudnn)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from core.common.i18n import N_, _, said
+from core.common.i18n import N_, _, fact_text
 from core.common.patience import Patience
-from core.common.progress import CancelledError, Watch
-from core.doctor.examine import load_rules, report_on
+from core.common.progress import CancelledError, Progress
+from core.doctor.examine import diagnose_snapshot, preload_rules
 from core.host.interface import Host
 from core.model.facts import ProbeError, Snapshot, Unexamined
 from core.model.findings import Report
@@ -22,7 +22,7 @@ from core.model.steps import SECTIONS, Step
 from core.probes.cudnn import probe as cudnn
 from core.probes.driver import probe as driver
 from core.probes.loading import probe as loading
-from core.probes.probe import Probe, Request
+from core.probes.probe import Probe, ProbeRequest
 from core.probes.python import probe as frameworks
 from core.probes.python import records as frameworks_records
 from core.probes.python import sweep as frameworks_sweep
@@ -84,7 +84,7 @@ def _nothing(_seen: Snapshot) -> None:
 
 def look(
     host: Host,
-    watch: Watch,
+    watch: Progress,
     *,
     steps: Collection[Step] = (),
     thorough: bool = False,
@@ -107,7 +107,7 @@ def look(
     snapshot = Snapshot(
         machine=host.machine(), taken=datetime.now(UTC).isoformat(timespec="seconds"), thorough=thorough
     )
-    request = Request(
+    request = ProbeRequest(
         host=host,
         seen=snapshot,
         env=host.fresh_environment(),
@@ -125,7 +125,7 @@ def look(
     late: dict[str, float] = {}
     """Section -> seconds that it lost at places which gave no answer; its time-out comes so much later."""
 
-    def run(probe: Probe, request: Request) -> None:
+    def run(probe: Probe, request: ProbeRequest) -> None:
         request = replace(request, miss=missed.append)
 
         def work() -> Any:
@@ -170,15 +170,15 @@ def look(
 
 
 def _with_changes_of_ours(snapshot: Snapshot, host: Host) -> Snapshot:
-    from core.transaction.session_host import Renewed
+    from core.transaction.session_host import NewSessionHost
 
-    if not isinstance(host, Renewed) or snapshot.environment is None:
+    if not isinstance(host, NewSessionHost) or snapshot.environment is None:
         return snapshot
     variables = replace(snapshot.environment, renewed=host.renewals, activations=host.activations)
     return replace(snapshot, environment=variables)
 
 
-def _run(probe: Probe, request: Request, look: Callable[[], Any], done: queue.SimpleQueue[Any]) -> None:
+def _run(probe: Probe, request: ProbeRequest, look: Callable[[], Any], done: queue.SimpleQueue[Any]) -> None:
     start = time.monotonic()
     value: Any = None
     error = None
@@ -186,7 +186,7 @@ def _run(probe: Probe, request: Request, look: Callable[[], Any], done: queue.Si
         request.watch.check()
         value = look()
     except CancelledError:
-        error = ProbeError(probe=probe.section, kind="cancelled", message=said(_("It was cancelled.")))
+        error = ProbeError(probe=probe.section, kind="cancelled", message=fact_text(_("It was cancelled.")))
     except Exception as e:  # noqa: BLE001 - the edge of a probe: its crash becomes data
         tail = e.__traceback__
         while tail is not None and tail.tb_next is not None:
@@ -200,20 +200,20 @@ def _next(
     done: queue.SimpleQueue[tuple[str, Any, ProbeError | None, float]],
     running: dict[str, float],
     late: dict[str, float],
-    watch: Watch,
+    watch: Progress,
 ) -> tuple[str, Any, ProbeError | None, float]:
     """Wait for the next probe to end, to run out of time, or for the person to cancel."""
     while True:
         section, deadline = min(((s, end + late.get(s, 0.0)) for s, end in running.items()), key=lambda item: item[1])
         now = time.monotonic()
         if deadline <= now:
-            message = said(_("It gave no answer within its time."))
+            message = fact_text(_("It gave no answer within its time."))
             return section, None, ProbeError(probe=section, kind="time-out", message=message), 0.0
         try:
             return done.get(timeout=min(deadline - now, 0.2))
         except queue.Empty:
             if watch.cancelled:
-                message = said(_("It was cancelled."))
+                message = fact_text(_("It was cancelled."))
                 return section, None, ProbeError(probe=section, kind="cancelled", message=message), 0.0
 
 
@@ -225,7 +225,7 @@ QUICK_WITHOUT = (*WITHOUT, "frameworks")
 
 def measure(
     host: Host,
-    watch: Watch,
+    watch: Progress,
     *,
     seen: Snapshot | None = None,
     pythons: tuple[str, ...] = (),
@@ -243,10 +243,10 @@ def measure(
     if seen is None:
         without, steps = QUICK_WITHOUT if quick else WITHOUT, (Step.BENCHMARK,)
         probes = tuple(p for p in PROBES if p.section not in without)
-        seen = look(host, watch, pythons=pythons, probes=probes, meanwhile=load_rules)
-    request = Request(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=pythons)
+        seen = look(host, watch, pythons=pythons, probes=probes, meanwhile=preload_rules)
+    request = ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=pythons)
     result = benchmark.look(request, quick=quick, gpu=gpu, began=began)
-    report = report_on(replace(seen, benchmark=result), steps)
+    report = diagnose_snapshot(replace(seen, benchmark=result), steps)
     # every cell would say only that it was not looked at
     return report if seen.frameworks or not steps else replace(report, grid=None)
 
@@ -255,7 +255,7 @@ def explained(
     text: str,
     seen: Snapshot | None,
     host: Callable[[], Host] | None,
-    watch: Watch,
+    watch: Progress,
     *,
     pythons: tuple[str, ...] = (),
 ) -> tuple[Explanation, Snapshot | None]:
@@ -264,5 +264,5 @@ def explained(
 
     if seen is None and host is not None:
         seen = look(host(), watch, pythons=pythons)
-    findings = report_on(seen).findings if seen is not None else ()
+    findings = diagnose_snapshot(seen).findings if seen is not None else ()
     return explain(text, seen, findings), seen

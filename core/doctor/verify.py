@@ -10,19 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.common.i18n import N_, _
-from core.fixes.variables import chosen, has_activation
+from core.fixes.variables import has_activation, target_environments
 from core.host.interface import Host
-from core.host.with_environment import WithEnvironment
+from core.host.with_environment import HostWithEnvironment
 from core.knowledge.tables import read
 from core.model.changes import Change, FileSet
 from core.model.facts import Snapshot, Variable, split_id
 from core.model.findings import Finding, Report
-from core.model.paths import inside
+from core.model.paths import is_inside
 from core.probes.variables.probe import Known, is_relevant
 from core.rehearsal.rehearse import Examine, left, remains
 from core.rules.snapshot_queries import python_of
 from core.transaction.execute import VerifiedFor, Way
-from core.transaction.session_host import Renewed
+from core.transaction.session_host import NewSessionHost
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,11 @@ def _concerned(finding: Finding, changes: Sequence[Change], seen: Snapshot) -> l
     system = seen.machine.system
     consumers = {split_id(c)[0] for c in finding.consumers}
     found = [
-        p for p in seen.pythons or () if p.consumer().id in consumers or any(inside(system, x, p.prefix) for x in paths)
+        p
+        for p in seen.pythons or ()
+        if p.consumer().id in consumers or any(is_inside(system, x, p.prefix) for x in paths)
     ]
-    return [p.prefix for p in found] or chosen(seen)
+    return [p.prefix for p in found] or target_environments(seen)
 
 
 def _ways(environments: Sequence[str], seen: Snapshot, session: Host, inherited: Host) -> list[Start]:
@@ -86,7 +88,7 @@ def _ways(environments: Sequence[str], seen: Snapshot, session: Host, inherited:
     named, plain = tuple(environments), inherited.fresh_environment()
 
     def with_variables(env: dict[str, str] | None) -> Host | None:
-        return None if env is None else WithEnvironment(inherited, env, named)
+        return None if env is None else HostWithEnvironment(inherited, env, named)
 
     known = [p for p in environments if python_of(seen, p) is None or has_activation(seen, p)]
     return [
@@ -121,7 +123,7 @@ def _judged(finding: Finding, start: Start, environments: Sequence[str], after: 
     elif after and not any(e.probe in ("loads", "driver") for e in after.snapshot.errors):
         its = [start.at] if start.at else environments
         holds = True if all(python_of(after.snapshot, p) for p in its) else None
-    supposed = start.way == "process" and isinstance(start.host, Renewed) and bool(start.host.renewals)
+    supposed = start.way == "process" and isinstance(start.host, NewSessionHost) and bool(start.host.renewals)
     return VerifiedFor(way=start.way, at=start.at, holds=holds, supposed=supposed)
 
 

@@ -6,7 +6,7 @@ import re
 
 from core.common.i18n import N_, _, sentences
 from core.explain.model import CodeMeaning
-from core.explain.reading import Reading
+from core.explain.reading import ParsedText
 from core.knowledge.library_names import TOOLKIT, Library, classify
 from core.knowledge.messages import Code, Message, codes
 
@@ -58,7 +58,7 @@ FAMILIES = {
 }  # fmt: skip
 
 
-def meanings(reading: Reading) -> tuple[CodeMeaning, ...]:
+def meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
     """Return the meaning of every code and message that a text carries: codes first, in the order of the text."""
     words = list(dict.fromkeys(m[0].lower() for m in _WORD.finditer(reading.text)))
     by_name = _by_name()

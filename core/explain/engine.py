@@ -13,7 +13,7 @@ from core.explain import harmful_advice as cures
 from core.explain import other_machine as foreign
 from core.explain.model import CodeMeaning, Explanation, Link, Ranked, Said
 from core.explain.ranking import heard, rank
-from core.explain.reading import Reading, read
+from core.explain.reading import ParsedText, read
 from core.knowledge.causes import causes as known_causes
 from core.knowledge.messages import clues
 from core.model.facts import Snapshot
@@ -90,14 +90,14 @@ def _of_machine(snapshot: Snapshot) -> set[str]:
     return {machine.system} | ({"wsl"} if machine.wsl else set()) | ({"container"} if machine.container else set())
 
 
-def about_gpu(reading: Reading) -> bool:
+def about_gpu(reading: ParsedText) -> bool:
     """Whether a text says something about the GPU set-up: a short one by any clue or name, a log by both."""
     named = any(word in reading.low for word in TOPIC) or "lib:cudnn" in reading.marks
     told = bool(heard(reading))
     return (told or named) if len(reading.text) <= SHORT else (told and named)
 
 
-def telling_lines(reading: Reading) -> tuple[str, ...]:
+def telling_lines(reading: ParsedText) -> tuple[str, ...]:
     """Return the lines that carry a symptom or a missing library, as written, at most a dozen of 200 characters."""
     phrases = [p.split("*")[0] for m in reading.symptoms for p in m.phrases]
     names = [x.name for x in reading.libraries]
@@ -106,7 +106,7 @@ def telling_lines(reading: Reading) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kept))[:12]
 
 
-def _causes(reading: Reading, judged: verdicts.Judged) -> tuple[Ranked, ...]:
+def _causes(reading: ParsedText, judged: verdicts.Judged) -> tuple[Ranked, ...]:
     words = {row.cause: row.meaning for row in known_causes()}
     ranked = [
         Ranked(

@@ -9,7 +9,7 @@ from core.common.i18n import _
 from core.common.text import printable
 from core.common.versions import version_tuple
 from core.explain.model import WrongCure
-from core.explain.reading import Reading
+from core.explain.reading import ParsedText
 from core.explain.refutations import zlib_inside
 from core.knowledge.messages import wrong_cures
 from core.model.facts import Snapshot
@@ -24,7 +24,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )  # fmt: skip
 
 
-def seen(reading: Reading, snapshot: Snapshot | None) -> tuple[WrongCure, ...]:
+def seen(reading: ParsedText, snapshot: Snapshot | None) -> tuple[WrongCure, ...]:
     """Return every wrong cure that the text speaks of or the machine shows, each once."""
     places: dict[str, str] = {}
     for name, pattern in _PATTERNS:
@@ -48,10 +48,10 @@ def seen(reading: Reading, snapshot: Snapshot | None) -> tuple[WrongCure, ...]:
     )
 
 
-Look = Callable[[Reading, Snapshot], str]
+Look = Callable[[ParsedText, Snapshot], str]
 
 
-def _in_system32(_r: Reading, snapshot: Snapshot) -> str:
+def _in_system32(_r: ParsedText, snapshot: Snapshot) -> str:
     if snapshot.machine.system != "windows":
         return ""
     folders = [c.folder for c in snapshot.cudnn or ()] + [
@@ -60,7 +60,7 @@ def _in_system32(_r: Reading, snapshot: Snapshot) -> str:
     return next((f for f in folders if f.lower().rstrip("\\").endswith(("\\system32", "\\syswow64"))), "")
 
 
-def _renamed(_r: Reading, snapshot: Snapshot) -> str:
+def _renamed(_r: ParsedText, snapshot: Snapshot) -> str:
     """A file whose name says one major and whose contents say another."""
     for copy in snapshot.cudnn or ():
         for file in copy.files:
@@ -70,7 +70,7 @@ def _renamed(_r: Reading, snapshot: Snapshot) -> str:
     return ""
 
 
-def _one_file(_r: Reading, snapshot: Snapshot) -> str:
+def _one_file(_r: ParsedText, snapshot: Snapshot) -> str:
     """One lonely part of a set."""
     for copy in snapshot.cudnn or ():
         if copy.major >= 8 and len(copy.files) == 1 and copy.origin in ("folder", "system"):
@@ -78,7 +78,7 @@ def _one_file(_r: Reading, snapshot: Snapshot) -> str:
     return ""
 
 
-def _lasting_variable(_r: Reading, snapshot: Snapshot) -> str:
+def _lasting_variable(_r: ParsedText, snapshot: Snapshot) -> str:
     variables = snapshot.environment.variables if snapshot.environment else ()
     lasting = [
         v for v in variables if v.name == "LD_LIBRARY_PATH" and v.value and v.scope in ("login", "machine", "user")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from core.common.i18n import _
 from core.explain.context import compiled_and_loaded
-from core.explain.reading import CUDA_NUMBERS, Reading, named_libraries, read
+from core.explain.reading import CUDA_NUMBERS, ParsedText, named_libraries, read
 from core.knowledge.library_names import TOOLKIT, Library
 from core.model.facts import LibraryFile, Snapshot
 from core.model.findings import Evidence, Finding
@@ -95,37 +95,37 @@ def _failed(seen: Snapshot) -> Iterable[Library]:
 
 # --- what a text may complain of -------------------------------------------------------------------------
 
-Fits = Callable[[Reading, About], bool]
+Fits = Callable[[ParsedText, About], bool]
 
 
-def always(_r: Reading, _a: About) -> bool:
+def always(_r: ParsedText, _a: About) -> bool:
     """The words alone are the mechanism."""
     return True
 
 
-def _blamed(reading: Reading) -> tuple[Library, ...]:
+def _blamed(reading: ParsedText) -> tuple[Library, ...]:
     """Libraries of CUDA, cuDNN or the driver that the text complains of; a framework's own file is only the victim."""
     return tuple(x for x in reading.blamed if x.family not in ("framework", "vcruntime"))
 
 
-def same_file(reading: Reading, about: About) -> bool:
+def same_file(reading: ParsedText, about: About) -> bool:
     """The text blames a file that the finding is about."""
     return any(_same(x, y) and x.part == y.part for x in _blamed(reading) for y in about.files)
 
 
-def same_set(reading: Reading, about: About) -> bool:
+def same_set(reading: ParsedText, about: About) -> bool:
     """The text blames a library of the set that the finding is about, or cuDNN as such."""
     kind = OF_KIND.get(about.cause)
     blamed = [x for x in _blamed(reading) if kind is None or (x.family in kind)]
     return any(_same(x, y) for x in blamed for y in about.files)
 
 
-def same_symbol(reading: Reading, about: About) -> bool:
+def same_symbol(reading: ParsedText, about: About) -> bool:
     """A library of the finding's set was found and lacks a function."""
     return same_set(reading, about) and not any(mark.startswith("missing:") for mark in reading.marks)
 
 
-def same_cudnn_symbol(reading: Reading, about: About) -> bool:
+def same_cudnn_symbol(reading: ParsedText, about: About) -> bool:
     """The same of cuDNN, and the very symbol is missing when this machine's parts are called."""
     calls = [c.meaning for x in about.seen.loads or () if x.roll_call for c in x.roll_call.calls]
     here = {w for text in calls for w in _UNDEFINED.findall(text.lower())}
@@ -143,12 +143,12 @@ def _same(wanted: Library, had: Library) -> bool:
     return wanted.major == had.major and minors
 
 
-def no_name(reading: Reading, _a: About) -> bool:
+def no_name(reading: ParsedText, _a: About) -> bool:
     """The loader failed without a word on which library it was."""
     return not _blamed(reading)
 
 
-def same_versions(reading: Reading, about: About) -> bool:
+def same_versions(reading: ParsedText, about: About) -> bool:
     """The cuDNN that the text says was loaded is on this machine."""
     pair = compiled_and_loaded(reading.low)
     return pair is not None and _is_here(pair[1], about.seen) and _is_wanted(pair[0], about.seen)
@@ -177,7 +177,7 @@ def _begins(one: Version, other: Version) -> bool:
     return shared > 0 and one[:shared] == other[:shared]
 
 
-def same_status(reading: Reading, about: About) -> bool:
+def same_status(reading: ParsedText, about: About) -> bool:
     """What the text says of the driver most exactly is what the driver says here; where it was not asked, the words decide."""
     here = driver_says(about.seen)
     told = next((told for exact in EXACT_FIRST if (told := reading.marks & exact)), frozenset())
@@ -188,13 +188,13 @@ def same_status(reading: Reading, about: About) -> bool:
     return bool(told & here) or (bool(told) and cuda is None)
 
 
-def starts_not(_r: Reading, about: About) -> bool:
+def starts_not(_r: ParsedText, about: About) -> bool:
     """CUDA does not start on this machine, or was not asked."""
     cuda = about.seen.driver.cuda if about.seen.driver else None
     return cuda is None or cuda.status != 0 or not cuda.device_count
 
 
-def same_package(reading: Reading, about: About) -> bool:
+def same_package(reading: ParsedText, about: About) -> bool:
     """The text names the framework that the finding is about."""
     told = frameworks_of(reading)
     return any(_names(about, FRAMEWORKS[mark]) for mark in told)
@@ -205,14 +205,14 @@ def _names(about: About, starts: tuple[str, ...]) -> bool:
     return any(re.search(rf"(?<![a-z]){re.escape(s)}(?![a-z])", text) for s in starts for text in texts)
 
 
-def same_compiler(reading: Reading, about: About) -> bool:
+def same_compiler(reading: ParsedText, about: About) -> bool:
     """The text blames NVRTC of the major that the finding is about."""
     told = {x.major for x in reading.libraries if x.family in ("nvrtc", "nvrtc-builtins")}
     mine = {x.major for x in about.files if x.family in ("nvrtc", "nvrtc-builtins")}
     return bool(told & mine) or None in told or not told
 
 
-def mixed_here(_r: Reading, about: About) -> bool:
+def mixed_here(_r: ParsedText, about: About) -> bool:
     """The parts of cuDNN that this machine loads say so themselves, or the finding does."""
     if about.cause == "mixed_cudnn_sublibraries":
         return True
@@ -220,7 +220,7 @@ def mixed_here(_r: Reading, about: About) -> bool:
     return any("mismatch" in c.meaning.lower() or "undefined symbol" in c.meaning for c in calls)
 
 
-def same_answer(reading: Reading, about: About) -> bool:
+def same_answer(reading: ParsedText, about: About) -> bool:
     """A status or a symbol of the text is what a call of cuDNN's parts answered, or printed, on this machine."""
     rolls = [x.roll_call for x in about.seen.loads or () if x.roll_call]
     status = {w for r in rolls for c in r.calls if c.result for w in _STATUS.findall(c.meaning.lower())}
@@ -477,12 +477,12 @@ OWN_WORDS = {
 """Messages that only one framework writes, whether they name it or not."""
 
 
-def frameworks_of(reading: Reading) -> frozenset[str]:
+def frameworks_of(reading: ParsedText) -> frozenset[str]:
     """Return the frameworks that a text names, or whose words it uses."""
     return (reading.marks & FRAMEWORKS.keys()) | {OWN_WORDS[m] for m in reading.marks & OWN_WORDS.keys()}
 
 
-def another_framework(reading: Reading, about: About) -> str:
+def another_framework(reading: ParsedText, about: About) -> str:
     """The finding concerns environments that have none of the frameworks which the text names."""
     told = frameworks_of(reading)
     if not told or not about.prefixes:
@@ -496,7 +496,7 @@ def another_framework(reading: Reading, about: About) -> str:
     return _("The message is another framework's.")
 
 
-def another_gpu(reading: Reading, about: About) -> str:
+def another_gpu(reading: ParsedText, about: About) -> str:
     """The text names a GPU, or a compute capability, that this machine does not have."""
     gpus = (about.seen.driver.gpus if about.seen.driver else None) or ()
     if not gpus:
@@ -512,7 +512,7 @@ def another_gpu(reading: Reading, about: About) -> str:
     return ""
 
 
-def engines_message(reading: Reading, about: About) -> str:
+def engines_message(reading: ParsedText, about: About) -> str:
     """A container engine's message, on a machine that is no container: it is about the engine's own set-up."""
     if about.seen.machine.container or not reading.marks & {"container-runtime", "container-cli"}:
         return ""
@@ -520,7 +520,7 @@ def engines_message(reading: Reading, about: About) -> str:
     return "" if driver_says(about.seen) else _("The message is a container engine's.")
 
 
-def another_system(reading: Reading, about: About) -> str:
+def another_system(reading: ParsedText, about: About) -> str:
     """Every library that the text blames has a name of the other system."""
     told = {x.platform for x in reading.blamed if x.platform}
     if told and about.seen.machine.system not in told and not about.seen.machine.wsl:
@@ -528,7 +528,7 @@ def another_system(reading: Reading, about: About) -> str:
     return ""
 
 
-def another_library(reading: Reading, about: About) -> str:
+def another_library(reading: ParsedText, about: About) -> str:
     """The text blames libraries of one kind only, and the finding's are of another kind or another major."""
     blamed = [x for x in _blamed(reading) if x.family != "zlibwapi"]
     mine = [y for y in about.files if y.family != "zlibwapi"]
@@ -539,7 +539,7 @@ def another_library(reading: Reading, about: About) -> str:
     return _("The message names another library: {name}.", name=blamed[0].name)
 
 
-def another_release(reading: Reading, about: About) -> str:
+def another_release(reading: ParsedText, about: About) -> str:
     """The text asks for cuDNN's files by a full version that no copy on this machine has."""
     asked = {(x.major, x.minor) for x in _blamed(reading) if x.family == "cudnn" and x.minor is not None}
     here = {_numbers(v)[:2] for c in about.seen.cudnn or () for v in (c.version, *(f.version for f in c.files)) if v}
@@ -548,7 +548,7 @@ def another_release(reading: Reading, about: About) -> str:
     return _("The message is of cuDNN {version}.", version=".".join(map(str, max(asked))))
 
 
-def another_copy(reading: Reading, about: About) -> str:
+def another_copy(reading: ParsedText, about: About) -> str:
     """The text says that it loaded a cuDNN of a major version which is not on this machine."""
     opened = {x.major for x in reading.opened if x.family == "cudnn" and x.major is not None}
     if not opened or about.seen.cudnn is None or opened & {c.major for c in about.seen.cudnn}:
@@ -556,7 +556,7 @@ def another_copy(reading: Reading, about: About) -> str:
     return _("The message is of a program that loaded cuDNN {major}, which is not on this machine.", major=max(opened))
 
 
-OBJECTIONS: tuple[Callable[[Reading, About], str], ...] = (
+OBJECTIONS: tuple[Callable[[ParsedText, About], str], ...] = (
     another_system,
     engines_message,
     another_gpu,
@@ -589,7 +589,7 @@ class Link:
         return bool(self.by) and not self.against
 
 
-def stranger(reading: Reading, seen: Snapshot) -> str:
+def stranger(reading: ParsedText, seen: Snapshot) -> str:
     """Return what in a text does not fit this machine, whatever its faults: one sentence, or nothing."""
     here = About("", seen)
     return next(
@@ -597,7 +597,7 @@ def stranger(reading: Reading, seen: Snapshot) -> str:
     )
 
 
-def link(reading: Reading, about: About) -> Link:
+def link(reading: ParsedText, about: About) -> Link:
     """Return whether a fault, as it was found, makes such a text."""
     by = tuple(
         name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from core.model.facts import Fact
+from core.model.facts import Frozen
 from core.model.findings import Evidence, Finding
 
 Verdict = Literal["proved", "refuted", "open"]
@@ -13,7 +13,7 @@ Link = Literal["", "proved", "possible", "contrary", "elsewhere", "not linked", 
 """Whether what a machine shows causes what a text says."""
 
 
-class Ranked(Fact, frozen=True, kw_only=True):
+class Ranked(Frozen, frozen=True, kw_only=True):
     """One cause that may stand behind the text, and what the machine says to it."""
 
     cause: str
@@ -35,7 +35,7 @@ class Ranked(Fact, frozen=True, kw_only=True):
     """What cures it in general, for one that is open and points from the text: what a finding's own fix says better."""
 
 
-class Named(Fact, frozen=True, kw_only=True):
+class Named(Frozen, frozen=True, kw_only=True):
     """One thing that a text names."""
 
     kind: Literal["file", "status", "symbol", "version", "framework", "device", "system"]
@@ -43,7 +43,7 @@ class Named(Fact, frozen=True, kw_only=True):
     """As the maker writes it."""
 
 
-class Said(Fact, frozen=True, kw_only=True):
+class Said(Frozen, frozen=True, kw_only=True):
     """What a text says by itself, whatever the machine."""
 
     meaning: str = ""
@@ -51,7 +51,7 @@ class Said(Fact, frozen=True, kw_only=True):
     names: tuple[Named, ...] = ()
 
 
-class Shown(Fact, frozen=True, kw_only=True):
+class Shown(Frozen, frozen=True, kw_only=True):
     """A fault that this machine has, and what it has to do with the text."""
 
     finding: str
@@ -65,7 +65,7 @@ class Shown(Fact, frozen=True, kw_only=True):
     """What in the text is against it, in one sentence."""
 
 
-class CodeMeaning(Fact, frozen=True, kw_only=True):
+class CodeMeaning(Frozen, frozen=True, kw_only=True):
     """A code, a message or a file name, in two plain sentences."""
 
     term: str
@@ -80,7 +80,7 @@ class CodeMeaning(Fact, frozen=True, kw_only=True):
     source: str = ""
 
 
-class WrongCure(Fact, frozen=True, kw_only=True):
+class WrongCure(Frozen, frozen=True, kw_only=True):
     """A popular cure that does harm, seen in the text or on the machine."""
 
     id: str
@@ -93,7 +93,7 @@ class WrongCure(Fact, frozen=True, kw_only=True):
     """Where it was seen: a line of the text or a path on the machine."""
 
 
-class Explanation(Fact, frozen=True, kw_only=True):
+class Explanation(Frozen, frozen=True, kw_only=True):
     """An error text, explained."""
 
     sentence: str

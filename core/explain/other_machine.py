@@ -6,7 +6,7 @@ import re
 
 from core.common.i18n import _
 from core.explain.context import compiled_and_loaded
-from core.explain.reading import Reading
+from core.explain.reading import ParsedText
 from core.model.facts import Snapshot
 
 _HOME = re.compile(r"(?:/home/|/Users/|[A-Za-z]:[\\/]Users[\\/])([^/\\:;\"'<>\s]{1,40})")
@@ -38,7 +38,7 @@ BUILDERS = (
 """Folders of the machines that build packages: they stand in messages everywhere."""
 
 
-def reasons(reading: Reading, seen: Snapshot | None) -> str:
+def reasons(reading: ParsedText, seen: Snapshot | None) -> str:
     """Return in one or two sentences why the text seems to come from another machine; empty when it fits, or nothing tells."""
     if seen is None:
         return ""
@@ -47,7 +47,7 @@ def reasons(reading: Reading, seen: Snapshot | None) -> str:
     return " ".join((*strong, *weak)) if strong or len(weak) > 1 else ""
 
 
-def _system(reading: Reading, seen: Snapshot) -> str:
+def _system(reading: ParsedText, seen: Snapshot) -> str:
     marks = reading.marks
     if "both-systems" in marks or {"windows", "linux"} <= marks or "wsl" in marks:
         return ""
@@ -62,7 +62,7 @@ def _system(reading: Reading, seen: Snapshot) -> str:
     )
 
 
-def _people(reading: Reading, seen: Snapshot) -> str:
+def _people(reading: ParsedText, seen: Snapshot) -> str:
     """Folders of users that this machine does not have. A redacted report cannot tell."""
     machine = seen.machine
     if not machine.user or "<" in machine.user or "<" in machine.home:
@@ -81,7 +81,7 @@ def _people(reading: Reading, seen: Snapshot) -> str:
     return _("It names the home folder of {others}, whom this machine does not know.", others=others[0])
 
 
-def _cudnn(reading: Reading, seen: Snapshot) -> str:
+def _cudnn(reading: ParsedText, seen: Snapshot) -> str:
     pair = compiled_and_loaded(reading.low)
     if not pair or not seen.cudnn:
         return ""
@@ -92,7 +92,7 @@ def _cudnn(reading: Reading, seen: Snapshot) -> str:
     return _("It speaks of cuDNN {loaded}, which is not on this machine.", loaded=loaded)
 
 
-def _drives(reading: Reading, seen: Snapshot) -> str:
+def _drives(reading: ParsedText, seen: Snapshot) -> str:
     """Python's version in a path, which no environment here has."""
     said = {m[1] for m in re.finditer(r"python(3\.\d{1,2})/site-packages", reading.low)}
     here = {".".join(p.version.split(".")[:2]) for p in seen.pythons or () if p.version}

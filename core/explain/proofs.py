@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from core.common.i18n import _
-from core.explain.reading import Reading
+from core.explain.reading import ParsedText
 from core.explain.refutations import wanted_majors
 from core.knowledge.library_names import TOOLKIT
 from core.model.facts import PythonEnvironment, Snapshot
@@ -28,7 +28,7 @@ def _packages(python: PythonEnvironment) -> dict[str, str]:
     return {d.name.lower().replace("_", "-"): d.version for d in python.distributions}
 
 
-def cpu_build(reading: Reading, seen: Snapshot) -> For:
+def cpu_build(reading: ParsedText, seen: Snapshot) -> For:
     """A framework that the text names is the CPU build; the rule only notes it where another one is built for CUDA."""
     found: list[Evidence] = []
     for python in seen.pythons or ():
@@ -42,7 +42,7 @@ def cpu_build(reading: Reading, seen: Snapshot) -> For:
     return tuple(found)
 
 
-def only_in_path(_r: Reading, seen: Snapshot) -> For:
+def only_in_path(_r: ParsedText, seen: Snapshot) -> For:
     """On Windows a plain program finds a CUDA or cuDNN library that Python 3.8 or later does not find."""
     if seen.machine.system != "windows":
         return ()
@@ -62,7 +62,7 @@ def only_in_path(_r: Reading, seen: Snapshot) -> For:
     )
 
 
-def in_another_environment(reading: Reading, seen: Snapshot) -> For:
+def in_another_environment(reading: ParsedText, seen: Snapshot) -> For:
     """The module that the text misses is in an environment of this machine."""
     if "no-module" not in reading.marks:
         return ()
@@ -79,7 +79,7 @@ def in_another_environment(reading: Reading, seen: Snapshot) -> For:
     return tuple(found)
 
 
-def another_major(reading: Reading, seen: Snapshot) -> For:
+def another_major(reading: ParsedText, seen: Snapshot) -> For:
     """The text misses a cuDNN of one major, and only others are here."""
     wanted = wanted_majors(reading, seen)
     there = {c.major for c in seen.cudnn or ()}
@@ -95,7 +95,7 @@ def another_major(reading: Reading, seen: Snapshot) -> For:
     )
 
 
-def another_toolkit(reading: Reading, seen: Snapshot) -> For:
+def another_toolkit(reading: ParsedText, seen: Snapshot) -> For:
     """The text misses a CUDA library by a name that carries a version, and only others of its family are here."""
     wanted = {
         x.name: x
@@ -119,7 +119,7 @@ def _same(wanted: str, had: str) -> bool:
     return had == wanted or had.startswith(wanted + ".")
 
 
-def container_without_driver(_r: Reading, seen: Snapshot) -> For:
+def container_without_driver(_r: ParsedText, seen: Snapshot) -> For:
     """A container into which neither device nodes nor the driver's library were passed."""
     driver = seen.driver
     if not seen.machine.container or driver is None or driver.nodes is None or driver.libraries is None:
@@ -133,14 +133,14 @@ def container_without_driver(_r: Reading, seen: Snapshot) -> For:
     )
 
 
-def no_cudnn(reading: Reading, seen: Snapshot) -> For:
+def no_cudnn(reading: ParsedText, seen: Snapshot) -> For:
     """The text misses cuDNN, and the machine has none at all."""
     if not reading.marks & {"missing:cudnn", "cudnn-not-found-words"} or seen.cudnn is None or seen.cudnn:
         return ()
     return (Evidence(label=_("Copies of cuDNN on this machine"), value="0"),)
 
 
-def no_toolkit(reading: Reading, seen: Snapshot) -> For:
+def no_toolkit(reading: ParsedText, seen: Snapshot) -> For:
     """The text misses a CUDA library, and the machine has none at all."""
     if not reading.marks & {"missing:toolkit", "toolkit-not-found-words"} or seen.toolkits is None:
         return ()
@@ -149,7 +149,7 @@ def no_toolkit(reading: Reading, seen: Snapshot) -> For:
     return (Evidence(label=_("CUDA libraries on this machine"), value="0"),)
 
 
-def toolkit_beside(reading: Reading, seen: Snapshot) -> For:
+def toolkit_beside(reading: ParsedText, seen: Snapshot) -> For:
     """The text misses a CUDA library that lies on the machine, in a folder that no search-path entry names."""
     if "missing:toolkit" not in reading.marks or seen.environment is None:
         return ()
@@ -180,7 +180,7 @@ def _tidy(folder: str, windows: bool) -> str:
     return folder.rstrip("\\/").lower() if windows else folder.rstrip("/")
 
 
-def older_variables(_r: Reading, seen: Snapshot) -> For:
+def older_variables(_r: ParsedText, seen: Snapshot) -> For:
     """New programs get a folder with CUDA or cuDNN from a variable, and this running session does not have it."""
     variables = seen.environment.variables if seen.environment else ()
     folders = [c.folder for c in seen.cudnn or ()] + [t.folder for t in seen.toolkits or () if t.folder]
@@ -210,7 +210,7 @@ def older_variables(_r: Reading, seen: Snapshot) -> For:
     return tuple(found)
 
 
-def other_nvcc(reading: Reading, seen: Snapshot) -> For:
+def other_nvcc(reading: ParsedText, seen: Snapshot) -> For:
     """The toolkit whose nvcc the text complains of is on this machine."""
     if "nvcc-mismatch" not in reading.marks:
         return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import exp, log
 
-from core.explain.reading import Reading
+from core.explain.reading import ParsedText
 from core.knowledge.messages import Clue, clues
 
 CEILING = 0.9
@@ -16,7 +16,7 @@ HEAT = 1.25
 """Divides the log-odds, because clues of one text overlap and would count twice."""
 
 
-def rank(reading: Reading) -> tuple[tuple[str, float, tuple[str, ...]], ...]:
+def rank(reading: ParsedText) -> tuple[tuple[str, float, tuple[str, ...]], ...]:
     """Return (cause, score, because) for every cause, best first. The scores add up to ``CEILING``."""
     table = clues()
     odds = {cause: BASE * log(count) for cause, count in table.base.items()}
@@ -45,6 +45,6 @@ def holds(when: Iterable[str], marks: frozenset[str]) -> bool:
     )
 
 
-def heard(reading: Reading) -> tuple[Clue, ...]:
+def heard(reading: ParsedText) -> tuple[Clue, ...]:
     """Return the clues that speak for something and hold: empty when nothing in the text is about the GPU set-up."""
     return tuple(c for c in clues().clues if c.because and max(c.causes.values()) >= 1 and holds(c.when, reading.marks))

@@ -64,7 +64,7 @@ _OPENED = re.compile(
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParsedText:
     """Everything that was read from one text."""
 
     text: str
@@ -82,7 +82,7 @@ class Reading:
     harmless: tuple[Message, ...] = ()
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> ParsedText:
     """Read an error text or a log. Never raises; the cost is linear in the length of the text."""
     kept = relevant(text)
     low = kept.lower()
@@ -93,7 +93,7 @@ def read(text: str) -> Reading:
     libraries, blamed, loaded, of_files = _files(low)
     marks |= of_files
     marks |= context.marks(kept, low, libraries, marks)
-    return Reading(
+    return ParsedText(
         text=kept,
         low=low,
         marks=frozenset(marks),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from core.common.i18n import _
 from core.common.versions import version_tuple
-from core.explain.reading import Reading
+from core.explain.reading import ParsedText
 from core.knowledge.releases import lost
 from core.model.facts import CudnnCopy, Snapshot
 from core.model.findings import Evidence
-from core.rules.consumer_loads import answered
+from core.rules.consumer_loads import roll_call_passed
 
 Against = tuple[Evidence, ...]
 STATIC_ZLIB = (8, 9, 4)
@@ -24,7 +24,7 @@ def version(text: str | None) -> tuple[int, ...]:
     return version_tuple(text)
 
 
-def wanted_majors(reading: Reading, seen: Snapshot, family: str = "cudnn") -> frozenset[int]:
+def wanted_majors(reading: ParsedText, seen: Snapshot, family: str = "cudnn") -> frozenset[int]:
     """Return the major versions that the text names under a file name of this system."""
     return frozenset(
         x.major
@@ -33,7 +33,7 @@ def wanted_majors(reading: Reading, seen: Snapshot, family: str = "cudnn") -> fr
     )
 
 
-def _fitting(reading: Reading, seen: Snapshot) -> tuple[CudnnCopy, ...]:
+def _fitting(reading: ParsedText, seen: Snapshot) -> tuple[CudnnCopy, ...]:
     """Copies of the major that the text names, or all when it names none."""
     majors = wanted_majors(reading, seen)
     return tuple(c for c in seen.cudnn or () if not majors or c.major in majors)
@@ -42,7 +42,7 @@ def _fitting(reading: Reading, seen: Snapshot) -> tuple[CudnnCopy, ...]:
 # --- the system ------------------------------------------------------------------------------------------
 
 
-def not_on_linux(_r: Reading, seen: Snapshot) -> Against:
+def not_on_linux(_r: ParsedText, seen: Snapshot) -> Against:
     """A cause that only Windows knows."""
     return (
         _saw(_("System"), seen.machine.release or "Linux", _("this happens on Windows only"))
@@ -51,7 +51,7 @@ def not_on_linux(_r: Reading, seen: Snapshot) -> Against:
     )
 
 
-def not_on_windows(_r: Reading, seen: Snapshot) -> Against:
+def not_on_windows(_r: ParsedText, seen: Snapshot) -> Against:
     """A cause that only Linux knows."""
     return (
         _saw(_("System"), seen.machine.release or "Windows", _("this happens on Linux only"))
@@ -60,14 +60,14 @@ def not_on_windows(_r: Reading, seen: Snapshot) -> Against:
     )
 
 
-def no_container(reading: Reading, seen: Snapshot) -> Against:
+def no_container(reading: ParsedText, seen: Snapshot) -> Against:
     """No container was recognised, and the text is no container engine's own: that speaks on the host."""
     if reading.marks & {"container-runtime", "container-cli"}:
         return ()
     return _saw("Container", "none") if seen.machine.container is None else ()
 
 
-def no_wsl(_r: Reading, seen: Snapshot) -> Against:
+def no_wsl(_r: ParsedText, seen: Snapshot) -> Against:
     """It is no WSL."""
     return _saw("WSL", "no") if not seen.machine.wsl else ()
 
@@ -75,7 +75,7 @@ def no_wsl(_r: Reading, seen: Snapshot) -> Against:
 # --- cuDNN -----------------------------------------------------------------------------------------------
 
 
-def zlib_inside(reading: Reading, seen: Snapshot) -> Against:
+def zlib_inside(reading: ParsedText, seen: Snapshot) -> Against:
     """Every cuDNN that fits has zlib inside."""
     copies = _fitting(reading, seen)
     if copies and all(c.major != 8 or version(c.version) >= STATIC_ZLIB for c in copies):
@@ -86,7 +86,7 @@ def zlib_inside(reading: Reading, seen: Snapshot) -> Against:
     return ()
 
 
-def zlibwapi_found(_r: Reading, seen: Snapshot) -> Against:
+def zlibwapi_found(_r: ParsedText, seen: Snapshot) -> Against:
     """Every consumer finds zlibwapi.dll."""
     searches = [r for load in seen.loads or () for r in load.resolutions if r.name.lower() == "zlibwapi.dll"]
     if searches and all(r.winner and r.winner.outcome == "found" for r in searches):
@@ -94,7 +94,7 @@ def zlibwapi_found(_r: Reading, seen: Snapshot) -> Against:
     return ()
 
 
-def cudnn_found(reading: Reading, seen: Snapshot) -> Against:
+def cudnn_found(reading: ParsedText, seen: Snapshot) -> Against:
     """Every consumer of the wanted major finds its main library and calls it well."""
     majors = wanted_majors(reading, seen)
     loads = [x for x in seen.loads or () if not majors or x.major in majors]
@@ -108,20 +108,20 @@ def cudnn_found(reading: Reading, seen: Snapshot) -> Against:
     return ()
 
 
-def cudnn_there(reading: Reading, seen: Snapshot) -> Against:
+def cudnn_there(reading: ParsedText, seen: Snapshot) -> Against:
     """A cuDNN of the wanted major lies on the machine."""
     copies = _fitting(reading, seen)
     return _saw(_("cuDNN on this machine"), copies[0].version or copies[0].major, copies[0].folder) if copies else ()
 
 
-def cudnn_major_found(reading: Reading, seen: Snapshot) -> Against:
+def cudnn_major_found(reading: ParsedText, seen: Snapshot) -> Against:
     """Every major that the text names is on the machine."""
     majors = wanted_majors(reading, seen)
     there = {c.major for c in seen.cudnn or ()}
     return _saw(_("cuDNN majors on this machine"), sorted(there)) if majors and majors <= there else ()
 
 
-def sets_whole(reading: Reading, seen: Snapshot) -> Against:
+def sets_whole(reading: ParsedText, seen: Snapshot) -> Against:
     """No file is missing from any set that fits, and every roll call ended well."""
     copies = _fitting(reading, seen)
     if copies and not any(map(lost, copies)) and roll_calls_pass(reading, seen):
@@ -129,13 +129,17 @@ def sets_whole(reading: Reading, seen: Snapshot) -> Against:
     return ()
 
 
-def roll_calls_pass(_r: Reading, seen: Snapshot) -> Against:
+def roll_calls_pass(_r: ParsedText, seen: Snapshot) -> Against:
     """Every part of every cuDNN that programs load could be called, and answered well."""
     made = [x.roll_call for x in seen.loads or () if x.roll_call]
-    return _saw(_("Every part could be called"), len(made), _("roll call")) if made and all(map(answered, made)) else ()
+    return (
+        _saw(_("Every part could be called"), len(made), _("roll call"))
+        if made and all(map(roll_call_passed, made))
+        else ()
+    )
 
 
-def new_enough(_r: Reading, seen: Snapshot) -> Against:
+def new_enough(_r: ParsedText, seen: Snapshot) -> Against:
     """Every consumer loads at least the cuDNN that it was built with."""
     pairs = [
         (x.roll_call.version, x.wanted_version)
@@ -149,20 +153,20 @@ def new_enough(_r: Reading, seen: Snapshot) -> Against:
     return ()
 
 
-def one_copy(_r: Reading, seen: Snapshot) -> Against:
+def one_copy(_r: ParsedText, seen: Snapshot) -> Against:
     """There are no two copies, so none can hide another."""
     if seen.cudnn is None or len(seen.cudnn) > 1:
         return ()
     return _saw(_("Copies of cuDNN"), len(seen.cudnn))
 
 
-def all_readable(_r: Reading, seen: Snapshot) -> Against:
+def all_readable(_r: ParsedText, seen: Snapshot) -> Against:
     """Every library could be read."""
     files = [f for c in seen.cudnn or () for f in c.files] + [f for t in seen.toolkits or () for f in t.libraries]
     return _saw(_("Libraries read"), len(files)) if files and all(f.state != "unreadable" for f in files) else ()
 
 
-def all_as_recorded(_r: Reading, seen: Snapshot) -> Against:
+def all_as_recorded(_r: ParsedText, seen: Snapshot) -> Against:
     """Every file of every cuDNN was compared with its package, or its maker's signature, by its hash, and matches."""
     files = [f for c in seen.cudnn or () for f in c.files]
     return (
@@ -172,7 +176,7 @@ def all_as_recorded(_r: Reading, seen: Snapshot) -> Against:
     )
 
 
-def one_architecture(_r: Reading, seen: Snapshot) -> Against:
+def one_architecture(_r: ParsedText, seen: Snapshot) -> Against:
     """Every library is for this kind of processor."""
     files = [f for c in seen.cudnn or () for f in c.files] + [f for t in seen.toolkits or () for f in t.libraries]
     mine = seen.machine.architecture
@@ -183,7 +187,7 @@ def one_architecture(_r: Reading, seen: Snapshot) -> Against:
     )
 
 
-def plain_paths(_r: Reading, seen: Snapshot) -> Against:
+def plain_paths(_r: ParsedText, seen: Snapshot) -> Against:
     """No folder has brackets or letters outside ASCII."""
     folders = [c.folder for c in seen.cudnn or ()] + [p.prefix for p in seen.pythons or ()]
     if seen.cudnn is None or seen.pythons is None or not folders:
@@ -193,7 +197,7 @@ def plain_paths(_r: Reading, seen: Snapshot) -> Against:
     )
 
 
-def no_ld_library_path(_r: Reading, seen: Snapshot) -> Against:
+def no_ld_library_path(_r: ParsedText, seen: Snapshot) -> Against:
     """LD_LIBRARY_PATH is set nowhere."""
     if seen.environment is None:
         return ()
@@ -204,20 +208,20 @@ def no_ld_library_path(_r: Reading, seen: Snapshot) -> Against:
 # --- CUDA, frameworks ------------------------------------------------------------------------------------
 
 
-def toolkit_there(_r: Reading, seen: Snapshot) -> Against:
+def toolkit_there(_r: ParsedText, seen: Snapshot) -> Against:
     """A CUDA runtime lies on the machine."""
     toolkit = next((t for t in seen.toolkits or () if t.libraries), None)
     return _saw(_("CUDA on this machine"), toolkit.version or "", toolkit.folder or toolkit.root) if toolkit else ()
 
 
-def one_toolkit(_r: Reading, seen: Snapshot) -> Against:
+def one_toolkit(_r: ParsedText, seen: Snapshot) -> Against:
     """There are no two sets of CUDA libraries."""
     if seen.toolkits is None or len(seen.toolkits) > 1:
         return ()
     return _saw(_("Sets of CUDA libraries"), len(seen.toolkits))
 
 
-def no_such_tensorflow(_r: Reading, seen: Snapshot) -> Against:
+def no_such_tensorflow(_r: ParsedText, seen: Snapshot) -> Against:
     """No TensorFlow after 2.10 is installed."""
     if seen.pythons is None:
         return ()
@@ -228,7 +232,7 @@ def no_such_tensorflow(_r: Reading, seen: Snapshot) -> Against:
     return () if newer else _saw(_("TensorFlow after 2.10"), _("not installed"))
 
 
-def single_packages(_r: Reading, seen: Snapshot) -> Against:
+def single_packages(_r: ParsedText, seen: Snapshot) -> Against:
     """No environment has a CPU and a GPU package of one framework."""
     if seen.pythons is None:
         return ()
@@ -242,7 +246,7 @@ def single_packages(_r: Reading, seen: Snapshot) -> Against:
 # --- driver and GPU --------------------------------------------------------------------------------------
 
 
-def driver_starts(_r: Reading, seen: Snapshot) -> Against:
+def driver_starts(_r: ParsedText, seen: Snapshot) -> Against:
     """CUDA starts on this machine and sees a GPU."""
     cuda = seen.driver.cuda if seen.driver else None
     if cuda and cuda.status == 0 and cuda.device_count:
@@ -250,12 +254,12 @@ def driver_starts(_r: Reading, seen: Snapshot) -> Against:
     return ()
 
 
-def container_has_gpu(reading: Reading, seen: Snapshot) -> Against:
+def container_has_gpu(reading: ParsedText, seen: Snapshot) -> Against:
     """CUDA starts inside this container. That it starts on a host says nothing of the host's containers."""
     return driver_starts(reading, seen) if seen.machine.container else ()
 
 
-def driver_new_enough(_r: Reading, seen: Snapshot) -> Against:
+def driver_new_enough(_r: ParsedText, seen: Snapshot) -> Against:
     """The driver runs a CUDA at least as new as every toolkit of this machine."""
     driver = seen.driver
     newest = (driver.cuda.driver_cuda if driver and driver.cuda else None) or (
@@ -267,7 +271,7 @@ def driver_new_enough(_r: Reading, seen: Snapshot) -> Against:
     return ()
 
 
-def nothing_hides(_r: Reading, seen: Snapshot) -> Against:
+def nothing_hides(_r: ParsedText, seen: Snapshot) -> Against:
     """No variable hides a GPU."""
     if seen.environment is None:
         return ()
@@ -275,13 +279,13 @@ def nothing_hides(_r: Reading, seen: Snapshot) -> Against:
     return () if hiding else _saw("CUDA_VISIBLE_DEVICES", _("not set"))
 
 
-def not_divided(_r: Reading, seen: Snapshot) -> Against:
+def not_divided(_r: ParsedText, seen: Snapshot) -> Against:
     """No GPU is divided into instances."""
     gpus = seen.driver.gpus if seen.driver else None
     return _saw(_("Divided GPUs"), _("none")) if gpus and all(g.mig is False for g in gpus) else ()
 
 
-def cache_in_order(_r: Reading, seen: Snapshot) -> Against:
+def cache_in_order(_r: ParsedText, seen: Snapshot) -> Against:
     """The compute cache can be written and read."""
     kept = seen.driver.compute_cache if seen.driver else None
     if kept and (not kept.exists or (kept.writable and kept.index_readable is not False)) and not kept.problem:
@@ -289,7 +293,7 @@ def cache_in_order(_r: Reading, seen: Snapshot) -> Against:
     return ()
 
 
-def gpu_there(_r: Reading, seen: Snapshot) -> Against:
+def gpu_there(_r: ParsedText, seen: Snapshot) -> Against:
     """The machine has an NVIDIA GPU."""
     gpus = seen.driver.gpus if seen.driver else None
     return _saw("GPU", gpus[0].name, gpus[0].source) if gpus else ()

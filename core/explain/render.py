@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from core.common.i18n import N_, _, sentences, told
+from core.common.i18n import N_, _, sentences, translate_fact
 from core.common.text import printable
 from core.common.text_width import wrap
 from core.explain.model import Explanation, Ranked, Shown
@@ -116,7 +116,8 @@ def _cause(r: Ranked, colour: bool, width: int) -> list[str]:
         lines += _wrapped(f"- {because}", "        ", width)
     for item in r.evidence[:3]:
         lines += _wrapped(
-            f"= {told(item.label)}: {told(item.value)}" + (f"  ({item.source})" if item.source else ""),
+            f"= {translate_fact(item.label)}: {translate_fact(item.value)}"
+            + (f"  ({item.source})" if item.source else ""),
             "        ",
             width,
         )

@@ -10,7 +10,7 @@ from core.explain import dictionary
 from core.explain.context import Version, compiled_and_loaded
 from core.explain.mechanism import CAPABILITY, FRAMEWORKS, MODEL
 from core.explain.model import CodeMeaning, Named, Said
-from core.explain.reading import Reading
+from core.explain.reading import ParsedText
 from core.knowledge.library_names import Library
 
 MOST = 4
@@ -31,12 +31,12 @@ FRAMEWORK_NAMES = {
 _SYMBOL = re.compile(r"undefined symbol: (\w{3,80})|cannot load symbol (\w{3,80})", re.IGNORECASE)
 
 
-def said(reading: Reading, codes: tuple[CodeMeaning, ...]) -> Said:
+def said(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> Said:
     """Return what a text says; ``codes``: the dictionary's meanings of its codes and messages."""
     return Said(meaning=_meaning(reading, codes), names=tuple(names(reading, codes)))
 
 
-def _meaning(reading: Reading, codes: tuple[CodeMeaning, ...]) -> str:
+def _meaning(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> str:
     pair = compiled_and_loaded(reading.low)
     if pair:
         return of_versions(*pair)
@@ -69,7 +69,7 @@ def of_versions(built: Version, found: Version) -> str:
     )
 
 
-def of_file(file: Library, reading: Reading, status: CodeMeaning | None) -> str:
+def of_file(file: Library, reading: ParsedText, status: CodeMeaning | None) -> str:
     """Return what a message says that complains of a library."""
     marks = reading.marks
     if "win:126" in marks:
@@ -93,7 +93,7 @@ def of_file(file: Library, reading: Reading, status: CodeMeaning | None) -> str:
     return _("The program asked for {file}, and the loader did not find it, or could not load it.", file=file.name)
 
 
-def names(reading: Reading, codes: tuple[CodeMeaning, ...]) -> list[Named]:
+def names(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> list[Named]:
     """Return what a text names: files, statuses, symbols, versions, frameworks, GPUs, the system."""
     found: list[tuple[str, list[str]]] = [
         ("file", [x.name for x in (*reading.blamed, *reading.libraries)]),

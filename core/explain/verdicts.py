@@ -15,14 +15,14 @@ from typing import Any
 from core.explain import proofs, refutations
 from core.explain.mechanism import Link, about, link, of_finding, stranger
 from core.explain.model import Shown
-from core.explain.reading import Reading
+from core.explain.reading import ParsedText
 from core.knowledge.causes import Cause
 from core.model.facts import Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.steps import Severity
 from core.rules.guard import guarded, name_of
 
-Judge = Callable[[Reading, Snapshot], tuple[Evidence, ...]]
+Judge = Callable[[ParsedText, Snapshot], tuple[Evidence, ...]]
 
 PROOFS: dict[Cause, Judge] = {
     "framework_cpu_only_build": proofs.cpu_build,
@@ -105,7 +105,10 @@ Fields = dict[str, dict[str, Any]]
 
 
 def judge(
-    reading: Reading, seen: Snapshot | None, findings: tuple[Finding, ...] = (), failures: list[Finding] | None = None
+    reading: ParsedText,
+    seen: Snapshot | None,
+    findings: tuple[Finding, ...] = (),
+    failures: list[Finding] | None = None,
 ) -> Judged:
     """Hold a text against a machine and its findings (worst first, as a Report has them).
 
@@ -125,19 +128,19 @@ def judge(
     return Judged(verdicts, tuple(shows), stranger(reading, seen))
 
 
-def _asked(judge: Judge, reading: Reading, seen: Snapshot, failures: list[Finding]) -> tuple[Evidence, ...]:
+def _asked(judge: Judge, reading: ParsedText, seen: Snapshot, failures: list[Finding]) -> tuple[Evidence, ...]:
     nothing: tuple[Evidence, ...] = ()
     return guarded(partial(judge, reading, seen), name_of(judge), failures, nothing)
 
 
-def _refuted(reading: Reading, seen: Snapshot, failures: list[Finding]) -> Fields:
+def _refuted(reading: ParsedText, seen: Snapshot, failures: list[Finding]) -> Fields:
     """Return every cause that the machine speaks against."""
     answers = {c: (_asked(r, reading, seen, failures) for r in refuters) for c, refuters in REFUTATIONS.items()}
     found = {cause: next(filter(None, its), ()) for cause, its in answers.items()}
     return {cause: {"verdict": "refuted", "evidence": against} for cause, against in found.items() if against}
 
 
-def _proved(reading: Reading, seen: Snapshot, failures: list[Finding]) -> Fields:
+def _proved(reading: ParsedText, seen: Snapshot, failures: list[Finding]) -> Fields:
     """Return what proofs without a finding say: each needs a mechanism as a finding does."""
     verdicts: Fields = {}
     for cause, prove in PROOFS.items():
@@ -175,7 +178,7 @@ def _prefer(verdicts: Fields) -> None:
                     verdicts[exact].setdefault("finding", taken)
 
 
-def asked(reading: Reading, seen: Snapshot) -> bool:
+def asked(reading: ParsedText, seen: Snapshot) -> bool:
     """Whether a program of this machine was searched for the library that the text misses, and did not find it."""
     wanted = {x.name for x in reading.blamed}
     return any(r.winner is None and r.name.lower() in wanted for x in seen.loads or () for r in x.resolutions)

@@ -9,7 +9,7 @@ from core.model.changes import Change, FileSet
 from core.model.facts import Activation, Snapshot
 from core.model.findings import Finding, Fix
 from core.rules.environment import activation_command
-from core.rules.wording import saw
+from core.rules.wording import observation
 
 
 def without_what_is_made(finding: Finding, seen: Snapshot) -> Finding:
@@ -21,7 +21,7 @@ def without_what_is_made(finding: Finding, seen: Snapshot) -> Finding:
     if not there:
         return finding
     rows = [
-        saw(
+        observation(
             _("Already cured"),
             _("through the activation of {prefix}", prefix=a.at),
             _("entry {entry} of the history", entry=a.entry),

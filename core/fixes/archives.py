@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import IO, cast
 
 from core.common.i18n import _, number
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host import safe_folder as folders
 from core.model.changes import ChangeError
-from core.model.facts import Fact
+from core.model.facts import Frozen
 
 MOST_MEMBERS = 20_000
 MOST_BYTES = 12 << 30
@@ -39,7 +39,7 @@ class ArchiveError(ChangeError):
     """An archive or folder that nothing is taken from; the message is one sentence."""
 
 
-class Member(Fact, frozen=True, kw_only=True):
+class Member(Frozen, frozen=True, kw_only=True):
     """A wanted file of an archive."""
 
     name: str
@@ -52,7 +52,7 @@ class Member(Fact, frozen=True, kw_only=True):
     """What a link says: always a plain name in the same folder."""
 
 
-def take(source: str, wanted: Callable[[str], bool], into: Path, watch: Watch) -> tuple[Member, ...]:
+def take(source: str, wanted: Callable[[str], bool], into: Path, watch: Progress) -> tuple[Member, ...]:
     """Return the wanted members of an archive, unpacked into ``into`` (which must be there), or those of a folder.
 
     Raises:
@@ -96,7 +96,7 @@ def check_name(name: str) -> str:
 class _Room:
     """How much may still come out of an archive, and where to."""
 
-    def __init__(self, archive_size: int, into: Path, watch: Watch) -> None:
+    def __init__(self, archive_size: int, into: Path, watch: Progress) -> None:
         self._left = min(MOST_BYTES, max(64 << 20, archive_size * MOST_RATIO))
         self._members = MOST_MEMBERS
         self.into = into
@@ -246,7 +246,7 @@ def _in_tar(path: str, wanted: Callable[[str], bool], room: _Room) -> Iterator[M
                 room.use(info.size)
 
 
-def _in_folder(base: str, wanted: Callable[[str], bool], watch: Watch) -> Iterator[Member]:
+def _in_folder(base: str, wanted: Callable[[str], bool], watch: Progress) -> Iterator[Member]:
     """Yield the wanted files of a folder and of those below it, at most four deep; links to folders are not followed."""
     count = 0
     for here, inner, names in os.walk(base):

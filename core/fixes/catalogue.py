@@ -12,9 +12,9 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from core.common.i18n import _
-from core.fixes.files import add_dll_folders, complete, give_plain_name, put_aside, put_cache_aside
+from core.fixes.files import add_dll_folders, complete_set, give_plain_name, put_aside, put_cache_aside
 from core.fixes.search_paths import add_folder, drop_dead, prefer, take_out
-from core.fixes.variables import activation, chosen, given, kept, of_one_scope
+from core.fixes.variables import activation, in_single_scope, persistent_values, set_value, target_environments
 from core.model import path_list as pathlist
 from core.model.changes import Change, FileSet
 from core.model.facts import Snapshot
@@ -38,7 +38,7 @@ from core.model.remedies import (
 from core.model.steps import Severity
 
 
-def with_changes(finding: Finding, snapshot: Snapshot) -> Finding:
+def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
     """Return the finding with what Convalesce can change by itself to cure it; its remedy is used up by that."""
     remedy, finding = finding.remedy, replace(finding, remedy=None)
     if remedy is None:
@@ -76,7 +76,7 @@ def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noq
         case DropDead():
             return drop_dead(remedy, snapshot)
         case CompleteSet():
-            return complete(remedy, snapshot)
+            return complete_set(remedy, snapshot)
         case PutAside():
             return put_aside(remedy, snapshot)
         case PutCacheAside():
@@ -128,7 +128,9 @@ def unset(remedy: Unset, snapshot: Snapshot) -> tuple[Change, ...]:
 
     A value that only this session has is left alone: a batch system may have set it on purpose.
     """
-    return of_one_scope([given(v, None, snapshot.machine.system) for v in kept(snapshot, remedy.variable)])
+    return in_single_scope(
+        [set_value(v, None, snapshot.machine.system) for v in persistent_values(snapshot, remedy.variable)]
+    )
 
 
 def point_to(remedy: PointTo, snapshot: Snapshot) -> tuple[Change, ...]:
@@ -138,9 +140,9 @@ def point_to(remedy: PointTo, snapshot: Snapshot) -> tuple[Change, ...]:
     """
     system = snapshot.machine.system
     there = {pathlist.key(folder, system) for folder in remedy.right}
-    lasting = kept(snapshot, remedy.variable)
+    lasting = persistent_values(snapshot, remedy.variable)
     if not lasting:
         steps = f"set {remedy.folder}" if remedy.folder else "unset"
-        return tuple(activation(prefix, steps, remedy.variable) for prefix in chosen(snapshot))
+        return tuple(activation(prefix, steps, remedy.variable) for prefix in target_environments(snapshot))
     wrong = [v for v in lasting if pathlist.key(v.value, system) not in there]
-    return of_one_scope([given(v, remedy.folder or None, system) for v in wrong])
+    return in_single_scope([set_value(v, remedy.folder or None, system) for v in wrong])

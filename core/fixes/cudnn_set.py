@@ -16,8 +16,8 @@ from types import ModuleType
 
 import platformdirs
 
-from core.common.i18n import _, said, told
-from core.common.progress import Watch
+from core.common.i18n import _, fact_text, translate_fact
+from core.common.progress import Progress
 from core.common.versions import whole_number
 from core.fixes import archives
 from core.fixes.archives import ArchiveError, Member
@@ -26,15 +26,15 @@ from core.host import scratch
 from core.knowledge.cudnn_file_names import MAJORS, parse
 from core.knowledge.releases import lost
 from core.model.changes import ChangeError, FileItem, FileSet
-from core.model.facts import CudnnCopy, Fact, System
+from core.model.facts import CudnnCopy, Frozen, System
 from core.probes.cudnn.contents import assemble, choose, deadline, describe
 from core.probes.cudnn.locations import Found, Spot
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import Row
 from core.transaction.journal import Journal
 
 
-class Wanted(Fact, frozen=True, kw_only=True):
+class SetRequirement(Frozen, frozen=True, kw_only=True):
     """What a set must be. ``major`` (of cuDNN) and ``cuda_major``: what the consumer needs, where that is known."""
 
     system: System
@@ -43,7 +43,7 @@ class Wanted(Fact, frozen=True, kw_only=True):
     cuda_major: int | None = None
 
 
-class CudnnSet(Fact, frozen=True, kw_only=True):
+class CudnnSet(Frozen, frozen=True, kw_only=True):
     """A complete cuDNN, checked, ready to be placed."""
 
     title: str
@@ -59,14 +59,14 @@ class CudnnSet(Fact, frozen=True, kw_only=True):
     source: str
 
 
-def recognise(source: str, wanted: Wanted, *, journal: Journal, watch: Watch) -> CudnnSet:
+def read_set(source: str, wanted: SetRequirement, *, journal: Journal, watch: Progress) -> CudnnSet:
     """Return the complete set of cuDNN in an archive, a wheel or a folder, unpacked into the journal's staging folder.
 
     Raises:
         ArchiveError: it is not one complete, sound set of one version for this machine; the sentence says what is wrong.
         CancelledError: the person asked to stop.
     """
-    folders.make_way(str(journal.staging), 0o700)
+    folders.make_folders(str(journal.staging), 0o700)
     into = scratch.make(journal.staging)
     done = False
     try:
@@ -84,7 +84,7 @@ def _is_wanted(name: str, system: System) -> bool:
     return parse(base, system) is not None or name.endswith(".dist-info/RECORD") or base in ("LICENSE", "License.txt")
 
 
-def _checked(found: tuple[Member, ...], source: str, wanted: Wanted) -> CudnnSet:
+def _checked(found: tuple[Member, ...], source: str, wanted: SetRequirement) -> CudnnSet:
     system, cuda_major = wanted.system, wanted.cuda_major
     groups: dict[str, list[Member]] = defaultdict(list)
     for member in found:
@@ -168,7 +168,7 @@ def _sha256(digest: str) -> str:
         return ""
 
 
-class _Unpacked(Places, frozen=True):
+class _Unpacked(Sysroot, frozen=True):
     """Files for the examined system, in folders of the running one."""
 
     @property
@@ -189,7 +189,7 @@ def _set(
     here = str(Path(members[0].path).parent)
     where = _Unpacked(system)
     names = tuple(m.name.rpartition("/")[2] for m in members)
-    spot = Spot(folder=here, origin="folder", source=said(_("named by the person")))
+    spot = Spot(folder=here, origin="folder", source=fact_text(_("named by the person")))
     majors = sorted({m for n in names if (what := parse(n, system)) and (m := what.major) in MAJORS})
     if len(majors) != 1:
         raise ArchiveError(
@@ -206,7 +206,7 @@ def _set(
     return assemble(found, majors[0], files, mine, where), members
 
 
-def _require(copy: CudnnCopy, source: str, wanted: Wanted) -> None:
+def _require(copy: CudnnCopy, source: str, wanted: SetRequirement) -> None:
     """Raise for the first thing that speaks against the set."""
     name = Path(source).name
     bad = [f for f in copy.files if f.state != "good"]
@@ -216,7 +216,7 @@ def _require(copy: CudnnCopy, source: str, wanted: Wanted) -> None:
                 "{file} in {name}: {problem}; get the file again.",
                 file=bad[0].name,
                 name=name,
-                problem=told(bad[0].problem) or _(bad[0].state),
+                problem=translate_fact(bad[0].problem) or _(bad[0].state),
             )
         )
     if gone := lost(copy):
@@ -286,7 +286,7 @@ def file_set(cudnn: CudnnSet, folder: str) -> FileSet:
     )
 
 
-def renewal(cudnn: CudnnSet, copy: CudnnCopy) -> FileSet | None:
+def repair_in_place(cudnn: CudnnSet, copy: CudnnCopy) -> FileSet | None:
     """Return the change that makes a faulty copy this very set, in the copy's own folder; None where it is so already.
 
     Files that are right stay; files of the same major that the set does not have are put aside.

@@ -7,16 +7,16 @@ prepared (core/transaction/file_set.py).
 from __future__ import annotations
 
 from core.common.i18n import _
-from core.common.text import listed
-from core.knowledge.releases import numbers
+from core.common.text import join_names
+from core.common.versions import version_tuple
 from core.model.changes import Change, FileItem, FileSet
 from core.model.facts import CudnnCopy, Snapshot
-from core.model.paths import folder_of, name_of
+from core.model.paths import file_name, parent
 from core.model.remedies import AddDllFolders, CompleteSet, GivePlainName, PutAside, PutCacheAside
 from core.rules.snapshot_queries import copy_in, file_at, python_of
 
 
-def complete(remedy: CompleteSet, snapshot: Snapshot) -> tuple[Change, ...]:
+def complete_set(remedy: CompleteSet, snapshot: Snapshot) -> tuple[Change, ...]:
     """Take files of a set from an identical one."""
     copy, donor = copy_in(snapshot, remedy.folder), copy_in(snapshot, remedy.donor)
     if copy is None or donor is None:
@@ -65,8 +65,8 @@ def _aside(copy: CudnnCopy, snapshot: Snapshot) -> FileSet:
 def give_plain_name(remedy: GivePlainName, snapshot: Snapshot) -> tuple[Change, ...]:
     """Give a library that a packager renamed its plain name beside it."""
     system = snapshot.machine.system
-    name = name_of(system, remedy.file)
-    path = _join(system, folder_of(system, remedy.file), remedy.name)
+    name = file_name(system, remedy.file)
+    path = _join(system, parent(system, remedy.file), remedy.name)
     file = file_at(snapshot, remedy.file)
     if system == "linux":
         item = FileItem(path=path, after=f"-> {name}")
@@ -90,7 +90,7 @@ def add_dll_folders(remedy: AddDllFolders, snapshot: Snapshot) -> tuple[Change, 
     python = python_of(snapshot, remedy.prefix)
     if python is None or python.kind == "store" or not python.site_packages or not remedy.folders:
         return ()
-    if snapshot.machine.system != "windows" or numbers(python.version)[:2] < (3, 8):
+    if snapshot.machine.system != "windows" or version_tuple(python.version)[:2] < (3, 8):
         return ()
     return (dll_hook(python.site_packages[0], *remedy.folders),)
 
@@ -102,7 +102,7 @@ def dll_hook(site_packages: str, *folders: str) -> FileSet:
     """
     text = "".join(f"import os; os.path.isdir({f!a}) and os.add_dll_directory({f!a})\n" for f in folders)
     item = FileItem(path=_join("windows", site_packages, HOOK), after="?", size=len(text), text=text)
-    return FileSet(title=_("Let this Python find DLLs in {folder}", folder=listed(folders)), items=(item,))
+    return FileSet(title=_("Let this Python find DLLs in {folder}", folder=join_names(folders)), items=(item,))
 
 
 def _join(system: str, folder: str, name: str) -> str:

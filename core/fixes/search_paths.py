@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from core.fixes.variables import (
     activation,
-    chosen,
     has_activation,
-    kept,
-    kept_value,
-    of_one_scope,
+    in_single_scope,
+    persistent_value,
+    persistent_values,
     place_of,
     scope_of,
+    target_environments,
     value_of,
 )
 from core.model import path_list as pathlist
@@ -20,7 +20,7 @@ from core.model.changes import Change, EditPath, Scope, Value, insert_entry, mov
 from core.model.facts import Snapshot, System, Variable
 from core.model.findings import Finding
 from core.model.remedies import AddFolder, DropDead, PreferFolder, TakeOut
-from core.rules.consumer_loads import Case, cases
+from core.rules.consumer_loads import ConsumerLoad, consumer_loads
 
 # --- on the path ---------------------------------------------------------------------------------------------------
 
@@ -33,7 +33,7 @@ def add_folder(remedy: AddFolder, snapshot: Snapshot) -> tuple[Change, ...]:
     if folder[:1] != "/" and folder[1:3] != ":\\":
         return ()
     if system == "windows":
-        before = kept_value(snapshot, "PATH", "user")
+        before = persistent_value(snapshot, "PATH", "user")
         text = before.text if before else ""
         if pathlist.find(text, folder, system) is not None:
             return ()
@@ -49,9 +49,9 @@ def to_those_concerned(folder: str, finding: Finding, snapshot: Snapshot) -> Add
     return AddFolder(folder=folder, prefixes=prefixes)
 
 
-def _concerned(finding: Finding, snapshot: Snapshot) -> list[Case]:
+def _concerned(finding: Finding, snapshot: Snapshot) -> list[ConsumerLoad]:
     """Return the loads that the finding names as its own, else those that find no cuDNN."""
-    every = list(cases(snapshot))
+    every = list(consumer_loads(snapshot))
     return [c for c in every if c.load.consumer.full_id in finding.consumers] or [c for c in every if c.winner is None]
 
 
@@ -62,12 +62,12 @@ def take_out(remedy: TakeOut, snapshot: Snapshot) -> tuple[Change, ...]:
     """Take folders out of LD_LIBRARY_PATH: where it is kept, else while an environment is active."""
     system = snapshot.machine.system
     entries = list(dict.fromkeys(p.folder for p in remedy.places))
-    edits = [change for v in kept(snapshot, remedy.variable) for change in _without(v, entries, system)]
+    edits = [change for v in persistent_values(snapshot, remedy.variable) for change in _without(v, entries, system)]
     if edits:
-        return of_one_scope(edits)
+        return in_single_scope(edits)
     found: dict[str, dict[str, None]] = {}
     for place in remedy.places:
-        for prefix in [place.prefix] if place.prefix else chosen(snapshot):
+        for prefix in [place.prefix] if place.prefix else target_environments(snapshot):
             found.setdefault(prefix, {}).update(dict.fromkeys(_spelt(place.folder, remedy.variable, snapshot)))
     return tuple(
         activation(prefix, "\n".join(f"drop {e}" for e in its), remedy.variable)
@@ -114,7 +114,7 @@ def before(wrong: str, right: str, snapshot: Snapshot) -> tuple[Change, ...]:
     """Return the edit of Windows' PATH after which ``right`` comes before ``wrong``, in the scope that names ``wrong``."""
     where: Scope
     for where in ("machine", "user"):
-        value = kept_value(snapshot, "PATH", where)
+        value = persistent_value(snapshot, "PATH", where)
         place = pathlist.find(value.text, wrong, "windows") if value else None
         if value is None or place is None:
             continue
@@ -132,7 +132,7 @@ def before(wrong: str, right: str, snapshot: Snapshot) -> tuple[Change, ...]:
 def drop_dead(remedy: DropDead, snapshot: Snapshot) -> tuple[Change, ...]:
     """Take kept entries out that do nothing."""
     system = snapshot.machine.system
-    scopes = {v.scope: v for v in kept(snapshot, remedy.variable)}
+    scopes = {v.scope: v for v in persistent_values(snapshot, remedy.variable)}
     changes: list[Change] = []
     for v in (scopes.get("user"), scopes.get("machine")):
         texts = [text for scope, text in remedy.entries if v is not None and scope == v.scope]

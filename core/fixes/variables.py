@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from core.host.activation_scripts import KIND
 from core.model.changes import Change, FileSet, Scope, SetVariable, Value
 from core.model.facts import Snapshot, System, Variable
-from core.rules.consumer_loads import rank
+from core.rules.consumer_loads import environment_rank
 
 
-def kept(snapshot: Snapshot, name: str) -> list[Variable]:
+def persistent_values(snapshot: Snapshot, name: str) -> list[Variable]:
     """Return where a variable is kept: its lasting values, those that a session alone has left out."""
     found = snapshot.environment.variables if snapshot.environment else ()
     return [
@@ -39,20 +39,20 @@ def value_of(v: Variable, system: System) -> Value:
     return Value(text=v.value, kind=v.kind if system == "windows" else "")
 
 
-def kept_value(snapshot: Snapshot, name: str, scope: str) -> Value | None:
+def persistent_value(snapshot: Snapshot, name: str, scope: str) -> Value | None:
     """Return what is kept for a scope; None when there is nothing."""
-    found = next((v for v in kept(snapshot, name) if v.scope == scope), None)
+    found = next((v for v in persistent_values(snapshot, name) if v.scope == scope), None)
     return Value(text=found.value, kind=found.kind) if found else None
 
 
-def given(v: Variable, after: str | None, system: System) -> SetVariable:
+def set_value(v: Variable, after: str | None, system: System) -> SetVariable:
     """Return the change that gives a kept variable another value, or takes it away."""
     before = value_of(v, system)
     new = None if after is None else Value(text=after, kind=before.kind)
     return SetVariable(name=v.name, scope=scope_of(v), at=place_of(v, system), before=before, after=new)
 
 
-def of_one_scope(changes: Sequence[Change]) -> tuple[Change, ...]:
+def in_single_scope(changes: Sequence[Change]) -> tuple[Change, ...]:
     """Return the changes if one person can make all of them; a plan is the user's or the administrator's, never both."""
     scopes = {c.scope for c in changes if not isinstance(c, FileSet)}
     return tuple(changes) if len(scopes) <= 1 else ()
@@ -68,10 +68,10 @@ def has_activation(snapshot: Snapshot, prefix: str) -> bool:
     return any(p.prefix == prefix and p.kind in ("venv", "conda") for p in snapshot.pythons or ())
 
 
-def chosen(snapshot: Snapshot) -> list[str]:
+def target_environments(snapshot: Snapshot) -> list[str]:
     """Return the environments that the person named, else those that are active, as far as they have an activation."""
     for wanted in (0, 1):
-        found = [p.prefix for p in snapshot.pythons or () if rank(snapshot, p.prefix) == wanted]
+        found = [p.prefix for p in snapshot.pythons or () if environment_rank(snapshot, p.prefix) == wanted]
         if found:
             return [p for p in found if has_activation(snapshot, p)]
     return []

@@ -26,7 +26,7 @@ import msgspec
 from core.common import frozen
 
 if TYPE_CHECKING:
-    from core.common.progress import Watch
+    from core.common.progress import Progress
     from core.host.interface import Completed, Host
 
 R = TypeVar("R")
@@ -108,7 +108,7 @@ def ask(
     host: Host,
     env: Mapping[str, str],
     timeout: float,
-    watch: Watch | None = None,
+    watch: Progress | None = None,
 ) -> Answer[E]:
     """Run ``work(request, emit)`` in a child with the environment ``env`` and return every event that it emitted.
 

@@ -9,7 +9,7 @@ import sys
 
 from core.common.i18n import _
 from core.model.changes import ChangeError
-from core.model.facts import Fact
+from core.model.facts import Frozen
 
 CAPABILITY = "security.capability"
 """Rights of one program's very bytes (capabilities(7)): never given to others."""
@@ -17,7 +17,7 @@ SYSTEM_S = ("trusted.", "security.ima", "security.evm")
 """Beginnings of names that the kernel and file systems keep for themselves."""
 
 
-class Attributes(Fact, frozen=True, kw_only=True):
+class Attributes(Frozen, frozen=True, kw_only=True):
     """What a file has beside its bytes. On Windows its mode alone: access lists are inherited from the folder there."""
 
     mode: int

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from core.common.progress import Watch
-from core.model.facts import Fact, Machine, PciDevice, Signature, System, Variable
+from core.common.progress import Progress
+from core.model.facts import Frozen, Machine, PciDevice, Signature, System, Variable
 
 
-class Completed(Fact, frozen=True, kw_only=True):
+class Completed(Frozen, frozen=True, kw_only=True):
     """A finished (or killed) process: exit status, both streams, and one sentence on how it ended."""
 
     status: int | None
@@ -82,7 +82,7 @@ class Host(Protocol):
         timeout: float,
         env: Mapping[str, str] | None = None,
         input: bytes = b"",
-        watch: Watch | None = None,
+        watch: Progress | None = None,
     ) -> Completed:
         """Run a program to its end or its time-out (seconds), with all its descendants killed at the time-out.
 

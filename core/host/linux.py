@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host import process
 from core.host.interface import Completed
 from core.host.linux_files import (
@@ -125,7 +125,7 @@ class LinuxHost:
         timeout: float,
         env: Mapping[str, str] | None = None,
         input: bytes = b"",
-        watch: Watch | None = None,
+        watch: Progress | None = None,
     ) -> Completed:
         """Run a program; see ``Host.run``."""
         return process.run(

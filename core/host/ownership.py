@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from core.model.facts import Fact
+from core.model.facts import Frozen
 
 EVERYONE = "everyone"
 ADMINISTRATORS: frozenset[str]
@@ -24,7 +24,7 @@ MOST_LINKS = 40
 ACCESS_LIST = "system.posix_acl_access"
 
 
-class Part(Fact, frozen=True, kw_only=True):
+class Part(Frozen, frozen=True, kw_only=True):
     """One step on the way to a file: a folder, a link, or the file itself."""
 
     path: str

@@ -13,7 +13,7 @@ from contextlib import nullcontext, suppress
 from queue import Empty, SimpleQueue
 from typing import IO, Protocol
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.exit_status import describe
 from core.host.interface import Completed
 
@@ -33,7 +33,7 @@ def run(
     timeout: float,
     env: Mapping[str, str] | None = None,
     input: bytes = b"",
-    watch: Watch | None = None,
+    watch: Progress | None = None,
 ) -> Completed:
     """Run a program, feed it ``input`` and return what it wrote and how it ended. ``Host.run`` on every system.
 
@@ -102,7 +102,7 @@ class _Running:
         self._tree.wait()
         self._happened.put("ended")
 
-    def finish(self, timeout: float, watch: Watch | None) -> Completed:
+    def finish(self, timeout: float, watch: Progress | None) -> Completed:
         """Wait for whatever comes first, kill the rest, and describe the end."""
         cancelled = watch.when_cancelled(lambda: self._happened.put("cancelled")) if watch else nullcontext()
         what = "interrupted"

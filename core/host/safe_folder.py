@@ -22,7 +22,7 @@ BY_HANDLE = os.open in os.supports_dir_fd and _NOFOLLOW != 0
 CHUNK = 1 << 20
 
 
-class Folder:
+class SafeFolder:
     """One folder that is held open. Names are single file names in it; links are never followed."""
 
     def __init__(self, path: str, handle: int | None) -> None:
@@ -34,7 +34,7 @@ class Folder:
             raise ChangeError(_("{name} is not a plain file name.", name=repr(name)))
         if self._handle is not None:
             return name
-        check_way(self.path)
+        refuse_links(self.path)
         return str(Path(self.path) / name)
 
     def status(self, name: str) -> os.stat_result | None:
@@ -118,7 +118,7 @@ class Folder:
         """Make a symbolic link."""
         os.symlink(target, self._at(name), dir_fd=self._handle)
 
-    def share(self, name: str, other: Folder, to: str) -> bool:
+    def share(self, name: str, other: SafeFolder, to: str) -> bool:
         """Give a file a second name in another folder; False where the file system cannot."""
         try:
             os.link(
@@ -191,7 +191,7 @@ class Folder:
     def names(self) -> list[str]:
         """Return the names in it, sorted."""
         if self._handle is None:
-            check_way(self.path)
+            refuse_links(self.path)
         with os.scandir(self.path if self._handle is None else self._handle) as entries:
             return sorted(e.name for e in entries)
 
@@ -232,7 +232,7 @@ def parts(path: str) -> tuple[str, tuple[str, ...]]:
     return pure.anchor, tuple(n for n in names if n)
 
 
-def check_way(path: str) -> None:
+def refuse_links(path: str) -> None:
     """Make sure that no link or junction lies on the way to a folder.
 
     Raises:
@@ -250,15 +250,15 @@ def check_way(path: str) -> None:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Folder]:
+def opened(path: str) -> Iterator[SafeFolder]:
     """Open a folder without following a link anywhere on the way.
 
     Raises:
         ChangeError: a part of the way is a link or no folder. FileNotFoundError, PermissionError: as they say.
     """
     if not BY_HANDLE:
-        check_way(path)
-        yield Folder(path, None)
+        refuse_links(path)
+        yield SafeFolder(path, None)
         return
     anchor, names = parts(path)
     flags = os.O_RDONLY | os.O_DIRECTORY | _BINARY
@@ -273,7 +273,7 @@ def opened(path: str) -> Iterator[Folder]:
                 ) from None
             os.close(handle)
             handle = inner
-        yield Folder(path, handle)
+        yield SafeFolder(path, handle)
     finally:
         os.close(handle)
 
@@ -286,7 +286,7 @@ def split(path: str) -> tuple[str, str]:
     return str(Path(anchor, *names[:-1])), names[-1]
 
 
-def make_way(path: str, mode: int = 0o755) -> None:
+def make_folders(path: str, mode: int = 0o755) -> None:
     """Make a folder and those above it that are not there, durably: each is synced into the one that holds it.
 
     Raises:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from ctypes import wintypes
 from pathlib import Path
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host import process
 from core.host.interface import Completed
 from core.host.linux_files import architecture
@@ -123,7 +123,7 @@ class WindowsHost:
         timeout: float,
         env: Mapping[str, str] | None = None,
         input: bytes = b"",
-        watch: Watch | None = None,
+        watch: Progress | None = None,
     ) -> Completed:
         """Run a program; see ``Host.run``."""
         return process.run(argv, timeout=timeout, env=env, input=input, watch=watch)

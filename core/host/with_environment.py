@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.interface import Completed, Host
 from core.model.facts import Machine, PciDevice, Signature, System, Variable
 
 
 @dataclass(frozen=True)
-class WithEnvironment:
+class HostWithEnvironment:
     """The real host, whose newly started programs get another environment."""
 
     host: Host
@@ -66,7 +66,7 @@ class WithEnvironment:
         timeout: float,
         env: Mapping[str, str] | None = None,
         input: bytes = b"",
-        watch: Watch | None = None,
+        watch: Progress | None = None,
     ) -> Completed:
         """The real one's, in the environment as it would be."""
         return self.host.run(

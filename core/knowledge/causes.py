@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from core.knowledge.tables import read
-from core.model.facts import Fact
+from core.model.facts import Frozen
 from core.model.steps import Step
 
 Cause = Literal[
@@ -76,7 +76,7 @@ OptionalCause = Cause | Literal[""]
 """Empty for a finding that names no fault."""
 
 
-class CauseRow(Fact, frozen=True, kw_only=True):
+class CauseRow(Frozen, frozen=True, kw_only=True):
     """A row of causes.json. Its place in the file is its number in session codes: new ones go to the end."""
 
     cause: Cause

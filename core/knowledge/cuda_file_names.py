@@ -6,10 +6,10 @@ import re
 
 from core.common.versions import all_numbers
 from core.knowledge import tables as knowledge
-from core.model.facts import Fact, System
+from core.model.facts import Frozen, System
 
 
-class Root(Fact, frozen=True, kw_only=True):
+class Root(Frozen, frozen=True, kw_only=True):
     """A place where a toolkit is installed; the last part of ``path`` may hold a ``*``."""
 
     system: System
@@ -20,7 +20,7 @@ class Root(Fact, frozen=True, kw_only=True):
     verified: bool | str = False
 
 
-class Folders(Fact, frozen=True, kw_only=True):
+class Folders(Frozen, frozen=True, kw_only=True):
     """Sub-folders that hold the libraries on one system."""
 
     system: System
@@ -29,7 +29,7 @@ class Folders(Fact, frozen=True, kw_only=True):
     verified: bool | str = False
 
 
-class Bundle(Fact, frozen=True, kw_only=True):
+class Bundle(Frozen, frozen=True, kw_only=True):
     """A framework that brings CUDA libraries of its own."""
 
     distribution: str
@@ -38,7 +38,7 @@ class Bundle(Fact, frozen=True, kw_only=True):
     verified: bool | str = False
 
 
-class Family(Fact, frozen=True, kw_only=True):
+class Family(Frozen, frozen=True, kw_only=True):
     """One library of the toolkit: its name on both systems and the wheel that brings it."""
 
     family: str
@@ -48,7 +48,7 @@ class Family(Fact, frozen=True, kw_only=True):
     verified: bool | str = False
 
 
-class Major(Fact, frozen=True, kw_only=True):
+class Major(Frozen, frozen=True, kw_only=True):
     """Which CUDA a family's own number stands for, where it is another number."""
 
     family: str
@@ -58,7 +58,7 @@ class Major(Fact, frozen=True, kw_only=True):
     verified: bool | str = False
 
 
-class Locations(Fact, frozen=True, kw_only=True):
+class Locations(Frozen, frozen=True, kw_only=True):
     """resources/knowledge/locations.json."""
 
     roots: tuple[Root, ...]

@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import Literal
 
 from core.knowledge.tables import read
-from core.model.facts import Fact
+from core.model.facts import Frozen
 
 Way = Literal["whole folder", "bare name", "altered search path", "added folders"]
 """How a framework comes to its libraries on Windows."""
 
 
-class Since(Fact, frozen=True, kw_only=True, rename={"first": "from"}):
+class Since(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
     """From release ``first`` on (until the next row), a framework wants this major."""
 
     first: str
     major: int
 
 
-class Framework(Fact, frozen=True, kw_only=True):
+class Framework(Frozen, frozen=True, kw_only=True):
     """A framework's distribution (a pattern), its binaries relative to the folder of packages, and its majors."""
 
     distribution: str
@@ -34,7 +34,7 @@ class Framework(Fact, frozen=True, kw_only=True):
     source: str = ""
 
 
-class Check(Fact, frozen=True, kw_only=True):
+class Check(Frozen, frozen=True, kw_only=True):
     """A function of the roll call, and the sub-library that answers it."""
 
     major: int
@@ -42,7 +42,7 @@ class Check(Fact, frozen=True, kw_only=True):
     role: str
 
 
-class Status(Fact, frozen=True, kw_only=True):
+class Status(Frozen, frozen=True, kw_only=True):
     """A status that a VersionCheck may return."""
 
     major: int
@@ -50,7 +50,7 @@ class Status(Fact, frozen=True, kw_only=True):
     name: str
 
 
-class Zlibwapi(Fact, frozen=True, kw_only=True, rename={"first": "from"}):
+class Zlibwapi(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
     """Releases for Windows that open zlibwapi.dll: ``first`` <= version < ``below``."""
 
     first: str
@@ -58,7 +58,7 @@ class Zlibwapi(Fact, frozen=True, kw_only=True, rename={"first": "from"}):
     source: str = ""
 
 
-class Knowledge(Fact, frozen=True, kw_only=True):
+class Knowledge(Frozen, frozen=True, kw_only=True):
     """resources/knowledge/cudnn.json."""
 
     checks: tuple[Check, ...]

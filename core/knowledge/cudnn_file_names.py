@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from core.common.versions import whole_number
-from core.model.facts import Fact, System
+from core.model.facts import Frozen, System
 
 _LINUX = re.compile(
     r"libcudnn(?:_(?P<role>(?!static)[a-z0-9_]+?))?(?P<hash>-[0-9a-f]{8})?\.so(?:\.(?P<release>\d+(?:\.\d+){0,3}))?"
@@ -13,14 +13,14 @@ _LINUX = re.compile(
 _WINDOWS = re.compile(r"cudnn(?:_(?P<role>[a-z0-9_]+?))?64_(?P<release>\d+)\.dll", re.IGNORECASE)
 _IMPORT = re.compile(r"cudnn(64_\d+)?\.lib", re.IGNORECASE)
 
-FIRST = {7: "", 8: "ops_infer", 9: "graph"}
+VERSION_LIBRARY = {7: "", 8: "ops_infer", 9: "graph"}
 """Major -> role of the library whose version is that of the set: cudnnGetVersion is answered there."""
 
 MAJORS = (7, 8, 9)
 """What is known of cuDNN's names and parts holds for these; a newer major is listed, and judged by no rule."""
 
 
-class Name(Fact, frozen=True, kw_only=True):
+class Name(Frozen, frozen=True, kw_only=True):
     """What a library's file name says."""
 
     role: str
@@ -56,7 +56,7 @@ def file_name(role: str, major: int, system: System) -> str:
     return f"cudnn{tail}64_{major}.dll" if system == "windows" else f"libcudnn{tail}.so.{major}"
 
 
-def asked(role: str, major: int, version: str | None, system: System) -> tuple[str, ...]:
+def names_tried(role: str, major: int, version: str | None, system: System) -> tuple[str, ...]:
     """Return the names that cuDNN asks the loader for, in its order, when it opens a sub-library.
 
     cuDNN 9 for Linux asks for the full version, then shorter ones, then the bare name (strings "%s.%d.%d.%d",
@@ -83,7 +83,7 @@ def sub_libraries(names: tuple[str, ...], major: int, system: System) -> tuple[s
     return tuple(roles)
 
 
-def dotted(code: int) -> str | None:
+def version_text(code: int) -> str | None:
     """Return cudnnGetVersion's number as text: 8907 is 8.9.7, 90100 is 9.1.0; None for no cuDNN's number."""
     if 90000 <= code < 1_000_000:
         return f"{code // 10000}.{code // 100 % 100}.{code % 100}"
@@ -92,7 +92,7 @@ def dotted(code: int) -> str | None:
     return None
 
 
-def unpacked(code: int) -> str | None:
+def version_from_constant(code: int) -> str | None:
     """Return an exported version constant as text: 0x080907 is 8.9.7; None when it cannot be one."""
     major, minor, patch = code >> 16, code >> 8 & 255, code & 255
     return f"{major}.{minor}.{patch}" if MAJORS[0] <= major < 100 else None

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 
 from core.knowledge.tables import read
-from core.model.facts import Fact, GpuCard, NumberType, RateLimit
+from core.model.facts import Frozen, GpuCard, NumberType, RateLimit
 
 
-class Rates(Fact, frozen=True, kw_only=True):
+class Rates(Frozen, frozen=True, kw_only=True):
     """Operations in one clock of one multiprocessor, dense, added up in fp32; the first row that fits a card counts."""
 
     architecture: str
@@ -25,7 +25,7 @@ class Rates(Fact, frozen=True, kw_only=True):
     """Where they were read."""
 
 
-class Reason(Fact, frozen=True, kw_only=True):
+class Reason(Frozen, frozen=True, kw_only=True):
     """A bit of NVML's clock event reasons."""
 
     bit: int
@@ -35,7 +35,7 @@ class Reason(Fact, frozen=True, kw_only=True):
     source: str
 
 
-class GpuRates(Fact, frozen=True, kw_only=True):
+class GpuRates(Frozen, frozen=True, kw_only=True):
     """resources/knowledge/gpu_rates.json."""
 
     cards: tuple[Rates, ...]

@@ -11,7 +11,7 @@ import re
 from typing import Literal
 
 from core.knowledge.tables import read
-from core.model.facts import Fact
+from core.model.facts import Frozen
 
 Family = Literal["cudnn", "cuda", "gpu", "torch", "tensorflow", "jax", "onnxruntime", "ctranslate2"]
 
@@ -25,7 +25,7 @@ DISTRIBUTIONS: tuple[tuple[str, Family], ...] = (
 """Patterns of distributions whose releases the tables tell apart."""
 
 
-class Horizon(Fact, frozen=True, kw_only=True):
+class Horizon(Frozen, frozen=True, kw_only=True):
     """How far one family is known."""
 
     newest: tuple[int, ...]
@@ -36,17 +36,17 @@ class Horizon(Fact, frozen=True, kw_only=True):
     """Where only what is listed is known, whatever its number: GPUs' compute capabilities are not given out in order."""
 
 
-class _Table(Fact, frozen=True, kw_only=True):
+class _Table(Frozen, frozen=True, kw_only=True):
     """What every knowledge file about releases says of itself."""
 
     known_until: str
 
 
-class _Check(Fact, frozen=True, kw_only=True):
+class _Check(Frozen, frozen=True, kw_only=True):
     major: int
 
 
-class _Framework(Fact, frozen=True, kw_only=True):
+class _Framework(Frozen, frozen=True, kw_only=True):
     distribution: str
     newest: str = ""
 
@@ -56,11 +56,11 @@ class _Cudnn(_Table, frozen=True, kw_only=True):
     frameworks: tuple[_Framework, ...]
 
 
-class _Family(Fact, frozen=True, kw_only=True):
+class _Family(Frozen, frozen=True, kw_only=True):
     cuda_major: int
 
 
-class _Compiler(Fact, frozen=True, kw_only=True):
+class _Compiler(Frozen, frozen=True, kw_only=True):
     sm: tuple[int, ...]
 
 
@@ -69,7 +69,7 @@ class _Compatibility(_Table, frozen=True, kw_only=True):
     toolkits: tuple[_Compiler, ...]
 
 
-class _Architecture(Fact, frozen=True, kw_only=True):
+class _Architecture(Frozen, frozen=True, kw_only=True):
     compute_capability: tuple[str, ...]
 
 
@@ -77,11 +77,11 @@ class _Gpus(_Table, frozen=True, kw_only=True):
     architectures: tuple[_Architecture, ...]
 
 
-class _Torch(Fact, frozen=True, kw_only=True):
+class _Torch(Frozen, frozen=True, kw_only=True):
     torch: str
 
 
-class _TensorFlow(Fact, frozen=True, kw_only=True):
+class _TensorFlow(Frozen, frozen=True, kw_only=True):
     tensorflow: str
 
 

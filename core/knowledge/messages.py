@@ -6,10 +6,10 @@ from typing import Literal
 
 from core.knowledge.causes import Cause
 from core.knowledge.tables import read
-from core.model.facts import Fact
+from core.model.facts import Frozen
 
 
-class Message(Fact, frozen=True, kw_only=True):
+class Message(Frozen, frozen=True, kw_only=True):
     """A family of messages: the words that give it away, in whatever language, and what they mean."""
 
     id: str
@@ -23,7 +23,7 @@ class Message(Fact, frozen=True, kw_only=True):
     source: str = ""
 
 
-class Clue(Fact, frozen=True, kw_only=True):
+class Clue(Frozen, frozen=True, kw_only=True):
     """What some marks together say about causes, in natural log-odds: 1 slight, 2 clear, 3 strong, 5 nearly decisive."""
 
     when: tuple[str, ...]
@@ -33,7 +33,7 @@ class Clue(Fact, frozen=True, kw_only=True):
     causes: dict[Cause, float]
 
 
-class Clues(Fact, frozen=True, kw_only=True):
+class Clues(Frozen, frozen=True, kw_only=True):
     """The whole table: base rates of causes in resolved public cases, and the clues."""
 
     base: dict[Cause, float]
@@ -42,7 +42,7 @@ class Clues(Fact, frozen=True, kw_only=True):
     """What would decide about a cause: part of a sentence that begins with whether, what or how."""
 
 
-class Code(Fact, frozen=True, kw_only=True):
+class Code(Frozen, frozen=True, kw_only=True):
     """One entry of the dictionary of codes."""
 
     name: str
@@ -68,7 +68,7 @@ def codes() -> tuple[Code, ...]:
     return read("codes", tuple[Code, ...])
 
 
-class Cure(Fact, frozen=True, kw_only=True):
+class Cure(Frozen, frozen=True, kw_only=True):
     """A popular cure that does harm."""
 
     id: str

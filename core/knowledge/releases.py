@@ -7,13 +7,10 @@ import re
 from core.common.versions import version_tuple
 from core.knowledge.cudnn_file_names import role_of
 from core.knowledge.tables import read
-from core.model.facts import CudnnCopy, Fact, System
-
-numbers = version_tuple
-"""The name under which the rules know it."""
+from core.model.facts import CudnnCopy, Frozen, System
 
 
-class Row(Fact, frozen=True, kw_only=True):
+class Row(Frozen, frozen=True, kw_only=True):
     """Base of all rows: where the fact comes from, and whether it was read there (else it is never shown as certain)."""
 
     source: str
@@ -29,7 +26,7 @@ class DriverFloor(Row, frozen=True, kw_only=True):
     """Empty where none is known."""
 
 
-class Family(Row, frozen=True, kw_only=True):
+class MinorVersionFloor(Row, frozen=True, kw_only=True):
     """The oldest driver that runs programs of one major CUDA version (minor-version compatibility)."""
 
     cuda_major: int
@@ -55,23 +52,23 @@ class CudnnCode(Row, frozen=True, kw_only=True):
     sass: tuple[int, ...]
 
 
-class Saying(Row, frozen=True, kw_only=True):
+class QuotedFact(Row, frozen=True, kw_only=True):
     """A fact that findings quote."""
 
     id: str
     fact: str
 
 
-class Compatibility(Fact, frozen=True, kw_only=True):
+class Compatibility(Frozen, frozen=True, kw_only=True):
     """compatibility.json."""
 
     drivers: tuple[DriverFloor, ...]
-    families: tuple[Family, ...]
+    families: tuple[MinorVersionFloor, ...]
     toolkits: tuple[Compiler, ...]
     cudnn: tuple[CudnnCode, ...]
-    facts: tuple[Saying, ...]
+    facts: tuple[QuotedFact, ...]
 
-    def fact(self, id: str) -> Saying:
+    def fact(self, id: str) -> QuotedFact:
         """Return the fact of that id; it is there, a test says so."""
         return next(f for f in self.facts if f.id == id)
 
@@ -84,7 +81,7 @@ class Architecture(Row, frozen=True, kw_only=True):
     last_cuda: str
 
 
-class Gpus(Fact, frozen=True, kw_only=True):
+class Gpus(Frozen, frozen=True, kw_only=True):
     """gpus.json."""
 
     architectures: tuple[Architecture, ...]
@@ -106,7 +103,7 @@ class FaultyRelease(Row, frozen=True, kw_only=True):
     instead_source: str
 
 
-class Releases(Fact, frozen=True, kw_only=True):
+class Releases(Frozen, frozen=True, kw_only=True):
     """releases.json."""
 
     faults: tuple[FaultyRelease, ...]
@@ -122,7 +119,7 @@ class Code(Row, frozen=True, kw_only=True):
     next: str
 
 
-class Hints(Fact, frozen=True, kw_only=True):
+class Hints(Frozen, frozen=True, kw_only=True):
     """hints.json."""
 
     codes: tuple[Code, ...]
@@ -138,19 +135,19 @@ def driver_floor(known: Compatibility, cuda: str, system: System) -> tuple[str, 
 
     From CUDA 11 on any driver of the major version's family serves; before, each version needs its own.
     """
-    major_minor = numbers(cuda)
+    major_minor = version_tuple(cuda)
     if not major_minor:
         return "", ""
     for family in known.families:
         if family.cuda_major == major_minor[0] and family.verified:
             return (family.linux if system == "linux" else family.windows), family.source
     for row in known.drivers:
-        if numbers(row.cuda) == major_minor[:2] and row.verified:
+        if version_tuple(row.cuda) == major_minor[:2] and row.verified:
             return (row.linux if system == "linux" else row.windows), row.source
     return "", ""
 
 
-def code(api: str, number: int | None) -> Code | None:
+def status_code(api: str, number: int | None) -> Code | None:
     """Return what a status means, where the tables know it."""
     return next((c for c in read("hints", Hints).codes if c.api == api and c.code == number), None)
 

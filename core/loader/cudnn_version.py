@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from core.loader.exports import address, dll_name, text_section, value
 from core.loader.files import UnfitError, once, under
 from core.loader.sections import Layout, chunks, layout
-from core.model.facts import Fact
+from core.model.facts import Frozen
 
 DATA = tuple(
     f"cudnn_{part}_version"
@@ -56,7 +56,7 @@ PATCH = re.compile(rb"\x6a([\x00-\x1f])")
 MAX_CODE = 64 << 20
 
 
-class TrueVersion(Fact, frozen=True, kw_only=True):
+class TrueVersion(Frozen, frozen=True, kw_only=True):
     """A version that a file's contents prove, and what in the file says so."""
 
     version: str

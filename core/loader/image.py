@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from core.model.facts import Fact, FileState
+from core.model.facts import FileState, Frozen
 
 
-class Image(Fact, frozen=True, kw_only=True):
+class Image(Frozen, frozen=True, kw_only=True):
     """One file on disk, read as a shared library from its headers alone; nothing of it was run or mapped."""
 
     path: str

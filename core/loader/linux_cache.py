@@ -14,7 +14,7 @@ from pathlib import Path
 
 from core.common.patience import asked
 from core.loader.files import CHUNK, UnfitError, once, opened, under
-from core.model.facts import Fact, text
+from core.model.facts import Frozen, text
 
 OLD_MAGIC = b"ld.so-1.7.0"
 NEW_MAGIC = b"glibc-ld.so.cache1.1"
@@ -33,7 +33,7 @@ ARCHITECTURES = {0x0000: "x86", 0x0300: "x86_64", 0x0800: "x32", 0x0A00: "aarch6
 """Second byte of an entry's flags -> architecture (glibc's ldconfig.h)."""
 
 
-class CacheEntry(Fact, frozen=True, kw_only=True):
+class CacheEntry(Frozen, frozen=True, kw_only=True):
     """One line of the cache: a library's name and the one file that it stands for."""
 
     name: str
@@ -127,7 +127,7 @@ def _hwcaps(data: bytes, base: int, order: str) -> list[str]:
     return []
 
 
-class ConfFolder(Fact, frozen=True, kw_only=True):
+class ConfFolder(Frozen, frozen=True, kw_only=True):
     """A folder that ldconfig puts into the cache, and the line that says so."""
 
     path: str

@@ -9,7 +9,7 @@ import msgspec
 
 from core.common.i18n import _, number
 from core.model import path_list as pathlist
-from core.model.facts import Fact, System
+from core.model.facts import Frozen, System
 from core.model.path_list import PathError
 
 Scope = Literal["user", "machine", "environment"]
@@ -20,7 +20,7 @@ class ChangeError(Exception):
     """A change that must not or cannot be made; the message is one sentence for the person."""
 
 
-class Value(Fact, frozen=True, kw_only=True):
+class Value(Frozen, frozen=True, kw_only=True):
     """What a variable holds: raw, unexpanded text and the form in which it is kept.
 
     ``kind`` is REG_SZ or REG_EXPAND_SZ in the Windows registry; in a file of assignments the line's own form
@@ -40,7 +40,7 @@ def agree(planned: Value | None, found: Value | None) -> bool:
     return found is None if planned is None else planned.agrees(found)
 
 
-class SetVariable(Fact, frozen=True, kw_only=True, tag_field="change", tag="variable"):
+class SetVariable(Frozen, frozen=True, kw_only=True, tag_field="change", tag="variable"):
     """Give a variable another value, or take it away (``after`` None)."""
 
     name: str
@@ -61,7 +61,7 @@ class SetVariable(Fact, frozen=True, kw_only=True, tag_field="change", tag="vari
         return (f"  {_where(self)}", *(f"- {t}" for t in old), *(f"+ {t}" for t in new))
 
 
-class EditPath(Fact, frozen=True, kw_only=True, tag_field="change", tag="path"):
+class EditPath(Frozen, frozen=True, kw_only=True, tag_field="change", tag="path"):
     """Insert, move or remove one entry of a search path; every other byte stays.
 
     ``before`` and ``after`` are the whole values, so that undoing an untouched value gives its exact bytes back.
@@ -146,7 +146,7 @@ def edited(change: EditPath) -> str:
     raise PathError(_("A plan must say where an entry stood or where it shall stand."))
 
 
-class FileItem(Fact, frozen=True, kw_only=True):
+class FileItem(Frozen, frozen=True, kw_only=True):
     """One file of a set. A state is "" (not there), a SHA-256 in 64 hexadecimal digits, or "-> name" for a link.
 
     "folder" is a whole folder, which can only be put aside: it stays beside its place under another name.
@@ -164,7 +164,7 @@ class FileItem(Fact, frozen=True, kw_only=True):
     """The whole content, where it is a short text."""
 
 
-class FileSet(Fact, frozen=True, kw_only=True, tag_field="change", tag="files"):
+class FileSet(Frozen, frozen=True, kw_only=True, tag_field="change", tag="files"):
     """Place, replace or put aside files, all of them or none. What is put aside is kept by the journal."""
 
     title: str

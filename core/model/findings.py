@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from core.model.changes import Change
-from core.model.facts import Fact, Snapshot
+from core.model.facts import Frozen, Snapshot
 from core.model.remedies import Remedy
 from core.model.steps import Severity, Step
 
 
-class Evidence(Fact, frozen=True, kw_only=True):
+class Evidence(Frozen, frozen=True, kw_only=True):
     """One thing that was seen: what it is, its value, and where it was seen."""
 
     label: str
@@ -22,7 +22,7 @@ Restart = Literal["", "program", "terminal", "session", "computer"]
 """What must be started anew before a fix takes effect."""
 
 
-class Fix(Fact, frozen=True, kw_only=True):
+class Fix(Frozen, frozen=True, kw_only=True):
     """A cure: what Convalesce would change by itself, or exact steps for the person (``advice``)."""
 
     title: str
@@ -31,7 +31,7 @@ class Fix(Fact, frozen=True, kw_only=True):
     restart: Restart = ""
 
 
-class Finding(Fact, frozen=True, kw_only=True):
+class Finding(Frozen, frozen=True, kw_only=True):
     """One conclusion about one subject. ``(id, subject)`` is its identity between two examinations."""
 
     id: str
@@ -72,7 +72,7 @@ Verdict = Literal["runs", "should run", "cpu only", "cannot run", "not decided"]
 """runs: it convolved on the GPU in a trial. should run: all that was looked at speaks for it. cpu only: no GPU is used."""
 
 
-class GridCell(Fact, frozen=True, kw_only=True):
+class GridCell(Frozen, frozen=True, kw_only=True):
     """Whether one framework of one environment will use this machine's GPU, and why."""
 
     framework: str
@@ -86,7 +86,7 @@ class GridCell(Fact, frozen=True, kw_only=True):
     """``id`` of the finding that says more; its subject is the environment."""
 
 
-class GridRow(Fact, frozen=True, kw_only=True):
+class GridRow(Frozen, frozen=True, kw_only=True):
     """One environment."""
 
     prefix: str
@@ -100,7 +100,7 @@ class GridRow(Fact, frozen=True, kw_only=True):
     cells: tuple[GridCell, ...] = ()
 
 
-class Grid(Fact, frozen=True, kw_only=True):
+class CompatibilityGrid(Frozen, frozen=True, kw_only=True):
     """All environments, those that were named or are active first, and which one to use for what."""
 
     columns: tuple[str, ...] = ()
@@ -110,14 +110,14 @@ class Grid(Fact, frozen=True, kw_only=True):
     """Framework and the environment to use for it; none where nothing runs it on a GPU."""
 
 
-class TakenOut(Fact, frozen=True, kw_only=True):
+class Redaction(Frozen, frozen=True, kw_only=True):
     """A kind of name or identifier that was replaced by placeholders, and in how many places."""
 
     kind: str
     places: int
 
 
-class Done(Fact, frozen=True, kw_only=True):
+class HistoryEntry(Frozen, frozen=True, kw_only=True):
     """One entry of the history: what was changed on the machine, and what became of it."""
 
     id: str = ""
@@ -135,17 +135,17 @@ NOT_EXAMINED = ("not-examined", "environment-unread", "rule-failed")
 """Ends of the ids of findings that say so, each behind its step."""
 
 
-class Report(Fact, frozen=True, kw_only=True):
+class Report(Frozen, frozen=True, kw_only=True):
     """A Snapshot and what was concluded from it, the headline first, then worst first."""
 
     snapshot: Snapshot
     findings: tuple[Finding, ...] = ()
-    grid: Grid | None = None
+    grid: CompatibilityGrid | None = None
     """Environments against frameworks; None where the environments were not looked at."""
     version: str = ""
-    taken_out: tuple[TakenOut, ...] | None = None
+    taken_out: tuple[Redaction, ...] | None = None
     """What was redacted; None when the report was not, empty when there was nothing to take out."""
-    history: tuple[Done, ...] | None = None
+    history: tuple[HistoryEntry, ...] | None = None
     """What Convalesce changed on the machine, oldest first; None when its history was not asked."""
 
     @property

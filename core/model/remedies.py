@@ -6,12 +6,12 @@ from typing import Literal, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
-from core.model.facts import Fact
+from core.model.facts import Frozen
 
 T = TypeVar("T")
 
 
-class Place(Fact, frozen=True, kw_only=True):
+class Place(Frozen, frozen=True, kw_only=True):
     """A folder, and the environment that it matters to."""
 
     folder: str
@@ -19,13 +19,13 @@ class Place(Fact, frozen=True, kw_only=True):
     """Empty for a program of no environment."""
 
 
-class Unset(Fact, frozen=True, kw_only=True, tag=True):
+class Unset(Frozen, frozen=True, kw_only=True, tag=True):
     """Take a variable away, wherever it is kept."""
 
     variable: str
 
 
-class PointTo(Fact, frozen=True, kw_only=True, tag=True):
+class PointTo(Frozen, frozen=True, kw_only=True, tag=True):
     """Let a variable that names one folder name another."""
 
     variable: str
@@ -35,7 +35,7 @@ class PointTo(Fact, frozen=True, kw_only=True, tag=True):
     """Folders that it may name: a kept value that names one of them stays."""
 
 
-class AddFolder(Fact, frozen=True, kw_only=True, tag=True):
+class AddFolder(Frozen, frozen=True, kw_only=True, tag=True):
     """Put a folder on the search path."""
 
     folder: str
@@ -43,7 +43,7 @@ class AddFolder(Fact, frozen=True, kw_only=True, tag=True):
     """The environments that miss it."""
 
 
-class TakeOut(Fact, frozen=True, kw_only=True, tag=True):
+class TakeOut(Frozen, frozen=True, kw_only=True, tag=True):
     """Take folders out of a variable that lists folders."""
 
     variable: str
@@ -51,7 +51,7 @@ class TakeOut(Fact, frozen=True, kw_only=True, tag=True):
     """The entries as the variable has them; without a prefix, for the environments that were named or are active."""
 
 
-class PreferFolder(Fact, frozen=True, kw_only=True, tag=True):
+class PreferFolder(Frozen, frozen=True, kw_only=True, tag=True):
     """Let one folder be found before another."""
 
     over: str
@@ -62,7 +62,7 @@ class PreferFolder(Fact, frozen=True, kw_only=True, tag=True):
     """The folder that each environment should find."""
 
 
-class DropDead(Fact, frozen=True, kw_only=True, tag=True):
+class DropDead(Frozen, frozen=True, kw_only=True, tag=True):
     """Take entries that do nothing out of a variable that lists folders."""
 
     variable: str
@@ -70,7 +70,7 @@ class DropDead(Fact, frozen=True, kw_only=True, tag=True):
     """Scope and text of each."""
 
 
-class CompleteSet(Fact, frozen=True, kw_only=True, tag=True):
+class CompleteSet(Frozen, frozen=True, kw_only=True, tag=True):
     """Take files of a set from an identical, sound set: those that it lacks, and those that do not belong in it."""
 
     folder: str
@@ -80,33 +80,33 @@ class CompleteSet(Fact, frozen=True, kw_only=True, tag=True):
     """The folder of the sound set."""
 
 
-class PutAside(Fact, frozen=True, kw_only=True, tag=True):
+class PutAside(Frozen, frozen=True, kw_only=True, tag=True):
     """Put stray copies of cuDNN aside."""
 
     folders: tuple[str, ...]
 
 
-class PutCacheAside(Fact, frozen=True, kw_only=True, tag=True):
+class PutCacheAside(Frozen, frozen=True, kw_only=True, tag=True):
     """Put the driver's cache of compiled kernels aside."""
 
     folder: str
 
 
-class GivePlainName(Fact, frozen=True, kw_only=True, tag=True):
+class GivePlainName(Frozen, frozen=True, kw_only=True, tag=True):
     """Give a library that a packager renamed its plain name, too, beside it."""
 
     file: str
     name: str
 
 
-class AddDllFolders(Fact, frozen=True, kw_only=True, tag=True):
+class AddDllFolders(Frozen, frozen=True, kw_only=True, tag=True):
     """Let one environment's Python search folders for DLLs (Windows)."""
 
     prefix: str
     folders: tuple[str, ...]
 
 
-class PutPackageBack(Fact, frozen=True, kw_only=True, tag=True):
+class PutPackageBack(Frozen, frozen=True, kw_only=True, tag=True):
     """Install a package of one environment again in this very version."""
 
     prefix: str

@@ -10,19 +10,19 @@ from typing import Any
 
 import msgspec
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.interface import Host
 from core.model.facts import Snapshot, Unexamined
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class ProbeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a probe may use: the host, what was seen so far, the consumer's environment, and the person's wishes."""
 
     host: Host
     seen: Snapshot
     env: dict[str, str]
     """``host.fresh_environment()``, read once."""
-    watch: Watch
+    watch: Progress
     thorough: bool = False
     pythons: tuple[str, ...] = ()
     """Interpreters or environment folders named by the person."""
@@ -36,6 +36,6 @@ class Probe(msgspec.Struct, frozen=True):
     """A row of PROBES: which section it fills, from what, and for how long at most (seconds)."""
 
     section: str
-    look: Callable[[Request], Any]
+    look: Callable[[ProbeRequest], Any]
     needs: tuple[str, ...] = ()
     timeout: float = 10.0

@@ -8,18 +8,18 @@ from core.common.patience import Patience
 from core.loader.linux_cache import conf_folders
 from core.model.facts import Snapshot, Unexamined, text
 from core.probes.cudnn.locations import DEFAULTS
-from core.probes.probe import Request
-from core.probes.sysroot import Places, places
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot, sysroot_of
 
 ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX", "HOME", "USERPROFILE")
 """Variables whose folder a newly started program takes files from, beside those that the environment's section lists."""
 
 
-def unexamined(patience: Patience, seen: Snapshot, request: Request) -> tuple[Unexamined, ...]:
+def unexamined(patience: Patience, seen: Snapshot, request: ProbeRequest) -> tuple[Unexamined, ...]:
     """Return the places that gave no answer. Asks the disk about nothing but the loader's configuration."""
     if not patience.silent:
         return ()
-    where = places(request.host)
+    where = sysroot_of(request.host)
     return tuple(
         Unexamined(
             path=text(place), seconds=patience.limit, wanted_by=tuple(dict.fromkeys(_wanted(place, seen, request)))
@@ -28,9 +28,9 @@ def unexamined(patience: Patience, seen: Snapshot, request: Request) -> tuple[Un
     )
 
 
-def _wanted(place: str, seen: Snapshot, request: Request) -> Iterator[str]:
+def _wanted(place: str, seen: Snapshot, request: ProbeRequest) -> Iterator[str]:
     """Yield what leads to a place, or into it."""
-    where = places(request.host)
+    where = sysroot_of(request.host)
     for named in request.pythons:
         if _related(named, place, where):
             yield "--python"
@@ -51,11 +51,11 @@ def _wanted(place: str, seen: Snapshot, request: Request) -> Iterator[str]:
                 yield source
 
 
-def _related(one: str, other: str, where: Places) -> bool:
+def _related(one: str, other: str, where: Sysroot) -> bool:
     return _inside(one, other, where) or _inside(other, one, where)
 
 
-def _leads_to(folder: str, place: str, where: Places) -> bool:
+def _leads_to(folder: str, place: str, where: Sysroot) -> bool:
     """Whether a folder of a search path lies in a place, or holds it: whoever searches the folder asks the place."""
     return _inside(folder, place, where) or (
         where.form.isabs(folder)
@@ -64,7 +64,7 @@ def _leads_to(folder: str, place: str, where: Places) -> bool:
     )
 
 
-def _inside(path: str, folder: str, where: Places) -> bool:
+def _inside(path: str, folder: str, where: Sysroot) -> bool:
     """Whether ``path`` is ``folder`` or lies in it, by their words alone: the disk may give no answer."""
     if not where.form.isabs(path):
         return False

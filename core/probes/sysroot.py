@@ -24,7 +24,7 @@ MAX_NAMES = 200_000
 """Names that are taken from one folder at most; a folder with more is no library folder."""
 
 
-class Places(msgspec.Struct, frozen=True):
+class Sysroot(msgspec.Struct, frozen=True):
     """The examined system's path form and root."""
 
     system: System
@@ -153,7 +153,7 @@ def _start(path: str, limit: int) -> bytes | None:
         return b"".join(parts)
 
 
-def answering(env: Mapping[str, str], where: Places) -> dict[str, str]:
+def answering(env: Mapping[str, str], where: Sysroot) -> dict[str, str]:
     """Return ``env`` for a child: without the folders of the loader's search path that give no answer, which would hang it."""
     name, separator = ("PATH", ";") if where.system == "windows" else ("LD_LIBRARY_PATH", ":")
     found = dict(env)
@@ -165,7 +165,7 @@ def answering(env: Mapping[str, str], where: Places) -> dict[str, str]:
     return found
 
 
-def places(host: Host) -> Places:
+def sysroot_of(host: Host) -> Sysroot:
     """Return the host's places."""
     planned = host.planned if isinstance(host, Planned) else {}
-    return Places(system=host.system, root=os.fspath(host.root), planned=planned)
+    return Sysroot(system=host.system, root=os.fspath(host.root), planned=planned)

@@ -12,10 +12,10 @@ import stat
 from collections.abc import Iterable, Mapping
 
 from core.common.patience import asked, each
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.common.versions import whole_number
-from core.model.facts import Distribution, Fact, RecordState
-from core.probes.sysroot import Places
+from core.model.facts import Distribution, Frozen, RecordState
+from core.probes.sysroot import Sysroot
 
 LIMIT = 64 << 20
 """Bytes of a RECORD that are read; torch's has about 2 MiB."""
@@ -26,7 +26,7 @@ BLOCK = 4 << 20
 THREADS = 2
 
 
-class Row(Fact, frozen=True, kw_only=True):
+class Row(Frozen, frozen=True, kw_only=True):
     """What RECORD says of one file."""
 
     sha256: str = ""
@@ -34,7 +34,7 @@ class Row(Fact, frozen=True, kw_only=True):
     size: int | None = None
 
 
-def rows(distribution: Distribution, wanted: str, where: Places) -> dict[str, Row]:
+def rows(distribution: Distribution, wanted: str, where: Sysroot) -> dict[str, Row]:
     """Return path -> row for the lines of a distribution's RECORD that the pattern ``wanted`` finds; {} without one.
 
     Paths are those of the examined system, joined to the distribution's folder of packages.
@@ -44,7 +44,7 @@ def rows(distribution: Distribution, wanted: str, where: Places) -> dict[str, Ro
     return dict(_row(line, distribution.location, where) for line in lines if line.count(",") >= 2)
 
 
-def record(distribution: Distribution, where: Places) -> str:
+def record(distribution: Distribution, where: Sysroot) -> str:
     """Return a distribution's RECORD; empty where it has none."""
     for spelt in dict.fromkeys((distribution.name.replace("-", "_"), distribution.name)):
         info = where.join(distribution.location, f"{spelt}-{distribution.version}.dist-info", "RECORD")
@@ -54,7 +54,7 @@ def record(distribution: Distribution, where: Places) -> str:
     return ""
 
 
-def _row(line: str, folder: str, where: Places) -> tuple[str, Row]:
+def _row(line: str, folder: str, where: Sysroot) -> tuple[str, Row]:
     try:
         path, digest, size = [*next(csv.reader([line])), "", ""][:3]
     except (csv.Error, StopIteration):
@@ -84,7 +84,7 @@ def verdict(row: Row | None, size: int | None, sha256: str) -> RecordState:
     return "unchecked"
 
 
-def hashes(paths: Iterable[str], where: Places, watch: Watch) -> Mapping[str, str]:
+def hashes(paths: Iterable[str], where: Sysroot, watch: Progress) -> Mapping[str, str]:
     """Return path -> sha256 of regular files, largest first, by OpenSSL in two threads; those that fail are left out.
 
     Raises:
@@ -100,7 +100,7 @@ def hashes(paths: Iterable[str], where: Places, watch: Watch) -> Mapping[str, st
     return {path: value for path, value in zip(ordered, found, strict=True) if value}
 
 
-def _sha256(path: str, watch: Watch) -> str:
+def _sha256(path: str, watch: Progress) -> str:
     """Return a file's hash; empty when it cannot be read. OpenSSL lets go of Python's lock while it works."""
     digest = hashlib.sha256()
     block = memoryview(bytearray(BLOCK))

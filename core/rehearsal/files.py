@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from core.common.i18n import _, sentences, told
-from core.common.progress import Watch
-from core.common.text import listed
+from core.common.i18n import _, sentences, translate_fact
+from core.common.progress import Progress
+from core.common.text import join_names
 from core.host import scratch
 from core.host.child import ask
 from core.host.interface import Host
@@ -23,15 +23,15 @@ from core.knowledge.cudnn_file_names import parse
 from core.loader import read_image as images
 from core.model import path_list as pathlist
 from core.model.changes import Change, FileSet
-from core.model.facts import Fact, Mapped, Resolution, RollCall, Snapshot, System
-from core.model.paths import folder_of, tidy
+from core.model.facts import Frozen, Mapped, Resolution, RollCall, Snapshot, System
+from core.model.paths import normalise, parent
 from core.probes.loading.roll_call.parent import by_child, run
-from core.probes.loading.roll_call.protocol import Part, Roll
+from core.probes.loading.roll_call.protocol import Part, RollCallRequest
 from core.rehearsal.nvrtc_child import Compiled, Question, compile_empty
-from core.rules.consumer_loads import Case, cases, failed
+from core.rules.consumer_loads import ConsumerLoad, consumer_loads, failed
 
 
-class Rehearsal(Fact, frozen=True, kw_only=True):
+class Rehearsal(Frozen, frozen=True, kw_only=True):
     """What a rehearsal showed. ``works`` None: it could not be decided on this machine."""
 
     works: bool | None
@@ -44,7 +44,7 @@ def works(loaded: tuple[Mapped, ...], real: Mapping[str, str], how: str = "") ->
     """Return that it works, with what was loaded from where, by the names that the files will have (``real``)."""
     named = _real(loaded, real)
     folders = list(dict.fromkeys(_folder(m.path) for m in named if "cudnn" in m.name))
-    where = _("cuDNN was loaded from {folders}.", folders=listed(folders[:3])) if folders else ""
+    where = _("cuDNN was loaded from {folders}.", folders=join_names(folders[:3])) if folders else ""
     return Rehearsal(works=True, sentence=sentences(_("Rehearsed on this machine: works."), where, how), loaded=named)
 
 
@@ -70,7 +70,12 @@ def real_names(changes: tuple[Change, ...], moved: Mapping[str, str]) -> dict[st
 
 def _failed(roll: RollCall) -> Rehearsal:
     what = next(
-        (f": {c.library or c.function} {told(c.meaning)}" for c in roll.calls if failed(c.function, c.result)), ""
+        (
+            f": {c.library or c.function} {translate_fact(c.meaning)}"
+            for c in roll.calls
+            if failed(c.function, c.result)
+        ),
+        "",
     )
     sentence = _("Rehearsed on this machine: does not work{what}.", what=what)
     return Rehearsal(works=False, sentence=sentence, loaded=roll.mapped)
@@ -84,7 +89,7 @@ def _answered(roll: RollCall) -> bool:
 
 
 def completed(
-    changes: tuple[Change, ...], moved: Mapping[str, str], snapshot: Snapshot, host: Host, watch: Watch
+    changes: tuple[Change, ...], moved: Mapping[str, str], snapshot: Snapshot, host: Host, watch: Progress
 ) -> Rehearsal | None:
     """Call the set in the first overlay of a folder that holds a known copy; None where there is none to call."""
     for overlay in moved.values():
@@ -102,7 +107,7 @@ def _is_known(folder: str, snapshot: Snapshot) -> bool:
 
 
 def _roll_call(
-    overlay: str, host: Host, watch: Watch, *, by_path: bool = False, stands_for: str = ""
+    overlay: str, host: Host, watch: Progress, *, by_path: bool = False, stands_for: str = ""
 ) -> RollCall | None:
     """Call every part of the set in a folder; None when there is no main library in it.
 
@@ -119,7 +124,7 @@ def _roll_call(
         Part(name=n, tries=(str(Path(overlay) / n),)) for n, what in parsed if what.role and what.major == major
     )
     functions = tuple(c.function for c in known.checks if c.major == major)
-    roll = Roll(
+    roll = RollCallRequest(
         system=host.system, major=major, main=str(Path(overlay) / main[0]), functions=functions, parts=parts,
         folders=(overlay,) if host.system == "windows" else (),
         preload=_by_need(parts) if by_path else (),
@@ -157,7 +162,7 @@ def _compiler_in(overlay: str) -> str:
     return str(Path(overlay) / found[0]) if found else ""
 
 
-def _compiled(compiler: str, host: Host, watch: Watch) -> Rehearsal:
+def _compiled(compiler: str, host: Host, watch: Progress) -> Rehearsal:
     """Compile an empty kernel with the compiler in an overlay, which opens its built-ins by their plain name."""
     question = Question(library=compiler)
     answer = ask(compile_empty, question, Compiled, host=host, env=host.fresh_environment(), timeout=60, watch=watch)
@@ -182,15 +187,17 @@ def _by_need(parts: tuple[Part, ...]) -> tuple[str, ...]:
 # --- a stray copy put aside -----------------------------------------------------------------------------------------
 
 
-def aside(changes: tuple[Change, ...], snapshot: Snapshot, host: Host, watch: Watch) -> Rehearsal:
+def aside(changes: tuple[Change, ...], snapshot: Snapshot, host: Host, watch: Progress) -> Rehearsal:
     """Find who would be loaded next without these files, by the search that was made, and load that copy for real.
 
     The files are still there while it is tried, so it is loaded by full paths; that programs find it by its name
     afterwards follows from the loader's order alone, which the sentence says.
     """
     system = snapshot.machine.system
-    gone = {tidy(system, i.path) for c in changes if isinstance(c, FileSet) for i in c.items}
-    concerned = [c for c in cases(snapshot) if c.winner and any(tidy(system, path) in gone for path in _taken(c))]
+    gone = {normalise(system, i.path) for c in changes if isinstance(c, FileSet) for i in c.items}
+    concerned = [
+        c for c in consumer_loads(snapshot) if c.winner and any(normalise(system, path) in gone for path in _taken(c))
+    ]
     if not concerned:
         return Rehearsal(
             works=None, sentence=_("This cannot be tried out without doing it; it is verified afterwards.")
@@ -208,7 +215,7 @@ def aside(changes: tuple[Change, ...], snapshot: Snapshot, host: Host, watch: Wa
                 if roll
                 else Rehearsal(works=False, sentence=_("There is no cuDNN in {folder}.", folder=folder))
             )
-        if any(tidy(system, m.path) in gone for m in roll.mapped):
+        if any(normalise(system, m.path) in gone for m in roll.mapped):
             return Rehearsal(
                 works=None,
                 sentence=_("It could not be tried out: the files are in the way; it is verified afterwards."),
@@ -221,7 +228,7 @@ def aside(changes: tuple[Change, ...], snapshot: Snapshot, host: Host, watch: Wa
     return works(tuple(dict.fromkeys(loaded)), {}, how)
 
 
-def _taken(c: Case) -> list[str]:
+def _taken(c: ConsumerLoad) -> list[str]:
     """Return the files that a consumer takes as cuDNN's main library and its parts."""
     return [s.winner.path for s in (c.main, *(s for _role, s in c.parts)) if s and s.winner]
 
@@ -229,10 +236,10 @@ def _taken(c: Case) -> list[str]:
 def _next_folder(search: Resolution, gone: set[str], system: System) -> str:
     """Return the folder of the first candidate that stays; empty when there is none that serves."""
     staying = Resolution(
-        name=search.name, attempts=tuple(a for a in search.attempts if tidy(system, a.path) not in gone)
+        name=search.name, attempts=tuple(a for a in search.attempts if normalise(system, a.path) not in gone)
     )
     winner = staying.winner
-    return folder_of(system, winner.path) if winner and winner.outcome == "found" else ""
+    return parent(system, winner.path) if winner and winner.outcome == "found" else ""
 
 
 # --- the cache of kernels -------------------------------------------------------------------------------------------

@@ -5,19 +5,19 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from core.model.facts import Fact
+from core.model.facts import Frozen
 
 SOURCE = b'extern "C" __global__ void nothing() {}'
 
 
-class Question(Fact, frozen=True, kw_only=True):
+class Question(Frozen, frozen=True, kw_only=True):
     """Which compiler."""
 
     library: str
     """Full path of libnvrtc or nvrtc64."""
 
 
-class Compiled(Fact, frozen=True, kw_only=True):
+class Compiled(Frozen, frozen=True, kw_only=True):
     """What it said."""
 
     status: int | None = None

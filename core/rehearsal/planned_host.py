@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from core.host import activation_scripts as activation
 from core.host.windows_environment import compose
-from core.host.with_environment import WithEnvironment
+from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, FileSet, SetVariable
 from core.model.facts import Variable
 
 
 @dataclass(frozen=True)
-class AsItWouldBe(WithEnvironment):
+class PlannedHost(HostWithEnvironment):
     """A Host whose variables are those after some changes; everything else is the real one's."""
 
     changes: tuple[Change, ...] = ()

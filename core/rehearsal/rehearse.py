@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from core.common.i18n import _, sentences, told
-from core.common.progress import Watch
+from core.common.i18n import _, sentences, translate_fact
+from core.common.progress import Progress
 from core.host.interface import Host
-from core.host.with_environment import WithEnvironment
+from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, FileSet
 from core.model.findings import Finding, Report
 from core.model.steps import Severity
 from core.rehearsal.files import Rehearsal, aside, cache_of, completed, empty_cache, overlays, real_names, works
-from core.rehearsal.planned_host import AsItWouldBe
+from core.rehearsal.planned_host import PlannedHost
 
 __all__ = ["Examine", "Rehearsal", "judge", "left", "overlays", "rehearse", "remains"]
 
@@ -24,7 +24,7 @@ Examine = Callable[[Host], Report]
 
 
 def rehearse(
-    finding: Finding, report: Report, changes: tuple[Change, ...], *, host: Host, watch: Watch, examine: Examine
+    finding: Finding, report: Report, changes: tuple[Change, ...], *, host: Host, watch: Progress, examine: Examine
 ) -> Rehearsal:
     """Try the changes out without making them. ``report``: the one that the finding stands in.
 
@@ -33,14 +33,14 @@ def rehearse(
     if cache_of(changes):
         with empty_cache() as folder:
             env = {**host.fresh_environment(), "CUDA_CACHE_PATH": folder}
-            said = judge(finding, report, examine(WithEnvironment(host, env)))
+            said = judge(finding, report, examine(HostWithEnvironment(host, env)))
         how = _("It ran with an empty folder in place of the cache (CUDA_CACHE_PATH).")
         return Rehearsal(works=said.works, sentence=sentences(said.sentence, how), loaded=said.loaded)
     only_files = all(isinstance(c, FileSet) for c in changes)
     if only_files and not any(i.after for c in changes if isinstance(c, FileSet) for i in c.items):
         return aside(changes, report.snapshot, host, watch)
     if only_files and all(i.text is not None for c in changes if isinstance(c, FileSet) for i in c.items):
-        return judge(finding, report, examine(AsItWouldBe(host, changes=changes)))
+        return judge(finding, report, examine(PlannedHost(host, changes=changes)))
     with overlays(changes) as moved:
         said_of_files = completed(changes, moved, report.snapshot, host, watch)
         if said_of_files is not None:
@@ -49,7 +49,7 @@ def rehearse(
             return Rehearsal(
                 works=None, sentence=_("This cannot be tried out without doing it; it is verified afterwards.")
             )
-        after = examine(AsItWouldBe(host, changes=changes, moved=moved))
+        after = examine(PlannedHost(host, changes=changes, moved=moved))
         return judge(finding, report, after, real_names(changes, moved))
 
 
@@ -61,7 +61,9 @@ def judge(finding: Finding, before: Report, after: Report, real: Mapping[str, st
     if any(e.probe in ("loads", "driver") for e in after.snapshot.errors):
         return Rehearsal(
             works=None,
-            sentence=_("It could not be tried out here: {problem}", problem=told(after.snapshot.errors[0].message)),
+            sentence=_(
+                "It could not be tried out here: {problem}", problem=translate_fact(after.snapshot.errors[0].message)
+            ),
         )
     mapped = [m for load in after.snapshot.loads or () if load.roll_call for m in load.roll_call.mapped]
     return works(tuple(dict.fromkeys(mapped)), real or {})

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from core.common.i18n import N_, _, said, told
+from core.common.i18n import N_, _, fact_text, translate_fact
 from core.common.text import printable
 from core.common.text_width import padded, wrap
-from core.model.facts import CudnnCopy, Fact, Load, Snapshot
+from core.model.facts import CudnnCopy, Frozen, Load, Snapshot
 from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
 from core.report.redact import redact
@@ -19,7 +19,7 @@ MACHINE = "machine"
 TRIED = N_("what {who} did when it was tried")
 
 
-class Cause(Fact, frozen=True, kw_only=True):
+class Cause(Frozen, frozen=True, kw_only=True):
     """A finding that one of the machines has and the other has not, or that both have."""
 
     cause: str
@@ -31,7 +31,7 @@ class Cause(Fact, frozen=True, kw_only=True):
     """"here", "there" or "both"."""
 
 
-class Difference(Fact, frozen=True, kw_only=True):
+class Difference(Frozen, frozen=True, kw_only=True):
     """One fact that both machines tell, and differently."""
 
     step: str
@@ -40,7 +40,7 @@ class Difference(Fact, frozen=True, kw_only=True):
     there: str
 
 
-class Comparison(Fact, frozen=True, kw_only=True):
+class Comparison(Frozen, frozen=True, kw_only=True):
     """What differs, most telling first."""
 
     causes: tuple[Cause, ...]
@@ -73,11 +73,11 @@ def _differences(here: Snapshot, there: Snapshot) -> tuple[list[Difference], lis
         a = mine.get((step, what, who), _absent(here, step, what))
         b = theirs.get((step, what, who), _absent(there, step, what))
         if a is None or b is None:
-            unknown += [_(what, who=told(who))] if a is not b else []
+            unknown += [_(what, who=translate_fact(who))] if a is not b else []
         elif a != b:
             who_of.setdefault((step, what, a or _("none"), b or _("none")), []).append(who)
     found = [
-        Difference(step=step, what=_(what, who=", ".join(map(told, who))), here=a, there=b)
+        Difference(step=step, what=_(what, who=", ".join(map(translate_fact, who))), here=a, there=b)
         for (step, what, a, b), who in who_of.items()
     ]
     return found, unknown
@@ -152,7 +152,9 @@ def _driver(s: Snapshot) -> Iterator[Row]:
 
 
 def _libraries(s: Snapshot) -> Iterator[Row]:
-    kits = None if s.toolkits is None else _joined(f"{t.version or '?'} ({told(t.origin)})" for t in s.toolkits)
+    kits = (
+        None if s.toolkits is None else _joined(f"{t.version or '?'} ({translate_fact(t.origin)})" for t in s.toolkits)
+    )
     yield (Step.TOOLKIT.value, N_("CUDA toolkits and sets of libraries"), ""), kits
     named = None if s.toolkits is None else _joined(f"{n}: {t.version or '?'}" for t in s.toolkits for n in t.named_by)
     yield (Step.TOOLKIT.value, N_("toolkits that variables name"), ""), named
@@ -170,13 +172,15 @@ def _copy(c: CudnnCopy) -> str:
         "{version} for CUDA {cuda} ({origin})",
         version=c.version or c.major,
         cuda=c.cuda_major or "?",
-        origin=told(c.origin),
+        origin=translate_fact(c.origin),
     )
 
 
 def _load(s: Snapshot, load: Load) -> Iterator[Row]:
     who = load.consumer.framework.split(" ")[0] or (
-        N_("any program") if load.consumer.kind == "plain" else said("a {kind} environment", kind=load.consumer.kind)
+        N_("any program")
+        if load.consumer.kind == "plain"
+        else fact_text("a {kind} environment", kind=load.consumer.kind)
     )
     step = Step.CUDNN.value
     winner = load.resolutions[0].winner if load.resolutions else None
@@ -216,7 +220,7 @@ def _frameworks(s: Snapshot) -> Iterator[Row]:
         )
         yield (
             (step, TRIED, t.framework),
-            ", ".join(filter(None, (*words, told(t.problem.split("\n")[0]), told(t.ended)))),
+            ", ".join(filter(None, (*words, translate_fact(t.problem.split("\n")[0]), translate_fact(t.ended)))),
         )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.common.i18n import _, told
-from core.common.text import listed
-from core.model.findings import Grid, Verdict
+from core.common.i18n import _, translate_fact
+from core.common.text import join_names
+from core.model.findings import CompatibilityGrid, Verdict
 
 MARKS: dict[Verdict, str] = {"runs": "✓", "should run": "+", "cpu only": "·", "cannot run": "✗", "not decided": "?"}
 """One sign for each verdict, beside its word: never a colour alone."""
@@ -21,19 +21,19 @@ def verdict_word(verdict: Verdict) -> str:
     }[verdict]
 
 
-def choices(made: Grid) -> tuple[tuple[str, str], ...]:
+def choices(made: CompatibilityGrid) -> tuple[tuple[str, str], ...]:
     """Return for each framework that is anywhere the environment to use, in words: which one to use for what."""
     best = dict(made.best)
     return tuple((column, best.get(column) or _("none is known to use the GPU")) for column in made.columns)
 
 
-def as_lines(made: Grid, width: int = 96) -> list[str]:
+def as_lines(made: CompatibilityGrid, width: int = 96) -> list[str]:
     """Return the grid for a terminal: one line for each framework of each environment; those without any are counted."""
     lines: list[str] = []
     for row in made.rows:
         if row.cells:
             lines.append(
-                f"  {row.prefix}  (Python {row.python or _('unknown')}, {told(row.kind)}; {told(row.found_by)})"
+                f"  {row.prefix}  (Python {row.python or _('unknown')}, {translate_fact(row.kind)}; {translate_fact(row.found_by)})"
             )
             for c in row.cells:
                 reason = _without_place(c.reason, row.prefix)
@@ -41,7 +41,7 @@ def as_lines(made: Grid, width: int = 96) -> list[str]:
                 lines.append(words if len(words) <= 2 * width else words[: 2 * width - 3] + "...")
     empty = [r for r in made.rows if not r.cells]
     if empty:
-        names = listed((r.prefix for r in empty), 6)
+        names = join_names((r.prefix for r in empty), 6)
         lines.append("  " + _("{count} more without a framework: {names}", count=len(empty), names=names))
     if made.columns:
         lines.append("  " + _("Which one to use:"))

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from core.common import i18n
 from core.common.text_width import columns, wrap
-from core.model.facts import Fact
+from core.model.facts import Frozen
 from core.report.text import WIDTH
 
 ENGLISH = i18n.ENGLISH
@@ -27,7 +27,7 @@ CURES = 2
 _NAME = re.compile(r"[a-z][a-z0-9_-]{1,60}\Z")
 
 
-class Page(Fact, frozen=True, kw_only=True):
+class Page(Frozen, frozen=True, kw_only=True):
     """One page: its name (a step, a cause, or a topic), its heading, and the whole as Markdown."""
 
     name: str

@@ -7,7 +7,7 @@ import hashlib
 from importlib.resources import files
 from string import Template
 
-from core.common.i18n import N_, _, language, moment, sentences, told
+from core.common.i18n import N_, _, language, moment, sentences, translate_fact
 from core.model.findings import Evidence, Finding, Report
 from core.model.steps import SECTIONS, Severity, Step
 from core.report import session_code
@@ -112,7 +112,7 @@ def _machine(report: Report) -> str:
 def _made(report: Report) -> str:
     when = moment(report.snapshot.taken, zone=True)
     taken = _("The machine was looked at on {taken}.", taken=when) if when else ""
-    code = session_code.encode(session_code.told(report))
+    code = session_code.encode(session_code.summarise(report))
     return sentences(
         taken,
         _("Session code: {code}.", code=code),
@@ -182,8 +182,8 @@ def _finding(f: Finding) -> str:
 
 
 def _evidence(e: Evidence) -> str:
-    value, source = cell(told(e.value), tag="td", css="path"), cell(e.source, tag="td")
-    return f'<tr><th scope="row">{cell(told(e.label))}</th>{value}{source}</tr>'
+    value, source = cell(translate_fact(e.value), tag="td", css="path"), cell(e.source, tag="td")
+    return f'<tr><th scope="row">{cell(translate_fact(e.label))}</th>{value}{source}</tr>'
 
 
 def _fix(f: Finding) -> str:
@@ -209,7 +209,7 @@ def _errors(report: Report) -> str:
         "refused": _("Refused"),
     }
     rows = "".join(
-        f'<tr><th scope="row">{cell(e.probe)}</th>{cell(kinds[e.kind], tag="td")}{cell(told(e.message), tag="td")}</tr>'
+        f'<tr><th scope="row">{cell(e.probe)}</th>{cell(kinds[e.kind], tag="td")}{cell(translate_fact(e.message), tag="td")}</tr>'
         for e in report.snapshot.errors
     )
     return (

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from core.common.i18n import N_, _, moment, told
-from core.common.text import printable, sentence
+from core.common.i18n import N_, _, moment, translate_fact
+from core.common.text import capitalised, printable
 from core.knowledge.releases import lost
 from core.model.facts import Attempt, FrameworkTrial, LibraryFile, Load, Resolution, Snapshot
-from core.model.findings import Done
+from core.model.findings import HistoryEntry
 
 MOST = 400
 """Rows of one table; a hostile report may hold any number."""
@@ -69,13 +69,16 @@ def machine_facts(s: Snapshot) -> str:
             plain(
                 _("CUDA toolkits and sets of CUDA libraries"),
                 (_("Folder"), _("Version"), _("From"), _("Named by")),
-                [(t.root, t.version, t.owner or told(t.origin), ", ".join(t.named_by)) for t in s.toolkits or ()],
+                [
+                    (t.root, t.version, t.owner or translate_fact(t.origin), ", ".join(t.named_by))
+                    for t in s.toolkits or ()
+                ],
             ),
             plain(
                 _("Copies of cuDNN"),
                 (_("Folder"), _("Version"), _("For CUDA"), _("From"), _("Files that are not in order")),
                 [
-                    (c.folder, c.version, c.cuda_major, c.owner or told(c.origin), _faults(c.files, lost(c)))
+                    (c.folder, c.version, c.cuda_major, c.owner or translate_fact(c.origin), _faults(c.files, lost(c)))
                     for c in s.cudnn or ()
                 ],
             ),
@@ -83,7 +86,12 @@ def machine_facts(s: Snapshot) -> str:
                 _("Python environments"),
                 (_("Environment"), "Python", _("Kind"), _("Frameworks and CUDA packages")),
                 [
-                    (p.prefix, p.version, told(p.kind), ", ".join(f"{d.name} {d.version}" for d in p.distributions))
+                    (
+                        p.prefix,
+                        p.version,
+                        translate_fact(p.kind),
+                        ", ".join(f"{d.name} {d.version}" for d in p.distributions),
+                    )
                     for p in s.pythons or ()
                 ],
             ),
@@ -99,7 +107,14 @@ def machine_facts(s: Snapshot) -> str:
 def _trial(t: FrameworkTrial) -> tuple[str, ...]:
     gpu = {True: _("yes"), False: _("no"), None: ""}[t.gpu]
     versions = ", ".join(filter(None, (t.cuda, t.cudnn)))
-    return f"{t.framework} {t.version}".strip(), t.prefix, _(t.reached), gpu, versions, told(t.problem) or told(t.ended)
+    return (
+        f"{t.framework} {t.version}".strip(),
+        t.prefix,
+        _(t.reached),
+        gpu,
+        versions,
+        translate_fact(t.problem) or translate_fact(t.ended),
+    )
 
 
 def _memory(size: int | None) -> str:
@@ -117,7 +132,7 @@ def libraries(s: Snapshot) -> str:
 
 
 def _load(load: Load) -> str:
-    values = {"major": load.major, "label": told(load.consumer.label), "wanted": load.wanted_version}
+    values = {"major": load.major, "label": translate_fact(load.consumer.label), "wanted": load.wanted_version}
     caption = (
         _("cuDNN {major} for {label}, built with cuDNN {wanted}: candidates in the order of the search", **values)
         if load.wanted_version
@@ -146,17 +161,17 @@ def _resolution(r: Resolution) -> str:
 def _attempt(number: int, a: Attempt, *, taken: bool) -> str:
     how = _(a.how.value)
     if a.via:
-        how = told(a.via) if a.via.startswith(a.how.value) else f"{how} ({told(a.via)})"
-    word, css = (_("Taken"), "good") if taken and a.outcome == "found" else (sentence(_(a.outcome)), "")
+        how = translate_fact(a.via) if a.via.startswith(a.how.value) else f"{how} ({translate_fact(a.via)})"
+    word, css = (_("Taken"), "good") if taken and a.outcome == "found" else (capitalised(_(a.outcome)), "")
     if taken and a.outcome != "found":
         word, css = _("Stops here: {outcome}", outcome=_(a.outcome)), "error"
     elif a.outcome == "found" and not taken:
         word = _("Comes later")
-    result = f"{word}. {told(a.detail)}" if a.detail else word
+    result = f"{word}. {translate_fact(a.detail)}" if a.detail else word
     return f"{cell(number, tag='td')}{cell(a.path, tag='td', css='path')}{cell(how, tag='td')}{cell(result, tag='td', css=css)}"
 
 
-def history(done: Sequence[Done] | None) -> str:
+def history(done: Sequence[HistoryEntry] | None) -> str:
     """Return what Convalesce changed on the machine, newest first, and what was taken back."""
     if done is None:
         return ""

@@ -7,8 +7,8 @@ from typing import Literal
 import msgspec
 
 from core.common.i18n import _
-from core.model.facts import SCHEMA, Fact, Snapshot
-from core.model.findings import Done, Evidence, Finding, Fix, Grid, Report, TakenOut
+from core.model.facts import SCHEMA, Frozen, Snapshot
+from core.model.findings import CompatibilityGrid, Evidence, Finding, Fix, HistoryEntry, Redaction, Report
 from core.model.steps import Severity, Step
 
 
@@ -16,7 +16,7 @@ class BadReportError(ValueError):
     """A report's JSON could not be read; the message is one sentence for the person who gave it."""
 
 
-class _FindingForm(Fact, frozen=True, kw_only=True):
+class _FindingForm(Frozen, frozen=True, kw_only=True):
     """A Finding as it stands in JSON: the severity is a word."""
 
     id: str
@@ -36,14 +36,14 @@ class _FindingForm(Fact, frozen=True, kw_only=True):
     headline: bool = False
 
 
-class _ReportForm(Fact, frozen=True, kw_only=True):
+class _ReportForm(Frozen, frozen=True, kw_only=True):
     schema: int
     version: str
     snapshot: Snapshot
     findings: tuple[_FindingForm, ...] = ()
-    grid: Grid | None = None
-    taken_out: tuple[TakenOut, ...] | None = None
-    history: tuple[Done, ...] | None = None
+    grid: CompatibilityGrid | None = None
+    taken_out: tuple[Redaction, ...] | None = None
+    history: tuple[HistoryEntry, ...] | None = None
 
 
 def to_json(report: Report) -> bytes:

@@ -12,7 +12,7 @@ import msgspec
 
 from core.common.i18n import N_, _
 from core.model.facts import Snapshot, Variable
-from core.model.findings import Report, TakenOut
+from core.model.findings import Redaction, Report
 from core.report.redact_patterns import (
     ASSIGNED,
     COMMON,
@@ -70,7 +70,7 @@ def redact(report: Report) -> Report:
     cleaner = Cleaner(report.snapshot)
     clean = cleaner.every(report)
     counts = cleaner.counts + Counter({t.kind: t.places for t in report.taken_out or ()})
-    taken = tuple(TakenOut(kind=k, places=n) for k, n in sorted(counts.items()))
+    taken = tuple(Redaction(kind=k, places=n) for k, n in sorted(counts.items()))
     return msgspec.structs.replace(clean, taken_out=taken)
 
 

@@ -14,7 +14,7 @@ from core.common.i18n import _
 from core.common.text_width import wrap
 from core.common.versions import all_numbers
 from core.knowledge.causes import CauseRow, causes
-from core.model.facts import Fact, Snapshot, System
+from core.model.facts import Frozen, Snapshot, System
 from core.model.findings import Report
 from core.model.steps import Severity, Step
 from core.report.text import MARKS
@@ -37,7 +37,7 @@ class CodeError(ValueError):
     """No session code, or a misread one; the message is one sentence."""
 
 
-class Item(Fact, frozen=True, kw_only=True):
+class Item(Frozen, frozen=True, kw_only=True):
     """One finding as far as a code tells it."""
 
     cause: int
@@ -45,7 +45,7 @@ class Item(Fact, frozen=True, kw_only=True):
     step: Step
 
 
-class Told(Fact, frozen=True, kw_only=True):
+class DecodedReport(Frozen, frozen=True, kw_only=True):
     """What a code holds."""
 
     system: System
@@ -64,7 +64,7 @@ class Told(Fact, frozen=True, kw_only=True):
 # --- from a report ---------------------------------------------------------------------------------------
 
 
-def told(report: Report) -> Told:
+def summarise(report: Report) -> DecodedReport:
     """Return what the code of a report holds: every finding that is not in order, the root cause first."""
     numbers: dict[str, int] = {row.cause: n for n, row in enumerate(causes())}
     head = report.headline
@@ -76,7 +76,7 @@ def told(report: Report) -> Told:
         )
     )
     driver, driver_cuda = _driver(report.snapshot)
-    return Told(
+    return DecodedReport(
         system=report.snapshot.machine.system,
         items=items[:MOST],
         primary=bool(found and found[0].primary),
@@ -113,7 +113,7 @@ def _numbers(version: str | None, limits: Sequence[int]) -> list[int] | None:
 # --- bits ------------------------------------------------------------------------------------------------
 
 
-def encode(t: Told) -> str:
+def encode(t: DecodedReport) -> str:
     """Return the code: "CV-XXXX-XXXX-...", at most 34 signs."""
     fields = [(FORM, 4), (t.system == "windows", 1), (t.primary, 1), (t.more, 1), (len(t.items), 3)]
     for item in t.items:
@@ -138,7 +138,7 @@ def is_code(text: str) -> bool:
     return bool(_CODE.match(text))
 
 
-def decode(text: str) -> Told:
+def decode(text: str) -> DecodedReport:
     """Read a code back, whatever its case and spacing.
 
     Raises:
@@ -154,7 +154,7 @@ def decode(text: str) -> Told:
     return _read(iter(bits))
 
 
-def _read(bits: Iterator[str]) -> Told:
+def _read(bits: Iterator[str]) -> DecodedReport:
     def take(width: int) -> int:
         part = list(islice(bits, width))
         if len(part) < width:
@@ -176,7 +176,7 @@ def _read(bits: Iterator[str]) -> Told:
         items.append({"cause": cause, "severity": SEVERITIES[severity].word, "step": STEPS[step]})
     driver, cuda, cudnn = some(10), some(5, 4), some(4, 6, 4)
     known = {"driver": driver[0] if driver else None, "driver_cuda": cuda or None, "cudnn": cudnn or None}
-    return msgspec.convert({"system": system, "items": items, "primary": primary, "more": more, **known}, Told)
+    return msgspec.convert({"system": system, "items": items, "primary": primary, "more": more, **known}, DecodedReport)
 
 
 # --- check characters ---------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def check(symbols: Sequence[int]) -> list[int]:
 # --- words -------------------------------------------------------------------------------------------------
 
 
-def as_text(t: Told, vocabulary: Sequence[CauseRow], width: int = 96) -> str:
+def as_text(t: DecodedReport, vocabulary: Sequence[CauseRow], width: int = 96) -> str:
     """Return what a code tells, for a terminal."""
     lines = [
         _("A session code from a {system} machine.", system="Windows" if t.system == "windows" else "Linux")
@@ -248,7 +248,7 @@ def as_text(t: Told, vocabulary: Sequence[CauseRow], width: int = 96) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _versions(t: Told) -> str:
+def _versions(t: DecodedReport) -> str:
     words = [
         _("driver {driver}", driver=t.driver) if t.driver is not None else "",
         _("which runs CUDA up to {version}", version=_dotted(t.driver_cuda)) if t.driver_cuda else "",
@@ -261,7 +261,7 @@ def _dotted(numbers: Iterable[int]) -> str:
     return ".".join(map(str, numbers))
 
 
-def as_json(t: Told, vocabulary: Sequence[CauseRow]) -> bytes:
+def as_json(t: DecodedReport, vocabulary: Sequence[CauseRow]) -> bytes:
     """Return what a code tells as JSON, with the causes as words."""
     findings = [
         {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.common.i18n import N_, _, plain_number, told
+from core.common.i18n import N_, _, plain_number, translate_fact
 from core.common.text import printable
 from core.common.text_width import wrap
 from core.model.findings import Evidence, Finding, Report, Restart
@@ -142,9 +142,9 @@ def afterwards(restart: Restart) -> str:
 
 
 def _evidence(e: Evidence) -> list[str]:
-    value = told(e.value).replace("\n", "\n          ")
+    value = translate_fact(e.value).replace("\n", "\n          ")
     source = f"  ({e.source})" if e.source else ""
-    return [f"      {told(e.label)}: {value}{source}"]
+    return [f"      {translate_fact(e.label)}: {value}{source}"]
 
 
 def _wrapped(text: str, indent: int, width: int) -> list[str]:
@@ -193,7 +193,7 @@ def _md_finding(f: Finding) -> list[str]:
     if f.evidence:
         lines += [f"  <details><summary>{_('How we know')}</summary>", ""]
         lines += [
-            f"  - {_md(told(e.label))}: {_code(told(e.value))} {_md(f'({e.source})') if e.source else ''}".rstrip()
+            f"  - {_md(translate_fact(e.label))}: {_code(translate_fact(e.value))} {_md(f'({e.source})') if e.source else ''}".rstrip()
             for e in f.evidence
         ]
         lines += ["", "  </details>", ""]

@@ -13,7 +13,7 @@ import msgspec
 from core.common.i18n import _, number
 from core.common.text import printable
 from core.common.text_width import padded
-from core.model.facts import SCHEMA, Fact
+from core.model.facts import SCHEMA, Frozen
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of a file that can be a report."""
@@ -25,30 +25,30 @@ ORDER: tuple[Severity, ...] = ("error", "warning", "unknown", "note", "good")
 # --- the few fields that are read: everything else of a report is skipped, not decoded -------------------------
 
 
-class _Machine(Fact, frozen=True, kw_only=True):
+class _Machine(Frozen, frozen=True, kw_only=True):
     release: str = ""
     host_name: str = ""
 
 
-class _Nvml(Fact, frozen=True, kw_only=True):
+class _Nvml(Frozen, frozen=True, kw_only=True):
     driver_version: str | None = None
 
 
-class _Gpu(Fact, frozen=True, kw_only=True):
+class _Gpu(Frozen, frozen=True, kw_only=True):
     name: str
 
 
-class _Driver(Fact, frozen=True, kw_only=True):
+class _Driver(Frozen, frozen=True, kw_only=True):
     nvml: _Nvml | None = None
     gpus: tuple[_Gpu, ...] | None = None
 
 
-class _Snapshot(Fact, frozen=True, kw_only=True):
+class _Snapshot(Frozen, frozen=True, kw_only=True):
     machine: _Machine
     driver: _Driver | None = None
 
 
-class _Finding(Fact, frozen=True, kw_only=True):
+class _Finding(Frozen, frozen=True, kw_only=True):
     cause: str
     severity: Severity
     title: str = ""
@@ -56,7 +56,7 @@ class _Finding(Fact, frozen=True, kw_only=True):
     headline: bool = False
 
 
-class _Report(Fact, frozen=True, kw_only=True):
+class _Report(Frozen, frozen=True, kw_only=True):
     schema: int
     snapshot: _Snapshot
     findings: tuple[_Finding, ...] = ()
@@ -65,7 +65,7 @@ class _Report(Fact, frozen=True, kw_only=True):
 # --- the table -------------------------------------------------------------------------------------------------
 
 
-class Row(Fact, frozen=True, kw_only=True):
+class Row(Frozen, frozen=True, kw_only=True):
     """One machine: its file, the worst that was found, and the root cause."""
 
     file: str
@@ -77,14 +77,14 @@ class Row(Fact, frozen=True, kw_only=True):
     gpus: str = ""
 
 
-class Bad(Fact, frozen=True, kw_only=True):
+class Bad(Frozen, frozen=True, kw_only=True):
     """A file that is no report, and why."""
 
     file: str
     problem: str
 
 
-class Count(Fact, frozen=True, kw_only=True):
+class Count(Frozen, frozen=True, kw_only=True):
     """How many machines have something, and an example."""
 
     what: str
@@ -92,7 +92,7 @@ class Count(Fact, frozen=True, kw_only=True):
     example: str = ""
 
 
-class Outlier(Fact, frozen=True, kw_only=True):
+class Outlier(Frozen, frozen=True, kw_only=True):
     """A machine that differs from almost all others in one fact."""
 
     file: str
@@ -101,7 +101,7 @@ class Outlier(Fact, frozen=True, kw_only=True):
     usual: str
 
 
-class Table(Fact, frozen=True, kw_only=True):
+class Table(Frozen, frozen=True, kw_only=True):
     """Everything that many reports tell together."""
 
     reports: int

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from core.common.i18n import _
-from core.common.text import listed
+from core.common.text import join_names
 from core.knowledge.releases import FaultyRelease, package_of
 from core.model.facts import CudnnCopy, PythonEnvironment, Snapshot
 from core.model.findings import Fix
 from core.rules.snapshot_queries import python_of
-from core.rules.wording import advice
+from core.rules.wording import manual_fix
 
 
 def python_of_environment(seen: Snapshot, prefix: str) -> str:
@@ -54,12 +54,12 @@ def anew(seen: Snapshot, copy: CudnnCopy) -> Fix:
         command = pip(
             seen, copy.environment, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", "==".join(package)
         )
-        return advice(
+        return manual_fix(
             _("Install {package} {version} again", package=package[0], version=package[1]), command, restart="program"
         )
     if copy.origin == "conda":
         command = f'conda install -p "{copy.environment}" --force-reinstall cudnn'
-        return advice(_("Install conda's cuDNN again"), command, restart="program")
+        return manual_fix(_("Install conda's cuDNN again"), command, restart="program")
     if copy.origin == "distribution":
         name = _system_package(copy.owner)
         commands = (
@@ -70,9 +70,9 @@ def anew(seen: Snapshot, copy: CudnnCopy) -> Fix:
                 folder=copy.folder,
             )
         )
-        return advice(_("Install the distribution's cuDNN again"), commands, whole, restart="program")
+        return manual_fix(_("Install the distribution's cuDNN again"), commands, whole, restart="program")
     if copy.origin == "framework":
-        return advice(
+        return manual_fix(
             _("Install {owner} again", owner=copy.owner or _("the program that brought it")),
             _(
                 "These files came with {owner}: install it again, without pip's cache (--no-cache-dir).",
@@ -95,7 +95,7 @@ def anew(seen: Snapshot, copy: CudnnCopy) -> Fix:
             folder=copy.folder,
         )
     )
-    return advice(
+    return manual_fix(
         _("Put the whole set of {version} there again", version=version),
         get,
         whole,
@@ -107,7 +107,7 @@ def another_release(seen: Snapshot, copy: CudnnCopy, row: FaultyRelease) -> Fix:
     """Return how to replace a release that was published with a fault; what a framework carries inside stays."""
     package = package_of(copy.owner)
     if package is None:
-        return advice(
+        return manual_fix(
             _("Keep another cuDNN {major} off its search path", major=copy.major),
             _("It works as long as no other cuDNN {major} lies on the search path.", major=copy.major),
             _(
@@ -123,7 +123,7 @@ def another_release(seen: Snapshot, copy: CudnnCopy, row: FaultyRelease) -> Fix:
                 source=row.instead_source,
             ),
         )
-    return advice(
+    return manual_fix(
         _("Install {package} {instead} instead", package=package[0], instead=row.instead),
         pip(seen, copy.environment, "install", "--no-deps", f"{package[0]}=={row.instead}"),
         _(
@@ -154,14 +154,14 @@ def _system_package(owner: str) -> str:
 def name_folder(seen: Snapshot, folder: str) -> Fix:
     """Return how to put a folder on the loader's search path."""
     if seen.machine.system == "windows":
-        return advice(
+        return manual_fix(
             _("Put {folder} on the search path", folder=folder),
             _("Start menu: Edit environment variables for your account; select Path, Edit, New; paste this folder:"),
             folder,
             _("Confirm, then start your programs anew. (Do not use setx: it cuts long values.)"),
             restart="program",
         )
-    return advice(
+    return manual_fix(
         _("Let the loader search {folder}", folder=folder),
         _(
             "For this terminal: export LD_LIBRARY_PATH={shell}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",
@@ -186,8 +186,8 @@ def _shell(text: str) -> str:
 
 def without_variable(folders: list[str]) -> Fix:
     """Return how to take folders out of LD_LIBRARY_PATH."""
-    named = listed(folders) or _("the folder")
-    return advice(
+    named = join_names(folders) or _("the folder")
+    return manual_fix(
         _("Take {named} out of LD_LIBRARY_PATH", named=named),
         _("For this terminal: unset LD_LIBRARY_PATH (or set it without that folder)."),
         _(

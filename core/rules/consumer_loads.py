@@ -7,27 +7,20 @@ from collections.abc import Iterator
 
 import msgspec
 
-from core.common.i18n import _, told
-from core.common.text import listed
-from core.common.versions import differs, older
+from core.common.i18n import _, translate_fact
+from core.common.text import join_names
+from core.common.versions import is_older, version_tuple, versions_differ
 from core.knowledge.cudnn_file_names import role_of
-from core.knowledge.releases import (
-    FaultyRelease,
-    compatibility,
-    faulty_release,
-    lost,
-    never_there,
-    numbers,
-)
+from core.knowledge.releases import FaultyRelease, compatibility, faulty_release, lost, never_there
 from core.model.facts import Attempt, Call, CudnnCopy, How, LibraryFile, Load, Resolution, RollCall, Snapshot, System
 from core.model.findings import Evidence
-from core.model.paths import folder_of, inside, tidy
+from core.model.paths import is_inside, normalise, parent
 from core.rules.counter import Outcome, of_failures
 from core.rules.snapshot_queries import copy_at, main_resolution
-from core.rules.wording import Concern, concern, saw
+from core.rules.wording import Concern, concern, observation
 
 
-class Case(msgspec.Struct, frozen=True):
+class ConsumerLoad(msgspec.Struct, frozen=True):
     """One Load with what was found out about it."""
 
     seen: Snapshot
@@ -62,23 +55,23 @@ class Case(msgspec.Struct, frozen=True):
         return concern(self.load.consumer)
 
 
-def case(seen: Snapshot, load: Load) -> Case:
+def case(seen: Snapshot, load: Load) -> ConsumerLoad:
     """Put a Load and what is known of its files together."""
     main = main_resolution(seen, load)
     winner = main.winner if main else None
     copy = copy_at(seen, winner.path) if winner else None
     own = copy if copy and _brought(copy, load, seen.machine.system) else own_copy(seen, load)
-    return Case(seen, load, main, copy, own, tuple(_parts(load)))
+    return ConsumerLoad(seen, load, main, copy, own, tuple(_parts(load)))
 
 
 def _brought(copy: CudnnCopy, load: Load, system: System) -> bool:
     r"""Whether a copy is the one that the consumer's framework carries inside itself, as torch\lib on Windows."""
     name = load.consumer.framework.partition(" ")[0]
     theirs = bool(name) and copy.origin == "framework" and copy.owner.partition(" ")[0] == name
-    return theirs and bool(load.consumer.prefix) and inside(system, copy.folder, load.consumer.prefix)
+    return theirs and bool(load.consumer.prefix) and is_inside(system, copy.folder, load.consumer.prefix)
 
 
-def cases(seen: Snapshot) -> Iterator[Case]:
+def consumer_loads(seen: Snapshot) -> Iterator[ConsumerLoad]:
     """Yield every load."""
     return (case(seen, load) for load in seen.loads or ())
 
@@ -93,7 +86,7 @@ def own_copy(seen: Snapshot, load: Load) -> CudnnCopy | None:
         c
         for c in seen.cudnn or ()
         if c.major == load.major
-        and (tidy(system, c.environment) == tidy(system, prefix) or inside(system, c.folder, prefix))
+        and (normalise(system, c.environment) == normalise(system, prefix) or is_inside(system, c.folder, prefix))
     ]
     return min(mine, key=lambda c: (c.origin not in ("wheel", "conda"), len(c.missing)), default=None)
 
@@ -110,21 +103,21 @@ def _parts(load: Load) -> Iterator[tuple[str, Resolution]]:
     yield from found.items()
 
 
-def trouble(c: Case) -> list[Evidence]:
+def load_failures(c: ConsumerLoad) -> list[Evidence]:
     """Return what went wrong in a load's roll call; a part that its release never had is not missed.
 
     What waits for the GPU's driver alone is no trouble of cuDNN's: see ``waiting``.
     """
-    rows = failures(c.load.roll_call, faulty_release(c.copy) if c.copy else None, needing_driver(c))
+    rows = roll_call_failures(c.load.roll_call, faulty_release(c.copy) if c.copy else None, needing_driver(c))
     output = c.load.roll_call.output if c.load.roll_call else ""
     version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
-    if rows and "zlibwapi" in output.lower() and older(version, "8.9.4") is False:
+    if rows and "zlibwapi" in output.lower() and is_older(version, "8.9.4") is False:
         fact = compatibility().fact("zlib_static")
-        rows.insert(0, saw(_("This message misleads"), _(fact.fact), fact.source))
+        rows.insert(0, observation(_("This message misleads"), _(fact.fact), fact.source))
     return rows
 
 
-def needing_driver(c: Case) -> frozenset[str]:
+def needing_driver(c: ConsumerLoad) -> frozenset[str]:
     """Return the files of a copy, by name, that need the driver's own library where Windows finds none; Linux names it itself."""
     if c.system != "windows" or c.copy is None or any(s.winner for s in c.load.resolutions if s.name.lower() == NVCUDA):
         return frozenset()
@@ -147,7 +140,7 @@ def waits(call: Call, needing: frozenset[str] = frozenset()) -> bool:
     return call.meaning.startswith(NO_LIBCUDA) or (call.result == 126 and _file(call).lower() in needing)
 
 
-def waiting(c: Case) -> list[Call]:
+def waiting(c: ConsumerLoad) -> list[Call]:
     """Return the loads of a roll call that only the absence of the GPU's driver kept from succeeding."""
     needing = needing_driver(c)
     return [call for call in (c.load.roll_call.calls if c.load.roll_call else ()) if waits(call, needing)]
@@ -169,7 +162,7 @@ def _failed(roll: RollCall, row: FaultyRelease | None, needing: frozenset[str]) 
     return left, bool(roll.ended)
 
 
-def failures(
+def roll_call_failures(
     roll: RollCall | None, row: FaultyRelease | None = None, needing: frozenset[str] = frozenset()
 ) -> list[Evidence]:
     """Return what went wrong in a roll call, as evidence; empty when nothing did or none was made.
@@ -181,13 +174,13 @@ def failures(
     rows = []
     calls, ended = _failed(roll, row, needing)
     for call in calls:
-        answer = f"{call.result if call.result is not None else _('failed')} {told(call.meaning)}".strip()
-        rows.append(saw(f"{call.function} {_file(call)}".strip(), answer, _("roll call in a child process")))
+        answer = f"{call.result if call.result is not None else _('failed')} {translate_fact(call.meaning)}".strip()
+        rows.append(observation(f"{call.function} {_file(call)}".strip(), answer, _("roll call in a child process")))
     if ended:
-        rows.append(saw(_("The child process"), told(roll.ended), _("roll call in a child process")))
+        rows.append(observation(_("The child process"), translate_fact(roll.ended), _("roll call in a child process")))
     if rows and roll.output.strip():
         lines = [line for line in roll.output.strip().splitlines() if line.strip()]
-        rows.append(saw(_("It printed"), "\n".join(lines[:3])[:400], "cuDNN"))
+        rows.append(observation(_("It printed"), "\n".join(lines[:3])[:400], "cuDNN"))
     return rows
 
 
@@ -201,7 +194,7 @@ def failures_of(
     return frozenset({(c.function, _file(c), str(c.result)) for c in calls} | ({("ended",)} if ended else set()))
 
 
-def counter_test(c: Case) -> Outcome:
+def counter_test(c: ConsumerLoad) -> Outcome:
     """Return what the roll call without LD_LIBRARY_PATH says about that variable."""
     clean = c.load.clean_roll_call
     there = copy_at(c.seen, clean.loaded) if clean else None
@@ -217,56 +210,56 @@ def failed(function: str, result: int | None) -> bool:
     return result != 0
 
 
-def answered(roll: RollCall | None) -> bool:
+def roll_call_passed(roll: RollCall | None) -> bool:
     """Whether a roll call was made and everything in it answered."""
     if roll is None or not (roll.calls or roll.version):
         return False
-    return not failures(roll) and not any(waits(c) for c in roll.calls)
+    return not roll_call_failures(roll) and not any(waits(c) for c in roll.calls)
 
 
-def idle(c: Case) -> bool:
+def is_unimportant(c: ConsumerLoad) -> bool:
     """Whether little hangs on this load: nothing asks for it, or it is any program, and the environments answered."""
     loads = c.seen.loads or ()
     if c.load.consumer.kind != "plain":
         return not c.load.consumer.framework
     theirs = [x.roll_call for x in loads if x.consumer.kind != "plain" and x.roll_call]
-    return any((r.calls or r.version) and not failures(r) for r in theirs)
+    return any((r.calls or r.version) and not roll_call_failures(r) for r in theirs)
 
 
-def by_variable(attempt: Attempt | None) -> bool:
+def found_by_ld_library_path(attempt: Attempt | None) -> bool:
     """Whether LD_LIBRARY_PATH led to this candidate."""
     return attempt is not None and attempt.how is How.LD_LIBRARY_PATH
 
 
-def spread(c: Case) -> list[tuple[str, str]]:
+def parts_elsewhere(c: ConsumerLoad) -> list[tuple[str, str]]:
     """Return (role, folder) of the parts that come from another folder than the main library."""
     if c.winner is None:
         return []
-    home = tidy(c.system, folder_of(c.system, _real(c, c.winner.path)))
+    home = normalise(c.system, parent(c.system, _real(c, c.winner.path)))
     out = []
     for role, search in c.parts:
         if search.winner and search.winner.how is not How.LOADED:
-            folder = folder_of(c.system, _real(c, search.winner.path))
-            if tidy(c.system, folder) != home:
+            folder = parent(c.system, _real(c, search.winner.path))
+            if normalise(c.system, folder) != home:
                 out.append((role, folder))
     return out
 
 
-def _real(c: Case, path: str) -> str:
+def _real(c: ConsumerLoad, path: str) -> str:
     """Return the file behind a link, where the snapshot knows it."""
     copy = copy_at(c.seen, path)
-    wanted = tidy(c.system, path)
+    wanted = normalise(c.system, path)
     for file in copy.files if copy else ():
-        if tidy(c.system, file.path) == wanted and file.real_path:
+        if normalise(c.system, file.path) == wanted and file.real_path:
             return file.real_path
     return path
 
 
-def mapped_folders(c: Case) -> list[str]:
+def mapped_folders(c: ConsumerLoad) -> list[str]:
     """Return the folders that cuDNN's files were really mapped from."""
     roll = c.load.roll_call
     files = [m.path for m in (roll.mapped if roll else ()) if role_of(m.name) is not None]
-    return list(dict.fromkeys(folder_of(c.system, path) for path in files))
+    return list(dict.fromkeys(parent(c.system, path) for path in files))
 
 
 def is_whole(copy: CudnnCopy) -> bool:
@@ -286,7 +279,7 @@ def true_name(file: LibraryFile) -> str:
     for name in (file.soname, real):
         if role_of(name) is not None and _major(name) is not None and (role_of(name), _major(name)) != (role, major):
             return name
-    if numbers(file.version)[:1] not in ((), (major,)):
+    if version_tuple(file.version)[:1] not in ((), (major,)):
         return f"cuDNN {file.version}"
     return ""
 
@@ -296,7 +289,7 @@ def _major(name: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def put_together(c: Case, copy: CudnnCopy) -> bool:
+def put_together(c: ConsumerLoad, copy: CudnnCopy) -> bool:
     """Whether the loader finds every part that a copy lacks in another folder, of the same release, and all answered.
 
     What a package's RECORD lists is missed all the same: only its own files are known to be the right ones.
@@ -306,24 +299,26 @@ def put_together(c: Case, copy: CudnnCopy) -> bool:
     parts = {role: search.winner for role, search in c.parts}
     found = [parts.get(role_of(name) or "") for name in copy.missing]
     others = [copy_at(c.seen, w.path) if w and w.outcome == "found" else None for w in found]
-    if any(other is None for other in others) or not answered(c.load.roll_call):
+    if any(other is None for other in others) or not roll_call_passed(c.load.roll_call):
         return False
-    return not any(differs(f.version, copy.version) for other in others if other for f in other.files if f.version)
+    return not any(
+        versions_differ(f.version, copy.version) for other in others if other for f in other.files if f.version
+    )
 
 
-def meant_for(c: Case, copy: CudnnCopy) -> bool:
+def meant_for(c: ConsumerLoad, copy: CudnnCopy) -> bool:
     """Whether a copy is meant for this consumer: in its own environment, or in none at all."""
     if copy.environment:
-        return tidy(c.system, copy.environment) == tidy(c.system, c.load.consumer.prefix)
+        return normalise(c.system, copy.environment) == normalise(c.system, c.load.consumer.prefix)
     return copy.origin != "framework"
 
 
-def at_hand(c: Case) -> list[CudnnCopy]:
+def usable_copies(c: ConsumerLoad) -> list[CudnnCopy]:
     """Return the copies of the wanted major version that are meant for this consumer, wherever they lie."""
     return [x for x in c.seen.cudnn or () if x.major == c.load.major and meant_for(c, x)]
 
 
-def expects(c: Case) -> bool:
+def misses_cudnn(c: ConsumerLoad) -> bool:
     """Whether a consumer that finds no cuDNN misses it: somebody asks for it, or no environment has one of its own."""
     others = (case(c.seen, load) for load in c.seen.loads or () if load.consumer.kind != "plain")
     return c.wanted or not any(other.own is not None or other.winner is not None for other in others)
@@ -333,18 +328,18 @@ def used_folders(seen: Snapshot) -> set[str]:
     """Return every folder that some consumer takes a cuDNN file from, or would if the copy there were whole; tidied."""
     system = seen.machine.system
     folders = set()
-    for c in cases(seen):
+    for c in consumer_loads(seen):
         winners = [c.winner, *(search.winner for _, search in c.parts)]
-        folders |= {tidy(system, folder_of(system, w.path)) for w in winners if w}
-        folders |= {tidy(system, folder) for folder in mapped_folders(c)}
+        folders |= {normalise(system, parent(system, w.path)) for w in winners if w}
+        folders |= {normalise(system, folder) for folder in mapped_folders(c)}
         if c.own:
-            folders.add(tidy(system, c.own.folder))
-        if c.main and c.winner is None and expects(c) and not any(is_whole(x) for x in at_hand(c)):
-            folders |= {tidy(system, x.folder) for x in at_hand(c)}
+            folders.add(normalise(system, c.own.folder))
+        if c.main and c.winner is None and misses_cudnn(c) and not any(is_whole(x) for x in usable_copies(c)):
+            folders |= {normalise(system, x.folder) for x in usable_copies(c)}
     return folders
 
 
-def called(copy: CudnnCopy | None) -> str:
+def describe_copy(copy: CudnnCopy | None) -> str:
     """Return a copy in words: "cuDNN 9.1.0 of nvidia-cudnn-cu12 9.1.0.70", "cuDNN 8.9.7 in /opt/cudnn"."""
     if copy is None:
         return "cuDNN"
@@ -356,15 +351,15 @@ def called(copy: CudnnCopy | None) -> str:
     )
 
 
-def in_order(seen: Snapshot) -> list[Case]:
+def by_importance(seen: Snapshot) -> list[ConsumerLoad]:
     """Return the loads, those of environments that the person named or that are active first."""
-    return sorted(cases(seen), key=lambda c: rank(seen, c.load.consumer.prefix))
+    return sorted(consumer_loads(seen), key=lambda c: environment_rank(seen, c.load.consumer.prefix))
 
 
-def rank(seen: Snapshot, prefix: str) -> int:
+def environment_rank(seen: Snapshot, prefix: str) -> int:
     """Return 0 for an environment that was named, 1 for an active one, 2 for what runs by default, 3 for any other."""
     system = seen.machine.system
-    python = next((p for p in seen.pythons or () if tidy(system, p.prefix) == tidy(system, prefix)), None)
+    python = next((p for p in seen.pythons or () if normalise(system, p.prefix) == normalise(system, prefix)), None)
     ways = python.ways if python and prefix else ()
     if "--python" in ways:
         return 0
@@ -375,5 +370,5 @@ def rank(seen: Snapshot, prefix: str) -> int:
 
 def versions(copies: list[CudnnCopy]) -> str:
     """Return the versions of some copies as a list in words."""
-    found = sorted({c.version or str(c.major) for c in copies}, key=numbers)
-    return listed(found)
+    found = sorted({c.version or str(c.major) for c in copies}, key=version_tuple)
+    return join_names(found)

@@ -9,9 +9,9 @@ from core.model.facts import How, Mark, PathEntry, Snapshot
 from core.model.findings import Finding
 from core.model.remedies import DropDead
 from core.model.steps import Step
-from core.rules.consumer_loads import cases
+from core.rules.consumer_loads import consumer_loads
 from core.rules.snapshot_queries import python_of
-from core.rules.wording import ERROR, GOOD, NOTE, WARNING, advice, finding, saw
+from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, manual_fix, observation
 
 SEARCHED = ("PATH", "LD_LIBRARY_PATH")
 
@@ -35,7 +35,7 @@ def tidy_paths(seen: Snapshot) -> Iterator[Finding]:
         entries = [e for e in seen.environment.entries if e.variable == name]
         odd = [e for e in entries if any(m in HARMLESS for m in e.marks)]
         if odd:
-            yield finding(
+            yield make_finding(
                 Step.ENVIRONMENT,
                 NOTE,
                 "untidy-path",
@@ -47,7 +47,7 @@ def tidy_paths(seen: Snapshot) -> Iterator[Finding]:
                 ),
                 why=_("The loader skips them. They are told so that nobody looks for a fault there."),
                 evidence=[
-                    saw(
+                    observation(
                         _("{name} entry {index}", name=name, index=e.index + 1),
                         e.text or _("(empty)"),
                         ", ".join(_(m) for m in e.marks),
@@ -82,7 +82,7 @@ def broken_entries(seen: Snapshot) -> Iterator[Finding]:
             continue
         why = _broken(e, seen.machine.system == "windows")
         if why:
-            yield finding(
+            yield make_finding(
                 Step.ENVIRONMENT,
                 WARNING,
                 "broken-entry",
@@ -90,14 +90,14 @@ def broken_entries(seen: Snapshot) -> Iterator[Finding]:
                 cause="cudnn_not_on_search_path" if "cudnn" in e.text.lower() else "cuda_not_on_search_path",
                 why=why,
                 evidence=[
-                    saw(
+                    observation(
                         _("{variable} entry {index}", variable=e.variable, index=e.index + 1),
                         e.text,
                         ", ".join(_(m) for m in e.marks),
                     )
                 ],
                 subject=e.text,
-                fix=advice(
+                fix=manual_fix(
                     _("Write the folder plainly"),
                     _(
                         "Replace the entry {text} in {variable} by the folder's full path.",
@@ -123,7 +123,7 @@ def limits(seen: Snapshot) -> Iterator[Finding]:
     """Limits that a variable exceeds, and values of a wrong kind."""
     for problem in seen.environment.problems if seen.environment else ():
         beyond = problem.startswith("PATH is ") and "32,767" in problem
-        yield finding(
+        yield make_finding(
             Step.ENVIRONMENT,
             NOTE if "did not answer" in problem else ERROR if beyond and _lost(seen) else WARNING,
             "limit",
@@ -131,7 +131,7 @@ def limits(seen: Snapshot) -> Iterator[Finding]:
             cause="path_too_long" if beyond else "",
             why=_("Programs may get a shortened or unusable value."),
             subject=problem[:80],
-            fix=advice(
+            fix=manual_fix(
                 _("Shorten or repair the variable"),
                 _("Remove entries that are not needed, in the system's own dialogue."),
             ),
@@ -140,7 +140,7 @@ def limits(seen: Snapshot) -> Iterator[Finding]:
 
 def _lost(seen: Snapshot) -> bool:
     """Whether a file that PATH should lead to was not found when it was really loaded."""
-    loads = [c for c in cases(seen) if c.winner and c.winner.how is How.PATH]
+    loads = [c for c in consumer_loads(seen) if c.winner and c.winner.how is How.PATH]
     return any(c.load.roll_call and not c.load.roll_call.loaded for c in loads)
 
 
@@ -150,7 +150,7 @@ def writable(seen: Snapshot) -> Iterator[Finding]:
     for name in SEARCHED:
         mine = [e for e in odd if e.variable == name]
         if mine:
-            yield finding(
+            yield make_finding(
                 Step.ENVIRONMENT,
                 NOTE,
                 "writable-by-others",
@@ -161,7 +161,7 @@ def writable(seen: Snapshot) -> Iterator[Finding]:
                     name=name,
                 ),
                 why=_("A library that somebody puts there is loaded by your programs."),
-                evidence=[saw(_("{name} entry {index}", name=name, index=e.index + 1), e.text) for e in mine],
+                evidence=[observation(_("{name} entry {index}", name=name, index=e.index + 1), e.text) for e in mine],
                 subject=name,
             )
 
@@ -172,12 +172,12 @@ def good(seen: Snapshot) -> Iterator[Finding]:
         return
     count = len([e for e in seen.environment.entries if e.variable in SEARCHED])
     names = [v.name for v in seen.environment.variables if v.name.upper().startswith(("CUDA", "CUDNN", "LD_LIB"))]
-    yield finding(
+    yield make_finding(
         Step.ENVIRONMENT,
         GOOD,
         "in-order",
         n_("The search paths are in order: {n} entry read.", "The search paths are in order: {n} entries read.", count),
-        evidence=[saw(_("Variables about CUDA"), ", ".join(sorted(set(names))) or _("none"))],
+        evidence=[observation(_("Variables about CUDA"), ", ".join(sorted(set(names))) or _("none"))],
     )
 
 
@@ -185,7 +185,7 @@ def renewed(seen: Snapshot) -> Iterator[Finding]:
     """What was changed since this session began: the machine was judged as new programs find it."""
     for r in seen.environment.renewed if seen.environment else ():
         at_once = r.scope == "environment"
-        yield finding(
+        yield make_finding(
             Step.ENVIRONMENT,
             NOTE,
             "older-session",
@@ -206,11 +206,11 @@ def renewed(seen: Snapshot) -> Iterator[Finding]:
                 "the old ones."
             ),
             evidence=[
-                saw(_("This session has"), _("nothing") if r.old is None else repr(r.old), r.name),
-                saw(_("New programs get"), _("nothing") if r.new is None else repr(r.new), r.at),
+                observation(_("This session has"), _("nothing") if r.old is None else repr(r.old), r.name),
+                observation(_("New programs get"), _("nothing") if r.new is None else repr(r.new), r.at),
             ],
             subject=r.name,
-            fix=advice(
+            fix=manual_fix(
                 _("Activate the environment in a new terminal") if at_once else _("Log out and in again"),
                 activation_command(seen, r.at) if at_once else "",
                 restart="terminal" if at_once else "session",

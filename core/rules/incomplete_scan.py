@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.common.i18n import N_, _, sentences, told
-from core.common.text import listed
+from core.common.i18n import N_, _, sentences, translate_fact
+from core.common.text import join_names
 from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
-from core.rules.wording import NOTE, UNKNOWN, advice, finding, saw
+from core.rules.wording import NOTE, UNKNOWN, make_finding, manual_fix, observation
 
 PROBES = {
     "driver": (Step.DRIVER, N_("the GPU and its driver")),
@@ -26,17 +26,21 @@ def errors(seen: Snapshot) -> Iterator[Finding]:
     """A probe that crashed, was refused or ran out of time."""
     for error in seen.errors:
         step, what = PROBES.get(error.probe, (Step.ENVIRONMENT, error.probe))
-        yield finding(
+        yield make_finding(
             step,
             UNKNOWN,
             "not-examined",
             sentences(_("Not decided: {what}.", what=_(what)), _ended(error.kind)),
             why=_("Nothing is said about it, neither good nor bad. The scan has to be run again to decide it."),
             evidence=[
-                saw(_("What happened"), told(error.message) or error.kind, _("probe {probe}", probe=error.probe))
+                observation(
+                    _("What happened"),
+                    translate_fact(error.message) or error.kind,
+                    _("probe {probe}", probe=error.probe),
+                )
             ],
             subject=error.probe,
-            fix=advice(_("Scan again"), "convalesce scan"),
+            fix=manual_fix(_("Scan again"), "convalesce scan"),
         )
 
 
@@ -53,7 +57,7 @@ def unexamined(seen: Snapshot) -> Iterator[Finding]:
     for one in seen.unexamined:
         wanted = bool(one.wanted_by)
         seconds = _("{seconds} seconds", seconds=f"{one.seconds:.0f}")
-        yield finding(
+        yield make_finding(
             Step.ENVIRONMENT if one.what == "folder" else Step.FRAMEWORKS,
             UNKNOWN if wanted else NOTE,
             "not-examined" if wanted else "left-alone",
@@ -64,11 +68,11 @@ def unexamined(seen: Snapshot) -> Iterator[Finding]:
             if wanted
             else _("Nothing that was named or is active leads there. Everything else was examined."),
             evidence=[
-                saw(_("Waited for"), seconds),
-                *([saw(_("What leads there"), listed(one.wanted_by))] if wanted else []),
+                observation(_("Waited for"), seconds),
+                *([observation(_("What leads there"), join_names(one.wanted_by))] if wanted else []),
             ],
             subject=one.path,
-            fix=advice(
+            fix=manual_fix(
                 _("See why it gives no answer"),
                 _("Connect the network folder or the disk again, or take it out of what leads there; then scan again."),
             )

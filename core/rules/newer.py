@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from core.common.i18n import N_, _, sentences, told
+from core.common.i18n import N_, _, sentences, translate_fact
 from core.knowledge.horizon import Family, beyond, family, horizon
 from core.model.facts import FrameworkBuild, Snapshot
 from core.model.findings import Evidence, Finding
-from core.model.paths import inside
+from core.model.paths import is_inside
 from core.model.steps import Severity, Step
-from core.rules.consumer_loads import Case, called, trouble
-from core.rules.frameworks.environment_view import Home, homes
-from core.rules.snapshot_queries import candidates
-from core.rules.wording import NOTE, UNKNOWN, finding, saw
+from core.rules.consumer_loads import ConsumerLoad, describe_copy, load_failures
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.snapshot_queries import candidate_evidence
+from core.rules.wording import NOTE, UNKNOWN, make_finding, observation
 
 NAMES: dict[Family, str] = {
     "cudnn": "cuDNN",
@@ -32,7 +32,7 @@ def edge(name: Family) -> Evidence:
     """Return how far the tables know a family, as evidence."""
     known = horizon(name)
     newest = ".".join(map(str, known.newest))
-    return saw(
+    return observation(
         _("Newest that is known"),
         f"{_(NAMES[name])} {newest}",
         _("tables of {date}", date=known.known_until),
@@ -50,7 +50,7 @@ def not_judged(
     subject: str = "",
 ) -> Finding:
     """Return the finding that something lies beyond the tables."""
-    return finding(
+    return make_finding(
         step,
         severity,
         id,
@@ -77,7 +77,7 @@ def gpus(seen: Snapshot) -> Iterator[Finding]:
                     name=gpu.name,
                     capability=capability,
                 ),
-                evidence=[saw("GPU", f"{gpu.name}, {capability}", gpu.source)],
+                evidence=[observation("GPU", f"{gpu.name}, {capability}", gpu.source)],
                 subject=capability,
             )
 
@@ -88,7 +88,7 @@ def toolkits(seen: Snapshot) -> Iterator[Finding]:
     prefixes = [p.prefix for p in seen.pythons or ()]
     told_of: set[str] = set()
     for toolkit in seen.toolkits or ():
-        root = next((p for p in prefixes if inside(system, toolkit.root, p)), toolkit.root)
+        root = next((p for p in prefixes if is_inside(system, toolkit.root, p)), toolkit.root)
         if beyond("cuda", toolkit.version) and root not in told_of:
             told_of.add(root)
             yield not_judged(
@@ -99,14 +99,14 @@ def toolkits(seen: Snapshot) -> Iterator[Finding]:
                     version=toolkit.version,
                     folder=root,
                 ),
-                evidence=[saw("CUDA", toolkit.version, toolkit.version_source or toolkit.source)],
+                evidence=[observation("CUDA", toolkit.version, toolkit.version_source or toolkit.source)],
                 subject=root,
             )
 
 
 def packages(seen: Snapshot) -> Iterator[Finding]:
     """A package of NVIDIA's whose name tells a CUDA that no table has: nvidia-cublas-cu14. One finding an environment."""
-    for home in homes(seen):
+    for home in environment_views(seen):
         for d in home.python.distributions:
             made_for = re.fullmatch(r"nvidia-[a-z-]+-cu(\d{2,3})", d.name)
             if made_for and beyond("cuda", made_for[1]):
@@ -119,7 +119,7 @@ def packages(seen: Snapshot) -> Iterator[Finding]:
                         folder=home.python.prefix,
                     ),
                     severity=_weight(home),
-                    evidence=[saw(_("Package"), f"{d.name} {d.version}", d.location or home.python.prefix)],
+                    evidence=[observation(_("Package"), f"{d.name} {d.version}", d.location or home.python.prefix)],
                     subject=home.python.prefix,
                 )
                 break
@@ -127,7 +127,7 @@ def packages(seen: Snapshot) -> Iterator[Finding]:
 
 def frameworks(seen: Snapshot) -> Iterator[Finding]:
     """A framework of a release, or built for a CUDA, that no table has. One finding for the packages of one framework."""
-    for home in homes(seen):
+    for home in environment_views(seen):
         builds = {b.distribution: b for b in home.builds}
         releases = {d.name: d.version for d in home.python.distributions} | {n: b.version for n, b in builds.items()}
         families: set[Family] = set()
@@ -141,11 +141,11 @@ def frameworks(seen: Snapshot) -> Iterator[Finding]:
                 yield _framework(home, "cuda", f"{name} {version}", build)
 
 
-def _weight(home: Home) -> Severity:
+def _weight(home: EnvironmentView) -> Severity:
     return UNKNOWN if home.near <= 3 else NOTE
 
 
-def _framework(home: Home, its: Family, package: str, build: FrameworkBuild | None) -> Finding:
+def _framework(home: EnvironmentView, its: Family, package: str, build: FrameworkBuild | None) -> Finding:
     name = package.partition(" ")[0]
     values = {"package": package, "prefix": home.python.prefix, "cuda": build.cuda if build else None}
     return not_judged(
@@ -160,7 +160,7 @@ def _framework(home: Home, its: Family, package: str, build: FrameworkBuild | No
         id=f"newer-{name}",
         severity=_weight(home),
         evidence=[
-            *([saw(_("Built for CUDA"), build.cuda, build.cuda_source)] if build and build.cuda else []),
+            *([observation(_("Built for CUDA"), build.cuda, build.cuda_source)] if build and build.cuda else []),
             home.concerns(name),
         ],
         subject=home.python.prefix,
@@ -175,18 +175,21 @@ def copies(seen: Snapshot) -> Iterator[Finding]:
             yield not_judged(
                 Step.CUDNN,
                 "cudnn",
-                _("{copy} is newer than this program knows: not judged.", copy=called(copy)),
+                _("{copy} is newer than this program knows: not judged.", copy=describe_copy(copy)),
                 severity=NOTE,
-                evidence=[saw(_("Copy"), called(copy), copy.folder)],
+                evidence=[observation(_("Copy"), describe_copy(copy), copy.folder)],
                 subject=copy.folder,
             )
 
 
-def load(c: Case) -> Iterator[Finding]:
+def load(c: ConsumerLoad) -> Iterator[Finding]:
     """A load of a cuDNN that no table has, or of one for a CUDA that no table has."""
     copy = c.copy or c.own
     name: Family = "cudnn" if beyond("cudnn", c.load.major) else "cuda"
-    values = {"copy": called(copy) if copy else f"cuDNN {c.load.major}", "label": told(c.load.consumer.label)}
+    values = {
+        "copy": describe_copy(copy) if copy else f"cuDNN {c.load.major}",
+        "label": translate_fact(c.load.consumer.label),
+    }
     roll = c.load.roll_call
     yield not_judged(
         Step.CUDNN,
@@ -199,9 +202,13 @@ def load(c: Case) -> Iterator[Finding]:
             **values,
         ),
         evidence=[
-            *([saw(_("Loaded"), roll.loaded or roll.library, _("roll call in a child process"))] if roll else []),
-            *trouble(c),
-            *candidates(c.main),
+            *(
+                [observation(_("Loaded"), roll.loaded or roll.library, _("roll call in a child process"))]
+                if roll
+                else []
+            ),
+            *load_failures(c),
+            *candidate_evidence(c.main),
         ],
         subject=c.load.consumer.id,
     )

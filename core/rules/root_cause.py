@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from core.knowledge.causes import LAST, ranks
 from core.model.facts import Snapshot, full_id, split_id
 from core.model.findings import Finding
-from core.model.paths import tidy
+from core.model.paths import normalise
 from core.model.steps import Severity, Step
 from core.rules import RULES, Rule
-from core.rules.consumer_loads import rank
+from core.rules.consumer_loads import environment_rank
 from core.rules.guard import guarded, name_of
 from core.rules.undecided import deciding
 
@@ -38,7 +38,7 @@ def diagnose(snapshot: Snapshot) -> tuple[Finding, ...]:
     found = _once(judged(snapshot))
     head = _headline(found, importances(snapshot))
     if head is not None and head.cause:
-        found = [_explained(f, head) for f in found]
+        found = [mark_consequences(f, head) for f in found]
     elif head is not None:
         found = [replace(f, headline=True) if f is head else f for f in found]
     if any(f.severity >= Severity.WARNING and Step.ENVIRONMENT in (f.step, *f.also) for f in found):
@@ -89,9 +89,9 @@ def importances(snapshot: Snapshot) -> Callable[[Finding], int]:
     system = snapshot.machine.system
     users = (*(load.consumer.prefix for load in snapshot.loads or ()), *(t.prefix for t in snapshot.trials or ()))
     built = snapshot.frameworks.builds if snapshot.frameworks else ()
-    using = {tidy(system, prefix) for prefix in (*users, *(b.prefix for b in built)) if prefix}
-    best = min((rank(snapshot, prefix) for prefix in using), default=NOBODY)
-    known = {full_id(p.prefix): rank(snapshot, p.prefix) for p in snapshot.pythons or ()} | {"plain": PLAIN}
+    using = {normalise(system, prefix) for prefix in (*users, *(b.prefix for b in built)) if prefix}
+    best = min((environment_rank(snapshot, prefix) for prefix in using), default=NOBODY)
+    known = {full_id(p.prefix): environment_rank(snapshot, p.prefix) for p in snapshot.pythons or ()} | {"plain": PLAIN}
 
     def importance(finding: Finding) -> int:
         nobody = best if finding.step is Step.DRIVER else NOBODY
@@ -119,7 +119,7 @@ def _order(finding: Finding) -> int:
     return (ranks().get(finding.cause) or LAST) if finding.cause else LAST + 1
 
 
-def _explained(finding: Finding, primary: Finding) -> Finding:
+def mark_consequences(finding: Finding, primary: Finding) -> Finding:
     """Mark the primary, and what follows from it."""
     if finding is primary:
         return replace(finding, primary=True, headline=True)

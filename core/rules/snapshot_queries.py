@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterable
 
-from core.common.i18n import N_, _, told
+from core.common.i18n import N_, _, translate_fact
 from core.model.facts import (
     Attempt,
     CudnnCopy,
@@ -20,13 +20,13 @@ from core.model.facts import (
     Variable,
 )
 from core.model.findings import Evidence
-from core.model.paths import folder_of, inside, tidy
+from core.model.paths import is_inside, normalise, parent
 
 SHOWN = 8
 """At most so many rows of one kind are shown as evidence; a last row counts the rest."""
 
 
-def said_installed(seen: Snapshot, word: str) -> list[Evidence]:
+def installed_programs(seen: Snapshot, word: str) -> list[Evidence]:
     """Return what Windows' own list of programs says of programs with this word in their name."""
     found = [p for p in seen.machine.programs if word.lower() in p.name.lower()]
     source = _("Windows' list of installed programs")
@@ -43,25 +43,27 @@ def main_name(system: System, major: int) -> str:
 def copy_at(seen: Snapshot, path: str) -> CudnnCopy | None:
     """Return the copy of cuDNN that a file belongs to: that lists it, else that has its folder."""
     system = seen.machine.system
-    wanted = tidy(system, path)
+    wanted = normalise(system, path)
     copies = seen.cudnn or ()
     for copy in copies:
-        if any(wanted in (tidy(system, f.path), tidy(system, f.real_path)) for f in copy.files):
+        if any(wanted in (normalise(system, f.path), normalise(system, f.real_path)) for f in copy.files):
             return copy
-    folder = folder_of(system, wanted)
-    return next((c for c in copies if tidy(system, c.folder) == folder), None)
+    folder = parent(system, wanted)
+    return next((c for c in copies if normalise(system, c.folder) == folder), None)
 
 
 def copy_in(seen: Snapshot, folder: str) -> CudnnCopy | None:
     """Return the copy of cuDNN in a folder."""
     system = seen.machine.system
-    return next((c for c in seen.cudnn or () if folder and tidy(system, c.folder) == tidy(system, folder)), None)
+    return next(
+        (c for c in seen.cudnn or () if folder and normalise(system, c.folder) == normalise(system, folder)), None
+    )
 
 
 def file_at(seen: Snapshot, path: str) -> LibraryFile | None:
     """Return what is known of the file at ``path``, of cuDNN or of a CUDA toolkit."""
     system = seen.machine.system
-    wanted = tidy(system, path)
+    wanted = normalise(system, path)
     groups: Iterable[tuple[LibraryFile, ...]] = (
         *(c.files + c.links for c in seen.cudnn or ()),
         *(t.libraries for t in seen.toolkits or ()),
@@ -69,9 +71,9 @@ def file_at(seen: Snapshot, path: str) -> LibraryFile | None:
     linked = None
     for group in groups:
         for file in group:
-            if tidy(system, file.path) == wanted:
+            if normalise(system, file.path) == wanted:
                 return file
-            if file.real_path and tidy(system, file.real_path) == wanted:
+            if file.real_path and normalise(system, file.real_path) == wanted:
                 linked = file
     return linked
 
@@ -86,7 +88,7 @@ def main_resolution(seen: Snapshot, load: Load) -> Resolution | None:
     return resolution(load, main_name(seen.machine.system, load.major))
 
 
-def variable(seen: Snapshot, name: str) -> Variable | None:
+def effective_variable(seen: Snapshot, name: str) -> Variable | None:
     """Return a variable as the consumers get it: of the process, else of the user, else of the machine."""
     found = [v for v in (seen.environment.variables if seen.environment else ()) if v.name.upper() == name.upper()]
     order = ("process", "login", "user", "machine")
@@ -96,7 +98,7 @@ def variable(seen: Snapshot, name: str) -> Variable | None:
 def python_of(seen: Snapshot, prefix: str) -> PythonEnvironment | None:
     """Return the Python environment at ``prefix``."""
     system = seen.machine.system
-    return next((p for p in seen.pythons or () if tidy(system, p.prefix) == tidy(system, prefix)), None)
+    return next((p for p in seen.pythons or () if normalise(system, p.prefix) == normalise(system, prefix)), None)
 
 
 def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
@@ -105,9 +107,11 @@ def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
     rows = []
     for e in seen.environment.entries if seen.environment else ():
         text = (e.expanded or e.text).strip().strip('"')
-        near = inside(system, folder, text) and tidy(system, folder) != tidy(system, text) and len(text) > 3
-        depth = tidy(system, folder)[len(tidy(system, text)) :].count("\\" if system == "windows" else "/")
-        spelt = tidy(system, folder) == tidy(system, text) and bool({"quoted", "unexpanded"} & set(e.marks))
+        near = (
+            is_inside(system, folder, text) and normalise(system, folder) != normalise(system, text) and len(text) > 3
+        )
+        depth = normalise(system, folder)[len(normalise(system, text)) :].count("\\" if system == "windows" else "/")
+        spelt = normalise(system, folder) == normalise(system, text) and bool({"quoted", "unexpanded"} & set(e.marks))
         if e.variable in ("PATH", "LD_LIBRARY_PATH") and ((near and depth <= 2) or spelt):
             label = (
                 _("{variable} names in quotes or with a variable that is not replaced", variable=e.variable)
@@ -118,13 +122,13 @@ def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
     return rows
 
 
-def on(cc: str | None) -> int | None:
+def capability_number(cc: str | None) -> int | None:
     """Return a compute capability as 10 x major + minor."""
     found = re.fullmatch(r"(\d{1,3})\.(\d)", cc or "")
     return int(found[1]) * 10 + int(found[2]) if found else None
 
 
-def shown(rows: list[Evidence], what: str = N_("{n} further entries")) -> tuple[Evidence, ...]:
+def limit_rows(rows: list[Evidence], what: str = N_("{n} further entries")) -> tuple[Evidence, ...]:
     """Return the first rows, and one that counts the rest."""
     if len(rows) <= SHOWN:
         return tuple(rows)
@@ -134,19 +138,19 @@ def shown(rows: list[Evidence], what: str = N_("{n} further entries")) -> tuple[
     )
 
 
-def tried(attempt: Attempt) -> str:
+def describe_attempt(attempt: Attempt) -> str:
     """Return one candidate in words: where, and what became of it."""
-    detail = f" ({told(attempt.detail)})" if attempt.detail else ""
+    detail = f" ({translate_fact(attempt.detail)})" if attempt.detail else ""
     return f"{attempt.path}: {_(attempt.outcome)}{detail}"
 
 
-def candidates(search: Resolution | None) -> list[Evidence]:
+def candidate_evidence(search: Resolution | None) -> list[Evidence]:
     """Return the loader's candidates that matter as evidence, in its own order: those that hold something."""
     if search is None:
         return []
     real = [a for a in search.attempts if a.outcome != "not there"]
     rows = [
-        Evidence(label=_("{name}, candidate {n}", name=search.name, n=n), value=tried(a), source=_way(a))
+        Evidence(label=_("{name}, candidate {n}", name=search.name, n=n), value=describe_attempt(a), source=_way(a))
         for n, a in enumerate(real, 1)
     ]
     if not rows and search.attempts:

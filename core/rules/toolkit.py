@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.common.i18n import N_, _, n_, told
-from core.common.text import listed
-from core.common.versions import differs
+from core.common.i18n import N_, _, n_, translate_fact
+from core.common.text import join_names
+from core.common.versions import version_tuple, versions_differ
 from core.knowledge.causes import Cause
 from core.knowledge.horizon import beyond
-from core.knowledge.releases import numbers, package_of
+from core.knowledge.releases import package_of
 from core.model.facts import LibraryFile, PathEntry, Snapshot, Toolkit
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import folder_of, inside, tidy
+from core.model.paths import is_inside, normalise, parent
 from core.model.remedies import PointTo
 from core.model.steps import Severity, Step
 from core.rules.advice import pip
-from core.rules.consumer_loads import in_order
+from core.rules.consumer_loads import by_importance
 from core.rules.cudnn.cuda_libraries import family, unfit
 from core.rules.cudnn.files import BROKEN
-from core.rules.snapshot_queries import variable
-from core.rules.wording import ERROR, GOOD, NOTE, WARNING, advice, finding, saw
+from core.rules.snapshot_queries import effective_variable
+from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, manual_fix, observation
 
 NAMING = ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
 """Variables that name the toolkit; CUDA_PATH_V12_4 and its like name one version's."""
@@ -31,14 +31,14 @@ def variables(seen: Snapshot) -> Iterator[Finding]:
     if seen.environment is None:
         return
     for name in NAMING:
-        value = variable(seen, name)
+        value = effective_variable(seen, name)
         if value is None:
             continue
         problem = _problem(seen, name, value.value)
         if not problem:
             continue
         better = _best(seen)
-        yield finding(
+        yield make_finding(
             Step.TOOLKIT,
             WARNING,
             "variable-wrong",
@@ -49,9 +49,9 @@ def variables(seen: Snapshot) -> Iterator[Finding]:
                 "names. They then find nothing, or another version."
             ),
             evidence=[
-                saw(name, repr(value.value), value.source or value.scope),
+                observation(name, repr(value.value), value.source or value.scope),
                 *(
-                    saw(_("Toolkit that is there"), f"{t.root} (CUDA {t.version or _('unknown')})", t.source)
+                    observation(_("Toolkit that is there"), f"{t.root} (CUDA {t.version or _('unknown')})", t.source)
                     for t in _installed(seen)
                 ),
             ],
@@ -88,7 +88,7 @@ def _problem(seen: Snapshot, name: str, value: str) -> str:
     folder = entry.expanded or value
     for toolkit in seen.toolkits:
         if name in toolkit.named_by or any(
-            inside(seen.machine.system, x, folder) for x in (toolkit.root, toolkit.folder)
+            is_inside(seen.machine.system, x, folder) for x in (toolkit.root, toolkit.folder)
         ):
             return ""
     return _("The variable {name} names {value}, where no CUDA library lies.", name=name, value=value)
@@ -104,14 +104,16 @@ def _installed(seen: Snapshot) -> list[Toolkit]:
 
 def _best(seen: Snapshot) -> Toolkit | None:
     return max(
-        (t for t in _installed(seen) if t.origin != "distribution"), key=lambda t: numbers(t.version), default=None
+        (t for t in _installed(seen) if t.origin != "distribution"),
+        key=lambda t: version_tuple(t.version),
+        default=None,
     )
 
 
 def _set_variable(seen: Snapshot, name: str, better: Toolkit | None) -> Fix:
     windows = seen.machine.system == "windows"
     if better is None:
-        return advice(
+        return manual_fix(
             _("Remove the variable {name}", name=name),
             _("There is no toolkit that it could name. Remove it in the Start menu under Edit environment variables.")
             if windows
@@ -123,22 +125,22 @@ def _set_variable(seen: Snapshot, name: str, better: Toolkit | None) -> Fix:
         if windows
         else f'export {name}="{better.root}"'
     )
-    return advice(_("Let {name} name {root}", name=name, root=better.root), line, restart="terminal")
+    return manual_fix(_("Let {name} name {root}", name=name, root=better.root), line, restart="terminal")
 
 
 def disagree(seen: Snapshot) -> Iterator[Finding]:
     """CUDA_PATH and CUDA_HOME name two toolkits."""
-    one, two = variable(seen, "CUDA_PATH"), variable(seen, "CUDA_HOME")
+    one, two = effective_variable(seen, "CUDA_PATH"), effective_variable(seen, "CUDA_HOME")
     if one and two and one.value and two.value:
         system = seen.machine.system
-        if tidy(system, one.value) != tidy(system, two.value):
-            yield finding(
+        if normalise(system, one.value) != normalise(system, two.value):
+            yield make_finding(
                 Step.TOOLKIT,
                 NOTE,
                 "variables-disagree",
                 _("CUDA_PATH and CUDA_HOME name different folders."),
                 why=_("Some programs ask the one, some the other. It matters if the two are of different versions."),
-                evidence=[saw(v.name, v.value, v.source or v.scope) for v in (one, two)],
+                evidence=[observation(v.name, v.value, v.source or v.scope) for v in (one, two)],
                 subject="CUDA_PATH",
             )
 
@@ -149,20 +151,23 @@ def libraries(seen: Snapshot) -> Iterator[Finding]:
     system = seen.machine.system
     for toolkit in seen.toolkits or ():
         for cause, name, words, bad in _bad(seen, toolkit):
-            loaded = [row for f in bad for row in used.get(tidy(system, f.path), ())]
+            loaded = [row for f in bad for row in used.get(normalise(system, f.path), ())]
             severity = ERROR if loaded else WARNING
-            yield finding(
+            yield make_finding(
                 Step.TOOLKIT,
                 severity,
                 name if loaded else f"unused-{name}",
-                _(words, names=listed(f.name for f in bad)),
+                _(words, names=join_names(f.name for f in bad)),
                 cause=cause,
                 why=_("Every program that loads this library fails, often with a message that names another file.")
                 if loaded
                 else _("Nothing that was examined loads it now."),
-                evidence=[saw(f.path, told(f.problem) or f.architecture or _(f.state), _(f.record)) for f in bad]
+                evidence=[
+                    observation(f.path, translate_fact(f.problem) or f.architecture or _(f.state), _(f.record))
+                    for f in bad
+                ]
                 + loaded,
-                subject=folder_of(system, bad[0].path),
+                subject=parent(system, bad[0].path),
                 fix=_again(seen, toolkit, bad, severity),
             )
 
@@ -170,14 +175,14 @@ def libraries(seen: Snapshot) -> Iterator[Finding]:
 def _used(seen: Snapshot) -> dict[str, list[Evidence]]:
     """Return the files that some consumer loads, or would if they were sound, tidied; each with whom that concerns."""
     used: dict[str, list[Evidence]] = {}
-    for c in in_order(seen):
+    for c in by_importance(seen):
         for search in c.load.resolutions:
             what = family(search.name)
             if search.winner:
-                used.setdefault(tidy(c.system, search.winner.path), []).append(c.concerns)
+                used.setdefault(normalise(c.system, search.winner.path), []).append(c.concerns)
             elif what:
                 for f in unfit(c, *what):
-                    used.setdefault(tidy(c.system, f.path), []).append(c.concerns)
+                    used.setdefault(normalise(c.system, f.path), []).append(c.concerns)
     return used
 
 
@@ -217,15 +222,15 @@ def _bad(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[Cause, str, str, li
 
 def _again(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severity: Severity) -> Fix:
     packages = [p for f in bad if (p := package_of(f.version_source))]
-    home = next((p.prefix for p in seen.pythons or () if inside(seen.machine.system, toolkit.root, p.prefix)), "")
+    home = next((p.prefix for p in seen.pythons or () if is_inside(seen.machine.system, toolkit.root, p.prefix)), "")
     if toolkit.origin == "wheel" and packages:
         names = " ".join(dict.fromkeys("==".join(p) for p in packages))
-        return advice(
+        return manual_fix(
             _("Install {names} again", names=names),
             pip(seen, home, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", names),
             restart="program",
         )
-    return advice(
+    return manual_fix(
         _("Install this toolkit again"),
         _("Install CUDA {version} in {root} again.", version=toolkit.version or "", root=toolkit.root),
     )
@@ -237,7 +242,7 @@ def good(seen: Snapshot) -> Iterator[Finding]:
         if not toolkit.libraries or beyond("cuda", toolkit.version) or any(True for _ in _bad(seen, toolkit)):
             continue
         owner = f" ({toolkit.owner})" if toolkit.owner else ""
-        yield finding(
+        yield make_finding(
             Step.TOOLKIT,
             GOOD,
             "whole",
@@ -254,11 +259,11 @@ def good(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _facts(toolkit: Toolkit, owner: str) -> list[Evidence]:
-    rows = [saw(_("Toolkit"), f"{toolkit.root}{owner}", toolkit.source)]
+    rows = [observation(_("Toolkit"), f"{toolkit.root}{owner}", toolkit.source)]
     if toolkit.named_by:
-        rows.append(saw(_("Named by"), listed(toolkit.named_by)))
-    if toolkit.nvcc_version and differs(toolkit.nvcc_version, toolkit.version):
-        rows.append(saw(_("Its compiler"), f"nvcc {toolkit.nvcc_version}", toolkit.nvcc))
+        rows.append(observation(_("Named by"), join_names(toolkit.named_by)))
+    if toolkit.nvcc_version and versions_differ(toolkit.nvcc_version, toolkit.version):
+        rows.append(observation(_("Its compiler"), f"nvcc {toolkit.nvcc_version}", toolkit.nvcc))
     return rows
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from core.common.i18n import _
 from core.model.facts import Snapshot, split_id
 from core.model.findings import Finding, Fix
-from core.model.paths import tidy
+from core.model.paths import normalise
 from core.model.steps import Severity
 from core.rules.advice import python_of_environment
 from core.rules.driver.facts import works
-from core.rules.wording import advice
+from core.rules.wording import manual_fix
 
 
 def deciding(finding: Finding, seen: Snapshot) -> Fix:
     """Return the steps that would decide what a finding leaves open."""
     system = seen.machine.system
-    tried = {tidy(system, t.prefix) for t in seen.trials or ()}
+    tried = {normalise(system, t.prefix) for t in seen.trials or ()}
     found = (split_id(c)[0].partition(":")[2] for c in finding.consumers)
-    prefixes = [p for p in dict.fromkeys(found) if p and tidy(system, p) not in tried]
+    prefixes = [p for p in dict.fromkeys(found) if p and normalise(system, p) not in tried]
     usable = seen.driver is not None and works(seen.driver)
-    return advice(
+    return manual_fix(
         _("Find out more") if finding.severity is Severity.UNKNOWN else _("Find out what causes it"),
         *(
             _("Let its framework compute once: {command}", command=f"convalesce scan --try --python {python}")

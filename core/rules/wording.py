@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from core.common.i18n import N_, told
+from core.common.i18n import N_, translate_fact
 from core.knowledge.causes import OptionalCause, home_of
 from core.model.facts import Consumer
 from core.model.findings import Evidence, Finding, Fix, Restart
 from core.model.remedies import Remedy
 from core.model.steps import Severity, Step
-from core.rules.snapshot_queries import shown
+from core.rules.snapshot_queries import limit_rows
 
 ERROR, WARNING, UNKNOWN, NOTE, GOOD = (
     Severity.ERROR,
@@ -26,13 +26,13 @@ CONCERNS = N_("Concerns")
 
 
 class Concern(Evidence, frozen=True, kw_only=True):
-    """The row that tells the reader whom a finding concerns. ``finding`` keeps its id as data beside it."""
+    """The row that tells the reader whom a finding concerns. ``make_finding`` keeps its id as data beside it."""
 
     consumer: str
     """``Consumer.full_id``."""
 
 
-def finding(
+def make_finding(
     step: Step,
     severity: Severity,
     name: str,
@@ -57,7 +57,7 @@ def finding(
         why=why,
         subject=subject or next(iter(several), ""),
         subjects=several if len(several) > 1 else (),
-        evidence=shown([row for row in rows if not isinstance(row, Concern)]),
+        evidence=limit_rows([row for row in rows if not isinstance(row, Concern)]),
         fix=fix,
         remedy=remedy,
         also=_also(step, cause),
@@ -90,11 +90,11 @@ def concern(consumer: Consumer) -> Concern:
     return Concern(label=CONCERNS, value=consumer.words, consumer=consumer.full_id)
 
 
-def saw(label: str, value: object, source: str = "") -> Evidence:
+def observation(label: str, value: object, source: str = "") -> Evidence:
     """Return one thing that was seen."""
-    return Evidence(label=label, value=str(value), source=told(source))
+    return Evidence(label=label, value=str(value), source=translate_fact(source))
 
 
-def advice(title: str, *steps: str, restart: Restart = "") -> Fix:
+def manual_fix(title: str, *steps: str, restart: Restart = "") -> Fix:
     """Return a Fix that the person does, one line a step; empty steps are dropped."""
     return Fix(title=title, advice="\n".join(step for step in steps if step), restart=restart)

@@ -25,13 +25,13 @@ from core.host import ownership
 from core.host import safe_folder as folders
 from core.host.interface import Completed, Host
 from core.model.changes import Change, ChangeError
-from core.model.facts import Fact
+from core.model.facts import Frozen
 from core.transaction import broker
 from core.transaction import file_preconditions as file_checks
 from core.transaction.broker import RealGround
-from core.transaction.execute import Outcome, Plan, perform, undo
+from core.transaction.execute import Outcome, Plan, execute, undo
 from core.transaction.journal import Journal, machine_state_folder
-from core.transaction.variable_store import LinuxWriter, Writer, sentence
+from core.transaction.variable_store import LinuxVariables, VariableStore, sentence
 
 LARGEST_PLAN = 4 << 20
 ANSWERS = "answers"
@@ -47,7 +47,7 @@ Agreed = Callable[[tuple[str, ...]], str]
 """Shows what will be done and asks; returns an empty text, or why it is not done."""
 
 
-class Order(Fact, frozen=True, kw_only=True):
+class Order(Frozen, frozen=True, kw_only=True):
     """What the elevated side is asked to do: a plan, or the undoing of an entry of the machine's journal."""
 
     schema: Literal[1] = 1
@@ -87,7 +87,7 @@ def _changes(order: Order, machine: Journal) -> tuple[Change, ...]:
 # --- our side ----------------------------------------------------------------------------------------------------
 
 
-def needs_elevation(changes: tuple[Change, ...], writer: Writer) -> bool:
+def needs_elevation(changes: tuple[Change, ...], writer: VariableStore) -> bool:
     """Whether an administrator has to make these changes."""
     return any(writer.needs_elevation(c) for c in changes)
 
@@ -100,7 +100,7 @@ def not_allowed(changes: tuple[Change, ...], env: Mapping[str, str]) -> tuple[st
 def write_order(order: Order, journal: Journal) -> tuple[str, str]:
     """Write an order into the journal's folder; return its path and its SHA-256."""
     place = str(Path(journal.folder) / "orders")
-    folders.make_way(place, 0o700)
+    folders.make_folders(place, 0o700)
     data = msgspec.json.encode(order)
     digest = hashlib.sha256(data).hexdigest()
     with folders.opened(place) as folder:
@@ -193,7 +193,7 @@ def carry_out(
     path: str,
     digest: str,
     *,
-    writer: Writer,
+    writer: VariableStore,
     journal: Journal,
     env: Mapping[str, str],
     agreed: Agreed,
@@ -220,7 +220,7 @@ def carry_out(
         return _refused(rows[0], rows)
     if order.plan is None:
         return undo(order.undo, writer=writer, journal=journal, gate=gate)
-    return perform(order.plan, writer=writer, journal=journal, trusted=trusted, plan_hash=digest, gate=gate)
+    return execute(order.plan, writer=writer, journal=journal, trusted=trusted, plan_hash=digest, gate=gate)
 
 
 def _refused(words: str, rows: tuple[str, ...] = ()) -> Outcome:
@@ -275,7 +275,7 @@ def main(argv: list[str]) -> NoReturn:
     if sys.platform == "win32":
         place = str(Path(journal.folder) / ANSWERS)
         journal.prepare()
-        folders.make_way(place)
+        folders.make_folders(place)
         with folders.opened(place) as folder:
             folder.write(f"{digest}.json" if re.fullmatch(r"[0-9a-f]{64}", digest) else "unnamed.json", answer)
     else:
@@ -325,12 +325,12 @@ def _ask_terminal(rows: tuple[str, ...]) -> str:
     return "" if answer in ("y", "yes") else _("It was not agreed to.")
 
 
-def _writer() -> Writer:
+def _writer() -> VariableStore:
     if sys.platform == "win32":
-        from core.transaction.windows_variable_store import WindowsWriter
+        from core.transaction.windows_variable_store import WindowsVariables
 
-        return WindowsWriter()
-    return LinuxWriter()
+        return WindowsVariables()
+    return LinuxVariables()
 
 
 if __name__ == "__main__":

@@ -12,17 +12,17 @@ from core.common.i18n import _, sentences
 from core.host import scratch
 from core.model import path_list as pathlist
 from core.model.changes import Change, ChangeError, EditPath, FileSet, Value, agree
-from core.model.facts import Fact
+from core.model.facts import Frozen
 from core.transaction import file_set as filesets
 from core.transaction.file_set import Left
 from core.transaction.journal import BegunError, Entry, Journal, State
-from core.transaction.preconditions import preconditions, prepared
-from core.transaction.variable_store import Writer, sentence
+from core.transaction.preconditions import preconditions, resolve
+from core.transaction.variable_store import VariableStore, sentence
 
-__all__ = ["Outcome", "Plan", "perform", "preconditions", "prepared", "recover", "recover_locked", "undo"]
+__all__ = ["Outcome", "Plan", "execute", "preconditions", "recover", "recover_locked", "resolve", "undo"]
 
 
-class Plan(Fact, frozen=True, kw_only=True):
+class Plan(Frozen, frozen=True, kw_only=True):
     """Changes that are made together, or not at all."""
 
     title: str
@@ -40,7 +40,7 @@ Way = Literal["process", "activation", "bare", "login"]
 without its activation, or from a new log-in."""
 
 
-class VerifiedFor(Fact, frozen=True, kw_only=True):
+class VerifiedFor(Frozen, frozen=True, kw_only=True):
     """Whether a cure holds for programs that are started in one way."""
 
     way: Way
@@ -61,7 +61,7 @@ def open_gate(_changes: tuple[Change, ...], _back: bool) -> tuple[str, ...]:
     return ()
 
 
-class Outcome(Fact, frozen=True, kw_only=True):
+class Outcome(Frozen, frozen=True, kw_only=True):
     """How it ended. Only after "stuck" may the machine be neither as before nor as planned."""
 
     kind: Literal["done", "undone", "refused", "rolled back", "stuck"]
@@ -77,10 +77,10 @@ class Outcome(Fact, frozen=True, kw_only=True):
 # --- doing -----------------------------------------------------------------------------------------------------
 
 
-def perform(
+def execute(
     plan: Plan,
     *,
-    writer: Writer,
+    writer: VariableStore,
     journal: Journal,
     verify: Callable[[], str] = lambda: "",
     trusted: frozenset[int] | None = None,
@@ -120,7 +120,7 @@ def _stuck(entry: str, *rows: str) -> Outcome:
     return Outcome(kind="stuck", sentence=words, problems=tuple(r for r in rows if r), entry=entry)
 
 
-def _pinned(change: Change, writer: Writer) -> Change:
+def _pinned(change: Change, writer: VariableStore) -> Change:
     """Return the change with the form in which the value is really kept, for an exact way back."""
     if isinstance(change, FileSet) or (change.before is not None and change.before.kind):
         return change
@@ -133,7 +133,7 @@ def _pinned(change: Change, writer: Writer) -> Change:
     return msgspec.structs.replace(change, before=now, after=after)
 
 
-def _act(entry: Entry, writer: Writer, journal: Journal, verify: Callable[[], str], gate: Gate) -> Outcome:
+def _act(entry: Entry, writer: VariableStore, journal: Journal, verify: Callable[[], str], gate: Gate) -> Outcome:
     problem, finished = "", False
     try:
         try:
@@ -156,7 +156,7 @@ def _act(entry: Entry, writer: Writer, journal: Journal, verify: Callable[[], st
     return outcome
 
 
-def _make(change: Change, entry: Entry, writer: Writer, journal: Journal, *, exact: bool) -> None:
+def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal, *, exact: bool) -> None:
     if isinstance(change, FileSet):
         filesets.carry_out(change, entry, journal)
         return
@@ -169,7 +169,7 @@ def _make(change: Change, entry: Entry, writer: Writer, journal: Journal, *, exa
     writer.write(change.name, change.scope, change.at, change.after)
 
 
-def _tell(entry: Entry, writer: Writer) -> None:
+def _tell(entry: Entry, writer: VariableStore) -> None:
     if any(not isinstance(c, FileSet) for c in entry.changes):
         writer.broadcast()
 
@@ -184,7 +184,7 @@ def _notes(entry: Entry) -> tuple[str, ...]:
 
 
 def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then how it is told
-    entry: Entry, writer: Writer, journal: Journal, why: str, goal: State, gate: Gate
+    entry: Entry, writer: VariableStore, journal: Journal, why: str, goal: State, gate: Gate
 ) -> Outcome:
     """Bring everything back to what it was before the entry, however far it had come. Can be called again; never raises
     for what the machine does.
@@ -218,7 +218,7 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
     return Outcome(kind="rolled back", sentence=words, problems=(why,) if why else (), entry=entry.id)
 
 
-def _settle(change: Change, entry: Entry, writer: Writer, journal: Journal) -> tuple[Left, ...]:
+def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journal) -> tuple[Left, ...]:
     if isinstance(change, FileSet):
         return filesets.settle(change, entry, journal)
     try:
@@ -239,7 +239,7 @@ def _settle(change: Change, entry: Entry, writer: Writer, journal: Journal) -> t
 # --- taking back -----------------------------------------------------------------------------------------------
 
 
-def undo(id: str, *, writer: Writer, journal: Journal, gate: Gate = open_gate) -> Outcome:
+def undo(id: str, *, writer: VariableStore, journal: Journal, gate: Gate = open_gate) -> Outcome:
     """Take an entry back. What others have changed in the same search path since is spared.
 
     Refused, with nothing changed, where another value or file of the entry was changed since.
@@ -267,7 +267,7 @@ def undo(id: str, *, writer: Writer, journal: Journal, gate: Gate = open_gate) -
         return _stuck(begun, sentence(e)) if begun else _refused((sentence(e),))
 
 
-def _undo(entry: Entry, writer: Writer, journal: Journal, gate: Gate) -> Outcome:
+def _undo(entry: Entry, writer: VariableStore, journal: Journal, gate: Gate) -> Outcome:
     why = ""
     try:
         for change in reversed(entry.changes):
@@ -277,7 +277,7 @@ def _undo(entry: Entry, writer: Writer, journal: Journal, gate: Gate) -> Outcome
     return _take_back(entry, writer, journal, why, "undone", gate)
 
 
-def _undo_problems(entry: Entry, writer: Writer, journal: Journal, gate: Gate) -> tuple[str, ...]:
+def _undo_problems(entry: Entry, writer: VariableStore, journal: Journal, gate: Gate) -> tuple[str, ...]:
     inverses = tuple(c.inverse() for c in reversed(entry.changes))
     if rows := gate(inverses, True):
         return rows
@@ -290,7 +290,7 @@ def _undo_problems(entry: Entry, writer: Writer, journal: Journal, gate: Gate) -
     return rows
 
 
-def recover(*, writer: Writer, journal: Journal) -> tuple[Outcome, ...]:
+def recover(*, writer: VariableStore, journal: Journal) -> tuple[Outcome, ...]:
     """Take back what was interrupted by a crash or a loss of power. Call it at every start; usually it does nothing.
 
     Returns nothing, too, while another Convalesce is at work. What a killed one left in temporary folders goes, too.
@@ -306,7 +306,7 @@ def recover(*, writer: Writer, journal: Journal) -> tuple[Outcome, ...]:
         return (Outcome(kind="refused", sentence=sentence(e)),)
 
 
-def recover_locked(*, writer: Writer, journal: Journal, gate: Gate = open_gate) -> tuple[Outcome, ...]:
+def recover_locked(*, writer: VariableStore, journal: Journal, gate: Gate = open_gate) -> tuple[Outcome, ...]:
     """Like ``recover``, for one who holds the lock."""
     return tuple(
         _take_back(

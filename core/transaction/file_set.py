@@ -12,9 +12,9 @@ from core.host import file_attributes as attributes
 from core.host import ownership
 from core.host import safe_folder as folders
 from core.host.file_attributes import Attributes, for_other_bytes
-from core.host.safe_folder import Folder
+from core.host.safe_folder import SafeFolder
 from core.model.changes import Change, ChangeError, FileItem, FileSet
-from core.model.facts import Fact
+from core.model.facts import Frozen
 from core.transaction.file_preconditions import words
 from core.transaction.journal import Entry, Journal, Was, is_own
 from core.transaction.variable_store import sentence
@@ -23,7 +23,7 @@ SHA = 64
 """Letters of a state that is a file's SHA-256."""
 
 
-class Left(Fact, frozen=True):
+class Left(Frozen, frozen=True):
     """What could not be brought back."""
 
     sentence: str
@@ -42,7 +42,7 @@ def carry_out(change: FileSet, entry: Entry, journal: Journal) -> None:
     """
     if not change.unmake:
         for folder in change.folders:
-            folders.make_way(folder)
+            folders.make_folders(folder)
     seen = {item.path: _stage(item, entry, journal, keep=not change.unmake) for item in change.items}
     for item in change.items:
         folder, name = folders.split(item.path)
@@ -151,7 +151,7 @@ def _aside(name: str, entry: str) -> str:
     return f"{name}.convalesce-{entry}"
 
 
-def _turn(place: Folder, name: str, entry: str, *, back: bool) -> None:
+def _turn(place: SafeFolder, name: str, entry: str, *, back: bool) -> None:
     """Put a folder aside, or back, by one rename."""
     aside = _aside(name, entry)
     if place.status(name if back else aside) is not None:
@@ -181,7 +181,7 @@ def seen(changes: tuple[Change, ...]) -> tuple[Was, ...]:
     return tuple(rows)
 
 
-def _signature(folder: Folder, name: str) -> tuple[int, ...] | None:
+def _signature(folder: SafeFolder, name: str) -> tuple[int, ...] | None:
     found = folder.status(name)
     if found is None:
         return None
@@ -223,7 +223,7 @@ def _stage(item: FileItem, entry: Entry, journal: Journal, *, keep: bool) -> tup
         return seen
 
 
-def _fill(item: FileItem, place: Folder, entry: Entry, journal: Journal) -> None:
+def _fill(item: FileItem, place: SafeFolder, entry: Entry, journal: Journal) -> None:
     """Write the new bytes beside, from the text, the source or the backups, with their attributes, and check them."""
     name = folders.split(item.path)[1]
     beside = _beside(name, entry.id)
@@ -247,7 +247,7 @@ def _fill(item: FileItem, place: Folder, entry: Entry, journal: Journal) -> None
         raise ChangeError(_("The bytes for {path} are not those that were planned (SHA-256 differs).", path=item.path))
 
 
-def _given_back(state: str, was: Was | None, kept: Folder, place: Folder, beside: str) -> bool:
+def _given_back(state: str, was: Was | None, kept: SafeFolder, place: SafeFolder, beside: str) -> bool:
     """Give the very file back that was put aside, with all that it has: a further name for it, where it was kept so."""
     for name in (f"{state}-{was.inode}" if was else state, state):
         found = kept.status(name)
@@ -258,7 +258,7 @@ def _given_back(state: str, was: Was | None, kept: Folder, place: Folder, beside
 
 
 def _write(  # noqa: PLR0917 - from where, to where, and what
-    item: FileItem, origin: Folder | None, source: str, place: Folder, beside: str, wanted: Attributes | None
+    item: FileItem, origin: SafeFolder | None, source: str, place: SafeFolder, beside: str, wanted: Attributes | None
 ) -> None:
     """Write a file beside, synced, with the attributes wanted; a new one gets those of a new file in its folder."""
     fd = origin.open(source) if origin else None
@@ -279,7 +279,7 @@ def _write(  # noqa: PLR0917 - from where, to where, and what
             os.close(fd)
 
 
-def _keep(place: Folder, name: str, state: str, journal: Journal) -> None:
+def _keep(place: SafeFolder, name: str, state: str, journal: Journal) -> None:
     """Keep a file's bytes under their SHA-256, and the very file by a second name, where it is one's own.
 
     A file that has further names already is copied, too: who has one of those could change the bytes.
@@ -304,7 +304,7 @@ def _keep(place: Folder, name: str, state: str, journal: Journal) -> None:
         kept.sync()
 
 
-def _backup(place: Folder, name: str, kept: Folder, beside: str) -> str:
+def _backup(place: SafeFolder, name: str, kept: SafeFolder, beside: str) -> str:
     fd = place.open(name)
     try:
         with os.fdopen(kept.create(beside, 0o600), "wb") as file:

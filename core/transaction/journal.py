@@ -25,9 +25,9 @@ from core.common.i18n import _
 from core.host import ownership
 from core.host import safe_folder as folders
 from core.host.file_attributes import Attributes
-from core.host.safe_folder import Folder
+from core.host.safe_folder import SafeFolder
 from core.model.changes import Change, ChangeError, FileSet
-from core.model.facts import Fact
+from core.model.facts import Frozen
 
 SCHEMA = 1
 """Version of an entry's form. A newer Convalesce reads every older one; an older one leaves newer entries alone."""
@@ -52,7 +52,7 @@ class BegunError(JournalError):
         self.id = id
 
 
-class Was(Fact, frozen=True, kw_only=True):
+class Was(Frozen, frozen=True, kw_only=True):
     """A file before it was replaced or put aside: what it had beside its bytes."""
 
     path: str
@@ -61,7 +61,7 @@ class Was(Fact, frozen=True, kw_only=True):
     attributes: Attributes
 
 
-class Entry(Fact, frozen=True, kw_only=True):
+class Entry(Frozen, frozen=True, kw_only=True):
     """One plan that was begun: what it is, all its changes, and how far it came."""
 
     schema: int = SCHEMA
@@ -93,7 +93,7 @@ class Entry(Fact, frozen=True, kw_only=True):
         return self.state == "done"
 
 
-class BadEntry(Fact, frozen=True, kw_only=True):
+class UnreadableEntry(Frozen, frozen=True, kw_only=True):
     """An entry that this version cannot read, and why."""
 
     id: str
@@ -156,7 +156,7 @@ class Journal:
 
     # --- reading ---------------------------------------------------------------------------------------------
 
-    def entries(self) -> tuple[Entry | BadEntry, ...]:
+    def entries(self) -> tuple[Entry | UnreadableEntry, ...]:
         """Return every entry, oldest first. Never raises for what is written in one.
 
         Raises:
@@ -179,7 +179,7 @@ class Journal:
         found = next((e for e in self.entries() if e.id == id), None)
         if found is None:
             raise JournalError(_("The history has no entry {id}.", id=repr(id)))
-        if isinstance(found, BadEntry):
+        if isinstance(found, UnreadableEntry):
             raise JournalError(found.problem)
         return found
 
@@ -187,14 +187,14 @@ class Journal:
         """Return the entries that were interrupted, newest first."""
         return tuple(e for e in reversed(self.entries()) if isinstance(e, Entry) and e.unfinished)
 
-    def _read(self, folder: Folder, name: str) -> Entry | BadEntry:
+    def _read(self, folder: SafeFolder, name: str) -> Entry | UnreadableEntry:
         own = name[:-5]
         try:
             if not is_own(folder.status(name)):
                 foreign = _(
                     "Entry {own} belongs to another account, or others can change it; it is not obeyed.", own=own
                 )
-                return BadEntry(id=own, problem=foreign)
+                return UnreadableEntry(id=own, problem=foreign)
             data = folder.read(name, LARGEST_ENTRY) or b""
             schema = msgspec.json.decode(data, type=_Head).schema
             if schema > SCHEMA:
@@ -203,16 +203,16 @@ class Journal:
                     own=own,
                     schema=schema,
                 )
-                return BadEntry(id=own, problem=newer)
+                return UnreadableEntry(id=own, problem=newer)
             entry = msgspec.json.decode(data, type=Entry)
         except RecursionError:
-            return BadEntry(id=own, problem=_("Entry {own} is damaged: it is nested too deeply.", own=own))
+            return UnreadableEntry(id=own, problem=_("Entry {own} is damaged: it is nested too deeply.", own=own))
         except (msgspec.DecodeError, UnicodeDecodeError, ChangeError, OSError) as e:
-            return BadEntry(id=own, problem=_("Entry {own} is damaged: {e}.", own=own, e=e))
+            return UnreadableEntry(id=own, problem=_("Entry {own} is damaged: {e}.", own=own, e=e))
         return (
             entry
             if entry.id == own
-            else BadEntry(id=own, problem=_("Entry {own} is damaged: it names itself otherwise.", own=own))
+            else UnreadableEntry(id=own, problem=_("Entry {own} is damaged: it names itself otherwise.", own=own))
         )
 
     # --- writing ---------------------------------------------------------------------------------------------
@@ -316,13 +316,13 @@ class Journal:
             make_protected(self.folder)
             make_protected(self._part("kept"), MACHINE_BACKUPS)
         self.check()
-        folders.make_way(self._part("entries"), self._mode)
-        folders.make_way(self._part("kept"), 0o700)
+        folders.make_folders(self._part("entries"), self._mode)
+        folders.make_folders(self._part("kept"), 0o700)
 
     # --- backups ---------------------------------------------------------------------------------------------
 
     @contextmanager
-    def kept(self) -> Iterator[Folder]:
+    def kept(self) -> Iterator[SafeFolder]:
         """Open the folder of backups, whose files are named by their SHA-256."""
         self.prepare()
         with folders.opened(self._part("kept")) as folder:
@@ -349,7 +349,7 @@ class Journal:
     def forget_unneeded(self) -> None:
         """Remove backups that no entry needs any more. Nothing is removed while any entry cannot be read."""
         entries = self.entries()
-        if any(isinstance(e, BadEntry) for e in entries):
+        if any(isinstance(e, UnreadableEntry) for e in entries):
             return
         needed = {
             item.before
@@ -403,11 +403,11 @@ if sys.platform == "win32":
         return place if Path(place).name == "convalesce" and not is_protected(place) else ""
 
 
-class _Head(Fact, frozen=True, kw_only=True):
+class _Head(Frozen, frozen=True, kw_only=True):
     schema: int
 
 
-def _open_lock(folder: Folder) -> int:
+def _open_lock(folder: SafeFolder) -> int:
     try:
         return folder.create("lock", 0o600)
     except FileExistsError:

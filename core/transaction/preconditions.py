@@ -9,10 +9,10 @@ from core.model import path_list as pathlist
 from core.model.changes import Change, ChangeError, EditPath, FileSet, SetVariable, Value, agree
 from core.transaction import file_preconditions as file_checks
 from core.transaction.journal import Journal
-from core.transaction.variable_store import Writer, sentence
+from core.transaction.variable_store import VariableStore, sentence
 
 
-def prepared(changes: tuple[Change, ...], writer: Writer) -> tuple[Change, ...]:
+def resolve(changes: tuple[Change, ...], writer: VariableStore) -> tuple[Change, ...]:
     """Return the changes as they will be shown and made: with the hashes of the files that are there, and with the
     steps that an environment has already. Changes nothing.
 
@@ -30,7 +30,7 @@ def prepared(changes: tuple[Change, ...], writer: Writer) -> tuple[Change, ...]:
     return tuple(out)
 
 
-def _with_steps(change: SetVariable, after: Value, writer: Writer) -> SetVariable:
+def _with_steps(change: SetVariable, after: Value, writer: VariableStore) -> SetVariable:
     now = writer.read(change.name, change.scope, change.at)
     if now is None:
         return change
@@ -40,7 +40,7 @@ def _with_steps(change: SetVariable, after: Value, writer: Writer) -> SetVariabl
 
 
 def preconditions(
-    changes: tuple[Change, ...], *, writer: Writer, journal: Journal, trusted: frozenset[int] | None = None
+    changes: tuple[Change, ...], *, writer: VariableStore, journal: Journal, trusted: frozenset[int] | None = None
 ) -> tuple[str, ...]:
     """Return a sentence for everything that stands against the changes; empty when they can be made. Changes nothing."""
     if not changes:
@@ -66,7 +66,7 @@ def preconditions(
     return tuple(dict.fromkeys(rows))
 
 
-def _variable_problems(change: SetVariable | EditPath, now: Value | None, writer: Writer) -> list[str]:
+def _variable_problems(change: SetVariable | EditPath, now: Value | None, writer: VariableStore) -> list[str]:
     rows = []
     if not change.name or any(c in change.name for c in "=\0\r\n") or (change.after and "\0" in change.after.text):
         return [_("The plan names a variable that cannot be.")]
@@ -113,7 +113,7 @@ def _variable_problems(change: SetVariable | EditPath, now: Value | None, writer
     return rows
 
 
-def _both_scopes(change: EditPath, writer: Writer) -> list[str]:
+def _both_scopes(change: EditPath, writer: VariableStore) -> list[str]:
     """Windows joins the machine's PATH and the user's: a program gets both, within the limit of one variable."""
     if writer.system != "windows" or change.name.upper() != "PATH" or change.after is None or change.new is None:
         return []

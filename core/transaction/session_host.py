@@ -16,10 +16,10 @@ from pathlib import Path
 from core.host import activation_scripts as activation
 from core.host.interface import Host
 from core.host.this_host import this_host
-from core.host.with_environment import WithEnvironment
+from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, ChangeError, EditPath, Scope, SetVariable, Value, agree
 from core.model.facts import Activation, Renewal
-from core.transaction.journal import BadEntry, Entry, Journal, machine_state_folder, state_folder
+from core.transaction.journal import Entry, Journal, UnreadableEntry, machine_state_folder, state_folder
 
 Read = Callable[[str, Scope, str], Value | None]
 """Return what is kept for a name, a scope and a place, as ``Writer.read`` does."""
@@ -29,7 +29,7 @@ ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 
 
 @dataclass(frozen=True)
-class Renewed(WithEnvironment):
+class NewSessionHost(HostWithEnvironment):
     """The real host, with the variables that newly started programs get, and what differs from this session's own."""
 
     renewals: tuple[Renewal, ...] = ()
@@ -37,27 +37,27 @@ class Renewed(WithEnvironment):
 
 
 def current_host(
-    host: Host | None = None, entries: Iterable[Entry | BadEntry] | None = None, read: Read | None = None
+    host: Host | None = None, entries: Iterable[Entry | UnreadableEntry] | None = None, read: Read | None = None
 ) -> Host:
     """Return the machine as programs find it that are started now: the one host that every verb looks at.
 
     ``host``: this one for None. ``entries``: this user's and this machine's history for None. ``read``: what is kept there.
     """
     there = host or this_host()
-    past = both(Journal(state_folder()), Journal(machine_state_folder())) if entries is None else entries
-    return renewed(there, past, read or _kept_under(str(there.root)))
+    past = merge_histories(Journal(state_folder()), Journal(machine_state_folder())) if entries is None else entries
+    return new_session_host(there, past, read or _kept_under(str(there.root)))
 
 
 def _kept_under(root: str) -> Read:
     def read(name: str, scope: Scope, at: str) -> Value | None:
-        from core.transaction.variable_store import LinuxWriter  # only where something was ever changed
+        from core.transaction.variable_store import LinuxVariables  # only where something was ever changed
 
-        return LinuxWriter(root).read(name, scope, at)
+        return LinuxVariables(root).read(name, scope, at)
 
     return read
 
 
-def renewed(host: Host, entries: Iterable[Entry | BadEntry], read: Read) -> Host:
+def new_session_host(host: Host, entries: Iterable[Entry | UnreadableEntry], read: Read) -> Host:
     """Return the host as new programs find it; ``host`` itself where that is the same and no activation was changed.
 
     ``entries``: the history, oldest first.
@@ -82,18 +82,20 @@ def renewed(host: Host, entries: Iterable[Entry | BadEntry], read: Read) -> Host
     activations = tuple(
         Activation(name=c.name, at=c.at, steps=c.after.text, entry=entry) for c, entry in steps if c.after
     )
-    return Renewed(host, env, renewals=found, activations=activations) if found or activations else host
+    return NewSessionHost(host, env, renewals=found, activations=activations) if found or activations else host
 
 
 def without_active(host: Host) -> Host:
     """Return the host as a program finds it that is started from here while no Python environment is active."""
     env = host.fresh_environment()
-    return WithEnvironment(host, {n: v for n, v in env.items() if n not in ACTIVE}) if set(ACTIVE) & set(env) else host
+    return (
+        HostWithEnvironment(host, {n: v for n, v in env.items() if n not in ACTIVE}) if set(ACTIVE) & set(env) else host
+    )
 
 
-def both(*journals: Journal) -> tuple[Entry | BadEntry, ...]:
+def merge_histories(*journals: Journal) -> tuple[Entry | UnreadableEntry, ...]:
     """Return the entries of several journals, oldest first; none of one that is closed to this user."""
-    found: list[Entry | BadEntry] = []
+    found: list[Entry | UnreadableEntry] = []
     for journal in journals:
         with suppress(ChangeError, OSError):
             found += journal.entries()

@@ -21,7 +21,7 @@ login on (environment.d(5)). It is data, not a shell script, and it is ours alon
 MACHINE_FILE = "/etc/environment"
 
 
-class Writer(Protocol):
+class VariableStore(Protocol):
     """What changing variables asks of the operating system."""
 
     @property
@@ -62,7 +62,7 @@ class Writer(Protocol):
         ...
 
 
-class LinuxWriter:
+class LinuxVariables:
     """Variables in files: /etc/environment, environment.d, and the activation of Python environments."""
 
     system: System = "linux"
@@ -188,7 +188,7 @@ def _replace(path: str, text: str, *, missing_ok: bool = True) -> None:
     _follow_none_of_others(path)
     folder, name = folders.split(real)
     if text:
-        folders.make_way(folder)
+        folders.make_folders(folder)
     if not Path(folder).is_dir():
         return
     with folders.opened(folder) as open_folder:

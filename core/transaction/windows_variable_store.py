@@ -22,7 +22,7 @@ KINDS = {winreg.REG_SZ: "REG_SZ", winreg.REG_EXPAND_SZ: "REG_EXPAND_SZ"}
 """Kinds of registry value that programs get as variables."""
 
 
-class WindowsWriter:
+class WindowsVariables:
     """The registry's variables of the user and of the machine. ``user_key`` is a parameter for tests."""
 
     system: System = "windows"

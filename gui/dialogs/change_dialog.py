@@ -16,7 +16,7 @@ from core.model.findings import Finding, Report
 from core.model.steps import Severity
 from gui import theme as looks
 from gui.controller import Controller
-from gui.dialogs.diff_view import BeforeAfter, restart_words
+from gui.dialogs.diff_view import DiffView, restart_words
 from gui.theme import Theme
 from gui.widgets.text import Elided, Verdict, announce, heading, plain_label, prose, push, shown
 
@@ -223,7 +223,7 @@ class FixDialog(ChangeDialog):
             severity = {True: Severity.GOOD, False: Severity.ERROR, None: Severity.UNKNOWN}[rehearsal.works]
             box.addWidget(Verdict(severity, rehearsal.sentence, self._theme))
         box.addWidget(plain_label(_("What changes: − before, + after"), selectable=False, strong=True))
-        self.lines = BeforeAfter(proposal.plan.lines(), self._theme)
+        self.lines = DiffView(proposal.plan.lines(), self._theme)
         box.addWidget(self.lines)
         if proposal.elevated:
             rights = _("This needs an administrator's rights: the system will ask for them, for these changes alone.")
@@ -242,7 +242,7 @@ class FixDialog(ChangeDialog):
         def working(box: QVBoxLayout) -> None:
             box.addWidget(heading(self.windowTitle(), 1.3))
             box.addWidget(plain_label(_("The changes are made, and then verified by looking again.")))
-            box.addWidget(BeforeAfter(preview.proposal.plan.lines(), self._theme))
+            box.addWidget(DiffView(preview.proposal.plan.lines(), self._theme))
 
         self._phase(working, working=True)
         self._controller.apply(preview)
@@ -276,7 +276,7 @@ class UndoDialog(ChangeDialog):
         for entry in self._entries:
             box.addWidget(prose(entry.title))
             inverses: tuple[Change, ...] = tuple(c.inverse() for c in reversed(entry.changes))
-            box.addWidget(BeforeAfter(tuple(line for c in inverses for line in c.lines()), self._theme))
+            box.addWidget(DiffView(tuple(line for c in inverses for line in c.lines()), self._theme))
         box.addWidget(plain_label(_("What others have changed in the same place since is left as it is."), muted=True))
 
     def _commit(self) -> None:

@@ -12,7 +12,7 @@ from gui.theme import Theme
 from gui.widgets.text import MachineText, shown
 
 
-class BeforeAfter(MachineText):
+class DiffView(MachineText):
     """A preview's lines: the old ones with a minus and struck through, the new ones with a plus."""
 
     inset = 9

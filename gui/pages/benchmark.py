@@ -9,7 +9,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from core.common.i18n import _, plain_number, told
+from core.common.i18n import _, plain_number, translate_fact
 from core.model.steps import Step
 from gui.pages.step_page import StepPage
 from gui.theme import Theme
@@ -139,7 +139,7 @@ def largest(run: GpuRun) -> tuple[Timing, ...]:
 def measured(timing: Timing, limit: RateLimit | None) -> tuple[str, float | None, float | None]:
     """Return a timing in words, the part of the card's limit that it reached, and the part that is usual."""
     if timing.teraflops is None:
-        return told(timing.problem) or _("not measured"), None, None
+        return translate_fact(timing.problem) or _("not measured"), None, None
     if limit is None:
         return _("{rate} TFLOP/s", rate=plain_number(timing.teraflops, 1)), None, None
     part = timing.teraflops / limit.teraflops

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from core.common.i18n import _, n_, sentences, significant, told
+from core.common.i18n import _, n_, sentences, significant, translate_fact
 from core.knowledge.horizon import beyond
 from core.knowledge.releases import lost
 from core.model.facts import Attempt, CudnnCopy, Gpu, How, LibraryFile, Load, Snapshot, Toolkit
-from core.model.findings import Grid, GridCell, GridRow, Report
-from core.model.paths import folder_of, tidy
+from core.model.findings import CompatibilityGrid, GridCell, GridRow, Report
+from core.model.paths import normalise, parent
 from core.model.steps import Severity
 from core.rules.snapshot_queries import main_resolution
 from gui.widgets.row_model import Row
@@ -116,7 +116,7 @@ def copies(snapshot: Snapshot) -> tuple[Row, ...]:
     """Return each copy of cuDNN, with its files and those that are missing inside."""
     first = first_for(snapshot)
     system = snapshot.machine.system
-    return tuple(_copy(c, first.get(tidy(system, c.folder), "")) for c in snapshot.cudnn or ())
+    return tuple(_copy(c, first.get(normalise(system, c.folder), "")) for c in snapshot.cudnn or ())
 
 
 def _copy(c: CudnnCopy, first: str) -> Row:
@@ -137,7 +137,7 @@ def first_for(snapshot: Snapshot) -> dict[str, str]:
     for load in snapshot.loads or ():
         path = _taken(snapshot, load)
         if path:
-            found.setdefault(tidy(system, folder_of(system, path)), []).append(consumer(load))
+            found.setdefault(normalise(system, parent(system, path)), []).append(consumer(load))
     return {folder: ", ".join(dict.fromkeys(names)) for folder, names in found.items()}
 
 
@@ -152,7 +152,7 @@ def _taken(snapshot: Snapshot, load: Load) -> str:
 def consumer(load: Load) -> str:
     """Return a consumer's name for a narrow column."""
     if not load.consumer.prefix:
-        return told(load.consumer.label)
+        return translate_fact(load.consumer.label)
     name = load.consumer.prefix.replace("\\", "/").rstrip("/").rpartition("/")[2]
     return f"{load.consumer.framework} ({name})" if load.consumer.framework else name
 
@@ -167,10 +167,10 @@ def search_paths(snapshot: Snapshot) -> tuple[Row, ...]:
     rows = []
     for e in environment.entries if environment else ():
         own = [mark_word(m) for m in e.marks]
-        more = remarks.get((e.variable.upper(), tidy(snapshot.machine.system, e.expanded or e.text)), ())
+        more = remarks.get((e.variable.upper(), normalise(snapshot.machine.system, e.expanded or e.text)), ())
         bad = any(m in BAD_MARKS for m in e.marks) or bool(more)
         says = ", ".join((*own, *more)) or _("in order")
-        cells = (e.variable, str(e.index + 1), e.text or _("(empty)"), says, told(e.scope))
+        cells = (e.variable, str(e.index + 1), e.text or _("(empty)"), says, translate_fact(e.scope))
         rows.append(Row(cells, severity=Severity.WARNING if bad else Severity.GOOD))
     return tuple(rows)
 
@@ -181,7 +181,10 @@ def variables(report: Report) -> tuple[Row, ...]:
     listed = {e.variable.upper() for e in environment.entries} & {"PATH", "LD_LIBRARY_PATH"} if environment else set()
     worst = {name.upper(): f.severity for f in reversed(report.findings) for name in f.about}
     rows = [
-        Row((v.name, v.value or _("(empty)"), told(v.scope)), severity=worst.get(v.name.upper(), Severity.GOOD))
+        Row(
+            (v.name, v.value or _("(empty)"), translate_fact(v.scope)),
+            severity=worst.get(v.name.upper(), Severity.GOOD),
+        )
         for v in (environment.variables if environment else ())
         if v.name.upper() not in listed
     ]
@@ -213,7 +216,7 @@ def _remarks(snapshot: Snapshot) -> dict[tuple[str, str], tuple[str, ...]]:
     for load in snapshot.loads or ():
         for search in load.resolutions:
             for attempt, remark in _told(snapshot, search.found, search.attempts):
-                key = (BY_SEARCH_PATH[attempt.how], tidy(system, folder_of(system, attempt.path)))
+                key = (BY_SEARCH_PATH[attempt.how], normalise(system, parent(system, attempt.path)))
                 found.setdefault(key, []).append(remark)
     return {key: tuple(dict.fromkeys(remarks))[:2] for key, remarks in found.items()}
 
@@ -228,12 +231,13 @@ def _told(
             yield attempt, _("32-bit") if bits else _("for another processor")
     if not found or found[0].how not in BY_SEARCH_PATH:
         return
-    mine = tidy(system, folder_of(system, found[0].path))
-    others = [f for a in found[1:] if tidy(system, f := folder_of(system, a.path)) != mine]
+    mine = normalise(system, parent(system, found[0].path))
+    others = [f for a in found[1:] if normalise(system, f := parent(system, a.path)) != mine]
     if others:
         entries = snapshot.environment.entries if snapshot.environment else ()
         place = next(
-            (e.index + 1 for e in entries if tidy(system, e.expanded or e.text) == tidy(system, others[0])), None
+            (e.index + 1 for e in entries if normalise(system, e.expanded or e.text) == normalise(system, others[0])),
+            None,
         )
         what = others[0] if place is None else _("place {n}", n=place)
         yield found[0], _("shadows {what}", what=what)
@@ -264,7 +268,7 @@ def environments(report: Report) -> tuple[Row, ...]:
             for c in r.cells
         )
         unread = Severity.UNKNOWN if r.importance == 0 else Severity.NOTE
-        problem = (Row((told(r.problem),), severity=unread),) if r.problem else ()
+        problem = (Row((translate_fact(r.problem),), severity=unread),) if r.problem else ()
         severity = max(worst, unread) if r.problem else worst
         rows.append(Row((r.prefix, r.python or "?", *shown), (*problem, *reasons), severity))
     return tuple(rows)
@@ -277,7 +281,7 @@ def _reason(row: GridRow, cell: GridCell) -> str:
     return sentences(cell.reason, _("To decide it: {command}", command=command) if is_open else "")
 
 
-def choices(grid: Grid) -> tuple[Row, ...]:
+def choices(grid: CompatibilityGrid) -> tuple[Row, ...]:
     """Return for each framework which environment to use; nothing where there is no choice."""
     from core.report.grid import choices
 
@@ -286,7 +290,7 @@ def choices(grid: Grid) -> tuple[Row, ...]:
     return tuple(Row((framework, where)) for framework, where in choices(grid))
 
 
-def legend(grid: Grid) -> str:
+def legend(grid: CompatibilityGrid) -> str:
     """Return what the signs in the grid mean."""
     from core.report.grid import MARKS, verdict_word
 

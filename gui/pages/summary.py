@@ -21,9 +21,9 @@ from gui.widgets.text import Verdict, flat, heading, plain_label, prose, push, s
 
 if TYPE_CHECKING:
     from core.model.findings import Report
-    from core.transaction.journal import BadEntry, Entry
+    from core.transaction.journal import Entry, UnreadableEntry
 
-History = tuple["Entry | BadEntry", ...]
+History = tuple["Entry | UnreadableEntry", ...]
 Undo = Callable[[tuple[str, ...]], None]
 
 
@@ -152,18 +152,18 @@ def headline(report: Report) -> str:
     return _("Everything needed is in place") if words.in_place(report) else _("No fault was found")
 
 
-def can_undo(entry: Entry | BadEntry) -> bool:
+def can_undo(entry: Entry | UnreadableEntry) -> bool:
     """Whether an entry of the history can be taken back."""
     from core.transaction.journal import Entry
 
     return isinstance(entry, Entry) and entry.undoable
 
 
-def in_words(entry: Entry | BadEntry) -> tuple[Severity, str]:
+def in_words(entry: Entry | UnreadableEntry) -> tuple[Severity, str]:
     """Return how an entry of the history stands, and a sentence about it."""
-    from core.transaction.journal import BadEntry
+    from core.transaction.journal import UnreadableEntry
 
-    if isinstance(entry, BadEntry):
+    if isinstance(entry, UnreadableEntry):
         return Severity.UNKNOWN, entry.problem
     severity, state = {
         "begun": (Severity.UNKNOWN, _("interrupted")),

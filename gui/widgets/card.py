@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.common.i18n import _, n_, told
+from core.common.i18n import _, n_, translate_fact
 from core.doctor.offers import takes_cudnn
 from core.model.steps import Severity
 from gui import texts as words
@@ -186,7 +186,8 @@ class Folded(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.button)
         lines = "\n".join(
-            f"{told(e.label)}: {told(e.value)}" + (f"  ({e.source})" if e.source else "") for e in evidence
+            f"{translate_fact(e.label)}: {translate_fact(e.value)}" + (f"  ({e.source})" if e.source else "")
+            for e in evidence
         )
         row.addWidget(copy_button(lines, _("Copy the evidence"), theme))
         row.addStretch(1)
@@ -217,8 +218,8 @@ def observations(evidence: tuple[Evidence, ...]) -> QWidget:
     for e in evidence:
         cell = QVBoxLayout()
         cell.setSpacing(0)
-        cell.addWidget(plain_label(told(e.label), muted=True))
-        cell.addWidget(MachineText(told(e.value)))
+        cell.addWidget(plain_label(translate_fact(e.label), muted=True))
+        cell.addWidget(MachineText(translate_fact(e.value)))
         if e.source:
             cell.addWidget(prose(e.source, muted=True))
         box.addLayout(cell)

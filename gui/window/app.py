@@ -38,7 +38,7 @@ def main() -> int:
     if lock is None:
         return 0
     frame = Frame(settings)
-    held = Held(frame, settings)
+    held = WindowLoader(frame, settings)
     seen = FirstPaint(frame, held.make)
     frame.show()
     QTimer.singleShot(LONGEST_WAIT, seen.over)
@@ -50,7 +50,7 @@ def main() -> int:
     return status
 
 
-class Held:
+class WindowLoader:
     """What the frame holds, made once the frame was painted."""
 
     def __init__(self, frame: Frame, settings: QSettings, engine: Engine | None = None) -> None:

@@ -12,7 +12,7 @@ from gui.theme import Theme
 from gui.widgets.text import ICON, plain_label, push, shown
 
 
-class Notice(QFrame):
+class Banner(QFrame):
     """Hidden until it has something to say."""
 
     def __init__(self) -> None:

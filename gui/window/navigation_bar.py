@@ -11,7 +11,7 @@ from core.model.steps import SECTIONS
 from gui.widgets.text import Elided, push
 
 
-class Bottom(QFrame):
+class NavigationBar(QFrame):
     """Nothing in it moves by itself: progress is a part of a whole."""
 
     def __init__(self, cancel: Callable[[], None], go: Callable[[int], None]) -> None:

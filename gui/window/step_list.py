@@ -39,7 +39,7 @@ READABLE = 64
 """Average characters that a page must have room for; with less, the rail shows its icons alone."""
 
 
-class Rail(QFrame):
+class StepList(QFrame):
     """Shows where one is, and how each step stands. Narrow windows get its icons alone; their names stay."""
 
     setting_changed = Signal()

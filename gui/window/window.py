@@ -20,17 +20,17 @@ from core.model.steps import Severity, Step
 from gui import language
 from gui import texts as words
 from gui import theme as looks
-from gui.actions import Errands
+from gui.actions import Actions
 from gui.controller import Controller
 from gui.pages.page_stack import Pages, Verbs
 from gui.pages.summary import History, headline
 from gui.theme import Theme
 from gui.widgets.help_sheet import Beside, HelpSheet
 from gui.widgets.text import announce
-from gui.window.banner import Notice
+from gui.window.banner import Banner
 from gui.window.frame import USUAL
-from gui.window.navigation_bar import Bottom, framed
-from gui.window.step_list import Rail
+from gui.window.navigation_bar import NavigationBar, framed
+from gui.window.step_list import StepList
 
 if TYPE_CHECKING:
     from core.doctor.engine import Done
@@ -52,7 +52,7 @@ class Window(QWidget):
         self._moved = False  # whether the person chose a page during the scan
         self._scanning = False
         self._ended: set[str] = set()  # sections that were looked at
-        self.errands = Errands(self, controller, self._tell, self._changed)
+        self.errands = Actions(self, controller, self._tell, self._changed)
         self._all = QVBoxLayout(self)
         self._all.setContentsMargins(0, 0, 0, 0)
         self._whole = QWidget()
@@ -88,10 +88,10 @@ class Window(QWidget):
             )
         )
         self.pages, self.summary, self.explain_page = self.stack.steps, self.stack.summary, self.stack.message
-        self.rail = Rail(tuple(p.title for p in self.pages), self._settings, (self.start, self.open_message))
+        self.rail = StepList(tuple(p.title for p in self.pages), self._settings, (self.start, self.open_message))
         self.steps, self.again = self.rail.steps, self.rail.again
-        self.notice = Notice()
-        self.bottom = Bottom(self._controller.cancel, self._go)
+        self.notice = Banner()
+        self.bottom = NavigationBar(self._controller.cancel, self._go)
         self.back, self.next, self.cancel = self.bottom.back, self.bottom.next, self.bottom.cancel
         self.sheet = HelpSheet()
         self._beside = Beside(self.stack, self.sheet)

@@ -16,11 +16,11 @@ from pathlib import Path
 from core.benchmark.framework_script import SCRIPT
 from core.benchmark.frameworks import Said, heard, order
 from core.benchmark.shapes import Problem, Shape
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.child import read
 from core.host.linux import LinuxHost
 from core.model.facts import FrameworkRun, Machine, PythonEnvironment, Snapshot
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from core.probes.python.trials import Trial
 from tests.faultlab.wheels import cache
 
@@ -37,7 +37,7 @@ def problems(*types: str) -> tuple[Problem, ...]:
 def run(python: str, module: str, todo: tuple[Problem, ...], env: dict[str, str] | None = None) -> FrameworkRun:
     """Run the script in an interpreter, with timings on its processor."""
     host = LinuxHost()
-    request = Request(host=host, seen=Snapshot(machine=Machine(system="linux")), env={}, watch=Watch())
+    request = ProbeRequest(host=host, seen=Snapshot(machine=Machine(system="linux")), env={}, watch=Progress())
     trial = Trial(PythonEnvironment(prefix="/e", executable=python), module, "", module)
     completed = host.run(
         [python, "-B", "-c", SCRIPT, module],

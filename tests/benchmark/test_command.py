@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from core.cli.main import main
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.doctor import scan as doctor
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.host.this_host import this_host
 from core.model.facts import Distribution, Driver, FrameworkBuild, Frameworks, Gpu, Machine, PythonEnvironment, Snapshot
 from core.model.findings import Report
@@ -67,7 +67,7 @@ def probed(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str],
         "trials": (),
     }
     monkeypatch.setattr(doctor, "PROBES", tuple(stand_in(n, v) for n, v in sections.items()))
-    return asked, doctor.measure(this_host(), Watch(), quick="--quick" in arguments)
+    return asked, doctor.measure(this_host(), Progress(), quick="--quick" in arguments)
 
 
 def test_a_whole_run_says_of_the_frameworks_what_a_scan_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def test_a_whole_run_says_of_the_frameworks_what_a_scan_says(monkeypatch: pytest
     assert report.grid
     ((cell,),) = (row.cells for row in report.grid.rows)
     assert (cell.verdict, cell.reason) == ("cpu only", "This machine has no NVIDIA GPU.")
-    assert report.grid == report_on(report.snapshot).grid
+    assert report.grid == diagnose_snapshot(report.snapshot).grid
 
 
 def test_a_quick_run_that_did_not_look_how_they_were_built_says_nothing_of_them(

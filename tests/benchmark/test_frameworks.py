@@ -14,12 +14,12 @@ from core.benchmark.framework_script import SCRIPT
 from core.benchmark.frameworks import ABILITIES, FURTHER, LEAST, SECONDS, WITHOUT, Said, heard, needs
 from core.benchmark.number_types import whole
 from core.benchmark.shapes import LARGE, SMALL, TIMED, reference
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.child import read
 from core.host.interface import Completed
 from core.host.linux import LinuxHost
 from core.model.facts import FrameworkBuild, FrameworkRun, Frameworks, Machine, PythonEnvironment, Snapshot
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from core.probes.python.trials import Trial
 from tests.benchmark import frameworks
 from tests.benchmark.runs import ONE
@@ -29,7 +29,7 @@ TRIAL = Trial(PYTHON, "torch", "2.11.0", "torch")
 
 
 def its(out: str, err: str = "", ended: str = "") -> FrameworkRun:
-    request = Request(host=LinuxHost(), seen=Snapshot(machine=Machine(system="linux")), env={}, watch=Watch())
+    request = ProbeRequest(host=LinuxHost(), seen=Snapshot(machine=Machine(system="linux")), env={}, watch=Progress())
     answer = read(Completed(status=0, out=out, err=err, ended=ended), Said)
     return heard(answer, (ONE,), request, TRIAL, predicted=True)
 
@@ -120,7 +120,7 @@ def shared(left: float, *trials: Trial, builds: tuple[FrameworkBuild, ...] = ())
     """Run frameworks that use none of their time; return the seconds that each was given."""
     given: list[float] = []
     seen = Snapshot(machine=Machine(system="linux"), frameworks=Frameworks(builds=builds))
-    request = Request(host=LinuxHost(), seen=seen, env={}, watch=Watch())
+    request = ProbeRequest(host=LinuxHost(), seen=seen, env={}, watch=Progress())
 
     class Chosen:
         class want:

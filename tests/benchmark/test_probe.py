@@ -18,7 +18,7 @@ from core.benchmark.deadline import QUICK
 from core.benchmark.plan import full_run, quick_run
 from core.benchmark.protocol import Job
 from core.benchmark.shapes import DIRECTIONS, TIMED, Problem
-from core.common.progress import CancelledError, Watch
+from core.common.progress import CancelledError, Progress
 from core.host.linux import LinuxHost
 from core.model.facts import (
     Benchmark,
@@ -33,7 +33,7 @@ from core.model.facts import (
     Snapshot,
 )
 from core.probes.driver.kernel_log import Log
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from tests.benchmark.runs import ONE, env
 from tests.benchmark.standin import built
 
@@ -49,7 +49,7 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 def look(
     driver: Driver | None = GPUS,
     gpu: int | None = None,
-    watch: Watch | None = None,
+    watch: Progress | None = None,
     began: float | None = None,
     quick: bool = True,
     **switches: str,
@@ -58,13 +58,13 @@ def look(
     copy = CudnnCopy(folder=str(folder), origin="folder", major=9, source="LD_LIBRARY_PATH")
     seen = Snapshot(machine=Machine(system="linux"), driver=driver, cudnn=(copy,), pythons=(), toolkits=())
     variables = env(folder, **switches)
-    request = Request(host=LinuxHost(), seen=seen, env=variables, watch=watch or Watch())
+    request = ProbeRequest(host=LinuxHost(), seen=seen, env=variables, watch=watch or Progress())
     return probe.look(request, quick=quick, gpu=gpu, began=began)
 
 
 def test_a_healthy_card_is_measured_from_the_predicted_files() -> None:
     said: list[str] = []
-    (run,) = look(watch=Watch(said.append)).gpus
+    (run,) = look(watch=Progress(said.append)).gpus
     assert run.ended == ""
     assert {r.state for r in run.rungs} == {"passed"}
     assert len(run.rungs) == 11
@@ -121,7 +121,7 @@ def test_a_whole_run_asks_the_frameworks_of_the_environment_and_one_that_fails_c
     python = PythonEnvironment(prefix=str(tmp_path), executable=sys.executable, distributions=found)
     real = probe.choose
 
-    def choose(request: Request, where: Any) -> Any:
+    def choose(request: ProbeRequest, where: Any) -> Any:
         chosen = real(request, where)
         assert chosen
         return dataclasses.replace(chosen, want=replace(chosen.want, python=python))
@@ -192,7 +192,7 @@ def test_a_hanging_call_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_cancelling_kills_the_child_at_once() -> None:
-    watch = Watch()
+    watch = Progress()
     timer: list[threading.Timer] = []
 
     def say(sentence: str) -> None:
@@ -200,7 +200,7 @@ def test_cancelling_kills_the_child_at_once() -> None:
             timer.append(threading.Timer(0.0, watch.cancel))
             timer[0].start()
 
-    watch = Watch(say)
+    watch = Progress(say)
     with pytest.raises(CancelledError):
         look(watch=watch, STANDIN_HANG="cuMemAlloc_v2")
 

@@ -22,9 +22,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.this_host import this_host
-from core.probes.sysroot import places
+from core.probes.sysroot import sysroot_of
 from core.probes.wheel_record import hashes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,7 +97,7 @@ def timed(command: list[str], env: dict[str, str]) -> float:
 def hashed(files: list[Path]) -> float:
     """Return the seconds that the scan's own hashing takes over the files."""
     start = time.perf_counter()
-    found = hashes(map(str, files), places(this_host()), Watch())
+    found = hashes(map(str, files), sysroot_of(this_host()), Progress())
     assert len(found) == len(files)
     return time.perf_counter() - start
 

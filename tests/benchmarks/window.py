@@ -114,7 +114,7 @@ def stalls(machine: str) -> tuple[float, float, float]:
 
     from PySide6.QtCore import QEventLoop, QSettings, QTimer
 
-    from core.common.progress import Watch
+    from core.common.progress import Progress
     from core.model.findings import Report
     from gui.controller import Controller
     from gui.window.app import application
@@ -122,7 +122,7 @@ def stalls(machine: str) -> tuple[float, float, float]:
     from tests.gui import recorded
     from tests.gui.engines import Showing
 
-    def examine(watch: Watch) -> Report:
+    def examine(watch: Progress) -> Report:
         """Diagnose the machine on the worker's thread, and say as much as a real scan does."""
         for section in ("driver", "environment", "pythons", "toolkits", "cudnn", "loads"):
             watch.section(section, "looking")

@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from core.cli import main as cli
 from core.cli import terminal
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Report
 from core.report.json_form import from_json, to_json
-from core.report.session_code import encode, told
+from core.report.session_code import encode, summarise
 from tests import machines as m
 from tests.test_snapshots import RECORDED
 
@@ -35,7 +35,7 @@ def run(*arguments: object) -> int:
 
 
 def broken() -> Report:
-    return report_on(m.with_file(m.wheel_machine(), "ops", state="truncated", size=9))
+    return diagnose_snapshot(m.with_file(m.wheel_machine(), "ops", state="truncated", size=9))
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def bad(tmp_path: Path) -> Path:
 @pytest.fixture
 def good(tmp_path: Path) -> Path:
     path = tmp_path / "good.json"
-    path.write_bytes(to_json(report_on(m.wheel_machine())))
+    path.write_bytes(to_json(diagnose_snapshot(m.wheel_machine())))
     return path
 
 
@@ -105,7 +105,7 @@ def test_a_fault_of_its_own_is_3_with_one_sentence(
     def fail(*_args: object) -> None:
         raise RuntimeError("the roof came down")
 
-    monkeypatch.setattr("core.doctor.examine.report_on", fail)
+    monkeypatch.setattr("core.doctor.examine.diagnose_snapshot", fail)
     assert run("replay", bad) == FAILED
     out, err = capsys.readouterr()
     assert out == ""
@@ -119,7 +119,7 @@ def test_an_interruption_is_told_without_a_traceback(
     def stop(*_args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("core.doctor.examine.report_on", stop)
+    monkeypatch.setattr("core.doctor.examine.diagnose_snapshot", stop)
     assert run("replay", bad) == terminal.INTERRUPTED
     assert "stopped" in capsys.readouterr().err
 
@@ -189,7 +189,7 @@ def test_scan_tells_a_code_and_explain_shows_its_findings(
     monkeypatch.setenv("CONVALESCE_STATE", str(tmp_path / "state"))
     scanned(monkeypatch, broken())
     run("scan")
-    code = encode(told(broken()))
+    code = encode(summarise(broken()))
     assert f"convalesce explain {code}" in capsys.readouterr().out
     assert run("explain", code.lower().replace("-", " ")) == FOUND
     assert "corrupt_or_truncated_file" in capsys.readouterr().out

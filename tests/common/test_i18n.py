@@ -90,7 +90,7 @@ def test_the_nearest_language_serves(name: str, serves: str) -> None:
     ],
 )
 def test_who_names_the_language(environment: dict[str, str], chosen: str, uses: str) -> None:
-    assert i18n.wanted(environment, chosen) == uses
+    assert i18n.choose_language(environment, chosen) == uses
 
 
 def test_a_language_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,7 +103,7 @@ def test_a_language_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]
 def test_the_window_takes_the_language_of_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     monkeypatch.setattr("gui.display.missing_display", lambda: "")
-    monkeypatch.setattr("gui.window.app.main", lambda: seen.append(i18n.wanted(os.environ, "zh_CN")) or 0)
+    monkeypatch.setattr("gui.window.app.main", lambda: seen.append(i18n.choose_language(os.environ, "zh_CN")) or 0)
     assert cli.main(["--language", "de"]) == 0
     assert seen == ["de"]
 
@@ -162,9 +162,9 @@ def test_a_form_that_a_probe_wrote_is_shown_in_the_readers_language(
         "{problem} (error {number})": "{problem} (Fehler {number})",
         "{n}x{c}x{size}x{size}": "{n} mal {c} mal {size}",
     }
-    assert i18n.told(text) == text  # English stays
+    assert i18n.translate_fact(text) == text  # English stays
     monkeypatch.setattr(i18n, "_translation", Facts(forms))
-    assert i18n.told(text) == shown
+    assert i18n.translate_fact(text) == shown
 
 
 @pytest.mark.parametrize("unit", ["x", " (error ", "{problem}", "row , column  is , not "])
@@ -172,7 +172,7 @@ def test_a_hostile_text_of_a_snapshot_takes_linear_time(unit: str) -> None:
     i18n.use_language("de")
     for length in (900, 10**7):
         hostile = (unit * length)[:length]
-        assert isinstance(i18n.told(hostile), str)
+        assert isinstance(i18n.translate_fact(hostile), str)
 
 
 @functools.cache

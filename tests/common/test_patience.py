@@ -18,14 +18,14 @@ import pytest
 from core.cli.terminal import FOUND, OK, UNEXAMINED, status_of
 from core.common import patience
 from core.common.patience import Patience, asked
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.doctor import scan as doctor
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Machine, Snapshot, Unexamined
 from core.model.findings import Report
 from core.model.steps import Severity
-from core.probes.probe import Probe, Request
-from core.probes.sysroot import Places
+from core.probes.probe import Probe, ProbeRequest
+from core.probes.sysroot import Sysroot
 from core.rules.root_cause import diagnose
 from tests import machines as m
 from tests import standin
@@ -83,7 +83,7 @@ def test_what_hangs_is_left_behind_and_everything_else_is_read(
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text(name)
     dead.kill(tmp_path / "dead", *calls)
-    where = Places(system="linux", root=str(tmp_path))
+    where = Sysroot(system="linux", root=str(tmp_path))
     mine, waits = Patience(limit=LIMIT), []
 
     def work() -> list[tuple[Any, ...]]:
@@ -103,7 +103,7 @@ def test_what_hangs_is_left_behind_and_everything_else_is_read(
 
 def test_a_silent_place_is_asked_once_however_often_it_is_wanted(tmp_path: Path, dead: Dead) -> None:
     dead.kill(tmp_path / "dead")
-    where, mine = Places(system="linux", root=str(tmp_path)), Patience(limit=LIMIT)
+    where, mine = Sysroot(system="linux", root=str(tmp_path)), Patience(limit=LIMIT)
     mine.run(lambda: [where.stat(f"/dead/{n}") for n in range(100)])
     assert mine.silent == (str(tmp_path / "dead"),)
     before = len(dead.asked)
@@ -137,7 +137,7 @@ def test_more_silent_places_than_patience_has_end_the_work(tmp_path: Path, dead:
 
     def work() -> None:
         for n in range(patience.MOST + 2):
-            Places(system="linux", root=str(tmp_path)).stat(f"/dead{n}")
+            Sysroot(system="linux", root=str(tmp_path)).stat(f"/dead{n}")
 
     with pytest.raises(TimeoutError):
         Patience(limit=LIMIT).run(work)
@@ -191,7 +191,7 @@ def look(root: Path, env: dict[str, str], *named: str, steps: Any = ()) -> Snaps
     host = FakeHost(
         root=root, facts=Machine(system="linux", home="/home/ada"), environment={"HOME": "/home/ada", **env}
     )
-    return doctor.look(host, Watch(), pythons=named, steps=steps)
+    return doctor.look(host, Progress(), pythons=named, steps=steps)
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ def test_what_leads_to_a_dead_mount_is_said_at_the_top_with_status_5(
     assert not seen.errors
     assert [(u.path, by in u.wanted_by) for u in seen.unexamined] == [("/net/dead", True)]
     assert "torch" in [d.name for p in seen.pythons or () for d in p.distributions]
-    report = report_on(seen)
+    report = diagnose_snapshot(seen)
     assert "/net/dead" in {f.subject for f in report.not_examined}
     assert status_of(report) in (FOUND, UNEXAMINED)
     assert status_of(Report(snapshot=seen, findings=report.not_examined)) == UNEXAMINED
@@ -256,9 +256,9 @@ def test_a_dead_folder_of_the_search_path_changes_no_other_verdict(tmp_path: Pat
     shutil.copy(site / "nvidia/cudnn/lib/libcudnn.so.9", tmp_path / "usr/lib")
     (tmp_path / "net/dead/lib").mkdir(parents=True)
     env = {"VIRTUAL_ENV": "/home/ada/env"}
-    whole = report_on(look(tmp_path, env))
+    whole = diagnose_snapshot(look(tmp_path, env))
     dead.kill(tmp_path / "net/dead")
-    report = report_on(look(tmp_path, {**env, "LD_LIBRARY_PATH": "/net/dead/lib"}))
+    report = diagnose_snapshot(look(tmp_path, {**env, "LD_LIBRARY_PATH": "/net/dead/lib"}))
     assert [f.subject for f in report.not_examined] == ["/net/dead"]
     assert [c.folder for c in report.snapshot.cudnn or ()] == [c.folder for c in whole.snapshot.cudnn or ()]
     loud = {(f.id, f.severity, f.subject) for f in report.findings if f not in report.not_examined}
@@ -266,30 +266,30 @@ def test_a_dead_folder_of_the_search_path_changes_no_other_verdict(tmp_path: Pat
 
 
 def test_an_error_wins_over_what_was_not_examined_and_a_note_changes_nothing() -> None:
-    healthy = report_on(m.wheel_machine())
+    healthy = diagnose_snapshot(m.wheel_machine())
     assert status_of(healthy) == OK
-    note = report_on(m.replace(m.wheel_machine(), unexamined=(Unexamined(path="/mnt/x", seconds=3.0),)))
+    note = diagnose_snapshot(m.replace(m.wheel_machine(), unexamined=(Unexamined(path="/mnt/x", seconds=3.0),)))
     assert status_of(note) == OK
     wanted = (Unexamined(path="/mnt/x", seconds=3.0, wanted_by=("PATH",)),)
-    assert status_of(report_on(m.replace(m.wheel_machine(), unexamined=wanted))) == UNEXAMINED
+    assert status_of(diagnose_snapshot(m.replace(m.wheel_machine(), unexamined=wanted))) == UNEXAMINED
     broken = m.with_file(m.wheel_machine(), "ops", state="empty", size=0)
-    assert status_of(report_on(m.replace(broken, unexamined=wanted))) == FOUND
+    assert status_of(diagnose_snapshot(m.replace(broken, unexamined=wanted))) == FOUND
 
 
 def test_what_a_probe_found_before_its_end_is_kept(tmp_path: Path) -> None:
     gate = threading.Event()
 
-    def slow(request: Request) -> tuple[str, ...]:
+    def slow(request: ProbeRequest) -> tuple[str, ...]:
         request.keep("one")
         request.keep("two")
         gate.wait(30)
         return ()
 
-    def crash(request: Request) -> tuple[str, ...]:
+    def crash(request: ProbeRequest) -> tuple[str, ...]:
         request.keep("first")
         raise KeyError("x")
 
-    def nothing(_request: Request) -> tuple[str, ...]:
+    def nothing(_request: ProbeRequest) -> tuple[str, ...]:
         raise KeyError("y")
 
     probes: tuple[Probe, ...] = (
@@ -299,7 +299,7 @@ def test_what_a_probe_found_before_its_end_is_kept(tmp_path: Path) -> None:
     )
     host = FakeHost(root=tmp_path)
     try:
-        seen = doctor.look(host, Watch(), probes=probes)
+        seen = doctor.look(host, Progress(), probes=probes)
     finally:
         gate.set()
     assert (seen.pythons, seen.toolkits, seen.cudnn) == (("one", "two"), ("first",), None)

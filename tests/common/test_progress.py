@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from core.common.progress import CancelledError, Watch
+from core.common.progress import CancelledError, Progress
 
 
 def test_a_call_is_made_in_the_cancelling_thread() -> None:
-    watch, called = Watch(), []
+    watch, called = Progress(), []
     with watch.when_cancelled(lambda: called.append(threading.get_ident())):
         thread = threading.Thread(target=watch.cancel)
         thread.start()
@@ -21,14 +21,14 @@ def test_a_call_is_made_in_the_cancelling_thread() -> None:
 
 
 def test_a_call_that_comes_late_is_made_at_once() -> None:
-    watch, called = Watch(), []
+    watch, called = Progress(), []
     watch.cancel()
     with watch.when_cancelled(lambda: called.append("late")):
         assert called == ["late"]
 
 
 def test_nobody_is_called_after_the_block() -> None:
-    watch, called = Watch(), []
+    watch, called = Progress(), []
     with pytest.raises(ZeroDivisionError), watch.when_cancelled(lambda: called.append("called")):
         raise ZeroDivisionError
     watch.cancel()

@@ -9,7 +9,7 @@ import pytest
 from core.doctor.history import with_history
 from core.model.changes import SetVariable, Value
 from core.model.facts import Machine, Snapshot
-from core.model.findings import Done, Report
+from core.model.findings import HistoryEntry, Report
 from core.report.json_form import from_json, to_json
 from core.report.redact import redact
 from core.transaction.journal import Journal
@@ -26,7 +26,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path
     return user, machine
 
 
-def history() -> tuple[Done, ...]:
+def history() -> tuple[HistoryEntry, ...]:
     found = with_history(Report(snapshot=Snapshot(machine=Machine(system="linux", user="marialopez")))).history
     assert found is not None
     return found

@@ -11,16 +11,16 @@ from msgspec.structs import replace
 
 from core.benchmark import run as benchmark
 from core.cli.main import main
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.doctor import scan as doctor
 from core.doctor.engine import ThisMachine
 from core.host.interface import Host
-from core.host.with_environment import WithEnvironment
+from core.host.with_environment import HostWithEnvironment
 from core.model.changes import SetVariable, Value
 from core.model.facts import Benchmark, Driver, Machine, Snapshot
 from core.model.findings import Finding, Fix, Report
 from core.model.steps import Severity, Step
-from core.probes.probe import Probe, Request
+from core.probes.probe import Probe, ProbeRequest
 from core.transaction import session_host as renewed
 from tests.host.fake import FakeHost
 
@@ -37,16 +37,16 @@ class Seen:
         self.host = FakeHost(root=folder, environment={"CUDA_HOME": "/the/one"})
         self.looks: list[Host] = []
 
-    def look(self, request: Request) -> Driver:
+    def look(self, request: ProbeRequest) -> Driver:
         self.keep(request.host)
         return Driver(pci=(), gpus=())
 
-    def measure(self, request: Request, **_options: object) -> Benchmark:
+    def measure(self, request: ProbeRequest, **_options: object) -> Benchmark:
         self.keep(request.host)
         return Benchmark()
 
     def keep(self, host: Host) -> None:
-        while isinstance(host, WithEnvironment):
+        while isinstance(host, HostWithEnvironment):
             host = host.host
         self.looks.append(host)
 
@@ -70,9 +70,9 @@ VERBS: dict[str, Callable[[], object]] = {
     "benchmark": lambda: main(["benchmark", "--json"]),
     "quick benchmark": lambda: main(["benchmark", "--quick", "--json"]),
     "explain": lambda: main(["explain", "CUDNN_STATUS_NOT_INITIALIZED", "--json"]),
-    "the window's scan": lambda: ThisMachine().examine(Watch()),
-    "the window's benchmark": lambda: ThisMachine().benchmark(REPORT, quick=True, watch=Watch()),
-    "the window's rehearsal": lambda: ThisMachine().propose(FIXABLE, REPORT, "", Watch()),
+    "the window's scan": lambda: ThisMachine().examine(Progress()),
+    "the window's benchmark": lambda: ThisMachine().benchmark(REPORT, quick=True, watch=Progress()),
+    "the window's rehearsal": lambda: ThisMachine().propose(FIXABLE, REPORT, "", Progress()),
 }
 
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.this_host import this_host
 from core.model.facts import Snapshot
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from core.probes.python import records as frameworks_records
 from core.probes.python import sweep as frameworks_sweep
 from tests.envlab.rows import ROWS, Row
@@ -81,8 +81,8 @@ def sweep(count: int) -> int:
             kinds[n % len(kinds)].make(home / "projects" / f"p{n}" / "venv")
         host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": work})
         for _ in range(3):
-            request = Request(
-                host=host, seen=Snapshot(machine=host.machine()), env=host.fresh_environment(), watch=Watch()
+            request = ProbeRequest(
+                host=host, seen=Snapshot(machine=host.machine()), env=host.fresh_environment(), watch=Progress()
             )
             start = time.perf_counter()
             found = frameworks_sweep.look(request)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.doctor.scan import PROBES, look
 from core.host.this_host import this_host
 from tests.envlab.layouts import VERSION
@@ -281,7 +281,7 @@ def tried(row: Real, prefix: Path) -> list[str]:
     before = _files(prefix)
     host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(home() / "nobody")})
     probes = tuple(p for p in PROBES if p.section in ("driver", "environment", "pythons", "trials"))
-    seen = look(host, Watch(), pythons=(str(prefix),), probes=probes, trials=True)
+    seen = look(host, Progress(), pythons=(str(prefix),), probes=probes, trials=True)
     got = {t.framework: t for t in seen.trials or ()}
     for trial in got.values():
         print(f"       {told(trial)}", flush=True)

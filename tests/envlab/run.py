@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.common.progress import Watch
-from core.doctor.examine import report_on
+from core.common.progress import Progress
+from core.doctor.examine import diagnose_snapshot
 from core.doctor.scan import PROBES, look
 from core.host.interface import Completed, Host
 from core.host.this_host import this_host
@@ -62,7 +62,7 @@ class LabHost:
         timeout: float,
         env: Mapping[str, str] | None = None,
         input: bytes = b"",
-        watch: Watch | None = None,
+        watch: Progress | None = None,
     ) -> Completed:
         return self.real.run(
             argv, timeout=timeout, env=self.variables_ if env is None else env, input=input, watch=watch
@@ -90,8 +90,8 @@ def examine(
 ) -> Report:
     """Scan these environments."""
     host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": "/nowhere", **variables})
-    seen = look(host, Watch(), pythons=tuple(str(p) for p in prefixes), probes=probes, thorough=thorough)
-    return report_on(seen)
+    seen = look(host, Progress(), pythons=tuple(str(p) for p in prefixes), probes=probes, thorough=thorough)
+    return diagnose_snapshot(seen)
 
 
 def examined(row: Row, prefix: Path) -> Report:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.this_host import this_host
 from core.model.facts import Snapshot
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from core.probes.python import sweep as frameworks_sweep
 from core.report.json_form import from_json, to_json
 from tests.envlab.rows import ROWS, Row
@@ -32,7 +32,7 @@ def test_the_sweep_finds_all_of_them_without_being_told(tmp_path: Path) -> None:
     made = [row.make(tmp_path / "projects" / row.name / "venv").prefix for row in ROWS]
     host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)})
     machine = host.machine()
-    request = Request(host=host, seen=Snapshot(machine=machine), env=host.fresh_environment(), watch=Watch())
+    request = ProbeRequest(host=host, seen=Snapshot(machine=machine), env=host.fresh_environment(), watch=Progress())
     found = frameworks_sweep.look(request)
     here = {p.prefix for p in found.others if p.prefix.startswith(str(tmp_path))}
     assert here == {str(p) for p in made}

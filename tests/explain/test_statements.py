@@ -146,12 +146,12 @@ def test_a_container_engines_message_on_the_host_is_no_proof(text: str) -> None:
 
 
 def test_the_cure_is_the_one_that_the_report_offers() -> None:
-    from core.doctor.examine import report_on
+    from core.doctor.examine import diagnose_snapshot
 
     case = cases.CASES["LD_LIBRARY_PATH of a cluster"]
     seen = case.machine()
     told = explain(case.text, seen)
-    assert told.causes[0].finding == next(f for f in report_on(seen).findings if f.primary)
+    assert told.causes[0].finding == next(f for f in diagnose_snapshot(seen).findings if f.primary)
 
 
 def test_the_tables_name_causes_and_marks_that_there_are() -> None:

@@ -12,13 +12,13 @@ import os
 import sys
 from pathlib import Path
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.doctor import repair
 from core.doctor.examine import examine as doctor_examine
 from core.doctor.verify import activated
 from core.host.interface import Host
 from core.host.this_host import this_host
-from core.host.with_environment import WithEnvironment
+from core.host.with_environment import HostWithEnvironment
 from core.model.changes import FileSet
 from core.model.findings import Report
 from core.model.steps import Severity
@@ -70,21 +70,21 @@ def faults(report: Report) -> list[str]:
     return [f"{f.severity.word} {f.id} {f.subject}" for f in report.findings if f.severity > Severity.NOTE]
 
 
-def started(prefix: str, shop: repair.Workshop) -> Host:
+def started(prefix: str, shop: repair.RepairContext) -> Host:
     """The machine as a program finds it that is started while the environment is active."""
     env = activated(prefix, shop.seen())
     assert env is not None
-    return WithEnvironment(shop.seen(), env)
+    return HostWithEnvironment(shop.seen(), env)
 
 
 def main(pythons: tuple[str, ...], *, thorough: bool) -> dict[str, object]:
     """Cure what is primary."""
     os.environ["CONVALESCE_STATE"] = str(Path.home() / "state")
-    shop = repair.workshop(this_host())
+    shop = repair.repair_context(this_host())
     seen: list[Report] = []
 
     def examine(host: Host) -> Report:
-        seen.append(doctor_examine(host, Watch(), pythons=pythons, thorough=thorough))
+        seen.append(doctor_examine(host, Progress(), pythons=pythons, thorough=thorough))
         return seen[-1]
 
     report = examine(shop.seen())
@@ -93,7 +93,7 @@ def main(pythons: tuple[str, ...], *, thorough: bool) -> dict[str, object]:
         return {"cause": primary.cause if primary else None, "changes": 0}
     before = picture(shop.journal.folder)
     proposal = repair.propose(primary, shop)
-    rehearsal = repair.rehearse(proposal, report, shop, Watch(), examine)
+    rehearsal = repair.rehearse(proposal, report, shop, Progress(), examine)
     touched = difference(before, picture(shop.journal.folder))
     outcome = repair.apply(proposal, report, shop, examine)
     changed = picture(shop.journal.folder) != before

@@ -13,18 +13,18 @@ from pathlib import Path
 
 import msgspec
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.doctor import repair
 from core.doctor.examine import examine as doctor_examine
 from core.host.interface import Host
 from core.host.this_host import this_host
-from core.host.with_environment import WithEnvironment
+from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
 from core.model.findings import Report
 from core.transaction import elevation as elevate
 from core.transaction.elevation import Order
 from core.transaction.execute import Outcome, Plan
-from core.transaction.preconditions import prepared
+from core.transaction.preconditions import resolve
 from tests.fixing.cure import difference, faults, picture
 
 CUDA_PATH = SetVariable(name="CUDA_PATH", scope="machine", before=None, after=Value(text="/usr/local/cuda"))
@@ -38,11 +38,11 @@ class Acts:
     def __init__(self, pythons: tuple[str, ...]) -> None:
         os.environ["CONVALESCE_STATE"] = str(Path.home() / "state")
         self.pythons = pythons
-        self.shop = repair.workshop(this_host())
+        self.shop = repair.repair_context(this_host())
 
     def examine(self, host: Host) -> Report:
         """Look as the command line does."""
-        return doctor_examine(host, Watch(), pythons=self.pythons)
+        return doctor_examine(host, Progress(), pythons=self.pythons)
 
     def cure(self) -> dict[str, object]:
         """Cure a system copy that only root may write, and take it back: pkexec both times."""
@@ -69,9 +69,9 @@ class Acts:
     def by_hand(self) -> dict[str, object]:
         """Without pkexec on the PATH a command is named; carried out as root, it does precisely the plan."""
         host = self.shop.host
-        bare = WithEnvironment(host, {**host.fresh_environment(), "PATH": "/nowhere"})
+        bare = HostWithEnvironment(host, {**host.fresh_environment(), "PATH": "/nowhere"})
         stray = FileSet(title="t", items=(FileItem(path=STRAY, before="?", after=""),))
-        order = Order(plan=Plan(title="t", changes=prepared((stray,), self.shop.writer)))
+        order = Order(plan=Plan(title="t", changes=resolve((stray,), self.shop.writer)))
         refused = elevate.ask(order, host=bare, journal=self.shop.journal)
         said, _, command = refused.sentence.partition("sudo ")
         before = picture(self.shop.journal.folder)
@@ -102,7 +102,7 @@ class Acts:
             title="t",
             items=(FileItem(path="/usr/local/lib/libcudnn_ops.so.9", after="?", source=str(source)),),
         )
-        planted = self._order(*prepared((placed,), self.shop.writer))
+        planted = self._order(*resolve((placed,), self.shop.writer))
         asked = {
             "tampered": (str(tampered), digest),
             "another hash": (path, "0" * 64),

@@ -23,7 +23,7 @@ from core.model.changes import FileSet
 from core.transaction import broker
 from core.transaction import elevation as elevate
 from core.transaction.elevation import Order
-from core.transaction.execute import Outcome, Plan, perform, recover, undo
+from core.transaction.execute import Outcome, Plan, execute, recover, undo
 from core.transaction.journal import Entry, Journal
 from tests.fixing.conftest import item, made
 from tests.fixing.test_kill import KINDS, content, linux, prepare, variable
@@ -84,7 +84,7 @@ class Case:
         self.rows: list[str] = []
 
     def apply(self) -> Outcome:
-        return perform(self.kind(self.root), writer=self.writer, journal=self.journal)
+        return execute(self.kind(self.root), writer=self.writer, journal=self.journal)
 
     def take_back(self, entry: str) -> Outcome:
         return undo(entry, writer=self.writer, journal=self.journal)

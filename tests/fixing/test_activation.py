@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core.host import activation_scripts as activation
 from core.host import environment_files as assignments
 from core.model.changes import ChangeError, Value
-from core.transaction.variable_store import LinuxWriter
+from core.transaction.variable_store import LinuxVariables
 
 SHELLS = [s for s in ("bash", "sh", "dash", "zsh", "ksh", "busybox") if shutil.which(s)]
 SHOW = 'echo "[${LD_LIBRARY_PATH-none}|${CUDA_VISIBLE_DEVICES-none}|${CUDA_HOME-none}]"'
@@ -39,7 +39,7 @@ def run(shell: str, script: str, **env: str) -> list[str]:
 
 
 def write(prefix: Path, **steps: str) -> None:
-    writer = LinuxWriter("/", str(prefix.parent / "home"))
+    writer = LinuxVariables("/", str(prefix.parent / "home"))
     for name, text in steps.items():
         writer.write(name, "environment", str(prefix), Value(text=text, kind=activation.KIND))
 
@@ -111,7 +111,7 @@ def test_taking_the_steps_out_gives_every_byte_back(environment: Path, kind: str
     if kind == "conda":
         (prefix / "conda-meta").mkdir()
     before = {p: p.read_bytes() for p in prefix.rglob("*") if p.is_file()}
-    writer = LinuxWriter("/", str(prefix.parent / "home"))
+    writer = LinuxVariables("/", str(prefix.parent / "home"))
     write(prefix, LD_LIBRARY_PATH="drop /a", CUDA_HOME="set /b")
     assert writer.read("LD_LIBRARY_PATH", "environment", str(prefix)) == Value(text="drop /a", kind="activation")
     assert writer.read("PATH", "environment", str(prefix)) is None
@@ -125,7 +125,7 @@ def test_lines_that_were_edited_by_hand_are_not_touched(environment: Path) -> No
     write(environment, LD_LIBRARY_PATH="drop /a")
     script = environment / "bin/activate"
     script.write_text(script.read_text().replace("_DROP=:/a:", "_DROP=:/b:"))
-    writer = LinuxWriter("/", str(environment.parent))
+    writer = LinuxVariables("/", str(environment.parent))
     with pytest.raises(ChangeError, match="edited by hand"):
         writer.write("LD_LIBRARY_PATH", "environment", str(environment), None)
     assert "edited by hand" in writer.obstacle("LD_LIBRARY_PATH", "environment", str(environment))
@@ -142,7 +142,7 @@ def test_what_is_no_step_is_refused(environment: Path, steps: str) -> None:
 
 
 def test_what_is_no_environment_is_refused(tmp_path: Path) -> None:
-    writer = LinuxWriter("/", str(tmp_path))
+    writer = LinuxVariables("/", str(tmp_path))
     for prefix in (str(tmp_path), "relative", "/nowhere"):
         with pytest.raises(ChangeError):
             writer.write("A", "environment", prefix, Value(text="unset"))
@@ -203,7 +203,7 @@ GENERATOR = Path("/usr/lib/systemd/user-environment-generators/30-systemd-enviro
 
 @pytest.mark.skipif(not GENERATOR.exists(), reason="this machine has no systemd to ask")
 def test_systemd_itself_reads_our_file_as_we_mean_it(tmp_path: Path) -> None:
-    writer = LinuxWriter("/", str(tmp_path))
+    writer = LinuxVariables("/", str(tmp_path))
     writer.write("CUDA_HOME", "user", "", Value(text="/usr/local/cuda (12) [x]"))
     writer.write("CUDA_DEVICE_ORDER", "user", "", Value(text="PCI_BUS_ID"))
     env = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / ".config")}

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from core.host import file_attributes as attributes
 from core.host import safe_folder as folders
 from core.model.changes import FileSet, SetVariable, Value
-from core.transaction.execute import Plan, perform, undo
+from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Journal
-from core.transaction.variable_store import LinuxWriter
+from core.transaction.variable_store import LinuxVariables
 from tests.fixing.conftest import item, memory
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="owners, modes and access lists as Linux has them")
@@ -45,7 +45,7 @@ def replaced(root: Path, *names: str) -> Plan:
 
 
 def done(plan: Plan, journal: Journal) -> str:
-    outcome = perform(plan, writer=memory(), journal=journal)
+    outcome = execute(plan, writer=memory(), journal=journal)
     assert outcome.kind == "done", outcome
     return outcome.entry
 
@@ -154,7 +154,7 @@ def test_what_the_owner_could_not_read_is_taken_back(machine: Path, journal: Jou
     os.chown(machine / "lib", 1234, 2345)
     (machine / LIB).chmod(0o600)
     before = (machine / LIB).stat().st_ino
-    outcome = perform(replaced(machine), writer=memory(), journal=journal)
+    outcome = execute(replaced(machine), writer=memory(), journal=journal)
     assert (outcome.kind, "could not be read by the owner" in outcome.sentence) == ("rolled back", True)
     assert (machine / LIB).stat().st_ino == before
 
@@ -178,8 +178,8 @@ def test_a_file_of_variables_keeps_what_it_has(tmp_path: Path, journal: Journal)
     os.setxattr(file, ACCESS, access_list(1234))
     before = everything(file)
     change = SetVariable(name="CUDA_HOME", scope="machine", after=Value(text="/usr"))
-    writer = LinuxWriter(str(tmp_path), str(tmp_path / "home"))
-    assert perform(Plan(title="t", changes=(change,)), writer=writer, journal=journal).kind == "done"
+    writer = LinuxVariables(str(tmp_path), str(tmp_path / "home"))
+    assert execute(Plan(title="t", changes=(change,)), writer=writer, journal=journal).kind == "done"
     assert replace(everything(file), modified=0) == replace(before, modified=0)
 
 
@@ -187,17 +187,17 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     machine: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its signature is taken before its hash: bytes that come in between are nobody's to replace."""
-    real = folders.Folder.state
+    real = folders.SafeFolder.state
     stray = machine / "lib/stray.so"
 
-    def state(self: folders.Folder, name: str) -> str:
+    def state(self: folders.SafeFolder, name: str) -> str:
         found = real(self, name)
         if name == stray.name and list(journal.unfinished()):
             stray.write_bytes(b"newer")
         return found
 
-    monkeypatch.setattr(folders.Folder, "state", state)
+    monkeypatch.setattr(folders.SafeFolder, "state", state)
     plan = Plan(title="t", changes=(FileSet(title="t", items=(item(machine, "lib/stray.so"),)),))
-    outcome = perform(plan, writer=memory(), journal=journal)
+    outcome = execute(plan, writer=memory(), journal=journal)
     assert outcome.kind != "done"
     assert stray.read_bytes() == b"newer"

@@ -22,7 +22,7 @@ from core.transaction import elevation as elevate
 from core.transaction.elevation import Order
 from core.transaction.execute import Outcome, Plan
 from core.transaction.journal import Entry, Journal
-from core.transaction.variable_store import LinuxWriter
+from core.transaction.variable_store import LinuxVariables
 from tests.fixing.conftest import item, tree
 from tests.transaction.memory_store import MemoryWriter
 
@@ -101,7 +101,7 @@ class Machine:
         self.root = Path(os.path.realpath(root))
         (self.root / "etc").mkdir()
         (self.root / "etc/environment").write_text("LANG=C\n")
-        self.writer = LinuxWriter(str(self.root), str(self.root / "home"))
+        self.writer = LinuxVariables(str(self.root), str(self.root / "home"))
         self.mine = Journal(self.root / "mine")
         self.machines = Journal(self.root / "machine")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.fixes.catalogue import with_changes
+from core.fixes.catalogue import attach_changes
 from core.fixes.files import dll_hook
 from core.fixes.search_paths import to_those_concerned
 from core.model.changes import EditPath, FileSet, SetVariable, Value
@@ -36,7 +36,7 @@ from core.model.facts import (
 from core.model.findings import Finding, Fix
 from core.model.remedies import AddFolder, Place, PointTo, PutPackageBack, Remedy, TakeOut, Unset
 from core.model.steps import Severity, Step
-from core.rules.consumer_loads import Case, cases
+from core.rules.consumer_loads import ConsumerLoad, consumer_loads
 from core.rules.cudnn.cuda_libraries import half_away
 from core.rules.cudnn.files import completed
 from core.rules.cudnn.late_dependencies import plain_name
@@ -52,8 +52,8 @@ def found(remedy: Remedy | None, severity: Severity = Severity.ERROR) -> Finding
     )
 
 
-def one_case(seen: Snapshot, place: int = 0) -> Case:
-    return list(cases(seen))[place]
+def one_case(seen: Snapshot, place: int = 0) -> ConsumerLoad:
+    return list(consumer_loads(seen))[place]
 
 
 def told(seen: Snapshot, cause: str) -> Finding:
@@ -73,9 +73,9 @@ def machine(system: str, *variables: Variable, entries: tuple[PathEntry, ...] = 
 
 
 def changes(finding: Finding, seen: Snapshot) -> tuple[object, ...]:
-    got = with_changes(finding, seen)
+    got = attach_changes(finding, seen)
     assert got.remedy is None
-    assert with_changes(got, seen) == got
+    assert attach_changes(got, seen) == got
     assert got.fix is not None
     assert finding.fix is None or got.fix.advice.startswith(finding.fix.advice)
     assert (got.id, got.subject, got.severity) == (finding.id, finding.subject, finding.severity)
@@ -318,7 +318,7 @@ def test_the_hook_for_dlls_is_one_line_that_python_runs(folder: str, monkeypatch
 
 def test_a_cause_without_a_fix_of_ours_keeps_its_advice() -> None:
     finding = found(None)
-    assert with_changes(finding, machine("linux")) == finding
+    assert attach_changes(finding, machine("linux")) == finding
     back = found(PutPackageBack(prefix="/v", package="nvidia-cudnn-cu12", version="9.1.0.70"))
     assert changes(back, machine("linux")) == ()
 
@@ -335,12 +335,12 @@ def test_the_line_of_pam_environment_is_named_and_the_command_takes_it_out(tmp_p
     place.write_text(f"LANG=C\n{line}\nCUDA_VISIBLE_DEVICES_2=0\n")
     variable = Variable(name="CUDA_VISIBLE_DEVICES", value="-1", scope="user", source=str(place))
     seen = machine("linux", variable)
-    cured = with_changes(found(Unset(variable="CUDA_VISIBLE_DEVICES")), seen)
+    cured = attach_changes(found(Unset(variable="CUDA_VISIBLE_DEVICES")), seen)
     assert cured.fix is not None
     assert cured.fix.changes == ()
     first, words, command = cured.fix.advice.splitlines()
     assert (first, words.startswith(f"{place} sets CUDA_VISIBLE_DEVICES.")) == ("By hand.", True)
-    assert with_changes(cured, seen) == cured
+    assert attach_changes(cured, seen) == cured
     subprocess.run(command, shell=True, check=True)
     assert place.read_text() == "LANG=C\nCUDA_VISIBLE_DEVICES_2=0\n"
 

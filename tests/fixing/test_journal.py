@@ -9,8 +9,8 @@ import pytest
 
 from core.model import changes
 from core.model.changes import FileItem, FileSet, Value
-from core.transaction.execute import Plan, perform, preconditions, recover, undo
-from core.transaction.journal import BadEntry, Entry, Journal, JournalError
+from core.transaction.execute import Plan, execute, preconditions, recover, undo
+from core.transaction.journal import Entry, Journal, JournalError, UnreadableEntry
 from tests.fixing.conftest import everything, item, memory, sha, tree
 from tests.transaction.memory_store import MemoryWriter
 
@@ -19,7 +19,7 @@ from tests.transaction.memory_store import MemoryWriter
 def test_done_and_undone_leaves_files_and_variables_exactly_as_before(machine: Path, journal: Journal) -> None:
     writer = memory()
     before, values = tree(machine), dict(writer.values)
-    done = perform(everything(machine, writer), writer=writer, journal=journal)
+    done = execute(everything(machine, writer), writer=writer, journal=journal)
     assert (done.kind, done.problems) == ("done", ())
     assert (machine / "lib/libcudnn_ops.so.9.1").read_bytes() == b"ops 9.1" * 1000
     assert (machine / "own/lib/libcudnn.so.9").resolve() == machine / "own/lib/libcudnn.so.9.1"
@@ -54,7 +54,7 @@ def test_nothing_is_written_before_perform(machine: Path, journal: Journal) -> N
 def test_what_verify_finds_uncured_is_rolled_back(machine: Path, journal: Journal) -> None:
     writer = memory()
     before, values = tree(machine), dict(writer.values)
-    outcome = perform(everything(machine, writer), writer=writer, journal=journal, verify=lambda: "It still fails.")
+    outcome = execute(everything(machine, writer), writer=writer, journal=journal, verify=lambda: "It still fails.")
     assert outcome.kind == "rolled back"
     assert "It still fails." in outcome.sentence
     assert (tree(machine), writer.values) == (before, values)
@@ -69,7 +69,7 @@ def test_an_exception_of_verify_goes_on_after_everything_was_taken_back(machine:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        perform(everything(machine, writer), writer=writer, journal=journal, verify=verify)
+        execute(everything(machine, writer), writer=writer, journal=journal, verify=verify)
     assert (tree(machine), writer.values) == (before, values)
 
 
@@ -85,7 +85,7 @@ class Failing(MemoryWriter):
 def test_a_change_that_fails_half_way_takes_the_others_back(machine: Path, journal: Journal) -> None:
     writer = Failing("windows", memory().values)
     before, values = tree(machine), dict(writer.values)
-    outcome = perform(everything(machine, writer), writer=writer, journal=journal)
+    outcome = execute(everything(machine, writer), writer=writer, journal=journal)
     assert outcome.kind == "rolled back"
     assert "Access is denied" in outcome.sentence
     assert (tree(machine), writer.values) == (before, values)
@@ -99,7 +99,7 @@ def test_a_variable_that_others_changed_is_refused_with_both_values(machine: Pat
     plan = everything(machine, writer)
     writer.values["CUDA_PATH", "machine", ""] = Value(text="C:\\new", kind="REG_SZ")
     before = tree(machine)
-    outcome = perform(plan, writer=writer, journal=journal)
+    outcome = execute(plan, writer=writer, journal=journal)
     assert outcome.kind == "refused"
     assert "'C:\\\\gone'" in outcome.sentence
     assert "'C:\\\\new' (REG_SZ)" in outcome.sentence
@@ -113,7 +113,7 @@ def test_a_file_that_others_changed_is_refused(machine: Path, journal: Journal, 
     plan = everything(machine, writer)
     (machine / name).write_bytes(b"theirs")
     before, values = tree(machine), dict(writer.values)
-    outcome = perform(plan, writer=writer, journal=journal)
+    outcome = execute(plan, writer=writer, journal=journal)
     assert outcome.kind == "refused"
     assert str(machine / name) in outcome.sentence
     assert (tree(machine), writer.values) == (before, values)
@@ -124,7 +124,7 @@ def test_a_source_of_the_same_size_with_other_bytes_changes_nothing(machine: Pat
     plan = everything(machine, writer)
     (machine / "source/libcudnn.so.9.1").write_bytes(b"evil 9.1")
     before, values = tree(machine), dict(writer.values)
-    outcome = perform(plan, writer=writer, journal=journal)
+    outcome = execute(plan, writer=writer, journal=journal)
     assert outcome.kind == "rolled back"
     assert "SHA-256" in outcome.sentence
     assert (tree(machine), writer.values) == (before, values)
@@ -132,7 +132,7 @@ def test_a_source_of_the_same_size_with_other_bytes_changes_nothing(machine: Pat
 
 def test_undo_refuses_a_file_that_others_replaced_since(machine: Path, journal: Journal) -> None:
     writer = memory()
-    done = perform(everything(machine, writer), writer=writer, journal=journal)
+    done = execute(everything(machine, writer), writer=writer, journal=journal)
     (machine / "lib/libcudnn_ops.so.9.1").write_bytes(b"newer driver package")
     before, values = tree(machine), dict(writer.values)
     outcome = undo(done.entry, writer=writer, journal=journal)
@@ -144,7 +144,7 @@ def test_undo_refuses_a_file_that_others_replaced_since(machine: Path, journal: 
 
 def test_undo_spares_entries_that_others_added_to_path(machine: Path, journal: Journal) -> None:
     writer = memory()
-    done = perform(everything(machine, writer), writer=writer, journal=journal)
+    done = execute(everything(machine, writer), writer=writer, journal=journal)
     now = writer.values["PATH", "user", ""]
     writer.values["PATH", "user", ""] = Value(text=f"D:\\first;{now.text};D:\\last", kind=now.kind)
     assert undo(done.entry, writer=writer, journal=journal).kind == "undone"
@@ -156,7 +156,7 @@ def test_several_entries_of_one_path_in_one_plan(journal: Journal) -> None:
     writer = MemoryWriter("linux", {("PATH", "user", ""): start})
     one = changes.remove_entry(start, 2, "linux", name="PATH", scope="user")
     two = changes.remove_entry(one.after, 0, "linux", name="PATH", scope="user")
-    done = perform(Plan(title="dead", changes=(one, two)), writer=writer, journal=journal)
+    done = execute(Plan(title="dead", changes=(one, two)), writer=writer, journal=journal)
     assert writer.values["PATH", "user", ""].text == "/a:/b"
     writer.values["PATH", "user", ""] = Value(text="/a:/b:/new")
     assert undo(done.entry, writer=writer, journal=journal).kind == "undone"
@@ -170,12 +170,12 @@ def test_two_at_once_do_not_interleave(machine: Path, journal: Journal) -> None:
     writer = memory()
     before = tree(machine)
     with Journal(journal.folder).locked():
-        outcome = perform(everything(machine, writer), writer=writer, journal=journal)
+        outcome = execute(everything(machine, writer), writer=writer, journal=journal)
         assert recover(writer=writer, journal=journal) == ()
     assert outcome.kind == "refused"
     assert "Another Convalesce" in outcome.sentence
     assert tree(machine) == before
-    assert perform(everything(machine, writer), writer=writer, journal=journal).kind == "done"
+    assert execute(everything(machine, writer), writer=writer, journal=journal).kind == "done"
 
 
 def test_a_lock_whose_holder_was_killed_is_free(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_lock_whose_holder_was_killed_is_free(tmp_path: Path) -> None:
 
 def test_damaged_and_newer_entries_are_told_and_left_alone(machine: Path, journal: Journal) -> None:
     writer = memory()
-    done = perform(everything(machine, writer), writer=writer, journal=journal)
+    done = execute(everything(machine, writer), writer=writer, journal=journal)
     folder = Path(journal.folder) / "entries"
     good = (folder / f"{done.entry}.json").read_bytes()
     newer = good.replace(b'"schema": 1', b'"schema": 99').replace(done.entry.encode(), b"29990101T000000Z-0000")
@@ -214,7 +214,7 @@ def test_damaged_and_newer_entries_are_told_and_left_alone(machine: Path, journa
     os.mkfifo(folder / "29990101T000000Z-0003.json")
     (folder / "not an entry.json").write_bytes(b"?")
     found = journal.entries()
-    assert [type(e) for e in found] == [Entry] + [BadEntry] * 4
+    assert [type(e) for e in found] == [Entry] + [UnreadableEntry] * 4
     assert "newer Convalesce" in found[1].problem
     with pytest.raises(JournalError, match="newer Convalesce"):
         journal.entry("29990101T000000Z-0000")
@@ -242,7 +242,7 @@ def test_an_entry_written_by_an_earlier_version_is_undone(journal: Journal) -> N
 @pytest.mark.usefixtures("way")
 def test_backups_go_when_nothing_needs_them(machine: Path, journal: Journal) -> None:
     writer = memory()
-    done = perform(everything(machine, writer), writer=writer, journal=journal)
+    done = execute(everything(machine, writer), writer=writer, journal=journal)
     kept = Path(journal.folder) / "kept"
     assert {p.name for p in kept.iterdir()} == {sha(b"damaged"), sha(b"stray")}
     undo(done.entry, writer=writer, journal=journal)
@@ -256,7 +256,7 @@ def test_a_folder_is_put_aside_whole_and_comes_back(machine: Path, journal: Jour
     before = tree(machine)
     change = FileSet(title="cache", items=(FileItem(path=str(machine / "cache"), before="folder", after=""),))
     plan = Plan(title="t", changes=(change,))
-    done = perform(plan, writer=memory(), journal=journal)
+    done = execute(plan, writer=memory(), journal=journal)
     assert done.kind == "done", done
     assert not (machine / "cache").exists()
     (machine / "cache").mkdir()
@@ -265,14 +265,14 @@ def test_a_folder_is_put_aside_whole_and_comes_back(machine: Path, journal: Jour
     (machine / "cache").rmdir()
     assert undo(done.entry, writer=memory(), journal=journal).kind == "undone"
     assert tree(machine) == before
-    rolled = perform(plan, writer=memory(), journal=journal, verify=lambda: "No.")
+    rolled = execute(plan, writer=memory(), journal=journal, verify=lambda: "No.")
     assert rolled.kind == "rolled back"
     assert tree(machine) == before
 
 
 def test_a_backup_that_was_spoiled_is_not_put_back(machine: Path, journal: Journal) -> None:
     writer = memory()
-    done = perform(everything(machine, writer), writer=writer, journal=journal)
+    done = execute(everything(machine, writer), writer=writer, journal=journal)
     (Path(journal.folder) / "kept" / sha(b"stray")).write_bytes(b"spoiled")
     outcome = undo(done.entry, writer=writer, journal=journal)
     assert outcome.kind == "stuck"
@@ -289,7 +289,7 @@ def test_a_file_with_two_names_is_kept_as_a_copy(machine: Path, journal: Journal
     os.link(machine / "lib/stray.so", machine / "other-name.so")
     change = FileSet(title="stray", items=(item(machine, "lib/stray.so"),))
     writer = memory()
-    done = perform(Plan(title="t", changes=(change,)), writer=writer, journal=journal)
+    done = execute(Plan(title="t", changes=(change,)), writer=writer, journal=journal)
     (machine / "other-name.so").write_bytes(b"rewritten in place")
     assert undo(done.entry, writer=writer, journal=journal).kind == "undone"
     assert (machine / "lib/stray.so").read_bytes() == b"stray"

@@ -25,9 +25,9 @@ from core.transaction import file_set as filesets
 from core.transaction import journal
 from core.transaction import preconditions as checks
 from core.transaction import variable_store as writing
-from core.transaction.execute import Plan, perform, recover, undo
+from core.transaction.execute import Plan, execute, recover, undo
 from core.transaction.journal import Entry, Journal
-from core.transaction.variable_store import LinuxWriter
+from core.transaction.variable_store import LinuxVariables
 from tests.fixing.conftest import files, item, tree
 
 OURS = {m.__file__ for m in (activation, apply, checks, file_checks, changes, filesets, folders, journal, writing)}
@@ -103,8 +103,8 @@ def in_child(work: Callable[[], object], kill_at: int) -> tuple[bool, int]:
 # --- the kinds of change -----------------------------------------------------------------------------------------
 
 
-def linux(root: Path) -> LinuxWriter:
-    return LinuxWriter(str(root), str(root / "home/me"))
+def linux(root: Path) -> LinuxVariables:
+    return LinuxVariables(str(root), str(root / "home/me"))
 
 
 def prepare(root: Path) -> None:
@@ -194,7 +194,7 @@ def test_killed_while_it_is_applied(machine: Path, tmp_path: Path, kind: Callabl
     prepare(machine)
     state = Journal(tmp_path / "state")
     old = content(machine)
-    assert perform(kind(machine), writer=linux(machine), journal=state).kind == "done"
+    assert execute(kind(machine), writer=linux(machine), journal=state).kind == "done"
     new = content(machine)
     assert new != old
     [entry] = state.entries()
@@ -202,7 +202,7 @@ def test_killed_while_it_is_applied(machine: Path, tmp_path: Path, kind: Callabl
     assert content(machine) == old
 
     def work() -> None:
-        perform(kind(machine), writer=linux(machine), journal=state)
+        execute(kind(machine), writer=linux(machine), journal=state)
 
     killed, steps = in_child(work, -1)
     assert (killed, content(machine)) == (False, new)
@@ -230,7 +230,7 @@ def test_killed_while_it_is_undone_or_recovered(machine: Path, tmp_path: Path, k
     old = content(machine)
 
     def apply_it() -> str:
-        return perform(kind(machine), writer=linux(machine), journal=state).entry
+        return execute(kind(machine), writer=linux(machine), journal=state).entry
 
     entry = apply_it()
     new = content(machine)

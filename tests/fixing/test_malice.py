@@ -10,7 +10,7 @@ import pytest
 
 from core.model import changes
 from core.model.changes import FileItem, FileSet, SetVariable, Value
-from core.transaction.execute import Plan, perform, preconditions
+from core.transaction.execute import Plan, execute, preconditions
 from core.transaction.journal import Entry, Journal
 from tests.fixing.conftest import Busy, item, memory, tree
 from tests.transaction.memory_store import MemoryWriter
@@ -38,7 +38,7 @@ from tests.transaction.memory_store import MemoryWriter
     ids=lambda c: c.title if isinstance(c, FileSet) else f"variable {c.name!r}",
 )
 def test_a_malformed_plan_is_refused_with_a_sentence(change: changes.Change, journal: Journal) -> None:
-    outcome = perform(Plan(title="t", changes=(change,)), writer=MemoryWriter("windows"), journal=journal)
+    outcome = execute(Plan(title="t", changes=(change,)), writer=MemoryWriter("windows"), journal=journal)
     assert outcome.kind == "refused"
     assert outcome.sentence.startswith("Nothing was changed. ")
     assert outcome.sentence.endswith(".")
@@ -46,7 +46,7 @@ def test_a_malformed_plan_is_refused_with_a_sentence(change: changes.Change, jou
 
 
 def test_an_empty_plan_is_refused(journal: Journal) -> None:
-    assert perform(Plan(title="t", changes=()), writer=memory(), journal=journal).kind == "refused"
+    assert execute(Plan(title="t", changes=()), writer=memory(), journal=journal).kind == "refused"
 
 
 @pytest.mark.usefixtures("way")
@@ -59,7 +59,7 @@ def test_a_link_swapped_in_for_a_folder_is_not_followed(machine: Path, journal: 
     (machine / "lib").rename(machine / "lib-real")
     (machine / "lib").symlink_to(elsewhere)
     before = tree(machine)
-    outcome = perform(plan, writer=memory(), journal=journal)
+    outcome = execute(plan, writer=memory(), journal=journal)
     assert outcome.kind == "refused"
     assert "link" in outcome.sentence
     assert tree(machine) == before
@@ -79,7 +79,7 @@ def test_a_link_swapped_in_between_check_and_use_is_not_followed(machine: Path, 
             return super().begin(*args, **words)
 
     plan = Plan(title="t", changes=(FileSet(title="t", items=(item(machine, "lib/stray.so"),)),))
-    outcome = perform(plan, writer=memory(), journal=Swapping(journal.folder))
+    outcome = execute(plan, writer=memory(), journal=Swapping(journal.folder))
     assert outcome.kind in ("rolled back", "stuck")
     assert (victim / "stray.so").read_bytes() == b"stray"
     assert (machine / "lib-real/stray.so").read_bytes() == b"stray"
@@ -95,11 +95,11 @@ def test_a_file_swapped_for_a_link_or_a_fifo_is_not_opened(machine: Path, journa
     source = machine / "source/libcudnn.so.9.1"
     source.unlink()
     source.symlink_to(secret)
-    outcome = perform(plan, writer=memory(), journal=journal)
+    outcome = execute(plan, writer=memory(), journal=journal)
     assert (outcome.kind, "not a regular file" in outcome.sentence) == ("refused", True)
     source.unlink()
     os.mkfifo(source)
-    outcome = perform(plan, writer=memory(), journal=journal)
+    outcome = execute(plan, writer=memory(), journal=journal)
     assert (outcome.kind, "not a regular file" in outcome.sentence) == ("refused", True)
 
 
@@ -108,7 +108,7 @@ def test_a_source_that_others_can_write_is_refused(machine: Path, journal: Journ
     change = FileSet(title="t", items=(item(machine, "lib/new.so", "source/libcudnn.so.9.1"),))
     assert preconditions((change,), writer=memory(), journal=journal) == ()
     (machine / part).chmod(0o777)
-    outcome = perform(Plan(title="t", changes=(change,)), writer=memory(), journal=journal)
+    outcome = execute(Plan(title="t", changes=(change,)), writer=memory(), journal=journal)
     assert outcome.kind == "refused"
     assert f"{machine / part} can be changed by other users" in outcome.sentence
     assert not (machine / "lib/new.so").exists()
@@ -122,7 +122,7 @@ def test_too_little_space_is_found_before_anything_is_done(machine: Path, journa
 
 def test_a_file_that_a_program_holds_is_refused_with_the_name_of_the_program(machine: Path, journal: Journal) -> None:
     change = FileSet(title="t", items=(item(machine, "lib/stray.so"),))
-    outcome = perform(Plan(title="t", changes=(change,)), writer=Busy("windows"), journal=journal)
+    outcome = execute(Plan(title="t", changes=(change,)), writer=Busy("windows"), journal=journal)
     assert outcome.kind == "refused"
     assert "python.exe (4711, stray.so)" in outcome.sentence
 
@@ -141,7 +141,7 @@ def test_an_edit_of_path_that_windows_would_spoil_is_refused(
     before = Value(text="C:\\a", kind=kind)
     writer = MemoryWriter("windows", {("PATH", "user", ""): before})
     change = changes.insert_entry(before, entry, 0, "windows", name="PATH", scope="user")
-    outcome = perform(Plan(title="t", changes=(change,)), writer=writer, journal=journal)
+    outcome = execute(Plan(title="t", changes=(change,)), writer=writer, journal=journal)
     assert outcome.kind == "refused"
     assert words in outcome.sentence
     assert writer.values["PATH", "user", ""] == before
@@ -154,7 +154,7 @@ def test_the_two_halves_of_path_together_stay_within_the_limit(journal: Journal)
         {("PATH", "user", ""): before, ("PATH", "machine", ""): Value(text="x" * 32_755, kind="REG_EXPAND_SZ")},
     )
     change = changes.insert_entry(before, "C:\\b\\bin", 0, "windows", name="PATH", scope="user")
-    assert "in a program" in perform(Plan(title="t", changes=(change,)), writer=writer, journal=journal).sentence
+    assert "in a program" in execute(Plan(title="t", changes=(change,)), writer=writer, journal=journal).sentence
 
 
 def test_a_tampered_plan_is_refused(journal: Journal) -> None:
@@ -162,6 +162,6 @@ def test_a_tampered_plan_is_refused(journal: Journal) -> None:
     writer = MemoryWriter("linux", {("PATH", "user", ""): before})
     good = changes.insert_entry(before, "/b", 0, "linux", name="PATH", scope="user")
     evil = msgspec.structs.replace(good, after=Value(text="/evil:/b:/a"))
-    outcome = perform(Plan(title="t", changes=(evil,)), writer=writer, journal=journal)
+    outcome = execute(Plan(title="t", changes=(evil,)), writer=writer, journal=journal)
     assert outcome.kind == "refused"
     assert "one entry changed" in outcome.sentence

@@ -9,9 +9,9 @@ import pytest
 
 from core.host import safe_folder as folders
 from core.model.changes import ChangeError, SetVariable, Value
-from core.transaction.execute import Plan, perform, undo
+from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Journal
-from core.transaction.variable_store import LinuxWriter
+from core.transaction.variable_store import LinuxVariables
 from tests.fixing.conftest import files, memory
 
 # --- order for a loss of power -----------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ def test_every_step_is_synced_before_the_next_relies_on_it(
 
     monkeypatch.setattr(os, "fsync", sync)
     monkeypatch.setattr(os, "replace", replace)
-    assert perform(Plan(title="t", changes=(files(machine),)), writer=memory(), journal=journal).kind == "done"
+    assert execute(Plan(title="t", changes=(files(machine),)), writer=memory(), journal=journal).kind == "done"
     entries = str(Path(journal.folder) / "entries")
     renames = [i for i, (verb, _) in enumerate(log) if verb == "rename"]
     for i in renames:
@@ -65,10 +65,10 @@ def test_the_whole_engine_works_on_the_files_of_linux(tmp_path: Path, journal: J
     (root / "etc").mkdir(parents=True)
     original = "# keep\nLANG=C\nexport CUDA_VISIBLE_DEVICES='-1'  \nA=1"
     (root / "etc/environment").write_text(original)
-    writer = LinuxWriter(str(root), str(root / "home/me"))
+    writer = LinuxVariables(str(root), str(root / "home/me"))
     hide = SetVariable(name="CUDA_VISIBLE_DEVICES", scope="machine", before=Value(text="-1"), after=None)
     own = SetVariable(name="CUDA_HOME", scope="user", after=Value(text="/usr/local/cuda 12"))
-    done = perform(Plan(title="t", changes=(hide, own)), writer=writer, journal=journal)
+    done = execute(Plan(title="t", changes=(hide, own)), writer=writer, journal=journal)
     assert done.kind == "done", done
     assert (root / "etc/environment").read_text() == "# keep\nLANG=C\nA=1"
     conf = root / "home/me/.config/environment.d/90-convalesce.conf"
@@ -81,9 +81,9 @@ def test_the_whole_engine_works_on_the_files_of_linux(tmp_path: Path, journal: J
 @pytest.mark.parametrize("at", ["{}/.bashrc", "{}/.profile", "/etc/passwd", "{}/.config/environment.d/../x.conf"])
 def test_shell_scripts_and_other_files_are_never_edited(tmp_path: Path, journal: Journal, at: str) -> None:
     (tmp_path / ".bashrc").write_text("export A=1\n")
-    writer = LinuxWriter("/", str(tmp_path))
+    writer = LinuxVariables("/", str(tmp_path))
     change = SetVariable(name="A", scope="user", at=at.format(tmp_path), before=Value(text="1"), after=None)
-    outcome = perform(Plan(title="t", changes=(change,)), writer=writer, journal=journal)
+    outcome = execute(Plan(title="t", changes=(change,)), writer=writer, journal=journal)
     assert outcome.kind == "refused"
     assert (tmp_path / ".bashrc").read_text() == "export A=1\n"
 

@@ -13,19 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from core.common.progress import CancelledError, Watch
+from core.common.progress import CancelledError, Progress
 from core.fixes import archives
 from core.fixes import cudnn_set as place
 from core.fixes.archives import ArchiveError
-from core.fixes.cudnn_set import CudnnSet, Wanted
+from core.fixes.cudnn_set import CudnnSet, SetRequirement
 from core.model.changes import ChangeError
-from core.transaction.execute import Plan, perform, undo
+from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Journal
 from tests import standin
 from tests.fixing.conftest import tree
 from tests.transaction.memory_store import MemoryWriter
 
-LINUX = Wanted(system="linux", architecture="x86_64")
+LINUX = SetRequirement(system="linux", architecture="x86_64")
 
 
 @pytest.fixture(scope="session")
@@ -42,8 +42,8 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, int], 
     return made
 
 
-def recognise(source: Path, journal: Journal, wanted: Wanted = LINUX) -> CudnnSet:
-    return place.recognise(str(source), wanted, journal=journal, watch=Watch())
+def recognise(source: Path, journal: Journal, wanted: SetRequirement = LINUX) -> CudnnSet:
+    return place.read_set(str(source), wanted, journal=journal, watch=Progress())
 
 
 def tar_xz(target: Path, folder: Path, top: str = "cudnn-linux-x86_64-9.1.0.70_cuda12-archive") -> Path:
@@ -100,7 +100,7 @@ def test_nvidias_tar_is_placed_with_its_links_and_undone(
     home.mkdir()
     before = tree(home)
     change = place.file_set(found, str(home / "cudnn/9.1.0-cuda12/lib"))
-    done = perform(Plan(title=found.title, changes=(change,)), writer=MemoryWriter("linux"), journal=journal)
+    done = execute(Plan(title=found.title, changes=(change,)), writer=MemoryWriter("linux"), journal=journal)
     assert done.kind == "done", done
     placed = home / "cudnn/9.1.0-cuda12/lib"
     assert (placed / "libcudnn.so.9").resolve().name == "libcudnn.so.9.1.0"
@@ -136,7 +136,7 @@ def test_the_set_for_the_wanted_cuda_is_chosen_of_several(
         shutil.copytree(libraries("8.9.7", cuda), tmp_path / f"v8/bin/{cuda}")
     with pytest.raises(ArchiveError, match="holds 2 sets"):
         recognise(tmp_path / "v8", journal)
-    found = recognise(tmp_path / "v8", journal, Wanted(system="linux", architecture="x86_64", cuda_major=11))
+    found = recognise(tmp_path / "v8", journal, SetRequirement(system="linux", architecture="x86_64", cuda_major=11))
     assert found.cuda_major == 11
 
 
@@ -199,14 +199,14 @@ def test_mixed_releases_are_refused(libraries: Callable[..., Path], tmp_path: Pa
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        (Wanted(system="linux", architecture="x86_64", cuda_major=11), "CUDA 11 is needed"),
-        (Wanted(system="linux", architecture="x86_64", major=8), "cuDNN 8 is needed"),
-        (Wanted(system="linux", architecture="aarch64"), "this machine is aarch64"),
-        (Wanted(system="windows", architecture="x86_64"), "no cuDNN library for this system"),
+        (SetRequirement(system="linux", architecture="x86_64", cuda_major=11), "CUDA 11 is needed"),
+        (SetRequirement(system="linux", architecture="x86_64", major=8), "cuDNN 8 is needed"),
+        (SetRequirement(system="linux", architecture="aarch64"), "this machine is aarch64"),
+        (SetRequirement(system="windows", architecture="x86_64"), "no cuDNN library for this system"),
     ],
 )
 def test_a_set_for_another_machine_is_refused(
-    libraries: Callable[..., Path], tmp_path: Path, journal: Journal, wanted: Wanted, words: str
+    libraries: Callable[..., Path], tmp_path: Path, journal: Journal, wanted: SetRequirement, words: str
 ) -> None:
     with pytest.raises(ArchiveError, match=words):
         recognise(libraries("9.1.0"), journal, wanted)
@@ -364,8 +364,8 @@ def test_a_damaged_archive_is_a_sentence_wherever_it_is_cut(
 
 
 def test_the_person_can_stop_it(libraries: Callable[..., Path], tmp_path: Path, journal: Journal) -> None:
-    watch = Watch()
+    watch = Progress()
     watch.cancel()
     with pytest.raises(CancelledError):
-        place.recognise(str(tar_xz(tmp_path / "x.tar.xz", libraries("9.1.0"))), LINUX, journal=journal, watch=watch)
+        place.read_set(str(tar_xz(tmp_path / "x.tar.xz", libraries("9.1.0"))), LINUX, journal=journal, watch=watch)
     assert list(journal.staging.iterdir()) == []

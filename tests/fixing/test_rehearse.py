@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.activation_scripts import KIND, applied
 from core.host.interface import Host
 from core.host.this_host import this_host
@@ -29,12 +29,12 @@ from core.model.facts import (
 from core.model.facts import Consumer as Program
 from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
-from core.probes.sysroot import places
+from core.probes.sysroot import sysroot_of
 from core.rehearsal import rehearse
 from core.rehearsal.files import standing_in
-from core.rehearsal.planned_host import AsItWouldBe
-from core.transaction.execute import prepared
-from core.transaction.variable_store import LinuxWriter
+from core.rehearsal.planned_host import PlannedHost
+from core.transaction.execute import resolve
+from core.transaction.variable_store import LinuxVariables
 from tests import standin
 from tests.fixing.conftest import item, tree
 from tests.fixing.test_activation import run
@@ -69,7 +69,7 @@ def test_variables_are_as_they_would_be_on_linux(tmp_path: Path) -> None:
         SetVariable(name="CUDA_HOME", scope="machine", before=Value(text="/other"), after=Value(text="/new")),
         SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="drop /bad\nprepend /new", kind=KIND)),
     )  # fmt: skip
-    seen = AsItWouldBe(host, changes=changes, moved={"/new": "/overlay/0"})
+    seen = PlannedHost(host, changes=changes, moved={"/new": "/overlay/0"})
     assert seen.fresh_environment() == {"CUDA_HOME": "/old", "LD_LIBRARY_PATH": "/overlay/0:/a", "KEEP": "1"}
     names = {(v.name, v.scope): v.value for v in seen.variables()}
     assert ("CUDA_VISIBLE_DEVICES", "user") not in names
@@ -82,16 +82,16 @@ def test_variables_are_as_they_would_be_on_windows(tmp_path: Path) -> None:
     host = fake(tmp_path, "windows", path, whole)
     before = Value(text="C:\\a", kind="REG_EXPAND_SZ")
     change = insert_entry(before, "C:\\cudnn\\bin", 0, "windows", name="Path", scope="user")
-    env = AsItWouldBe(host, changes=(change,)).fresh_environment()
+    env = PlannedHost(host, changes=(change,)).fresh_environment()
     assert next(v for n, v in env.items() if n.upper() == "PATH") == "C:\\Windows;C:\\cudnn\\bin;C:\\a"
     new = SetVariable(name="CUDA_PATH", scope="user", after=Value(text="C:\\CUDA", kind="REG_SZ"))
-    env = AsItWouldBe(host, changes=(new,)).fresh_environment()
+    env = PlannedHost(host, changes=(new,)).fresh_environment()
     assert next(v for n, v in env.items() if n.upper() == "CUDA_PATH") == "C:\\CUDA"
 
 
 def test_children_get_the_supposed_environment(tmp_path: Path) -> None:
     gone = SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="unset", kind=KIND))
-    seen = AsItWouldBe(this_host(), changes=(gone,))
+    seen = PlannedHost(this_host(), changes=(gone,))
     done = seen.run([sys.executable, "-c", "import os; print('LD_LIBRARY_PATH' in os.environ)"], timeout=20)
     assert done.out.strip() == "False"
 
@@ -145,7 +145,7 @@ def test_a_completed_set_is_called_in_an_overlay(broken: Path, donor: str, works
     before = tree(broken)
     snapshot = report(CURED, cudnn=(CudnnCopy(folder=str(broken / "mine"), origin="folder", major=9),))
     change = completed(broken, donor)
-    said = rehearse.rehearse(CURED, snapshot, (change,), host=this_host(), watch=Watch(), examine=never)
+    said = rehearse.rehearse(CURED, snapshot, (change,), host=this_host(), watch=Progress(), examine=never)
     assert said.works is works, said
     assert tree(broken) == before
     if works:
@@ -169,7 +169,7 @@ def test_a_set_that_is_placed_anew_is_looked_at_where_it_waits(broken: Path) -> 
     steps = SetVariable(
         name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text=f"prepend {target}", kind=KIND)
     )
-    changes = (*prepared((files,), MemoryWriter("linux")), steps)
+    changes = (*resolve((files,), MemoryWriter("linux")), steps)
     waiting: list[Path] = []
 
     def examine(host: Host) -> Report:
@@ -178,7 +178,7 @@ def test_a_set_that_is_placed_anew_is_looked_at_where_it_waits(broken: Path) -> 
         assert (folder / "libcudnn.so.9").read_bytes() == source.read_bytes()
         return report()
 
-    said = rehearse.rehearse(CURED, report(CURED), changes, host=this_host(), watch=Watch(), examine=examine)
+    said = rehearse.rehearse(CURED, report(CURED), changes, host=this_host(), watch=Progress(), examine=examine)
     assert said.works is True
     assert not waiting[0].exists()
     assert not target.exists()
@@ -186,7 +186,7 @@ def test_a_set_that_is_placed_anew_is_looked_at_where_it_waits(broken: Path) -> 
 
 def test_a_quarantine_alone_is_not_decided_beforehand(broken: Path) -> None:
     change = FileSet(title="t", items=(item(broken, "other/libcudnn.so.9"),))
-    said = rehearse.rehearse(CURED, report(CURED), (change,), host=this_host(), watch=Watch(), examine=never)
+    said = rehearse.rehearse(CURED, report(CURED), (change,), host=this_host(), watch=Progress(), examine=never)
     assert said.works is None
 
 
@@ -201,7 +201,9 @@ def test_steps_do_in_python_what_a_shell_makes_of_them(tmp_path: Path, steps: st
     (prefix / "bin").mkdir(parents=True)
     (prefix / "pyvenv.cfg").write_text("home = /usr\n")
     (prefix / "bin/activate").write_text("deactivate () {\n    true\n}\n")
-    LinuxWriter("/", str(tmp_path)).write("LD_LIBRARY_PATH", "environment", str(prefix), Value(text=steps, kind=KIND))
+    LinuxVariables("/", str(tmp_path)).write(
+        "LD_LIBRARY_PATH", "environment", str(prefix), Value(text=steps, kind=KIND)
+    )
     for value in (
         None,
         "",
@@ -260,7 +262,9 @@ def test_a_stray_copy_is_rehearsed_by_who_comes_next(
     before = tree(broken)
     stray = tuple(item(broken, f"other/{p.name}") for p in sorted((broken / "other").iterdir()))
     change = FileSet(title="t", items=stray)
-    said = rehearse.rehearse(CURED, found_in(broken, *order), (change,), host=this_host(), watch=Watch(), examine=never)
+    said = rehearse.rehearse(
+        CURED, found_in(broken, *order), (change,), host=this_host(), watch=Progress(), examine=never
+    )
     assert (said.works, words in said.sentence) == (works, True), said
     assert tree(broken) == before
     if works:
@@ -275,7 +279,7 @@ def test_the_parts_of_a_stray_copy_that_is_found_first_do_not_answer_for_the_nex
     stray = tuple(item(broken, f"other/{p.name}") for p in sorted((broken / "other").iterdir()))
     change = FileSet(title="t", items=stray)
     said = rehearse.rehearse(
-        CURED, found_in(broken, "other", "good"), (change,), host=this_host(), watch=Watch(), examine=never
+        CURED, found_in(broken, "other", "good"), (change,), host=this_host(), watch=Progress(), examine=never
     )
     assert said.works is True, said
     assert not [m for m in said.loaded if str(broken / "other") in m.path]
@@ -290,7 +294,7 @@ def test_a_stray_part_is_rehearsed_by_the_set_that_is_found_without_it(broken: P
     load = Load(consumer=Program(id="plain", kind="plain", label="any"), major=9, resolutions=searches)
     change = FileSet(title="t", items=(item(broken, "other/libcudnn_ops.so.9"),))
     said = rehearse.rehearse(
-        CURED, report(CURED, loads=(load,)), (change,), host=this_host(), watch=Watch(), examine=never
+        CURED, report(CURED, loads=(load,)), (change,), host=this_host(), watch=Progress(), examine=never
     )
     assert said.works is True, said
     assert {Path(m.path).parent for m in said.loaded if "cudnn" in m.name} == {broken / "good"}
@@ -308,11 +312,11 @@ def test_a_cache_is_rehearsed_with_an_empty_folder_in_its_place(tmp_path: Path) 
         (folders[-1] / "index").write_bytes(b"the driver's own")
         return report()
 
-    said = rehearse.rehearse(CURED, report(CURED), (change,), host=this_host(), watch=Watch(), examine=examine)
+    said = rehearse.rehearse(CURED, report(CURED), (change,), host=this_host(), watch=Progress(), examine=examine)
     assert (said.works, "CUDA_CACHE_PATH" in said.sentence) == (True, True)
     assert not folders[0].exists()
     said = rehearse.rehearse(
-        CURED, report(CURED), (change,), host=this_host(), watch=Watch(), examine=lambda _h: report(CURED)
+        CURED, report(CURED), (change,), host=this_host(), watch=Progress(), examine=lambda _h: report(CURED)
     )
     assert said.works is False
 
@@ -326,11 +330,11 @@ def test_a_hook_is_seen_by_who_lists_and_reads_its_folder(tmp_path: Path) -> Non
     seen: list[tuple[object, object]] = []
 
     def examine(host: Host) -> Report:
-        where = places(host)
+        where = sysroot_of(host)
         seen.append((where.names(str(site)), where.text(path)))
         return report()
 
-    said = rehearse.rehearse(CURED, report(CURED), (change,), host=this_host(), watch=Watch(), examine=examine)
+    said = rehearse.rehearse(CURED, report(CURED), (change,), host=this_host(), watch=Progress(), examine=examine)
     assert said.works is True
     assert seen == [(("convalesce_cuda.pth", "other.pth"), "import os\n")]
     assert not Path(path).exists()

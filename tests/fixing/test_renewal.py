@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.doctor import repair
-from core.doctor.repair import Workshop
+from core.doctor.repair import RepairContext
 from core.model.changes import FileSet
 from core.model.facts import CudnnCopy, Machine, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Severity, Step
 from core.probes.cudnn import probe as cudnn
-from core.transaction.execute import perform, undo
+from core.transaction.execute import execute, undo
 from core.transaction.journal import Journal
 from tests import standin
 from tests.fixing.conftest import tree
@@ -47,19 +47,19 @@ def seen(folder: Path) -> CudnnCopy:
     return copy
 
 
-def proposed(copy: CudnnCopy, source: Path, shop: Workshop, cause: str) -> Finding:
+def proposed(copy: CudnnCopy, source: Path, shop: RepairContext, cause: str) -> Finding:
     finding = Finding(
         id="cudnn.x", cause=cause, step=Step.CUDNN, severity=Severity.ERROR, title="x", subject=copy.folder
     )
     snapshot = Snapshot(machine=Machine(system="linux"), cudnn=(copy,))
-    return repair.with_cudnn_from(str(source), finding, snapshot, shop, Watch())
+    return repair.with_cudnn_from(str(source), finding, snapshot, shop, Progress())
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Workshop:
+def shop(tmp_path: Path) -> RepairContext:
     host = FakeHost(root=tmp_path)
     own, all_users = Journal(tmp_path / "state"), Journal(tmp_path / "all")
-    return Workshop(host=host, writer=MemoryWriter("linux"), journal=own, machine_journal=all_users)
+    return RepairContext(host=host, writer=MemoryWriter("linux"), journal=own, machine_journal=all_users)
 
 
 def cut(folder: Path) -> None:
@@ -92,7 +92,7 @@ def of_a_later_release(folder: Path) -> None:
     ],
 )
 def test_the_whole_set_is_put_into_its_folder_and_taken_back(
-    plant: Callable[[Path], None], cause: str, machine: Path, source: Path, shop: Workshop
+    plant: Callable[[Path], None], cause: str, machine: Path, source: Path, shop: RepairContext
 ) -> None:
     folder = machine / "opt/cudnn"
     plant(folder)
@@ -104,7 +104,7 @@ def test_the_whole_set_is_put_into_its_folder_and_taken_back(
     assert change.folders == ()
     assert {Path(i.path).parent for i in change.items} == {folder}
     assert 0 < len(change.items) < len(list(source.iterdir())), "files that are right are not touched"
-    done = perform(proposal.plan, writer=shop.writer, journal=shop.journal, verify=lambda: "")
+    done = execute(proposal.plan, writer=shop.writer, journal=shop.journal, verify=lambda: "")
     assert done.kind == "done"
     assert (folder / "notes.txt").read_text() == "mine"
     whole = {p.name: p.read_bytes() for p in source.iterdir()}
@@ -113,7 +113,7 @@ def test_the_whole_set_is_put_into_its_folder_and_taken_back(
     assert tree(folder) == before
 
 
-def test_another_release_or_a_package_is_left_alone(machine: Path, source: Path, shop: Workshop) -> None:
+def test_another_release_or_a_package_is_left_alone(machine: Path, source: Path, shop: RepairContext) -> None:
     folder = machine / "opt/cudnn"
     cut(folder)
     copy = seen(folder)

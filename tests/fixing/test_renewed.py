@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.doctor.engine import ThisMachine
-from core.doctor.repair import Workshop
+from core.doctor.repair import RepairContext
 from core.host.activation_scripts import KIND
 from core.host.interface import Host
 from core.model.changes import Change, SetVariable, Value, insert_entry
@@ -17,10 +17,10 @@ from core.model.facts import Activation, Environment, Machine, PythonEnvironment
 from core.model.findings import Finding, Fix, Report
 from core.model.steps import Severity, Step
 from core.rules.root_cause import diagnose
-from core.transaction.execute import Plan, perform, undo
+from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Journal
-from core.transaction.session_host import Renewed, both, renewed, without_active
-from core.transaction.variable_store import LinuxWriter
+from core.transaction.session_host import NewSessionHost, merge_histories, new_session_host, without_active
+from core.transaction.variable_store import LinuxVariables
 from tests.host.fake import FakeHost
 from tests.transaction.memory_store import MemoryWriter
 
@@ -32,8 +32,8 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def writer(home: Path) -> LinuxWriter:
-    return LinuxWriter(str(home.parent), str(home))
+def writer(home: Path) -> LinuxVariables:
+    return LinuxVariables(str(home.parent), str(home))
 
 
 def host(home: Path, **env: str) -> FakeHost:
@@ -42,7 +42,7 @@ def host(home: Path, **env: str) -> FakeHost:
 
 def done(home: Path, *changes: Change) -> tuple[Journal, str]:
     journal = Journal(home / "state")
-    outcome = perform(Plan(title="t", changes=changes), writer=writer(home), journal=journal)
+    outcome = execute(Plan(title="t", changes=changes), writer=writer(home), journal=journal)
     assert outcome.kind == "done", outcome
     return journal, outcome.entry
 
@@ -58,18 +58,18 @@ def unhide(home: Path) -> SetVariable:
 def test_what_was_taken_away_is_gone_for_an_older_session_and_for_no_other(home: Path) -> None:
     journal, entry = done(home, unhide(home))
     old = host(home, CUDA_VISIBLE_DEVICES="-1", X="1")
-    seen = renewed(old, journal.entries(), writer(home).read)
-    assert isinstance(seen, Renewed)
+    seen = new_session_host(old, journal.entries(), writer(home).read)
+    assert isinstance(seen, NewSessionHost)
     assert seen.fresh_environment() == {"X": "1"}
     assert seen.renewals == (Renewal(name="CUDA_VISIBLE_DEVICES", scope="user", at=conf(home), old="-1", new=None),)
     assert [v.name for v in seen.variables() if v.scope == "process"] == ["X"]
     new = host(home, X="1")
-    assert renewed(new, journal.entries(), writer(home).read) is new
+    assert new_session_host(new, journal.entries(), writer(home).read) is new
     other = host(home, CUDA_VISIBLE_DEVICES="0")
-    assert renewed(other, journal.entries(), writer(home).read) is other
+    assert new_session_host(other, journal.entries(), writer(home).read) is other
     assert undo(entry, writer=writer(home), journal=journal).kind == "undone"
-    assert renewed(old, journal.entries(), writer(home).read) is old
-    again = renewed(new, journal.entries(), writer(home).read)
+    assert new_session_host(old, journal.entries(), writer(home).read) is old
+    again = new_session_host(new, journal.entries(), writer(home).read)
     assert again.fresh_environment() == {"X": "1", "CUDA_VISIBLE_DEVICES": "-1"}
 
 
@@ -77,7 +77,7 @@ def test_what_somebody_changed_since_counts_no_more(home: Path) -> None:
     journal, _entry = done(home, unhide(home))
     Path(conf(home)).write_text("CUDA_VISIBLE_DEVICES=-1\n")
     old = host(home, CUDA_VISIBLE_DEVICES="-1")
-    assert renewed(old, journal.entries(), writer(home).read) is old
+    assert new_session_host(old, journal.entries(), writer(home).read) is old
 
 
 def test_two_changes_of_one_value_follow_each_other(home: Path) -> None:
@@ -90,7 +90,7 @@ def test_two_changes_of_one_value_follow_each_other(home: Path) -> None:
     done(home, first)
     journal, _entry = done(home, second)
     for value in ("-1", "1", "0"):
-        seen = renewed(host(home, CUDA_VISIBLE_DEVICES=value), journal.entries(), writer(home).read)
+        seen = new_session_host(host(home, CUDA_VISIBLE_DEVICES=value), journal.entries(), writer(home).read)
         assert seen.fresh_environment() == {"CUDA_VISIBLE_DEVICES": "0"}
 
 
@@ -111,26 +111,26 @@ def test_an_activation_counts_where_its_environment_is_active(home: Path) -> Non
     _, first = done(home, steps(one, "drop /bad\nprepend /new"))
     journal, entry = done(home, steps(two, "prepend /two"))
     entries, read = journal.entries(), writer(home).read
-    plain = renewed(host(home, LD_LIBRARY_PATH="/bad:/a"), entries, read)
+    plain = new_session_host(host(home, LD_LIBRARY_PATH="/bad:/a"), entries, read)
     assert plain.fresh_environment() == {"LD_LIBRARY_PATH": "/bad:/a"}
-    assert isinstance(plain, Renewed)
+    assert isinstance(plain, NewSessionHost)
     assert plain.renewals == ()
     assert plain.activations == (
         Activation(name="LD_LIBRARY_PATH", at=one, steps="drop /bad\nprepend /new", entry=first),
         Activation(name="LD_LIBRARY_PATH", at=two, steps="prepend /two", entry=entry),
     )
     active = host(home, LD_LIBRARY_PATH="/bad", VIRTUAL_ENV=two)
-    assert renewed(active, entries, read).fresh_environment()["LD_LIBRARY_PATH"] == "/two:/bad"
-    bare = renewed(without_active(active), entries, read)
+    assert new_session_host(active, entries, read).fresh_environment()["LD_LIBRARY_PATH"] == "/two:/bad"
+    bare = new_session_host(without_active(active), entries, read)
     assert bare.fresh_environment() == {"LD_LIBRARY_PATH": "/bad"}
-    activated = renewed(host(home, LD_LIBRARY_PATH="/two:/bad", VIRTUAL_ENV=two), entries, read)
+    activated = new_session_host(host(home, LD_LIBRARY_PATH="/two:/bad", VIRTUAL_ENV=two), entries, read)
     assert activated.fresh_environment()["LD_LIBRARY_PATH"] == "/two:/bad"
-    assert isinstance(activated, Renewed)
+    assert isinstance(activated, NewSessionHost)
     assert activated.renewals == ()
     assert undo(entry, writer=writer(home), journal=journal).kind == "undone"
-    left = renewed(active, journal.entries(), read)
+    left = new_session_host(active, journal.entries(), read)
     assert left.fresh_environment() == active.environment
-    assert isinstance(left, Renewed)
+    assert isinstance(left, NewSessionHost)
     assert [a.at for a in left.activations] == [one]
 
 
@@ -139,22 +139,24 @@ def test_what_an_activation_lost_since_is_not_said_to_hold(home: Path) -> None:
     journal, _entry = done(home, steps(one, "drop /bad"))
     Path(one, "bin/activate").write_text("deactivate () {\n    true\n}\n")
     there = host(home, LD_LIBRARY_PATH="/bad")
-    assert renewed(there, journal.entries(), writer(home).read) is there
+    assert new_session_host(there, journal.entries(), writer(home).read) is there
 
 
 def test_windows_reads_its_registry_anew_and_needs_none_of_it(tmp_path: Path) -> None:
     memory = MemoryWriter("windows")
     change = insert_entry(None, "C:\\a", 0, "windows", name="Path", scope="user")
     journal = Journal(tmp_path / "state")
-    assert perform(Plan(title="t", changes=(change,)), writer=memory, journal=journal).kind == "done"
+    assert execute(Plan(title="t", changes=(change,)), writer=memory, journal=journal).kind == "done"
     there = FakeHost(root=tmp_path, facts=Machine(system="windows"))
-    assert renewed(there, journal.entries(), memory.read) is there
+    assert new_session_host(there, journal.entries(), memory.read) is there
 
 
 def test_a_history_that_is_closed_or_damaged_hides_nothing_else(home: Path, tmp_path: Path) -> None:
     journal, entry = done(home, unhide(home))
     (tmp_path / "file").write_text("")
-    assert [e.id for e in both(Journal(tmp_path / "file"), journal, Journal(tmp_path / "nowhere"))] == [entry]
+    assert [e.id for e in merge_histories(Journal(tmp_path / "file"), journal, Journal(tmp_path / "nowhere"))] == [
+        entry
+    ]
 
 
 @pytest.mark.parametrize(
@@ -181,25 +183,25 @@ def test_the_person_is_told_what_to_start_anew(renewal: Renewal, kind: str, word
 def test_check_again_in_the_same_window_sees_what_new_programs_get(home: Path) -> None:
     there = host(home, CUDA_VISIBLE_DEVICES="-1", HOME=str(home))
     journal = Journal(home / "state")
-    shop = Workshop(host=there, writer=writer(home), journal=journal, machine_journal=Journal(home / "all"))
+    shop = RepairContext(host=there, writer=writer(home), journal=journal, machine_journal=Journal(home / "all"))
     hidden = Finding(
         id="driver.hidden", cause="gpu_hidden_by_env", step=Step.DRIVER, severity=Severity.ERROR, title="Hidden.",
         fix=Fix(title="Unhide", changes=(unhide(home),)),
     )  # fmt: skip
 
-    def look(seen: Host, _watch: Watch) -> Report:
+    def look(seen: Host, _watch: Progress) -> Report:
         findings = (hidden,) if "CUDA_VISIBLE_DEVICES" in seen.fresh_environment() else ()
         return Report(snapshot=Snapshot(machine=Machine(system="linux")), findings=findings)
 
     engine = ThisMachine(make=lambda: shop, look=look)
-    report = engine.examine(Watch())
-    done = engine.apply(engine.propose(report.findings[0], report, "", Watch()), Watch())
+    report = engine.examine(Progress())
+    done = engine.apply(engine.propose(report.findings[0], report, "", Progress()), Progress())
     assert done.outcome.kind == "done", done.outcome
     # the scripted log-in still has the old value; this session is looked at with the new one
     assert [(v.way, v.holds, v.supposed) for v in done.outcome.verified_for] == [
         ("process", True, True),
         ("login", False, False),
     ]
-    assert engine.examine(Watch()).findings == ()
-    assert engine.undo((done.outcome.entry,), Watch()).outcome.kind == "undone"
-    assert engine.examine(Watch()).findings == (hidden,)
+    assert engine.examine(Progress()).findings == ()
+    assert engine.undo((done.outcome.entry,), Progress()).outcome.kind == "undone"
+    assert engine.examine(Progress()).findings == (hidden,)

@@ -16,14 +16,14 @@ from core.doctor.verify import SHELL, told, verify
 from core.host.activation_scripts import KIND
 from core.host.interface import Completed, Host
 from core.host.this_host import this_host
-from core.host.with_environment import WithEnvironment
+from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, SetVariable, Value
 from core.model.facts import Machine, ProbeError, PythonEnvironment, Renewal, Snapshot
 from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
 from core.transaction.execute import VerifiedFor
-from core.transaction.session_host import Renewed
-from core.transaction.variable_store import LinuxWriter
+from core.transaction.session_host import NewSessionHost
+from core.transaction.variable_store import LinuxVariables
 from tests.host.fake import FakeHost
 
 FAULT = Finding(id="a.b", cause="c", step=Step.CUDNN, severity=Severity.ERROR, title="It is broken.", subject="/x")
@@ -92,7 +92,7 @@ def test_a_change_is_judged_by_the_way_that_it_is_for(tmp_path: Path) -> None:
     problem, found = verify(FAULT, report(FAULT), (KEPT,), session=there, inherited=there, examine=Looks())
     assert (problem, found) == ("Still so: It is broken.", ())
     renewal = Renewal(name="LD_LIBRARY_PATH", at="/f", old="/bad", new="/good")
-    session = Renewed(there, GOOD, renewals=(renewal,))
+    session = NewSessionHost(there, GOOD, renewals=(renewal,))
     problem, found = verify(FAULT, report(FAULT), (KEPT,), session=session, inherited=session, examine=Looks())
     assert problem == ""
     assert [v.holds for v in found] == [True] * 4
@@ -127,7 +127,7 @@ def test_what_could_not_be_looked_at_is_not_decided(tmp_path: Path) -> None:
 def test_the_environment_is_named_where_nothing_leads_to_it(tmp_path: Path) -> None:
     there, look = machine(tmp_path, BAD, GOOD, GOOD), Looks()
     verify(FAULT, report(FAULT), (STEPS,), session=there, inherited=there, examine=look)
-    assert [h.pythons for h in look.hosts if isinstance(h, WithEnvironment)] == [("/v",)]
+    assert [h.pythons for h in look.hosts if isinstance(h, HostWithEnvironment)] == [("/v",)]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="environments have no activation of ours there")
@@ -137,7 +137,7 @@ def test_an_activation_is_verified_by_a_real_shell(tmp_path: Path) -> None:
     change: Change = SetVariable(
         name="CUDA_HOME", scope="environment", at=str(prefix), after=Value(text="set /opt/cuda", kind=KIND)
     )
-    LinuxWriter("/", str(tmp_path)).write("CUDA_HOME", "environment", str(prefix), change.after)  # type: ignore[union-attr]
+    LinuxVariables("/", str(tmp_path)).write("CUDA_HOME", "environment", str(prefix), change.after)  # type: ignore[union-attr]
     envs: list[dict[str, str]] = []
 
     def examine(host: Host) -> Report:

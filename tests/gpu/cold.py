@@ -31,12 +31,12 @@ def forget(folders: list[str]) -> float:
 def one(environment: str) -> None:
     """Run it in this process and print when each stage began, what was left out, and what took how long."""
     start = time.monotonic()
-    from core.common.progress import Watch
+    from core.common.progress import Progress
     from core.doctor.scan import measure
     from core.host.this_host import this_host
 
     began: dict[str, float] = {}
-    watch = Watch(lambda said: began.setdefault(next((s for s in STAGES if said.startswith(s)), ""), time.monotonic() - start))  # fmt: skip
+    watch = Progress(lambda said: began.setdefault(next((s for s in STAGES if said.startswith(s)), ""), time.monotonic() - start))  # fmt: skip
     snapshot = measure(this_host(), watch, pythons=(environment,), quick=True, gpu=0).snapshot
     assert snapshot.benchmark
     run = snapshot.benchmark.gpus[0]

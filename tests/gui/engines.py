@@ -8,16 +8,16 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.doctor.engine import Done, Preview, ThisMachine
-from core.doctor.examine import report_on
-from core.doctor.repair import Workshop
+from core.doctor.examine import diagnose_snapshot
+from core.doctor.repair import RepairContext
 from core.explain import Explanation, explain
 from core.model.changes import Value
 from core.model.facts import Machine, Snapshot, Variable
 from core.model.findings import Finding, Report
 from core.transaction.execute import Outcome
-from core.transaction.journal import BadEntry, Entry, Journal
+from core.transaction.journal import Entry, Journal, UnreadableEntry
 from tests.host.fake import FakeHost
 from tests.transaction.memory_store import MemoryWriter
 
@@ -25,32 +25,32 @@ from tests.transaction.memory_store import MemoryWriter
 class Showing:
     """Shows a report, or what a function makes; changes nothing."""
 
-    def __init__(self, report: Report | Callable[[Watch], Report]) -> None:
+    def __init__(self, report: Report | Callable[[Progress], Report]) -> None:
         self.report = report
-        self.past: tuple[Entry | BadEntry, ...] = ()
+        self.past: tuple[Entry | UnreadableEntry, ...] = ()
         self.after: Report | None = None
         self.asked: list[str] = []
 
-    def examine(self, watch: Watch) -> Report:
+    def examine(self, watch: Progress) -> Report:
         return self.report if isinstance(self.report, Report) else self.report(watch)
 
-    def benchmark(self, report: Report, quick: bool, watch: Watch) -> Report:
+    def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
         self.asked.append("quick" if quick else "whole")
         return self.after or report
 
     def explain(self, text: str, snapshot: Snapshot | None) -> Explanation:
         return explain(text, snapshot)
 
-    def propose(self, finding: Finding, report: Report, source: str, watch: Watch) -> Preview:
+    def propose(self, finding: Finding, report: Report, source: str, watch: Progress) -> Preview:
         raise NotImplementedError
 
-    def apply(self, preview: Preview, watch: Watch) -> Done:
+    def apply(self, preview: Preview, watch: Progress) -> Done:
         raise NotImplementedError
 
-    def undo(self, entries: tuple[str, ...], watch: Watch) -> Done:
+    def undo(self, entries: tuple[str, ...], watch: Progress) -> Done:
         return Done(Outcome(kind="refused", sentence="Nothing was changed."))
 
-    def history(self) -> tuple[Entry | BadEntry, ...]:
+    def history(self) -> tuple[Entry | UnreadableEntry, ...]:
         return self.past
 
 
@@ -82,8 +82,10 @@ class Repairing(ThisMachine):
             self.writer.write(v.name, v.scope, "", Value(text=v.value, kind=v.kind))  # type: ignore[arg-type]  # the same
         host = Kept(root=folder, facts=Machine(system="windows"), writer=self.writer, recorded=recorded)
         self.journal = Journal(folder / "state")
-        shop = Workshop(host=host, writer=self.writer, journal=self.journal, machine_journal=Journal(folder / "all"))
-        super().__init__(make=lambda: shop, look=lambda seen, _watch: report_on(see(seen.variables())))
+        shop = RepairContext(
+            host=host, writer=self.writer, journal=self.journal, machine_journal=Journal(folder / "all")
+        )
+        super().__init__(make=lambda: shop, look=lambda seen, _watch: diagnose_snapshot(see(seen.variables())))
 
     @property
     def path(self) -> str:

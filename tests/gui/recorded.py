@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.model.facts import (
     Benchmark,
     CudaInit,
@@ -233,7 +233,7 @@ CURABLE = ("folder not on path", "shadowed")
 
 def report(name: str) -> Report:
     """Return the report on a machine."""
-    return report_on(MACHINES[name]())
+    return diagnose_snapshot(MACHINES[name]())
 
 
 def hidden_gpus(variables: Iterable[Variable]) -> Snapshot:

@@ -89,7 +89,7 @@ def test_what_a_killed_one_left_behind_is_no_window(settings: QSettings) -> None
 @pytest.mark.usefixtures("qapp", "own_name")
 def test_the_frame_is_there_first_and_then_holds_the_wizard(qtbot: QtBot, settings: QSettings) -> None:
     frame = Frame(settings)
-    held = app.Held(frame, settings, Showing(reports.BROKEN))
+    held = app.WindowLoader(frame, settings, Showing(reports.BROKEN))
     FirstPaint(frame, held.make)
     with qtbot.waitActive(frame):
         frame.show()
@@ -130,7 +130,7 @@ def test_a_wizard_that_cannot_be_made_ends_with_the_reason(
 ) -> None:
     monkeypatch.setitem(sys.modules, "gui.window.window", None)  # as where a file of the installation is missing
     frame = Frame(settings)
-    held = app.Held(frame, settings)
+    held = app.WindowLoader(frame, settings)
     QTimer.singleShot(0, held.make)
     assert QApplication.exec() == 1
     assert isinstance(held.problem, ImportError)

@@ -11,14 +11,14 @@ import pytest
 from PySide6.QtCore import QSettings, QTimer
 from pytestqt.qtbot import QtBot
 
-from core.common.progress import Watch
-from core.doctor.examine import report_on
+from core.common.progress import Progress
+from core.doctor.examine import diagnose_snapshot
 from core.doctor.scan import look
 from core.host import linux_processes as running
 from core.model.changes import SetVariable, Value
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Report
-from core.probes.probe import Probe, Request
+from core.probes.probe import Probe, ProbeRequest
 from gui.controller import Controller
 from gui.dialogs.change_dialog import FixDialog
 from gui.window.window import Window
@@ -36,7 +36,7 @@ def test_a_probe_that_hangs_is_not_decided_and_the_rest_goes_on(
     release = threading.Event()
     healthy = recorded.MACHINES["healthy"]()
 
-    def hangs(_request: Request) -> object:
+    def hangs(_request: ProbeRequest) -> object:
         release.wait(30)
         return ()
 
@@ -49,7 +49,7 @@ def test_a_probe_that_hangs_is_not_decided_and_the_rest_goes_on(
         Probe("loads", lambda _r: healthy.loads),
     )
     host = FakeHost(root=tmp_path, facts=healthy.machine)
-    controller = Controller(Showing(lambda watch: report_on(look(host, watch, probes=probes))))
+    controller = Controller(Showing(lambda watch: diagnose_snapshot(look(host, watch, probes=probes))))
     window = Window(controller, settings)
     window.show()
     with qtbot.waitSignal(controller.report_changed, timeout=10_000):
@@ -65,7 +65,7 @@ def test_the_window_beats_on_while_the_largest_machine_is_scanned(qtbot: QtBot, 
     beats: list[float] = []
     at_work = threading.Event()
 
-    def examine(watch: Watch) -> Report:
+    def examine(watch: Progress) -> Report:
         report = recorded.report("everything broken")
         at_work.set()
         for _ in range(50):
@@ -115,7 +115,7 @@ class Slow(Repairing):
         self.reached = threading.Event()
         self.slow = False
 
-    def _look(self, host: object, watch: Watch) -> Report:
+    def _look(self, host: object, watch: Progress) -> Report:
         if self.slow:
             self.reached.set()
             while not watch.cancelled:
@@ -197,7 +197,7 @@ def test_a_fault_of_ours_in_a_fix_is_said_in_its_dialog(opened: Opened) -> None:
 def test_a_message_pasted_during_the_scan_is_explained_after_it(qtbot: QtBot, settings: QSettings) -> None:
     release = threading.Event()
 
-    def examine(_watch: Watch) -> Report:
+    def examine(_watch: Progress) -> Report:
         release.wait(10)
         return recorded.report("sub-library missing")
 

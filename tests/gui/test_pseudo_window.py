@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.common import i18n
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from gui.widgets.text import MachineText
 from tests.gui import recorded
 from tests.gui.conftest import Opened
@@ -37,7 +37,7 @@ def test_no_word_of_the_window_escapes_and_nothing_is_cut(
     monkeypatch.setattr("gui.language.speak", lambda _settings: False)
     monkeypatch.setattr(i18n, "_translation", PSEUDO)
     i18n._forms.cache_clear()
-    report = report_on(recorded.report(name).snapshot)
+    report = diagnose_snapshot(recorded.report(name).snapshot)
     window = opened(Showing(report))
     window.resize(1000, 700)
     ids = [w for f in report.findings for w in (f.id, f.cause, f.subject)]

@@ -8,7 +8,7 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QFrame
 
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.model.changes import EditPath, FileItem, FileSet, SetVariable, Value
 from core.model.facts import How
 from core.model.findings import Fix
@@ -131,7 +131,7 @@ def test_a_button_says_what_it_does(says: str) -> None:
 
 def test_the_benchmark_runs_when_it_is_asked_and_shows_a_bar_against_the_limit(opened: Opened) -> None:
     engine = Showing(recorded.report("ten gpus"))
-    engine.after = report_on(recorded.measured())
+    engine.after = diagnose_snapshot(recorded.measured())
     window = opened(engine)
     hand = Hand(window, keyboard=True)
     assert "Not run yet" in shown_text(window.summary)

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Snapshot
 from core.model.findings import Report
 from core.model.steps import Severity, Step
@@ -52,7 +52,7 @@ def every(rows_: tuple[Row, ...]) -> Iterator[Row]:
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_a_step_is_as_bad_as_the_worst_that_belongs_to_it(name: str) -> None:
-    report = report_on(MACHINES[name]())
+    report = diagnose_snapshot(MACHINES[name]())
     for step in Step:
         stands, sentence = standing(report, step)
         assert sentence
@@ -68,7 +68,7 @@ def test_a_step_is_as_bad_as_the_worst_that_belongs_to_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_no_page_shows_a_calm_verdict_above_something_worse(name: str, qapp: QApplication) -> None:
-    report = report_on(MACHINES[name]())
+    report = diagnose_snapshot(MACHINES[name]())
     for step in Step:
         page = StepPage(step, partial(details, step), ACTS)
         page.show_report(report, looks.LIGHT)
@@ -108,7 +108,7 @@ OF_ENVIRONMENT = {
 
 @pytest.mark.parametrize("name", OF_ENVIRONMENT)
 def test_a_fault_of_a_variable_colours_the_environment_and_stands_on_its_page(name: str) -> None:
-    report = report_on(OF_ENVIRONMENT[name]())
+    report = diagnose_snapshot(OF_ENVIRONMENT[name]())
     assert report.primary is not None
     assert standing(report, Step.ENVIRONMENT)[0] is report.primary.severity
     assert standing(report, report.primary.step)[0] is report.primary.severity
@@ -121,7 +121,7 @@ def test_a_fault_of_a_variable_colours_the_environment_and_stands_on_its_page(na
 def test_a_fault_of_ld_library_path_colours_the_environment() -> None:
     from tests.rules.test_root_cause import overridden
 
-    report = report_on(overridden(m.wheel_machine()))
+    report = diagnose_snapshot(overridden(m.wheel_machine()))
     assert report.primary is not None
     assert (report.primary.cause, report.primary.step) == ("ld_library_path_override", Step.CUDNN)
     assert standing(report, Step.ENVIRONMENT)[0] is Severity.ERROR
@@ -130,5 +130,5 @@ def test_a_fault_of_ld_library_path_colours_the_environment() -> None:
 def test_an_open_cause_is_said_to_be_open() -> None:
     from tests.rules.test_root_cause import failing
 
-    report = report_on(failing(m.wheel_machine(), m.PREFIX))
+    report = diagnose_snapshot(failing(m.wheel_machine(), m.PREFIX))
     assert headline(report) == "Something is wrong, and its cause is not decided"

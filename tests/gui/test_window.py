@@ -10,8 +10,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
-from core.common.progress import Watch
-from core.doctor.examine import report_on
+from core.common.progress import Progress
+from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Unexamined
 from core.model.findings import Report
 from gui import theme as looks
@@ -37,7 +37,7 @@ def test_a_machine_in_order_lands_on_the_summary(open_window: Open) -> None:
 
 def test_what_could_not_be_examined_is_said_at_the_top(open_window: Open) -> None:
     missed = Unexamined(path="/net/data", seconds=3.0, wanted_by=("PATH",))
-    report = report_on(replace(machines.wheel_machine(), unexamined=(missed,)))
+    report = diagnose_snapshot(replace(machines.wheel_machine(), unexamined=(missed,)))
     text = shown_text(open_window(report).stack.currentWidget())
     assert "not everything could be examined" in text
     assert "/net/data gives no answer" in text.partition("driver")[0]
@@ -115,7 +115,7 @@ def test_text_size_and_colours_are_kept(open_window: Open, settings: QSettings) 
 def test_cancel_and_close_while_a_probe_is_at_work(qtbot: QtBot, settings: QSettings) -> None:
     begun = threading.Event()
 
-    def examine(watch: Watch) -> Report:
+    def examine(watch: Progress) -> Report:
         begun.set()
         while not watch.cancelled:
             threading.Event().wait(0.01)
@@ -137,7 +137,7 @@ def test_cancel_and_close_while_a_probe_is_at_work(qtbot: QtBot, settings: QSett
 
 
 def test_a_fault_of_ours_becomes_a_sentence(qtbot: QtBot, settings: QSettings) -> None:
-    def examine(_watch: Watch) -> Report:
+    def examine(_watch: Progress) -> Report:
         raise RuntimeError("no luck")
 
     controller = Controller(Showing(examine))

@@ -8,23 +8,23 @@ import signal
 import sys
 from collections.abc import Callable
 
-from core.model.facts import Fact
+from core.model.facts import Frozen
 
 
-class Asked(Fact, frozen=True, kw_only=True):
+class Asked(Frozen, frozen=True, kw_only=True):
     """A request."""
 
     what: str = ""
     number: int = 0
 
 
-class Nested(Fact, frozen=True, kw_only=True):
+class Nested(Frozen, frozen=True, kw_only=True):
     """A request with requests in it."""
 
     inner: tuple[Asked, ...] = ()
 
 
-class Said(Fact, frozen=True, kw_only=True):
+class Said(Frozen, frozen=True, kw_only=True):
     """An event."""
 
     text: str = ""

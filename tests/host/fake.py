@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host import child, process
 from core.host.exit_status import describe
 from core.host.interface import Completed
@@ -83,7 +83,7 @@ class FakeHost:
         timeout: float,
         env: Mapping[str, str] | None = None,
         input: bytes = b"",
-        watch: Watch | None = None,
+        watch: Progress | None = None,
     ) -> Completed:
         """Return the scripted answer; a child of ours without one really runs."""
         if watch is not None and watch.cancelled:

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.common import frozen
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host import child, child_main
 from core.host.child import Answer, ask
 from core.host.interface import Completed, Host
@@ -120,7 +120,7 @@ def test_a_hang_is_stopped_with_what_it_started(tmp_path: Path) -> None:
 
 
 def test_cancelling_from_another_thread(tmp_path: Path) -> None:
-    numbers, watch = tmp_path / "numbers", Watch()
+    numbers, watch = tmp_path / "numbers", Progress()
     thread = threading.Thread(target=lambda: (until(lambda: has_both(numbers)), watch.cancel()))
     thread.start()
     got = answer(work.hang_with_a_child, Asked(what=str(numbers)), timeout=600, watch=watch)
@@ -132,7 +132,7 @@ def test_cancelling_from_another_thread(tmp_path: Path) -> None:
 
 
 def test_a_cancelled_watch_starts_nothing() -> None:
-    watch = Watch()
+    watch = Progress()
     watch.cancel()
     assert answer(work.echo, watch=watch) == Answer(ended="was not started: the work was cancelled")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.interface import Completed, Host
 from core.host.this_host import this_host
 from core.model.facts import Machine, PciDevice, Variable
@@ -131,7 +131,7 @@ def test_a_program_that_hangs_is_stopped(host: Host) -> None:
 
 
 def test_nothing_is_started_for_a_cancelled_watch(host: Host) -> None:
-    watch = Watch()
+    watch = Progress()
     watch.cancel()
     done = host.run(PRINT, timeout=60, watch=watch)
     assert (done.status, done.out, done.ended) == (None, "", "was not started: the work was cancelled")

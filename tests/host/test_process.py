@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.process import LIMIT, run
 
 PYTHON = sys.executable
@@ -110,7 +110,7 @@ def test_what_a_program_leaves_behind_is_killed(tmp_path: Path) -> None:
 
 def test_cancelling_from_another_thread_ends_it(tmp_path: Path) -> None:
     argv, numbers = family(tmp_path, "child.wait()")
-    watch = Watch()
+    watch = Progress()
     thread = threading.Thread(target=lambda: (until(lambda: has_both(numbers)), watch.cancel()))
     thread.start()
     done = run(argv, timeout=600, watch=watch)

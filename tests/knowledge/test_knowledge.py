@@ -12,12 +12,13 @@ from msgspec.structs import replace
 
 import core.rules
 import resources
-from core.common.versions import differs, older
+from core.common.versions import is_older as older
+from core.common.versions import version_tuple, versions_differ
 from core.knowledge.causes import causes
-from core.knowledge.releases import Compatibility, Fact, Gpus, Hints, Releases, compatibility, driver_floor, numbers
+from core.knowledge.releases import Compatibility, Frozen, Gpus, Hints, Releases, compatibility, driver_floor
 from core.knowledge.tables import read
 
-FORMS: dict[str, type[Fact]] = {
+FORMS: dict[str, type[Frozen]] = {
     "compatibility": Compatibility,
     "gpus": Gpus,
     "releases": Releases,
@@ -148,8 +149,8 @@ def test_versions_compare_as_far_as_both_go(
     one: str | None, two: str, is_older: bool | None, is_other: bool | None
 ) -> None:
     assert older(one, two) is is_older
-    assert differs(one, two) is is_other
+    assert versions_differ(one, two) is is_other
 
 
 def test_hostile_versions_have_bounded_numbers() -> None:
-    assert numbers("9" * 5000 + ".1") == (999999999,)
+    assert version_tuple("9" * 5000 + ".1") == (999999999,)

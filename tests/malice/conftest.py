@@ -17,7 +17,7 @@ from core.model.changes import Change
 from core.transaction import broker
 from core.transaction.elevation import Order, write_order
 from core.transaction.journal import Journal
-from core.transaction.variable_store import LinuxWriter
+from core.transaction.variable_store import LinuxVariables
 
 EVE = 54_321
 """An account of her own; no row in the list of accounts is needed for that."""
@@ -75,7 +75,7 @@ class Box:
         give(self.eve / "libcudnn_cnn.so.9")
         for place in (root, *root.rglob("*")):
             place.chmod(0o755 if place.is_dir() else 0o644)
-        self.writer = LinuxWriter(str(root), str(root / "home/root"))
+        self.writer = LinuxVariables(str(root), str(root / "home/root"))
         self.mine = Journal(root / "var/orders")
         self.machines = Journal(root / "var/machine", shared=True)
 

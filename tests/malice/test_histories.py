@@ -16,7 +16,7 @@ from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
 from core.transaction import elevation as elevate
 from core.transaction.broker import RealGround, refusals
 from core.transaction.elevation import Order
-from core.transaction.execute import Plan, perform, recover, undo
+from core.transaction.execute import Plan, execute, recover, undo
 from core.transaction.journal import Entry, Journal, JournalError
 from tests.malice.conftest import EVE, ROOT, Box, as_eve, give, grant, needs_root
 
@@ -106,7 +106,7 @@ def test_root_refuses_the_history_of_another_account(box: Box) -> None:
     with pytest.raises(JournalError, match="home/eve belongs to another account"):
         theirs.entries()
     change = SetVariable(name="CUDA_HOME", scope="user", after=Value(text="/usr"))
-    said = perform(Plan(title="t", changes=(change,)), writer=box.writer, journal=theirs)
+    said = execute(Plan(title="t", changes=(change,)), writer=box.writer, journal=theirs)
     assert (said.kind, "is not obeyed" in said.sentence) == ("refused", True)
 
 
@@ -127,7 +127,7 @@ def test_a_forged_backup_is_not_put_back(box: Box, spoil: str) -> None:
     path = box.root / "opt/cuda/lib64/libcudnn_cnn.so.9"
     state = hashlib.sha256(path.read_bytes()).hexdigest()
     plan = Plan(title="t", changes=(FileSet(title="t", items=(FileItem(path=str(path), before=state, after=""),)),))
-    entry = perform(plan, writer=box.writer, journal=box.machines).entry
+    entry = execute(plan, writer=box.writer, journal=box.machines).entry
     kept = Path(box.machines.folder) / "kept" / state
     if spoil == "a link":
         kept.unlink()
@@ -150,7 +150,7 @@ def test_nobody_else_can_write_a_history_that_was_made_here(box: Box) -> None:
     old = os.umask(0)
     try:
         change = SetVariable(name="CUDA_VISIBLE_DEVICES", scope="machine", before=Value(text="-1"))
-        assert perform(Plan(title="t", changes=(change,)), writer=box.writer, journal=box.machines).kind == "done"
+        assert execute(Plan(title="t", changes=(change,)), writer=box.writer, journal=box.machines).kind == "done"
     finally:
         os.umask(old)
     places = [box.machines.folder, *map(str, Path(box.machines.folder).rglob("*"))]

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from core.host import safe_folder as folders
-from core.host.safe_folder import Folder
+from core.host.safe_folder import SafeFolder
 from core.model.changes import FileItem, FileSet, SetVariable, Value
-from core.transaction.execute import Plan, perform, recover, undo
-from core.transaction.variable_store import LinuxWriter
+from core.transaction.execute import Plan, execute, recover, undo
+from core.transaction.variable_store import LinuxVariables
 from tests.fixing.conftest import tree
 from tests.malice.conftest import Box, give, needs_root
 
@@ -30,7 +30,7 @@ class Swaps:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
         self.at, self.steps, self._act = 0, 0, act
         for name in STEPS:
-            monkeypatch.setattr(Folder, name, self._wrapped(getattr(Folder, name)))
+            monkeypatch.setattr(SafeFolder, name, self._wrapped(getattr(SafeFolder, name)))
 
     def _wrapped(self, real: Callable[..., Any]) -> Callable[..., Any]:
         def step(*arguments: Any, **words: Any) -> Any:
@@ -112,11 +112,11 @@ def test_what_is_swapped_at_any_step_leads_nowhere(
         entry = ""
         swaps.at, swaps.steps = 0, 0
         if way == "undone":
-            entry = perform(plan(box), writer=box.writer, journal=box.mine).entry
+            entry = execute(plan(box), writer=box.writer, journal=box.mine).entry
         todo = plan(box) if way == "applied" else None
         swaps.at, swaps.steps = step, 0
         if todo is not None:
-            said = perform(todo, writer=box.writer, journal=box.mine)
+            said = execute(todo, writer=box.writer, journal=box.mine)
         else:
             said = undo(entry, writer=box.writer, journal=box.mine)
         last = last if step else swaps.steps
@@ -148,8 +148,8 @@ def test_root_follows_no_link_of_eve_s_to_a_file_of_variables(box: Box) -> None:
         after=Value(text="prepend /home/eve", kind="activation"),
     )
     before = profile.read_bytes()
-    writer = LinuxWriter(str(box.root), str(box.root / "home/root"))
-    said = perform(Plan(title="t", changes=(steps,)), writer=writer, journal=box.mine)
+    writer = LinuxVariables(str(box.root), str(box.root / "home/root"))
+    said = execute(Plan(title="t", changes=(steps,)), writer=writer, journal=box.mine)
     assert said.kind != "done"
     assert "is a link of another account's" in said.sentence, said
     assert profile.read_bytes() == before

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.model.facts import Machine, PythonEnvironment, Snapshot, System, Variable
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from tests.host.fake import FakeHost
 
 
@@ -21,12 +21,12 @@ def request(
     named: Sequence[str] = (),
     pythons: tuple[PythonEnvironment, ...] | None = None,
     **host: Any,
-) -> Request:
+) -> ProbeRequest:
     """Return what a probe is given on a machine whose files lie under ``root``."""
     machine = Machine(system=system, home="/home/ada" if system == "linux" else r"C:\Users\ada")
     made = FakeHost(root=root, facts=machine, environment=dict(env or {}), declared=declared, **host)
     seen = Snapshot(machine=machine, pythons=pythons)
-    return Request(host=made, seen=seen, env=made.fresh_environment(), watch=Watch(), pythons=tuple(named))
+    return ProbeRequest(host=made, seen=seen, env=made.fresh_environment(), watch=Progress(), pythons=tuple(named))
 
 
 def write(root: Path, path: str, content: str | bytes = "") -> Path:

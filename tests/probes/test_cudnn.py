@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from core.model.facts import CudnnCopy, LibraryFile, PythonEnvironment
 from core.probes.cudnn import probe as cudnn
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from tests import standin
 from tests.probes.request import link, request, write
 
@@ -27,7 +27,7 @@ def on(root: Path, path: str) -> Path:
     return root / path.lstrip("/")
 
 
-def asking(root: Path, thorough: bool = False, **env: str) -> Request:
+def asking(root: Path, thorough: bool = False, **env: str) -> ProbeRequest:
     return replace(request(root, env, pythons=(VENV,)), thorough=thorough)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.knowledge.cudnn_file_names import asked, dotted, file_name, is_link_library, parse, sub_libraries
+from core.knowledge.cudnn_file_names import file_name, is_link_library, names_tried, parse, sub_libraries, version_text
 from core.model.facts import System
 
 
@@ -67,7 +67,7 @@ def test_files_for_compilers() -> None:
 def test_the_names_that_are_asked_for_in_order(
     major: int, version: str | None, system: System, names: tuple[str, ...]
 ) -> None:
-    assert asked("ops", major, version, system) == names
+    assert names_tried("ops", major, version, system) == names
 
 
 def test_sub_libraries_are_those_of_this_major_or_unversioned() -> None:
@@ -81,7 +81,7 @@ def test_sub_libraries_are_those_of_this_major_or_unversioned() -> None:
     [(7605, "7.6.5"), (8907, "8.9.7"), (90100, "9.1.0"), (92800, "9.28.0"), (0, None), (-1, None), (6021, "6.0.21")],
 )
 def test_the_number_that_cudnn_returns(code: int, version: str | None) -> None:
-    assert dotted(code) == version
+    assert version_text(code) == version
 
 
 def test_names_of_shipped_files() -> None:

@@ -13,12 +13,12 @@ import pytest
 from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.this_host import this_host
 from core.model.facts import CudnnCopy, Load, PythonEnvironment, RollCall, Snapshot
 from core.probes.cudnn import probe as cudnn
 from core.probes.loading import probe as loading
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 
 pytestmark = [
     pytest.mark.download,
@@ -76,7 +76,7 @@ class Venv:
         host = this_host()
         seen = Snapshot(machine=host.machine(), pythons=(python,))
         clean = {n: v for n, v in os.environ.items() if not n.startswith("LD_")}
-        asked = Request(host=host, seen=seen, env={**clean, **env}, watch=Watch(), thorough=thorough)
+        asked = ProbeRequest(host=host, seen=seen, env={**clean, **env}, watch=Progress(), thorough=thorough)
         copies = tuple(c for c in cudnn.look(asked) if c.environment == prefix)
         loads = loading.look(replace(asked, seen=changed(seen, cudnn=copies)))
         return Seen(copies[0], loads[0])

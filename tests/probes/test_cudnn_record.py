@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.common.progress import CancelledError, Watch
+from core.common.progress import CancelledError, Progress
 from core.model.facts import Distribution
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import Row, hashes, rows, verdict
 from tests.probes.request import write
 
@@ -27,7 +27,7 @@ def test_rows_of_a_record(tmp_path: Path) -> None:
         "nvidia_cudnn_cu12-9.1.0.70.dist-info/RECORD,,",
     )
     write(tmp_path, RECORD, "\n".join(lines).encode() + b"\n\xff\xfecudnn,,\n")
-    found = rows(WHEEL, "cudnn", Places("linux", str(tmp_path)))
+    found = rows(WHEEL, "cudnn", Sysroot("linux", str(tmp_path)))
     empty = hashlib.sha256(b"").hexdigest()
     assert found["/site/nvidia/cudnn/lib/libcudnn.so.9"] == Row(sha256=empty, size=7)
     assert found["/site/nvidia/cudnn/lib/libcudnn_a,b.so.9"] == Row()
@@ -36,7 +36,7 @@ def test_rows_of_a_record(tmp_path: Path) -> None:
 
 
 def test_no_record(tmp_path: Path) -> None:
-    assert rows(WHEEL, "cudnn", Places("linux", str(tmp_path))) == {}
+    assert rows(WHEEL, "cudnn", Sysroot("linux", str(tmp_path))) == {}
 
 
 @pytest.mark.parametrize(
@@ -60,13 +60,13 @@ def test_hashes_of_regular_files_only(tmp_path: Path) -> None:
     write(tmp_path, "/a", b"x" * 9_000_000)
     write(tmp_path, "/b", b"yy")
     write(tmp_path, "/folder/empty", b"")
-    found = hashes(("/a", "/b", "/none", "/folder", "/folder/empty"), Places("linux", str(tmp_path)), Watch())
+    found = hashes(("/a", "/b", "/none", "/folder", "/folder/empty"), Sysroot("linux", str(tmp_path)), Progress())
     assert found == {"/a": hashlib.sha256(b"x" * 9_000_000).hexdigest(), "/b": hashlib.sha256(b"yy").hexdigest()}
 
 
 def test_hashing_can_be_cancelled(tmp_path: Path) -> None:
     write(tmp_path, "/a", b"x")
-    watch = Watch()
+    watch = Progress()
     watch.cancel()
     with pytest.raises(CancelledError):
-        hashes(("/a",), Places("linux", str(tmp_path)), watch)
+        hashes(("/a",), Sysroot("linux", str(tmp_path)), watch)

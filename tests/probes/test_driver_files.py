@@ -16,7 +16,7 @@ from core.probes.driver.compute_cache import compute_cache
 from core.probes.driver.kernel import loaded_modules, module_version, nodes, secure_boot
 from core.probes.driver.kernel_log import Log, kernel_log, record, resumed_at, sift
 from core.probes.driver.libraries import libraries, search_folders
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 from tests.probes.driver_standin import CUDA, built
 from tests.probes.request import link, request, write
 
@@ -30,14 +30,14 @@ EFI = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
 
 
 @pytest.fixture
-def where(tmp_path: Path) -> Places:
-    return Places(system="linux", root=str(tmp_path))
+def where(tmp_path: Path) -> Sysroot:
+    return Sysroot(system="linux", root=str(tmp_path))
 
 
 # --- kernel modules --------------------------------------------------------------------------------------
 
 
-def test_modules_that_matter_are_told(tmp_path: Path, where: Places):
+def test_modules_that_matter_are_told(tmp_path: Path, where: Sysroot):
     write(
         tmp_path, "/proc/modules", "nvidia_uvm 1 0 - Live 0x0\nnvidia 2 1 nvidia_uvm, Live 0x0\next4 3 2 - Live 0x0\n"
     )
@@ -57,13 +57,13 @@ def test_modules_that_matter_are_told(tmp_path: Path, where: Places):
         ({"/sys/module/nvidia/version": b"\xff\xfe"}, ("nvidia",), "\ufffd\ufffd"),
     ],
 )
-def test_module_version(tmp_path: Path, where: Places, files, modules, expected):
+def test_module_version(tmp_path: Path, where: Sysroot, files, modules, expected):
     for path, content in files.items():
         write(tmp_path, path, content)
     assert module_version(modules, where) == expected
 
 
-def test_no_list_of_modules_is_not_an_empty_one(where: Places):
+def test_no_list_of_modules_is_not_an_empty_one(where: Sysroot):
     assert loaded_modules(where) is None
 
 
@@ -78,7 +78,7 @@ def test_no_list_of_modules_is_not_an_empty_one(where: Places):
         ({}, None),
     ],
 )
-def test_secure_boot(tmp_path: Path, where: Places, files, expected):
+def test_secure_boot(tmp_path: Path, where: Sysroot, files, expected):
     for path, content in files.items():
         write(tmp_path, path, content)
     assert secure_boot(where) is expected
@@ -87,7 +87,7 @@ def test_secure_boot(tmp_path: Path, where: Places, files, expected):
 # --- device nodes ----------------------------------------------------------------------------------------
 
 
-def test_nodes_are_opened_and_only_nvidias(tmp_path: Path, where: Places):
+def test_nodes_are_opened_and_only_nvidias(tmp_path: Path, where: Sysroot):
     (tmp_path / "dev").mkdir()
     for name in ("nvidia0", "nvidiactl", "sda", "nvidia-uvm", "nvidiafoo"):
         (tmp_path / "dev" / name).symlink_to("/dev/null")
@@ -100,7 +100,7 @@ def test_nodes_are_opened_and_only_nvidias(tmp_path: Path, where: Places):
     ]
 
 
-def test_a_fifo_or_a_file_in_a_nodes_place_is_not_opened(tmp_path: Path, where: Places):
+def test_a_fifo_or_a_file_in_a_nodes_place_is_not_opened(tmp_path: Path, where: Sysroot):
     (tmp_path / "dev").mkdir()
     os.mkfifo(tmp_path / "dev/nvidia0")
     (tmp_path / "dev/nvidia1").write_text("x")
@@ -114,7 +114,7 @@ def test_a_fifo_or_a_file_in_a_nodes_place_is_not_opened(tmp_path: Path, where: 
     ]
 
 
-def test_no_dev_is_not_an_empty_one(where: Places):
+def test_no_dev_is_not_an_empty_one(where: Sysroot):
     assert nodes(where) is None
 
 
@@ -142,13 +142,13 @@ def test_lines_that_matter_and_the_last_resume():
     assert len(sift(f"[{n}] nvidia {n}" for n in range(1000)).lines) == 200
 
 
-def test_dmesg_is_asked_where_kmsg_is_not_there(tmp_path: Path, where: Places):
+def test_dmesg_is_asked_where_kmsg_is_not_there(tmp_path: Path, where: Sysroot):
     done = Completed(status=0, out="[    1.0] nouveau 0000:01:00.0: NVIDIA GA102\n[    2.0] usb\n")
     log = kernel_log(request(tmp_path, runs={("dmesg",): done}), where)
     assert log == Log(lines=("[    1.0] nouveau 0000:01:00.0: NVIDIA GA102",))
 
 
-def test_of_a_log_file_only_this_start_of_the_system_counts(tmp_path: Path, where: Places):
+def test_of_a_log_file_only_this_start_of_the_system_counts(tmp_path: Path, where: Sysroot):
     write(
         tmp_path,
         "/var/log/kern.log",
@@ -157,7 +157,7 @@ def test_of_a_log_file_only_this_start_of_the_system_counts(tmp_path: Path, wher
     assert kernel_log(request(tmp_path), where) == Log(lines=("b kernel: NVRM: new",))
 
 
-def test_a_log_that_cannot_be_read_is_none(tmp_path: Path, where: Places):
+def test_a_log_that_cannot_be_read_is_none(tmp_path: Path, where: Sysroot):
     os.mkfifo(write(tmp_path, "/var/log/x").parent / "kern.log")
     assert kernel_log(request(tmp_path), where) is None
 
@@ -173,7 +173,7 @@ def test_a_log_that_cannot_be_read_is_none(tmp_path: Path, where: Places):
         (None, "3\n", None, 1001.0),
     ],
 )
-def test_when_the_system_resumed(tmp_path: Path, where: Places, log, count, asleep, expected):
+def test_when_the_system_resumed(tmp_path: Path, where: Sysroot, log, count, asleep, expected):
     if count is not None:
         write(tmp_path, "/sys/power/suspend_stats/success", count)
     assert resumed_at(log, 1000.0, where, now=10_000.0, asleep=asleep) == expected
@@ -182,7 +182,7 @@ def test_when_the_system_resumed(tmp_path: Path, where: Places, log, count, asle
 # --- files of the driver ---------------------------------------------------------------------------------
 
 
-def test_drivers_are_found_where_they_lie_with_the_version_of_the_real_file(tmp_path: Path, where: Places):
+def test_drivers_are_found_where_they_lie_with_the_version_of_the_real_file(tmp_path: Path, where: Sysroot):
     real = tmp_path / "usr/lib/x86_64-linux-gnu/libcuda.so.580.159.04"
     real.parent.mkdir(parents=True)
     shutil.copy(built(CUDA), real)
@@ -201,7 +201,7 @@ def test_drivers_are_found_where_they_lie_with_the_version_of_the_real_file(tmp_
     assert "symbolic link" in found[2].problem
 
 
-def test_the_folder_named_stubs_and_the_stubs_own_words(tmp_path: Path, where: Places):
+def test_the_folder_named_stubs_and_the_stubs_own_words(tmp_path: Path, where: Sysroot):
     stubs = tmp_path / "usr/local/cuda/lib64/stubs"
     stubs.mkdir(parents=True)
     shutil.copy(built(CUDA), stubs / "libcuda.so")
@@ -215,7 +215,7 @@ def test_the_folder_named_stubs_and_the_stubs_own_words(tmp_path: Path, where: P
     ]
 
 
-def test_the_loaders_cache_leads_to_drivers_elsewhere(tmp_path: Path, where: Places):
+def test_the_loaders_cache_leads_to_drivers_elsewhere(tmp_path: Path, where: Sysroot):
     write(tmp_path, "/opt/driver/libcuda.so.1", "x")
     write(
         tmp_path, "/etc/ld.so.cache", cache({"libcuda.so.1": "/opt/driver/libcuda.so.1", "libm.so.6": "/m/libm.so.6"})
@@ -240,7 +240,7 @@ def cache(entries: dict[str, str]) -> bytes:
 MACHINE = Machine(system="linux", home="/home/ada")
 
 
-def test_a_cache_that_is_used(tmp_path: Path, where: Places):
+def test_a_cache_that_is_used(tmp_path: Path, where: Sysroot):
     write(tmp_path, "/home/ada/.nv/ComputeCache/index", "data")
     seen = compute_cache({}, MACHINE, where)
     assert seen is not None
@@ -255,7 +255,7 @@ def test_a_cache_that_is_used(tmp_path: Path, where: Places):
 
 
 @pytest.mark.parametrize(("index", "expected"), [("", False), (None, None)])
-def test_an_empty_index_and_none(tmp_path: Path, where: Places, index, expected):
+def test_an_empty_index_and_none(tmp_path: Path, where: Sysroot, index, expected):
     write(tmp_path, "/c/0/0/x")
     if index is not None:
         write(tmp_path, "/c/index", index)
@@ -264,14 +264,14 @@ def test_an_empty_index_and_none(tmp_path: Path, where: Places, index, expected)
     assert (seen.index_readable, seen.source) == (expected, "CUDA_CACHE_PATH")
 
 
-def test_an_index_that_is_a_fifo_is_not_waited_for(tmp_path: Path, where: Places):
+def test_an_index_that_is_a_fifo_is_not_waited_for(tmp_path: Path, where: Sysroot):
     os.mkfifo(write(tmp_path, "/c/x").parent / "index")
     seen = compute_cache({"CUDA_CACHE_PATH": "/c"}, MACHINE, where)
     assert seen is not None
     assert seen.index_readable is False
 
 
-def test_a_cache_that_is_not_there_yet_or_never_can_be(tmp_path: Path, where: Places):
+def test_a_cache_that_is_not_there_yet_or_never_can_be(tmp_path: Path, where: Sysroot):
     (tmp_path / "home/ada").mkdir(parents=True)
     seen = compute_cache({}, MACHINE, where)
     assert seen is not None
@@ -282,5 +282,5 @@ def test_a_cache_that_is_not_there_yet_or_never_can_be(tmp_path: Path, where: Pl
     assert (seen.exists, seen.writable, seen.problem) == (True, False, "is not a folder")
 
 
-def test_no_home_no_cache(where: Places):
+def test_no_home_no_cache(where: Sysroot):
     assert compute_cache({}, Machine(system="linux"), where) is None

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.this_host import this_host
 from core.model.facts import Driver, FrameworkTrial, Gpu, Snapshot, Unexamined
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from core.probes.python import probe as frameworks
 from core.probes.python import trials as framework_run
 from core.probes.python.trials import dotted, wanted
-from core.probes.sysroot import places
+from core.probes.sysroot import sysroot_of
 
 BASE = getattr(sys, "_base_executable", sys.executable)
 
@@ -80,16 +80,16 @@ def environment(base: Path) -> Path:
     return base
 
 
-def asked(prefix: Path, env: dict[str, str] | None = None, *, named: bool = True, gpu: bool = False) -> Request:
+def asked(prefix: Path, env: dict[str, str] | None = None, *, named: bool = True, gpu: bool = False) -> ProbeRequest:
     host = this_host()
     driver = Driver(gpus=(Gpu(index=0, name="Test GPU"),)) if gpu else Driver(gpus=())
     variables = {"PATH": "/usr/bin:/bin", "HOME": str(prefix), **(env or {})}
     pythons = (str(prefix),) if named else ()
-    request = Request(
-        host=host, seen=Snapshot(machine=host.machine()), env=variables, watch=Watch(), pythons=pythons
+    request = ProbeRequest(
+        host=host, seen=Snapshot(machine=host.machine()), env=variables, watch=Progress(), pythons=pythons
     )  # fmt: skip
     seen = Snapshot(machine=host.machine(), driver=driver, pythons=frameworks.look(request))
-    return Request(host=host, seen=seen, env=variables, watch=Watch(), pythons=pythons)
+    return ProbeRequest(host=host, seen=seen, env=variables, watch=Progress(), pythons=pythons)
 
 
 def tried(prefix: Path, code: str, **env: str) -> FrameworkTrial:
@@ -127,7 +127,7 @@ def test_paddle_and_cupy_are_tried_too(environment: Path, distribution: str):
         file.parent.mkdir(parents=True)
         file.write_bytes(b"")
     request = asked(environment)
-    names = [t.distribution for t in wanted(request, places(request.host))]
+    names = [t.distribution for t in wanted(request, sysroot_of(request.host))]
     for folder in (info, site / "paddle", site / "cupy"):
         shutil.rmtree(folder)
     assert names == [distribution, "torch"] if distribution.endswith("-gpu") else sorted([distribution, "torch"])
@@ -183,7 +183,7 @@ def test_an_interpreter_that_hangs_has_one_time_out_and_the_next_environment_is_
     host = this_host()
     named = (str(hanging), str(environment))
     seen = Snapshot(machine=host.machine())
-    asking = Request(host=host, seen=seen, env=host.fresh_environment(), watch=Watch(), pythons=named)
+    asking = ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=Progress(), pythons=named)
     missed: list[Unexamined] = []
     kept: list[FrameworkTrial] = []
     asking = replace(asking, seen=replace(seen, pythons=frameworks.look(asking)), miss=missed.append, keep=kept.append)
@@ -228,7 +228,7 @@ def test_mapped_files_have_their_owner(environment: Path, tmp_path: Path):
 def test_only_what_was_named_or_is_active_beside_a_gpu_is_run(environment: Path, named, active, gpu, runs):
     env = {"VIRTUAL_ENV": str(environment)} if active else {}
     request = asked(environment, env, named=named, gpu=gpu)
-    assert bool(list(wanted(request, places(request.host)))) is runs
+    assert bool(list(wanted(request, sysroot_of(request.host)))) is runs
     if not runs:
         assert framework_run.look(request) is None
 

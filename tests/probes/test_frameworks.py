@@ -16,7 +16,7 @@ from core.model.facts import PythonEnvironment
 from core.probes.python import probe as frameworks
 from core.probes.python.distributions import distributions
 from core.probes.python.find import STEPS, Candidate
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 from tests.probes.request import link, request, write
 
 METADATA = """Metadata-Version: 2.1
@@ -260,7 +260,7 @@ def test_only_distributions_that_matter_duplicates_and_old_forms(tmp_path: Path)
     write(tmp_path, "/s/numba-0.50.egg-info", "Name: numba\nVersion: 0.50.1\n")
     write(tmp_path, "/s/Jax-0.4.30.dist-info/METADATA", b"Name: Jax\nVersion: 0.4.30\nSummary: \xff\xfe\n")
     link(tmp_path, "/s/torch-9.dist-info", "torch-9.dist-info")
-    found = distributions("/s", Places(system="linux", root=str(tmp_path)))
+    found = distributions("/s", Sysroot(system="linux", root=str(tmp_path)))
     assert [(d.name, d.version) for d in found or ()] == [
         ("jax", "0.4.30"),
         ("numba", "0.50.1"),
@@ -273,7 +273,7 @@ def test_only_distributions_that_matter_duplicates_and_old_forms(tmp_path: Path)
 
 
 def test_a_folder_that_cannot_be_listed_is_none(tmp_path: Path):
-    assert distributions("/gone", Places(system="linux", root=str(tmp_path))) is None
+    assert distributions("/gone", Sysroot(system="linux", root=str(tmp_path))) is None
 
 
 # --- against real interpreters ---------------------------------------------------------------------------

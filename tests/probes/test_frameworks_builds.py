@@ -11,7 +11,7 @@ import pytest
 from core.model.facts import Distribution, FrameworkBuild, PythonEnvironment
 from core.probes.python.builds import builds, read_all
 from core.probes.python.distributions import distributions
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 from tests.probes.request import write
 
 SITE = "/e/lib/python3.11/site-packages"
@@ -34,7 +34,7 @@ def read(
     python = PythonEnvironment(
         prefix="/e", distributions=tuple(Distribution(name=n, version=v, location=SITE) for n, v in names.items())
     )
-    return builds(python, Places(system=system, root=str(root)))
+    return builds(python, Sysroot(system=system, root=str(root)))
 
 
 BUILD_INFO = "tensorflow/python/platform/build_info.py"
@@ -116,7 +116,7 @@ def test_machine_code_is_read_from_the_library(tmp_path: Path):
     (build,) = read(tmp_path, {"torch": "2.8.0"}, {})
     assert (build.sass, build.ptx) == ((80, 90), (90,))
     python = PythonEnvironment(prefix="/e", distributions=(Distribution(name="torch", version="2.8.0", location=SITE),))
-    (late,) = read_all((python,), Places(system="linux", root=str(tmp_path)), 0.0, lambda: 1.0)
+    (late,) = read_all((python,), Sysroot(system="linux", root=str(tmp_path)), 0.0, lambda: 1.0)
     assert (late.binary, late.sass) == (f"{SITE}/torch/lib/libtorch_cuda.so", None)
 
 
@@ -126,7 +126,7 @@ def test_requirements_on_packages_that_matter_are_kept_apart(tmp_path: Path):
         "/s/torchvision-0.23.0.dist-info/METADATA",
         "Name: torchvision\nVersion: 0.23.0\nRequires-Dist: numpy\nRequires-Dist: torch==2.8.0\nRequires-Dist: Nvidia_cudnn_cu12 ==9.1\n",
     )
-    (found,) = distributions("/s", Places(system="linux", root=str(tmp_path))) or ()
+    (found,) = distributions("/s", Sysroot(system="linux", root=str(tmp_path))) or ()
     assert (found.pins, found.requires) == (("torch==2.8.0",), ("Nvidia_cudnn_cu12 ==9.1",))
 
 

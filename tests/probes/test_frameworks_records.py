@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.this_host import this_host
 from core.model.facts import Frameworks, LibraryFile, PackageRecords, Snapshot, Toolkit
 from core.probes import wheel_record as cudnn_record
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from core.probes.python import probe as frameworks
 from core.probes.python import records as frameworks_records
 from core.rules.frameworks.records import damaged_libraries
@@ -48,11 +48,11 @@ def site(tmp_path: Path, library: bytes) -> Site:
 
 def records(site: Site, *, thorough: bool = False, near: bool = True) -> tuple[PackageRecords, ...]:
     host = this_host()
-    request = Request(
+    request = ProbeRequest(
         host=host,
         seen=Snapshot(machine=host.machine()),
         env={"HOME": "/nowhere"},
-        watch=Watch(),
+        watch=Progress(),
         pythons=(str(site.prefix),),
     )
     pythons = frameworks.look(request)
@@ -60,7 +60,9 @@ def records(site: Site, *, thorough: bool = False, near: bool = True) -> tuple[P
         machine=host.machine(), pythons=pythons if near else (), frameworks=Frameworks(others=() if near else pythons)
     )
     return frameworks_records.look(
-        Request(host=host, seen=seen, env=request.env, watch=Watch(), thorough=thorough, pythons=request.pythons)
+        ProbeRequest(
+            host=host, seen=seen, env=request.env, watch=Progress(), thorough=thorough, pythons=request.pythons
+        )
     )
 
 
@@ -215,8 +217,8 @@ def test_whole_libraries_are_praised_after_hashing_only(site: Site) -> None:
 
 def _seen(site: Site, *, thorough: bool) -> Snapshot:
     host = this_host()
-    request = Request(
-        host=host, seen=m.wheel_machine(), env={"HOME": "/nowhere"}, watch=Watch(), pythons=(str(site.prefix),)
+    request = ProbeRequest(
+        host=host, seen=m.wheel_machine(), env={"HOME": "/nowhere"}, watch=Progress(), pythons=(str(site.prefix),)
     )
     found = records(site, thorough=thorough)
     return replace(m.wheel_machine(), pythons=frameworks.look(request), toolkits=(), records=found)

@@ -11,13 +11,13 @@ import pytest
 from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.this_host import this_host
 from core.model.facts import CudnnCopy, Distribution, Load, PythonEnvironment, Resolution, RollCall, Snapshot
 from core.model.steps import Severity
 from core.probes.cudnn import probe as cudnn
 from core.probes.loading import probe as loading
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from core.rules.root_cause import diagnose
 from tests import standin
 
@@ -63,11 +63,11 @@ class Scene:
     def look(self, **env: str) -> tuple[Load, ...]:
         return loading.look(self.request(**env))
 
-    def request(self, **env: str) -> Request:
+    def request(self, **env: str) -> ProbeRequest:
         host = this_host()
         seen = Snapshot(machine=host.machine(), pythons=(self.python,))
         clean = {n: v for n, v in os.environ.items() if not n.startswith("LD_")}
-        asked = Request(host=host, seen=seen, env={**clean, **env}, watch=Watch())
+        asked = ProbeRequest(host=host, seen=seen, env={**clean, **env}, watch=Progress())
         copies = tuple(c for c in cudnn.look(asked) if c.folder.startswith(str(self.folder)))
         return replace(asked, seen=changed(seen, cudnn=copies))
 
@@ -326,10 +326,10 @@ def test_nothing_is_run_for_another_system(tmp_path: Path) -> None:
 
 def test_who_owns_a_mapped_file(tmp_path: Path) -> None:
     from core.probes.loading.origin import origin
-    from core.probes.sysroot import Places
+    from core.probes.sysroot import Sysroot
 
     (tmp_path / "search").mkdir()
-    linux, windows = Places("linux"), Places("windows")
+    linux, windows = Sysroot("linux"), Sysroot("windows")
     env = {
         "LD_LIBRARY_PATH": f":{tmp_path}/search:/usr/lib/x86_64-linux-gnu",
         "Path": "C:\\cudnn;C:\\Windows\\System32",

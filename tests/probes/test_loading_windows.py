@@ -12,7 +12,7 @@ from core.model.facts import CudnnCopy, Distribution, Load, PythonEnvironment, R
 from core.probes.cudnn import probe as cudnn
 from core.probes.loading import probe as loading
 from core.probes.loading.plan import added_folders
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from tests import standin
 from tests.loader import build
 from tests.probes.request import request
@@ -28,7 +28,7 @@ def on(root: Path, path: str) -> Path:
     return root / path.replace("\\", "/")
 
 
-def asking(root: Path, *distributions: Distribution, path: str = "") -> Request:
+def asking(root: Path, *distributions: Distribution, path: str = "") -> ProbeRequest:
     python = PythonEnvironment(
         prefix=PREFIX,
         executable=PREFIX + "\\python.exe",

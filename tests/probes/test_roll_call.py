@@ -6,10 +6,10 @@ from core.host.child import Answer
 from core.knowledge.cudnn import knowledge
 from core.model.facts import Call
 from core.probes.loading.roll_call.parent import CHILDREN, SPARED, run
-from core.probes.loading.roll_call.protocol import Event, Part, Roll
+from core.probes.loading.roll_call.protocol import Event, Part, RollCallRequest
 
 KNOWN = knowledge()
-ROLL = Roll(
+ROLL = RollCallRequest(
     system="linux",
     major=8,
     main="/c/libcudnn.so.8",
@@ -30,9 +30,9 @@ class Children:
     def __init__(self, *fatal: str, results: dict[str, int] | None = None) -> None:
         self.fatal = fatal
         self.results = {"cudnnGetVersion": 8907} | (results or {})
-        self.asked: list[Roll] = []
+        self.asked: list[RollCallRequest] = []
 
-    def __call__(self, roll: Roll) -> Answer[Event]:
+    def __call__(self, roll: RollCallRequest) -> Answer[Event]:
         self.asked.append(roll)
         events = [Event(kind="begin", name="dlopen")]
         if "dlopen" in self.fatal:
@@ -99,7 +99,7 @@ def test_a_main_library_that_kills_is_not_tried_again() -> None:
 def test_a_child_that_hangs_is_not_tried_again() -> None:
     asked = []
 
-    def hang(roll: Roll) -> Answer[Event]:
+    def hang(roll: RollCallRequest) -> Answer[Event]:
         asked.append(roll)
         begun = (Event(kind="begin", name="dlopen"), Event(kind="call", name="dlopen", library=roll.main, result=0))
         late = Event(kind="begin", name="cudnnGetVersion")

@@ -10,14 +10,14 @@ import pytest
 from core.host.child import ask
 from core.host.this_host import this_host
 from core.probes.loading.roll_call.child import answer
-from core.probes.loading.roll_call.protocol import Event, Part, Roll
+from core.probes.loading.roll_call.protocol import Event, Part, RollCallRequest
 
 pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="asks Windows' loader")
 
 
 def roll(main: str, *functions: str, parts: tuple[Part, ...] = (), folders: tuple[str, ...] = ()) -> list[Event]:
     host = this_host()
-    asked = Roll(system="windows", major=9, main=main, functions=functions, parts=parts, folders=folders)
+    asked = RollCallRequest(system="windows", major=9, main=main, functions=functions, parts=parts, folders=folders)
     said = ask(answer, asked, Event, host=host, env=host.fresh_environment(), timeout=60)
     assert said.ended == ""
     return [e for e in said.events if e.kind in ("call", "loaded")]

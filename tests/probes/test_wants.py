@@ -9,8 +9,8 @@ import pytest
 
 from core.knowledge.cudnn import knowledge
 from core.model.facts import Distribution, PythonEnvironment, System
-from core.probes.loading.consumers import Wish, pin, wishes
-from core.probes.sysroot import Places
+from core.probes.loading.consumers import CudnnRequirement, cudnn_requirements, pin
+from core.probes.sysroot import Sysroot
 from tests import standin
 from tests.probes.request import write
 
@@ -21,10 +21,12 @@ TORCH = 'nvidia-cudnn-cu12==9.1.0.70; platform_system == "Linux" and platform_ma
 TENSORFLOW = 'nvidia-cudnn-cu12<10.0,>=9.3.0.75; extra == "and-cuda"'
 
 
-def asked(root: Path, name: str, version: str, *requires: str, system: System = "linux") -> tuple[Wish, ...]:
+def asked(
+    root: Path, name: str, version: str, *requires: str, system: System = "linux"
+) -> tuple[CudnnRequirement, ...]:
     distribution = Distribution(name=name, version=version, location=SITE, requires=requires)
     python = PythonEnvironment(prefix="/venv", site_packages=(SITE,), distributions=(distribution,))
-    return wishes(python, Places(system, str(root)), KNOWN)
+    return cudnn_requirements(python, Sysroot(system, str(root)), KNOWN)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.model.facts import FrameworkTrial, Nvml, Snapshot
 from core.model.findings import Report
 from core.report.compare import Comparison, as_text, compare, to_json
@@ -19,7 +19,7 @@ from tests.test_snapshots import RECORDED
 
 
 def compared(here: Snapshot, there: Snapshot) -> Comparison:
-    return compare(report_on(here), report_on(there))
+    return compare(diagnose_snapshot(here), diagnose_snapshot(there))
 
 
 @pytest.mark.parametrize("name", m.HEALTHY)
@@ -113,9 +113,9 @@ def test_what_differs_in_the_same_way_for_several_programs_is_told_once() -> Non
 
 
 def test_another_users_home_is_no_difference() -> None:
-    text = report_json(report_on(m.wheel_machine())).decode()
+    text = report_json(diagnose_snapshot(m.wheel_machine())).decode()
     bob = from_json(text.replace("/home/ada", "/home/bob").encode())
-    assert compare(report_on(m.wheel_machine()), bob).differences == ()
+    assert compare(diagnose_snapshot(m.wheel_machine()), bob).differences == ()
 
 
 def test_the_text_has_causes_before_facts_and_shows_both_sides() -> None:

@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 import pytest
 from msgspec.structs import replace
 
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.model.facts import FrameworkTrial, ProbeError
-from core.model.findings import Done, Report
+from core.model.findings import HistoryEntry, Report
 from core.model.steps import Severity
 from core.report.html import as_html, verdict
 from core.report.json_form import from_json
@@ -100,7 +100,7 @@ def test_hostile_text_in_every_field_adds_no_element_and_no_attribute(text: str)
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda p: p.stem)
 def test_every_recorded_machine_makes_a_page(recorded: object) -> None:
-    report = report_on(from_json(recorded.read_bytes()).snapshot)  # type: ignore[attr-defined] # a Path
+    report = diagnose_snapshot(from_json(recorded.read_bytes()).snapshot)  # type: ignore[attr-defined] # a Path
     shown = "".join(checked(report).texts)
     for f in report.findings:
         assert f.title in shown
@@ -108,13 +108,13 @@ def test_every_recorded_machine_makes_a_page(recorded: object) -> None:
 
 @pytest.mark.parametrize("name", m.HEALTHY)
 def test_a_machine_in_order_says_so_first(name: str) -> None:
-    report = report_on(m.HEALTHY[name]())
+    report = diagnose_snapshot(m.HEALTHY[name]())
     shown = "".join(checked(report).texts)
     assert "Nothing wrong was found in what was looked at." in shown
 
 
 def test_the_policy_allows_nothing_but_this_very_style() -> None:
-    text = as_html(report_on(m.wheel_machine()))
+    text = as_html(diagnose_snapshot(m.wheel_machine()))
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
     assert policy
     assert policy[1].startswith("default-src 'none'; style-src 'sha256-")
@@ -123,7 +123,7 @@ def test_the_policy_allows_nothing_but_this_very_style() -> None:
 
 
 def broken() -> Report:
-    return report_on(m.with_file(m.wheel_machine(), "ops", state="truncated", size=9))
+    return diagnose_snapshot(m.with_file(m.wheel_machine(), "ops", state="truncated", size=9))
 
 
 def test_the_verdict_stands_before_everything_else() -> None:
@@ -165,8 +165,8 @@ def test_trials_of_frameworks_are_shown() -> None:
 
 def test_the_history_tells_what_was_done_and_undone() -> None:
     done = (
-        Done(id="1", made="2025-01-01", title="Put cuDNN first", state="done", lines=("+ /a",)),
-        Done(id="2", made="2025-01-02", title="Take LD_LIBRARY_PATH away", state="undone", note="By hand"),
+        HistoryEntry(id="1", made="2025-01-01", title="Put cuDNN first", state="done", lines=("+ /a",)),
+        HistoryEntry(id="2", made="2025-01-02", title="Take LD_LIBRARY_PATH away", state="undone", note="By hand"),
     )
     shown = "".join(checked(replace(broken(), history=done)).texts)
     assert shown.index("Take LD_LIBRARY_PATH away") < shown.index("Put cuDNN first")

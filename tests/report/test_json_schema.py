@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.model.findings import Report
 from core.report.json_form import from_json, to_json
 from core.report.json_schema import NAME, as_json, schema
@@ -38,12 +38,12 @@ def test_the_schema_is_one() -> None:
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda p: p.stem)
 def test_every_recorded_report_keeps_to_it(recorded: Path) -> None:
     assert problems(recorded.read_bytes()) == []
-    assert problems(to_json(redact(report_on(from_json(recorded.read_bytes()).snapshot)))) == []
+    assert problems(to_json(redact(diagnose_snapshot(from_json(recorded.read_bytes()).snapshot)))) == []
 
 
 @pytest.mark.parametrize("name", machines.HEALTHY)
 def test_every_machine_of_the_tests_keeps_to_it(name: str) -> None:
-    assert problems(to_json(report_on(machines.HEALTHY[name]()))) == []
+    assert problems(to_json(diagnose_snapshot(machines.HEALTHY[name]()))) == []
 
 
 def test_a_report_with_every_field_filled_keeps_to_it() -> None:
@@ -62,7 +62,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_is_refused(name: str) -> None:
-    document = json.loads(to_json(report_on(machines.wheel_machine())))
+    document = json.loads(to_json(diagnose_snapshot(machines.wheel_machine())))
     WRONG[name](document)
     assert list(CHECK.iter_errors(document))
 
@@ -73,7 +73,7 @@ def without_optional(document: Any, required: dict[str, Any], defs: dict[str, An
 
 
 def test_an_older_report_still_replays() -> None:
-    recorded = json.loads(to_json(report_on(machines.wheel_machine())))
+    recorded = json.loads(to_json(diagnose_snapshot(machines.wheel_machine())))
     defs = json.loads(FILE.read_bytes())["$defs"]
     for section, form in (("driver", "Driver"), ("environment", "Environment"), ("machine", "Machine")):
         recorded["snapshot"][section] = without_optional(recorded["snapshot"][section], defs[form], defs)
@@ -84,12 +84,12 @@ def test_an_older_report_still_replays() -> None:
     assert problems(old) == []
     report = from_json(old)
     assert (report.taken_out, report.history) == (None, None)
-    assert isinstance(report_on(report.snapshot), Report)
+    assert isinstance(diagnose_snapshot(report.snapshot), Report)
 
 
 def test_a_field_of_a_later_version_is_allowed_and_passed_over() -> None:
-    document = json.loads(to_json(report_on(machines.wheel_machine())))
+    document = json.loads(to_json(diagnose_snapshot(machines.wheel_machine())))
     document["weather"] = document["snapshot"]["weather"] = "fine"
     later = json.dumps(document).encode()
     assert problems(later) == []
-    assert from_json(later).snapshot == report_on(machines.wheel_machine()).snapshot
+    assert from_json(later).snapshot == diagnose_snapshot(machines.wheel_machine()).snapshot

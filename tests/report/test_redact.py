@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.model.changes import EditPath, FileItem, FileSet, SetVariable, Value
 from core.model.facts import ComputeCache, DeviceNode, Driver, Gpu, Machine, PythonEnvironment, Snapshot, Variable
-from core.model.findings import Done, Evidence, Finding, Fix, Report
+from core.model.findings import Evidence, Finding, Fix, HistoryEntry, Report
 from core.model.steps import Severity, Step
 from core.report.html import as_html
 from core.report.json_form import from_json, to_json
@@ -125,7 +125,7 @@ def planted(text: str) -> Report:
         )
         for n, severity in enumerate(reversed(Severity))
     )
-    done = Done(title=text, state="done", note=text, lines=(text,))
+    done = HistoryEntry(title=text, state="done", note=text, lines=(text,))
     return Report(snapshot=snapshot, findings=findings, version="0", history=(done,))
 
 
@@ -317,17 +317,17 @@ OUR_WORDS = ("framework", "login", "machine", "memory", "driver", "wheel", "trun
 @pytest.mark.parametrize("name", OUR_WORDS)
 def test_a_machine_or_user_called_by_a_word_of_ours_leaves_the_report_readable(name: str) -> None:
     broken = machines.with_file(machines.wheel_machine(), "ops", state="truncated", size=9)
-    report = report_on(broken)
+    report = diagnose_snapshot(broken)
     named = replace(broken, machine=replace(broken.machine, user=name, host_name=name))
     again = from_json(to_json(redact(replace(report, snapshot=named))))
     assert [(f.id, f.cause) for f in again.findings] == [(f.id, f.cause) for f in report.findings]
-    assert report_on(again.snapshot).primary is not None
+    assert diagnose_snapshot(again.snapshot).primary is not None
 
 
 @pytest.mark.parametrize("name", machines.HEALTHY)
 def test_a_redacted_machine_replays_to_the_same_findings(name: str) -> None:
-    report = report_on(machines.HEALTHY[name]())
-    again = report_on(from_json(to_json(redact(report))).snapshot)
+    report = diagnose_snapshot(machines.HEALTHY[name]())
+    again = diagnose_snapshot(from_json(to_json(redact(report))).snapshot)
     assert [(f.id, f.cause, f.severity, f.primary) for f in again.findings] == [
         (f.id, f.cause, f.severity, f.primary) for f in report.findings
     ]

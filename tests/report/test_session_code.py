@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.knowledge.causes import causes
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Finding, Report
@@ -24,7 +24,7 @@ ITEMS = st.builds(
     step=st.sampled_from(list(Step)),
 )
 TOLD = st.builds(
-    code.Told,
+    code.DecodedReport,
     system=st.sampled_from(["linux", "windows"]),
     items=st.lists(ITEMS, max_size=code.MOST).map(tuple),
     primary=st.booleans(),
@@ -36,7 +36,7 @@ TOLD = st.builds(
 
 
 @given(TOLD)
-def test_what_is_encoded_is_decoded(told: code.Told) -> None:
+def test_what_is_encoded_is_decoded(told: code.DecodedReport) -> None:
     text = code.encode(told)
     assert code.decode(text) == told
     assert code.is_code(text)
@@ -44,18 +44,18 @@ def test_what_is_encoded_is_decoded(told: code.Told) -> None:
 
 
 @given(TOLD, st.sampled_from([str.lower, lambda t: t.replace("-", " "), lambda t: t.replace("-", ""), str.strip]))
-def test_case_and_spacing_do_not_matter(told: code.Told, spoken: object) -> None:
+def test_case_and_spacing_do_not_matter(told: code.DecodedReport, spoken: object) -> None:
     assert code.decode(spoken(code.encode(told))) == told  # type: ignore[operator] # a function on text
 
 
 def test_letters_that_look_alike_are_taken_for_digits() -> None:
-    text = code.encode(code.Told(system="linux", driver=580))
+    text = code.encode(code.DecodedReport(system="linux", driver=580))
     assert code.decode(text.replace("1", "l").replace("0", "O")) == code.decode(text)
 
 
 @settings(max_examples=60, deadline=None)
 @given(TOLD, st.data())
-def test_any_one_or_two_wrong_signs_are_noticed(told: code.Told, data: st.DataObject) -> None:
+def test_any_one_or_two_wrong_signs_are_noticed(told: code.DecodedReport, data: st.DataObject) -> None:
     bare = code.encode(told).removeprefix("CV").replace("-", "")
     signs = list(bare)
     for place in data.draw(st.sets(st.integers(0, len(bare) - 1), min_size=1, max_size=2)):
@@ -66,7 +66,7 @@ def test_any_one_or_two_wrong_signs_are_noticed(told: code.Told, data: st.DataOb
 
 @settings(max_examples=60, deadline=None)
 @given(TOLD, st.data())
-def test_swapped_and_lost_signs_are_noticed(told: code.Told, data: st.DataObject) -> None:
+def test_swapped_and_lost_signs_are_noticed(told: code.DecodedReport, data: st.DataObject) -> None:
     bare = code.encode(told).removeprefix("CV").replace("-", "")
     at = data.draw(st.integers(0, len(bare) - 2))
     swapped = bare[:at] + bare[at + 1] + bare[at] + bare[at + 2 :]
@@ -102,11 +102,11 @@ def test_other_terms_are_not_taken_for_codes(text: str) -> None:
 
 
 def broken() -> Report:
-    return report_on(m.with_file(m.wheel_machine(), "ops", state="truncated", size=9))
+    return diagnose_snapshot(m.with_file(m.wheel_machine(), "ops", state="truncated", size=9))
 
 
 def test_a_report_gives_a_short_code_with_its_cause_and_versions() -> None:
-    told = code.told(broken())
+    told = code.summarise(broken())
     assert told.primary
     assert VOCABULARY[told.items[0].cause].cause == "corrupt_or_truncated_file"
     assert (told.driver, told.driver_cuda, told.cudnn) == (580, (13, 0), (9, 1, 0))
@@ -118,7 +118,7 @@ def test_a_report_gives_a_short_code_with_its_cause_and_versions() -> None:
 
 
 def test_the_json_form_has_words() -> None:
-    form = msgspec.json.decode(code.as_json(code.told(broken()), VOCABULARY))
+    form = msgspec.json.decode(code.as_json(code.summarise(broken()), VOCABULARY))
     assert form["findings"][0] == {
         "cause": "corrupt_or_truncated_file",
         "severity": "error",
@@ -129,11 +129,11 @@ def test_the_json_form_has_words() -> None:
 
 
 def test_a_machine_in_order_and_one_with_nothing_seen_have_codes_too() -> None:
-    healthy = code.decode(code.encode(code.told(report_on(m.wheel_machine()))))
+    healthy = code.decode(code.encode(code.summarise(diagnose_snapshot(m.wheel_machine()))))
     assert healthy.items == ()
     assert "Nothing wrong" in code.as_text(healthy, VOCABULARY)
-    bare = code.told(Report(snapshot=Snapshot(machine=Machine(system="windows"))))
-    assert code.decode(code.encode(bare)) == code.Told(system="windows")
+    bare = code.summarise(Report(snapshot=Snapshot(machine=Machine(system="windows"))))
+    assert code.decode(code.encode(bare)) == code.DecodedReport(system="windows")
 
 
 def test_more_findings_than_fit_are_said_to_be_more() -> None:
@@ -141,7 +141,7 @@ def test_more_findings_than_fit_are_said_to_be_more() -> None:
         Finding(id=f"driver.{k.cause}", cause=k.cause, step=Step.DRIVER, severity=Severity.ERROR, title="x")
         for k in VOCABULARY[:9]
     )
-    told = code.told(replace(broken(), findings=findings))
+    told = code.summarise(replace(broken(), findings=findings))
     assert len(told.items) == code.MOST
     assert told.more
     assert "more findings" in code.as_text(told, VOCABULARY)
@@ -149,7 +149,7 @@ def test_more_findings_than_fit_are_said_to_be_more() -> None:
 
 def test_a_newer_code_is_told_as_far_as_it_is_known() -> None:
     item = code.Item(cause=120, severity="error", step=Step.DRIVER)
-    assert "does not know" in code.as_text(code.Told(system="linux", items=(item,)), VOCABULARY)
+    assert "does not know" in code.as_text(code.DecodedReport(system="linux", items=(item,)), VOCABULARY)
 
 
 FIRST = "zlibwapi_missing cudnn_not_on_search_path cudnn_not_installed cudnn_sublibrary_missing cudnn_major_mismatch"

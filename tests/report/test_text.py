@@ -7,7 +7,7 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Report
 from core.model.steps import Severity
@@ -18,7 +18,7 @@ from tests.report.test_redact import planted
 
 
 def broken() -> Report:
-    return report_on(m.with_file(m.wheel_machine(), "ops", state="truncated", size=9))
+    return diagnose_snapshot(m.with_file(m.wheel_machine(), "ops", state="truncated", size=9))
 
 
 def test_the_text_names_the_cause_before_all_else() -> None:
@@ -40,7 +40,7 @@ def test_the_markdown_names_the_cause_before_all_else_and_folds_what_is_in_order
 @pytest.mark.parametrize("form", [as_text, as_markdown])
 @pytest.mark.parametrize("name", m.HEALTHY)
 def test_a_machine_in_order_is_said_to_be(form: object, name: str) -> None:
-    assert "Nothing wrong was found in what was looked at." in form(report_on(m.HEALTHY[name]()))  # type: ignore[operator] # a form
+    assert "Nothing wrong was found in what was looked at." in form(diagnose_snapshot(m.HEALTHY[name]()))  # type: ignore[operator] # a form
 
 
 @pytest.mark.parametrize("form", [as_text, as_markdown])

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
@@ -31,7 +31,7 @@ def put(folder: Path, name: str, report: Report) -> None:
 
 
 def test_causes_are_counted_and_machines_stand_worst_first(tmp_path: Path) -> None:
-    put(tmp_path, "a.json", report_on(machines.wheel_machine()))
+    put(tmp_path, "a.json", diagnose_snapshot(machines.wheel_machine()))
     put(tmp_path, "b/one.json", broken())
     put(tmp_path, "b/two.json", broken())
     put(tmp_path, "c.json", broken("driver_too_old", "Too old."))
@@ -88,7 +88,7 @@ def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
 
 
 def test_a_machine_unlike_the_others_is_an_outlier(tmp_path: Path) -> None:
-    base = report_on(machines.wheel_machine())
+    base = diagnose_snapshot(machines.wheel_machine())
     for n in range(9):
         put(tmp_path, f"{n}.json", base)
     old = replace(base, snapshot=replace(base.snapshot, machine=machines.linux_machine(kernel="x")))

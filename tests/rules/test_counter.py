@@ -15,7 +15,7 @@ from core.model.facts import CudaInit, Load, RollCall, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Severity, Step
 from core.report.json_form import from_json
-from core.rules.consumer_loads import case, failures_of, trouble
+from core.rules.consumer_loads import case, failures_of, load_failures
 from core.rules.counter import Outcome, of_cuda, of_failures, starts
 from core.rules.cudnn import loading
 from core.rules.cudnn.loading import judge
@@ -132,7 +132,7 @@ def test_a_search_path_without_which_cudnn_loads_is_blamed(name: str) -> None:
     if seen.machine.system != "linux":
         return
     for index, load in enumerate(seen.loads or ()):
-        if not failures_of(load.roll_call) or not trouble(case(seen, load)):
+        if not failures_of(load.roll_call) or not load_failures(case(seen, load)):
             continue
         proved = machines.with_load(seen, index, clean_roll_call=machines.answers(machines.cudnn()))
         found = [f for f in judge(case(proved, (proved.loads or ())[index])) if f.severity is Severity.ERROR]

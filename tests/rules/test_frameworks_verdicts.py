@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Distribution, FrameworkBuild, Frameworks, FrameworkTrial, Gpu, Mapped, Snapshot, Variable
 from core.model.findings import Finding, GridCell
 from core.model.steps import Severity
@@ -161,14 +161,14 @@ def test_findings(seen: Snapshot, expected: list[tuple[str, str]]) -> None:
 
 @pytest.mark.parametrize("seen", [s for _, s, _ in TABLE], ids=[n for n, _, _ in TABLE])
 def test_every_report_has_its_grid_and_is_said_in_words(seen: Snapshot) -> None:
-    report = report_on(seen)
+    report = diagnose_snapshot(seen)
     assert report.grid is not None
     assert all(len(line) < 400 for line in as_lines(report.grid))
     assert sum(f.primary for f in report.findings) <= 1
 
 
 def cell(seen: Snapshot, framework: str = "PyTorch") -> GridCell:
-    report = report_on(seen)
+    report = diagnose_snapshot(seen)
     assert report.grid is not None
     return next(c for r in report.grid.rows for c in r.cells if c.framework == framework)
 
@@ -196,10 +196,10 @@ def test_cells(seen: Snapshot, verdict: str) -> None:
 
 
 def test_a_framework_that_nothing_here_runs_is_told_of_in_the_choice() -> None:
-    lines = as_lines(report_on(machine(build(version="2.6.0+cpu", cuda=""))).grid)  # type: ignore[arg-type]  # it has one
+    lines = as_lines(diagnose_snapshot(machine(build(version="2.6.0+cpu", cuda=""))).grid)  # type: ignore[arg-type]  # it has one
     assert "    PyTorch: none is known to use the GPU" in lines
     assert not any("--try" in line for line in lines)
-    assert any("--try" in line for line in as_lines(report_on(machine(build(sass=(80,)))).grid))  # type: ignore[arg-type]
+    assert any("--try" in line for line in as_lines(diagnose_snapshot(machine(build(sass=(80,)))).grid))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_the_grid_says_which_one_to_use_for_what() -> None:
     seen = replace(
         machine(CPU), frameworks=Frameworks(builds=builds, others=(far, m.python(prefix="/empty", distributions=())))
     )
-    made = report_on(seen).grid
+    made = diagnose_snapshot(seen).grid
     assert made is not None
     assert made.best == (("PyTorch", "/far"),)
     text = "\n".join(as_lines(made))

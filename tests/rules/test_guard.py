@@ -9,7 +9,7 @@ import pytest
 
 from core import explain
 from core.cli.terminal import UNEXAMINED, status_of
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.explain import verdicts
 from core.fixes import catalogue as fixes
 from core.model.facts import Snapshot
@@ -57,7 +57,7 @@ def test_what_a_rule_found_before_it_failed_is_kept_and_the_error_is_named_witho
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(diagnosing, "RULES", (half,))
-    report = report_on(m.wheel_machine())
+    report = diagnose_snapshot(m.wheel_machine())
     assert {f.id for f in report.findings} == {"cudnn.half", "environment.rule-failed"}
     (told,) = failed(report)
     assert told.subject == "test_guard.half"
@@ -71,7 +71,7 @@ def test_what_a_rule_found_before_it_failed_is_kept_and_the_error_is_named_witho
 
 def test_a_real_error_stays_first_and_primary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diagnosing, "RULES", (failing, *RULES))
-    report = report_on(m.with_file(m.wheel_machine(), "ops", state="empty", size=0))
+    report = diagnose_snapshot(m.with_file(m.wheel_machine(), "ops", state="empty", size=0))
     assert report.findings[0].cause == "corrupt_or_truncated_file"
     assert report.findings[0].primary
     assert as_text(report).index("Not examined") < as_text(report).index("The cause:")
@@ -79,7 +79,7 @@ def test_a_real_error_stays_first_and_primary(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_maker_of_fixes_that_fails_leaves_the_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fixes, "with_changes", failing)
-    report = report_on(m.with_file(m.wheel_machine(), "ops", state="empty", size=0))
+    report = diagnose_snapshot(m.with_file(m.wheel_machine(), "ops", state="empty", size=0))
     assert report.primary is not None
     assert report.primary.fix is not None
     assert f"fixes.{report.primary.id}" in {f.subject for f in failed(report)}
@@ -87,7 +87,7 @@ def test_a_maker_of_fixes_that_fails_leaves_the_advice(monkeypatch: pytest.Monke
 
 def test_a_grid_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grid, "grid", failing)
-    report = report_on(m.wheel_machine())
+    report = diagnose_snapshot(m.wheel_machine())
     assert report.grid is None
     assert [f.subject for f in failed(report)] == ["grid"]
 

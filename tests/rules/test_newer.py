@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from core.doctor.examine import report_on
+from core.doctor.examine import diagnose_snapshot
 from core.knowledge.horizon import beyond, family, horizon
 from core.loader.contents import cuda_major
 from core.model.facts import Distribution, FrameworkBuild, Frameworks, Gpu, Snapshot
@@ -128,8 +128,8 @@ def test_a_version_beyond_the_tables_is_no_error_and_nothing_to_praise(name: str
     move, verdicts = SHIFTS[shift]
     before = test_pseudo.snapshot(name)
     seen = move(before)
-    now = report_on(seen)
-    causes = {cause for cause, _subject in faults(report_on(before))}
+    now = diagnose_snapshot(seen)
+    causes = {cause for cause, _subject in faults(diagnose_snapshot(before))}
     assert {cause for cause, _subject in faults(now)} - causes == set()
     assert {cause for cause, _subject in faults(now)} & verdicts == set()
     good = [f for f in now.findings if f.severity is Severity.GOOD]

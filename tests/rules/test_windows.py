@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.fixes.catalogue import changes_of, with_changes
+from core.fixes.catalogue import attach_changes, changes_of
 from core.model.changes import SetVariable
 from core.model.facts import (
     Attempt,
@@ -160,7 +160,7 @@ def test_only_the_variable_that_is_wrong_is_repaired() -> None:
     (change,) = changes_of(PointTo(variable="CUDA_PATH", folder=root, right=(root,)), seen)
     assert isinstance(change, SetVariable)
     assert (change.scope, change.after and change.after.text) == ("user", root)
-    assert with_changes(finding, seen) == finding
+    assert attach_changes(finding, seen) == finding
 
 
 def test_a_child_that_could_not_be_started_says_nothing_of_the_driver() -> None:

@@ -16,7 +16,7 @@ from core.model.facts import Call, FrameworkTrial, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Severity
 from core.probes.loading import probe as loading
-from core.rules.consumer_loads import answered
+from core.rules.consumer_loads import roll_call_passed
 from core.rules.root_cause import diagnose
 from tests import machines as m
 from tests import standin
@@ -76,7 +76,7 @@ def test_a_part_that_needs_the_driver_is_no_broken_cudnn(
 
 def test_what_waits_for_the_driver_has_not_answered() -> None:
     roll = m.refused(m.cudnn(), "cnn", NEEDS_DRIVER)
-    assert not answered(roll)
+    assert not roll_call_passed(roll)
     seen = m.with_load(m.no_gpu_machine(), roll_call=roll)
     found = diagnose(seen)
     assert loud(found) == []

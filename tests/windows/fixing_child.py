@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from core.transaction.execute import Plan, perform
+from core.transaction.execute import Plan, execute
 from core.transaction.journal import Journal
 from tests.transaction.memory_store import MemoryWriter
 
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
                 os._exit(KILLED)
 
     sys.addaudithook(count)
-    outcome = perform(plan, writer=MemoryWriter("windows"), journal=journal)
+    outcome = execute(plan, writer=MemoryWriter("windows"), journal=journal)
     print(steps)
     return 0 if outcome.kind == "done" else 1
 

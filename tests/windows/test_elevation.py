@@ -15,7 +15,7 @@ from core.model.changes import SetVariable, Value
 from core.transaction import elevation as elevate
 from core.transaction.execute import Plan
 from core.transaction.journal import Journal
-from core.transaction.windows_variable_store import WindowsWriter
+from core.transaction.windows_variable_store import WindowsVariables
 
 assert sys.platform == "win32"
 
@@ -70,7 +70,7 @@ def plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> elevate.Order:
 
 
 def test_a_confirmed_plan_is_carried_out_elevated_and_undone(plan: elevate.Order, tmp_path: Path) -> None:
-    host, journal, writer = WindowsHost(), Journal(tmp_path / "own"), WindowsWriter()
+    host, journal, writer = WindowsHost(), Journal(tmp_path / "own"), WindowsVariables()
     try:
         done = elevate.ask(plan, host=host, journal=journal)
         assert (done.kind, done.problems) == ("done", ())
@@ -87,7 +87,7 @@ def test_a_refused_consent_changes_nothing(
     monkeypatch.setattr(windows_elevation, "start", lambda _argv: (None, REFUSED))
     outcome = elevate.ask(plan, host=WindowsHost(), journal=Journal(tmp_path / "own"))
     assert (outcome.kind, outcome.sentence) == ("refused", "Nothing was changed. The consent was refused.")
-    assert WindowsWriter().read(NAME, "machine", "") is None
+    assert WindowsVariables().read(NAME, "machine", "") is None
     assert list((tmp_path / "own" / "orders").iterdir()) == []
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from core.model.changes import FileItem, FileSet
-from core.transaction.execute import Plan, perform, recover, undo
+from core.transaction.execute import Plan, execute, recover, undo
 from core.transaction.journal import Journal
-from core.transaction.preconditions import prepared
-from core.transaction.windows_variable_store import WindowsWriter
+from core.transaction.preconditions import resolve
+from core.transaction.windows_variable_store import WindowsVariables
 from tests.windows import fixing_child
 
 assert sys.platform == "win32"
@@ -58,26 +58,26 @@ def plan(root: Path) -> Plan:
         FileItem(path=str(root / "own/convalesce_cuda.pth"), after="?", size=len(line), text=line),
     )
     change = FileSet(title="cuDNN 9.1", folders=(str(root / "own"), str(root / "own\\bin")), items=items)
-    return Plan(title="Place it", changes=prepared((change,), WindowsWriter()))
+    return Plan(title="Place it", changes=resolve((change,), WindowsVariables()))
 
 
 def test_everything_is_done_and_everything_comes_back(machine: Path, tmp_path: Path) -> None:
     before = tree(machine)
     journal = Journal(tmp_path / "state")
-    done = perform(plan(machine), writer=WindowsWriter(), journal=journal)
+    done = execute(plan(machine), writer=WindowsVariables(), journal=journal)
     assert done.kind == "done", done
     after = tree(machine)
     assert after["own\\bin\\cudnn64_9.dll"] == b"shim 9.1"
     assert after["bin\\cudnn_ops64_9.dll"] == b"ops 9.1" * 1000
     assert "bin\\cudnn_stray64_9.dll" not in after
-    assert undo(done.entry, writer=WindowsWriter(), journal=journal).kind == "undone"
+    assert undo(done.entry, writer=WindowsVariables(), journal=journal).kind == "undone"
     assert tree(machine) == before
 
 
 def test_a_file_that_a_program_holds_stays_as_it_is(machine: Path, tmp_path: Path) -> None:
     before, wish = tree(machine), plan(machine)
     with (machine / "bin/cudnn_stray64_9.dll").open("rb"):
-        outcome = perform(wish, writer=WindowsWriter(), journal=Journal(tmp_path / "state"))
+        outcome = execute(wish, writer=WindowsVariables(), journal=Journal(tmp_path / "state"))
     assert outcome.kind in ("refused", "rolled back"), outcome
     assert tree(machine) == before
 
@@ -86,7 +86,7 @@ def test_what_changed_since_it_was_shown_is_refused(machine: Path, tmp_path: Pat
     wish = plan(machine)
     (machine / "bin/cudnn_ops64_9.dll").write_bytes(b"another's")
     before = tree(machine)
-    outcome = perform(wish, writer=WindowsWriter(), journal=Journal(tmp_path / "state"))
+    outcome = execute(wish, writer=WindowsVariables(), journal=Journal(tmp_path / "state"))
     assert (outcome.kind, "changed since it was shown" in outcome.sentence) == ("refused", True)
     assert tree(machine) == before
 
@@ -108,13 +108,13 @@ def test_killed_at_any_step_it_is_the_old_state_or_the_new(machine: Path, tmp_pa
     steps = run(-1)
     after = tree(machine)
     assert after != before
-    assert undo(journal.entries()[-1].id, writer=WindowsWriter(), journal=journal).kind == "undone"
+    assert undo(journal.entries()[-1].id, writer=WindowsVariables(), journal=journal).kind == "undone"
     for step in sorted({1 + i * (steps - 1) // (KILLS - 1) for i in range(KILLS)}):
         run(step)
-        outcomes = recover(writer=WindowsWriter(), journal=journal)
+        outcomes = recover(writer=WindowsVariables(), journal=journal)
         assert all(o.kind == "rolled back" for o in outcomes), (step, outcomes)
         done = [e for e in journal.entries() if getattr(e, "state", "") == "done"]
         assert tree(machine) == (after if done else before), step
         for entry in done:
-            assert undo(entry.id, writer=WindowsWriter(), journal=journal).kind == "undone"
+            assert undo(entry.id, writer=WindowsVariables(), journal=journal).kind == "undone"
     assert tree(machine) == before

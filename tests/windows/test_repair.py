@@ -24,7 +24,7 @@ ENTRY = "C:\\convalesce test\\cuDNN\\bin"
 
 def test_a_new_entry_of_path_and_who_does_not_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONVALESCE_STATE", str(tmp_path))
-    shop = repair.workshop(WindowsHost())
+    shop = repair.repair_context(WindowsHost())
     before = shop.writer.read("Path", "user", "")
     index = len(before.text.split(";")) if before and before.text else 0
     change = insert_entry(before, ENTRY, index, "windows", name="Path", scope="user")

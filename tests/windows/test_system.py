@@ -27,7 +27,7 @@ from core.host.windows_system import (
 )
 from core.loader import read_image as images
 from core.model.facts import Program
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 
 assert sys.platform == "win32"
 
@@ -143,5 +143,5 @@ def test_long_and_foreign_paths_can_be_read(tmp_path: Path) -> None:
     assert images.read(str(file)).size == 2
     plain = str(file).removeprefix("\\\\?\\")
     assert images.read(plain).size == 2, "found whatever the machine's setting is"
-    assert Places("windows").names(str(Path(plain).parent)) == ("cudnn64_9.dll",)
+    assert Sysroot("windows").names(str(Path(plain).parent)) == ("cudnn64_9.dll",)
     assert WindowsHost().machine().long_paths is long_paths()

@@ -14,9 +14,9 @@ from types import SimpleNamespace
 import pytest
 
 from core.model.changes import FileItem, FileSet, SetVariable, Value
-from core.transaction.execute import Plan, perform
+from core.transaction.execute import Plan, execute
 from core.transaction.journal import Journal
-from core.transaction.windows_variable_store import WindowsWriter
+from core.transaction.windows_variable_store import WindowsVariables
 
 assert sys.platform == "win32"
 
@@ -47,7 +47,7 @@ def placed(drive: Path, source: Path, number: int) -> FileSet:
 
 def test_a_plan_for_a_full_volume_is_refused_before_anything_is_written(drive: Path, tmp_path: Path) -> None:
     plan = Plan(title="x", changes=(placed(drive, tmp_path / "a.dll", 2),))
-    done = perform(plan, writer=WindowsWriter(), journal=Journal(tmp_path / "state"), verify=lambda: "")
+    done = execute(plan, writer=WindowsVariables(), journal=Journal(tmp_path / "state"), verify=lambda: "")
     assert done.kind == "refused"
     assert "MiB free" in done.sentence
     assert list(drive.iterdir()) == []
@@ -58,7 +58,7 @@ def test_space_that_ends_on_the_way_leaves_nothing_behind(
 ) -> None:
     plan = Plan(title="x", changes=(placed(drive, tmp_path / "a.dll", 6),))
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=1 << 40))
-    done = perform(plan, writer=WindowsWriter(), journal=Journal(tmp_path / "state"), verify=lambda: "")
+    done = execute(plan, writer=WindowsVariables(), journal=Journal(tmp_path / "state"), verify=lambda: "")
     assert done.kind in ("refused", "rolled back"), done
     assert list(drive.iterdir()) == []
 
@@ -66,14 +66,14 @@ def test_space_that_ends_on_the_way_leaves_nothing_behind(
 def test_without_room_for_the_journal_nothing_is_changed(drive: Path, tmp_path: Path) -> None:
     winreg.CreateKeyEx(winreg.HKEY_CURRENT_USER, KEY).Close()
     try:
-        writer = WindowsWriter(user_key=KEY)
+        writer = WindowsVariables(user_key=KEY)
         with pytest.raises(OSError, match="space"), (drive / "full").open("wb") as stream:  # noqa: PT012 - filled to the end
             while True:
                 stream.write(bytes(4096))
                 stream.flush()
         change = SetVariable(name="CUDA_PATH", scope="user", before=None, after=Value(text="C:\\x", kind="REG_SZ"))
         plan = Plan(title="x", changes=(change,))
-        done = perform(plan, writer=writer, journal=Journal(drive / "state"), verify=lambda: "")
+        done = execute(plan, writer=writer, journal=Journal(drive / "state"), verify=lambda: "")
         assert done.kind == "refused", done
         assert writer.read("CUDA_PATH", "user", "") is None
     finally:

@@ -14,7 +14,7 @@ import pytest
 from core.host.windows import WindowsHost
 from core.host.windows_processes import holding_old, modules, program, variables_of
 from core.model.changes import ChangeError, FileItem, FileSet, SetVariable, Value
-from core.transaction.windows_variable_store import WindowsWriter
+from core.transaction.windows_variable_store import WindowsVariables
 
 assert sys.platform == "win32"
 
@@ -22,10 +22,10 @@ KEY = r"Software\ConvalesceWriterTest"
 
 
 @pytest.fixture
-def writer() -> Iterator[WindowsWriter]:
+def writer() -> Iterator[WindowsVariables]:
     """A writer to a key of its own, taken away afterwards."""
     winreg.CreateKeyEx(winreg.HKEY_CURRENT_USER, KEY).Close()
-    yield WindowsWriter(user_key=KEY)
+    yield WindowsVariables(user_key=KEY)
     winreg.DeleteKey(winreg.HKEY_CURRENT_USER, KEY)
 
 
@@ -42,7 +42,7 @@ def put(name: str, data: object, kind: int) -> None:
 
 @pytest.mark.parametrize("text", ["C:\\a;%USERPROFILE%\\b;", "", ';;C:\\Zoë 猫;"C:\\q;r"', "x" * 32_000])
 @pytest.mark.parametrize("kind", ["REG_SZ", "REG_EXPAND_SZ"])
-def test_text_and_kind_come_back_as_they_were(writer: WindowsWriter, text: str, kind: str) -> None:
+def test_text_and_kind_come_back_as_they_were(writer: WindowsVariables, text: str, kind: str) -> None:
     writer.write("Path", "user", "", Value(text=text, kind=kind))
     assert writer.read("PATH", "user", "") == Value(text=text, kind=kind)
     assert values() == {"Path": (text, getattr(winreg, kind))}
@@ -54,7 +54,7 @@ def test_text_and_kind_come_back_as_they_were(writer: WindowsWriter, text: str, 
     assert writer.read("PATH", "user", "") is None
 
 
-def test_a_value_without_a_kind_keeps_the_one_that_is_there(writer: WindowsWriter) -> None:
+def test_a_value_without_a_kind_keeps_the_one_that_is_there(writer: WindowsVariables) -> None:
     put("A", "old", winreg.REG_EXPAND_SZ)
     for name, text in (("A", "plain"), ("B", "C:\\x"), ("C", "%A%\\x")):
         writer.write(name, "user", "", Value(text=text))
@@ -66,7 +66,7 @@ def test_a_value_without_a_kind_keeps_the_one_that_is_there(writer: WindowsWrite
 
 
 @pytest.mark.parametrize(("data", "kind"), [(["a", "b"], winreg.REG_MULTI_SZ), (7, winreg.REG_DWORD), (b"\0\1", 3)])
-def test_a_value_of_another_kind_is_not_touched(writer: WindowsWriter, data: object, kind: int) -> None:
+def test_a_value_of_another_kind_is_not_touched(writer: WindowsVariables, data: object, kind: int) -> None:
     put("PATH", data, kind)
     with pytest.raises(ChangeError, match=f"kind {kind}"):
         writer.read("PATH", "user", "")
@@ -74,7 +74,7 @@ def test_a_value_of_another_kind_is_not_touched(writer: WindowsWriter, data: obj
     assert values() == {"PATH": (data, kind)}
 
 
-def test_what_can_not_be_kept_is_refused(writer: WindowsWriter) -> None:
+def test_what_can_not_be_kept_is_refused(writer: WindowsVariables) -> None:
     with pytest.raises(ChangeError, match="NUL"):
         writer.write("A", "user", "", Value(text="a\0b"))
     with pytest.raises(ChangeError, match="activation"):
@@ -87,7 +87,7 @@ def test_what_can_not_be_kept_is_refused(writer: WindowsWriter) -> None:
 
 
 def test_a_program_that_starts_now_gets_what_was_written() -> None:
-    writer, name = WindowsWriter(), "CUDA_PATH_CONVALESCE_TEST"
+    writer, name = WindowsVariables(), "CUDA_PATH_CONVALESCE_TEST"
     writer.write(name, "user", "", Value(text="%SystemRoot%\\x", kind="REG_EXPAND_SZ"))
     try:
         fresh = WindowsHost().fresh_environment()
@@ -99,7 +99,7 @@ def test_a_program_that_starts_now_gets_what_was_written() -> None:
 
 
 def test_elevation_follows_scope_folder_and_rights(
-    writer: WindowsWriter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    writer: WindowsVariables, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     mine, everybodys = (SetVariable(name="CUDA_PATH", scope=scope) for scope in ("user", "machine"))
     own = FileSet(title="", items=(FileItem(path=str(tmp_path / "new" / "cudnn64_9.dll"), after="0" * 64),))
@@ -133,9 +133,9 @@ def test_who_holds_a_file_is_told_by_name(sleeper: subprocess.Popen[bytes], tmp_
     assert name.lower() == "python.exe"
     path = str(tmp_path / "cudnn64_9.dll")
     assert path.lower() in (m.lower() for m in modules(sleeper.pid))
-    assert WindowsWriter().holders([path.upper()]) == (f"{name} ({sleeper.pid})",)
-    assert WindowsWriter().holders([str(tmp_path / "cudnn64_8.dll")]) == ()
-    assert WindowsWriter().holders([]) == ()
+    assert WindowsVariables().holders([path.upper()]) == (f"{name} ({sleeper.pid})",)
+    assert WindowsVariables().holders([str(tmp_path / "cudnn64_8.dll")]) == ()
+    assert WindowsVariables().holders([]) == ()
 
 
 def test_which_programs_still_have_the_old_path(sleeper: subprocess.Popen[bytes]) -> None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from core.benchmark.child.c_api import CallError, words
 from core.benchmark.child.cudnn_api import Buffers, Plan
-from core.benchmark.child.session import Bench
+from core.benchmark.child.session import CudnnSession
 from core.benchmark.number_types import bound, decode, encode, random_data, whole
 from core.benchmark.shapes import Problem, Shape, arranged, reference
 from core.model.facts import Check, Direction, NumberType
@@ -35,7 +35,7 @@ def written(problem: Problem) -> NumberType:
     return "fp32" if problem.type == "int8" else problem.type
 
 
-def _result(bench: Bench, problem: Problem, buffers: Buffers, plan: Plan) -> bytes:
+def _result(bench: CudnnSession, problem: Problem, buffers: Buffers, plan: Plan) -> bytes:
     """Run a plan into poisoned memory and return what lies there afterwards."""
     size = problem.size(problem.result)
     bench.workspace(plan)
@@ -44,7 +44,7 @@ def _result(bench: Bench, problem: Problem, buffers: Buffers, plan: Plan) -> byt
     return bench.device.download(buffers[problem.result], size)
 
 
-def exact(bench: Bench, problem: Problem) -> tuple[Check, ...]:
+def exact(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
     """Convolve small whole numbers by every way of asking and compare bit for bit with plain Python.
 
     Raises:
@@ -105,7 +105,7 @@ def _same(got: Sequence[float], expected: Sequence[int]) -> tuple[bool, str]:
     return False, f"{len(wrong)} of {len(expected)} elements are wrong: element {i} is {got[i]:g}, not {expected[i]}"
 
 
-def compared(bench: Bench, problem: Problem) -> tuple[Check, ...]:
+def compared(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
     """Convolve random numbers by several algorithms, each twice, and compare their results.
 
     Raises:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.benchmark.protocol import Said
-from core.model.facts import Fact, GpuCard, GpuProcess, GpuState
+from core.model.facts import Frozen, GpuCard, GpuProcess, GpuState
 
 _MODELS: dict[Any, str] = {0: "WDDM", 1: "TCC", 2: "MCDM"}
 """nvmlDriverModel_t."""
@@ -19,7 +19,7 @@ INTERVAL = 0.25
 """Seconds between two looks."""
 
 
-class Observe(Fact, frozen=True, kw_only=True):
+class Observe(Frozen, frozen=True, kw_only=True):
     """Which GPU, by NVML's number, and for how long at most (seconds)."""
 
     index: int

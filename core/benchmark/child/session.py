@@ -13,7 +13,7 @@ WORKSPACE = 8 << 30
 """Bytes that a plan may ask for at most; a quarter of the free memory on a small card."""
 
 
-class Bench:
+class CudnnSession:
     """What every check and every measurement shares."""
 
     def __init__(self, device: Device, cudnn: Library, major: int, ways: tuple[Callable[[], Way], ...]) -> None:

@@ -16,7 +16,7 @@ from core.benchmark.child.c_api import CallError, spoilt
 from core.benchmark.child.correctness import written
 from core.benchmark.child.cuda_api import CLOCK_RATE, MULTIPROCESSORS, Recording
 from core.benchmark.child.cudnn_api import Buffers, Plan
-from core.benchmark.child.session import Bench
+from core.benchmark.child.session import CudnnSession
 from core.benchmark.child.spot_check import places, true
 from core.benchmark.number_types import bound, decode, random_data
 from core.benchmark.protocol import Said
@@ -33,7 +33,7 @@ LONGEST = 25.0
 """Milliseconds that one launch should take at most; the batch is cut for slower cards."""
 
 
-def fitted(problem: Problem, bench: Bench) -> Shape:
+def fitted(problem: Problem, bench: CudnnSession) -> Shape:
     """Return the problem's shape with as many images as this card's memory and speed suit, the same for every type."""
     shape = problem.shape
     device = bench.device
@@ -53,7 +53,7 @@ class _Try:
     milliseconds: float
 
 
-def timed(bench: Bench, problem: Problem, about: Timing, seconds: float) -> Iterator[Said]:
+def timed(bench: CudnnSession, problem: Problem, about: Timing, seconds: float) -> Iterator[Said]:
     """Time one problem for at most about so many seconds; say its check and its timing.
 
     Raises:
@@ -87,7 +87,7 @@ def timed(bench: Bench, problem: Problem, about: Timing, seconds: float) -> Iter
     )
 
 
-def _tried(bench: Bench, problem: Problem, buffers: Buffers, end: float) -> tuple[list[_Try], CallError | None]:
+def _tried(bench: CudnnSession, problem: Problem, buffers: Buffers, end: float) -> tuple[list[_Try], CallError | None]:
     """Run each plan once to load it and then for a moment, until most of the time is gone; tell the last that failed, too."""
     stop = time.monotonic() + 0.6 * (end - time.monotonic())
     tries: list[_Try] = []
@@ -113,7 +113,7 @@ def _tried(bench: Bench, problem: Problem, buffers: Buffers, end: float) -> tupl
     return tries, failed
 
 
-def _warm(bench: Bench, plan: Plan, once: float) -> None:
+def _warm(bench: CudnnSession, plan: Plan, once: float) -> None:
     if not bench.warm:
         bench.warm = True
         for _ in range(max(1, min(2000, int(WARM / max(once, 1e-3))))):
@@ -121,7 +121,7 @@ def _warm(bench: Bench, plan: Plan, once: float) -> None:
         bench.device.synchronize()
 
 
-def _batch(bench: Bench, plan: Plan, count: int) -> float:
+def _batch(bench: CudnnSession, plan: Plan, count: int) -> float:
     address = bench.workspace(plan)
 
     def launches() -> None:
@@ -131,7 +131,7 @@ def _batch(bench: Bench, plan: Plan, count: int) -> float:
     return bench.device.milliseconds(launches) / count
 
 
-def _measure(bench: Bench, its: _Try, end: float) -> list[float]:
+def _measure(bench: CudnnSession, its: _Try, end: float) -> list[float]:
     """Return the time of one launch in each of several batches; recorded as a graph where launching is the slower part."""
     count = max(1, min(1000, int(BATCH / max(its.milliseconds, 1e-3))))
     start = time.perf_counter()
@@ -151,7 +151,7 @@ def _measure(bench: Bench, its: _Try, end: float) -> list[float]:
     return times
 
 
-def _replayed(bench: Bench, plan: Plan, count: int) -> Recording | None:
+def _replayed(bench: CudnnSession, plan: Plan, count: int) -> Recording | None:
     """Return a batch as a CUDA graph, so that small convolutions measure the GPU and not the processor; None if refused."""
     address = bench.workspace(plan)
 
@@ -170,7 +170,7 @@ def _decoded(type: NumberType, which: int) -> Sequence[float]:
     return array("b" if type == "int8" else "f", decode(random_data(type, which), type))
 
 
-def _sampled(bench: Bench, problem: Problem, buffers: Buffers, best: _Try) -> Check:
+def _sampled(bench: CudnnSession, problem: Problem, buffers: Buffers, best: _Try) -> Check:
     """Run the best plan once more into poisoned memory and compare some elements with plain Python."""
     device, out, type_ = bench.device, buffers[problem.result], written(problem)
     device.poison(out, problem.size(problem.result))

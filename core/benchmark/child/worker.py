@@ -16,7 +16,7 @@ from core.benchmark.child.cudnn_api import Way, create, offered
 from core.benchmark.child.cudnn_graph_api import Graph
 from core.benchmark.child.cudnn_legacy_api import Legacy
 from core.benchmark.child.ladder import Lower, Step, WrongError, climber, failed
-from core.benchmark.child.session import Bench
+from core.benchmark.child.session import CudnnSession
 from core.benchmark.child.timing import fitted, timed
 from core.benchmark.protocol import Climb, Job, Said, identity
 from core.benchmark.shapes import SMALL, Problem
@@ -46,7 +46,7 @@ def work(job: Job, emit: Callable[[Said], None]) -> None:
     upper.list_mapped()
 
 
-def _steps(job: Job, bench: Bench, end: float) -> Iterator[Said]:
+def _steps(job: Job, bench: CudnnSession, end: float) -> Iterator[Said]:
     """Yield what is begun and what came of it.
 
     Raises:
@@ -66,7 +66,7 @@ def _steps(job: Job, bench: Bench, end: float) -> Iterator[Said]:
 
 
 def _checked(
-    look: Callable[[Bench, Problem], tuple[Check, ...]], bench: Bench, problem: Problem, end: float
+    look: Callable[[CudnnSession, Problem], tuple[Check, ...]], bench: CudnnSession, problem: Problem, end: float
 ) -> tuple[Check, ...]:
     """Make a check; what cannot be done is a check that decides nothing."""
     about = Check(
@@ -90,7 +90,7 @@ def _checked(
         bench.close()
 
 
-def _timed(bench: Bench, problem: Problem, end: float, each: float) -> tuple[Said, ...]:
+def _timed(bench: CudnnSession, problem: Problem, end: float, each: float) -> tuple[Said, ...]:
     if not offered(problem, bench.capability, bench.major):
         return ()
     problem = replace(problem, shape=fitted(problem, bench))
@@ -120,7 +120,7 @@ def _timed(bench: Bench, problem: Problem, end: float, each: float) -> tuple[Sai
 class _Upper:
     """The ladder's upper part: cuDNN loads, makes its handle, convolves."""
 
-    bench: Bench
+    bench: CudnnSession
 
     def __init__(self, job: Job, emit: Callable[[Said], None]) -> None:
         self._job, self._emit = job, emit
@@ -169,7 +169,7 @@ class _Upper:
         ways: list[Callable[[], Way]] = [partial(Legacy, self._cudnn, handle, major)]
         if self._cudnn.has("cudnnBackendExecute"):
             ways.insert(0, partial(Graph, self._cudnn, handle))
-        self.bench = Bench(device, self._cudnn, major, tuple(ways))
+        self.bench = CudnnSession(device, self._cudnn, major, tuple(ways))
         self.list_mapped()
         return ""
 

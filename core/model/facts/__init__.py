@@ -9,7 +9,7 @@ This package imports nothing of ours. Each section has a module; all names are h
 
 from __future__ import annotations
 
-from core.model.facts.base import SCHEMA, Fact, System, text
+from core.model.facts.base import SCHEMA, Frozen, System, text
 from core.model.facts.benchmark import (
     Benchmark,
     Check,
@@ -82,12 +82,12 @@ __all__ = [
     "Driver",
     "DriverLibrary",
     "Environment",
-    "Fact",
     "FileState",
     "FrameworkBuild",
     "FrameworkRun",
     "FrameworkTrial",
     "Frameworks",
+    "Frozen",
     "Gpu",
     "GpuCard",
     "GpuProcess",

@@ -13,7 +13,7 @@ SCHEMA = 1
 System = Literal["linux", "windows"]
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True):
+class Frozen(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all sections: immutable, compared by value, read from and written to JSON by msgspec."""
 
 

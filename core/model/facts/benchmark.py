@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from core.model.facts.base import Fact
+from core.model.facts.base import Frozen
 from core.model.facts.loading import Mapped
 
 Layer = Literal["driver", "device", "toolkit", "cudnn"]
@@ -14,7 +14,7 @@ NumberType = Literal["fp32", "tf32", "fp16", "bf16", "int8"]
 Layout = Literal["NCHW", "NHWC"]
 
 
-class Rung(Fact, frozen=True, kw_only=True):
+class Rung(Frozen, frozen=True, kw_only=True):
     """One rung of the ladder from the driver to a convolution: the call that was made and its answer."""
 
     name: str
@@ -32,7 +32,7 @@ class Rung(Fact, frozen=True, kw_only=True):
     seconds: float = 0.0
 
 
-class Check(Fact, frozen=True, kw_only=True):
+class Check(Frozen, frozen=True, kw_only=True):
     """One look at whether the results are right."""
 
     kind: Literal["exact", "two algorithms", "samples", "repeated"]
@@ -50,7 +50,7 @@ class Check(Fact, frozen=True, kw_only=True):
     detail: str = ""
 
 
-class Timing(Fact, frozen=True, kw_only=True):
+class Timing(Frozen, frozen=True, kw_only=True):
     """The speed of one convolution."""
 
     shape: str
@@ -78,7 +78,7 @@ class Timing(Fact, frozen=True, kw_only=True):
     problem: str = ""
 
 
-class RateLimit(Fact, frozen=True, kw_only=True):
+class RateLimit(Frozen, frozen=True, kw_only=True):
     """What the card could do at most for one type of number, and what such cards reach in convolutions."""
 
     type: NumberType
@@ -88,7 +88,7 @@ class RateLimit(Fact, frozen=True, kw_only=True):
     source: str = ""
 
 
-class GpuProcess(Fact, frozen=True, kw_only=True):
+class GpuProcess(Frozen, frozen=True, kw_only=True):
     """A process on the GPU that is not ours. Memory in bytes."""
 
     pid: int
@@ -96,7 +96,7 @@ class GpuProcess(Fact, frozen=True, kw_only=True):
     memory: int | None = None
 
 
-class GpuState(Fact, frozen=True, kw_only=True):
+class GpuState(Frozen, frozen=True, kw_only=True):
     """What NVML said at one moment. Clocks in MHz, power in watts, degrees Celsius, memory in bytes, load in percent."""
 
     seconds: float = 0.0
@@ -115,7 +115,7 @@ class GpuState(Fact, frozen=True, kw_only=True):
     processes: tuple[GpuProcess, ...] | None = None
 
 
-class GpuCard(Fact, frozen=True, kw_only=True):
+class GpuCard(Frozen, frozen=True, kw_only=True):
     """What a card is, for its limits: from NVML and the driver. Clocks in MHz, power in watts, memory in bytes."""
 
     name: str = ""
@@ -140,7 +140,7 @@ class GpuCard(Fact, frozen=True, kw_only=True):
     on_battery: bool | None = None
 
 
-class GpuRun(Fact, frozen=True, kw_only=True):
+class GpuRun(Frozen, frozen=True, kw_only=True):
     """One GPU's benchmark. A run that ended early keeps everything that was learnt before."""
 
     index: int
@@ -174,7 +174,7 @@ class GpuRun(Fact, frozen=True, kw_only=True):
     seconds: float = 0.0
 
 
-class FrameworkRun(Fact, frozen=True, kw_only=True):
+class FrameworkRun(Frozen, frozen=True, kw_only=True):
     """The framework's own convolution in the person's interpreter."""
 
     framework: str
@@ -201,7 +201,7 @@ class FrameworkRun(Fact, frozen=True, kw_only=True):
     """The end of what it printed, where it does not use the GPU that it was built for."""
 
 
-class Benchmark(Fact, frozen=True, kw_only=True):
+class Benchmark(Frozen, frozen=True, kw_only=True):
     """The benchmark: on demand only, never part of a scan."""
 
     quick: bool = False

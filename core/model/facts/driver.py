@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from core.model.facts.base import Fact
+from core.model.facts.base import Frozen
 
 
-class Gpu(Fact, frozen=True, kw_only=True):
+class Gpu(Frozen, frozen=True, kw_only=True):
     """One NVIDIA GPU as NVML reports it (or cuInit's child, where NVML is silent). Memory in bytes."""
 
     index: int
@@ -20,7 +20,7 @@ class Gpu(Fact, frozen=True, kw_only=True):
     source: str = "NVML"
 
 
-class PciDevice(Fact, frozen=True, kw_only=True):
+class PciDevice(Frozen, frozen=True, kw_only=True):
     """A display or 3D controller found on the PCI bus (Linux: /sys/bus/pci; Windows: the registry)."""
 
     address: str
@@ -33,7 +33,7 @@ class PciDevice(Fact, frozen=True, kw_only=True):
     source: str = ""
 
 
-class DeviceNode(Fact, frozen=True, kw_only=True):
+class DeviceNode(Frozen, frozen=True, kw_only=True):
     """A /dev/nvidia* node, and whether this user could open it."""
 
     path: str
@@ -46,7 +46,7 @@ class DeviceNode(Fact, frozen=True, kw_only=True):
     """Name of the error that opening it gave: EACCES, EPERM, ...; empty for none, and in older reports."""
 
 
-class DriverLibrary(Fact, frozen=True, kw_only=True):
+class DriverLibrary(Frozen, frozen=True, kw_only=True):
     """One file of the user-mode driver (libcuda.so.1, libnvidia-ml.so.1, nvcuda.dll, nvml.dll)."""
 
     path: str
@@ -60,7 +60,7 @@ class DriverLibrary(Fact, frozen=True, kw_only=True):
     source: str = ""
 
 
-class CudaInit(Fact, frozen=True, kw_only=True):
+class CudaInit(Frozen, frozen=True, kw_only=True):
     """What the CUDA driver API answered in a child process, in the consumer's environment."""
 
     status: int | None = None
@@ -74,7 +74,7 @@ class CudaInit(Fact, frozen=True, kw_only=True):
     problem: str = ""
 
 
-class Nvml(Fact, frozen=True, kw_only=True):
+class Nvml(Frozen, frozen=True, kw_only=True):
     """What NVML answered in a child process."""
 
     status: int | None = None
@@ -86,7 +86,7 @@ class Nvml(Fact, frozen=True, kw_only=True):
     problem: str = ""
 
 
-class ComputeCache(Fact, frozen=True, kw_only=True):
+class ComputeCache(Frozen, frozen=True, kw_only=True):
     """The driver's cache of compiled kernels (CUDA_CACHE_PATH, else ~/.nv/ComputeCache)."""
 
     path: str
@@ -101,7 +101,7 @@ class ComputeCache(Fact, frozen=True, kw_only=True):
     source: str = ""
 
 
-class Driver(Fact, frozen=True, kw_only=True):
+class Driver(Frozen, frozen=True, kw_only=True):
     """GPUs, kernel module, user-mode driver and what stands between them."""
 
     pci: tuple[PciDevice, ...] | None = None

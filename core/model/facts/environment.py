@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from core.model.facts.base import Fact
+from core.model.facts.base import Frozen
 
 Scope = Literal["process", "user", "machine", "login"]
 """process: what we were started with, with a frozen application's own changes taken back; user, machine: the Windows
@@ -26,7 +26,7 @@ Mark = Literal[
 ]
 
 
-class Variable(Fact, frozen=True, kw_only=True):
+class Variable(Frozen, frozen=True, kw_only=True):
     """One environment variable in one scope; ``value`` is the raw, unexpanded text."""
 
     name: str
@@ -37,7 +37,7 @@ class Variable(Fact, frozen=True, kw_only=True):
     source: str = ""
 
 
-class PathEntry(Fact, frozen=True, kw_only=True):
+class PathEntry(Frozen, frozen=True, kw_only=True):
     """One entry of a search-path variable, in order."""
 
     variable: str
@@ -52,7 +52,7 @@ class PathEntry(Fact, frozen=True, kw_only=True):
     duplicate_of: int | None = None
 
 
-class Renewal(Fact, frozen=True, kw_only=True):
+class Renewal(Frozen, frozen=True, kw_only=True):
     """A variable that this session has from before a change of Convalesce's, and that new programs get otherwise."""
 
     name: str
@@ -66,7 +66,7 @@ class Renewal(Fact, frozen=True, kw_only=True):
     """What new programs get, by which the machine was judged."""
 
 
-class Activation(Fact, frozen=True, kw_only=True):
+class Activation(Frozen, frozen=True, kw_only=True):
     """What an environment's activation does to a variable since a change of Convalesce's, which still holds."""
 
     name: str
@@ -78,7 +78,7 @@ class Activation(Fact, frozen=True, kw_only=True):
     """The history's entry that made it."""
 
 
-class Environment(Fact, frozen=True, kw_only=True):
+class Environment(Frozen, frozen=True, kw_only=True):
     """Relevant variables of every scope, and the search-path entries of the consumer's environment."""
 
     variables: tuple[Variable, ...] = ()

@@ -6,11 +6,11 @@ from typing import Literal
 
 from msgspec.structs import force_setattr
 
-from core.model.facts.base import Fact
+from core.model.facts.base import Frozen
 from core.model.facts.loading import Consumer, Mapped, full_id
 
 
-class Distribution(Fact, frozen=True, kw_only=True):
+class Distribution(Frozen, frozen=True, kw_only=True):
     """An installed Python distribution that matters here."""
 
     name: str
@@ -38,7 +38,7 @@ WAYS: dict[str, Way] = {
 """What reports from before ``ways`` say in ``found_by``; every other text is "elsewhere"."""
 
 
-class PythonEnvironment(Fact, frozen=True, kw_only=True):
+class PythonEnvironment(Frozen, frozen=True, kw_only=True):
     """One Python environment, read from outside: nothing of it was run."""
 
     prefix: str
@@ -77,7 +77,7 @@ class PythonEnvironment(Fact, frozen=True, kw_only=True):
         )
 
 
-class FrameworkBuild(Fact, frozen=True, kw_only=True):
+class FrameworkBuild(Frozen, frozen=True, kw_only=True):
     """How one framework was built, read from its files: nothing of it was run."""
 
     prefix: str
@@ -106,7 +106,7 @@ class FrameworkBuild(Fact, frozen=True, kw_only=True):
     """Bytes that Windows must promise when all its libraries are loaded, each writable section a private copy."""
 
 
-class Frameworks(Fact, frozen=True, kw_only=True):
+class Frameworks(Frozen, frozen=True, kw_only=True):
     """The frameworks of every environment, and the environments that lie further away than those in ``pythons``."""
 
     builds: tuple[FrameworkBuild, ...] = ()
@@ -116,7 +116,7 @@ class Frameworks(Fact, frozen=True, kw_only=True):
     """Sentences about limits: a search that ran out of time."""
 
 
-class DamagedFile(Fact, frozen=True, kw_only=True):
+class DamagedFile(Frozen, frozen=True, kw_only=True):
     """A library that is not as the distribution that installed it recorded it. Sizes in bytes."""
 
     path: str
@@ -131,7 +131,7 @@ class DamagedFile(Fact, frozen=True, kw_only=True):
     """Of one that is missing: a library of the same environment that is linked against it, and does not load without."""
 
 
-class PackageRecords(Fact, frozen=True, kw_only=True):
+class PackageRecords(Frozen, frozen=True, kw_only=True):
     """The frameworks' and NVIDIA's libraries of one environment, compared with the RECORDs of their distributions."""
 
     prefix: str
@@ -143,7 +143,7 @@ class PackageRecords(Fact, frozen=True, kw_only=True):
     damaged: tuple[DamagedFile, ...] = ()
 
 
-class FrameworkTrial(Fact, frozen=True, kw_only=True):
+class FrameworkTrial(Frozen, frozen=True, kw_only=True):
     """What happened when a framework was imported and used in its own interpreter, in a new process."""
 
     prefix: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from core.model.facts.base import Fact
+from core.model.facts.base import Frozen
 
 FileState = Literal["good", "missing", "dangling", "empty", "truncated", "damaged", "unreadable", "not a library"]
 Signature = Literal["", "valid", "intact", "altered", "not signed", "not trusted", "undecided"]
@@ -18,7 +18,7 @@ def cuda_in_name(number: int) -> int:
     return number if number < 50 else number // 10
 
 
-class LibraryFile(Fact, frozen=True, kw_only=True):
+class LibraryFile(Frozen, frozen=True, kw_only=True):
     """One shared library on disk, as far as its headers tell."""
 
     path: str
@@ -55,7 +55,7 @@ class LibraryFile(Fact, frozen=True, kw_only=True):
     """Only with --thorough, for a Windows library that no RECORD knows. Many of NVIDIA's own are not signed."""
 
 
-class Toolkit(Fact, frozen=True, kw_only=True):
+class Toolkit(Frozen, frozen=True, kw_only=True):
     """One CUDA toolkit or set of CUDA runtime libraries."""
 
     root: str
@@ -75,7 +75,7 @@ class Toolkit(Fact, frozen=True, kw_only=True):
     source: str = ""
 
 
-class CudnnCopy(Fact, frozen=True, kw_only=True):
+class CudnnCopy(Frozen, frozen=True, kw_only=True):
     """One cuDNN on disk: all its files of one major version in one folder."""
 
     folder: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from core.model.facts.base import Fact
+from core.model.facts.base import Frozen
 
 
 class How(StrEnum):
@@ -34,7 +34,7 @@ class How(StrEnum):
 Outcome = Literal["found", "not there", "wrong architecture", "unreadable", "damaged", "passed over"]
 
 
-class Attempt(Fact, frozen=True, kw_only=True):
+class Attempt(Frozen, frozen=True, kw_only=True):
     """One place where the loader looks for a name. ``found`` marks every file that would serve, not only the first."""
 
     path: str
@@ -48,7 +48,7 @@ class Attempt(Fact, frozen=True, kw_only=True):
     another architecture or may not be read."""
 
 
-class Resolution(Fact, frozen=True, kw_only=True):
+class Resolution(Frozen, frozen=True, kw_only=True):
     """A wanted library name and every candidate in search order."""
 
     name: str
@@ -71,7 +71,7 @@ class Resolution(Fact, frozen=True, kw_only=True):
         return tuple(a for a in self.attempts if a.outcome == "found")
 
 
-class Consumer(Fact, frozen=True, kw_only=True):
+class Consumer(Frozen, frozen=True, kw_only=True):
     """A program that will load libraries under its own loader policy."""
 
     id: str
@@ -107,7 +107,7 @@ def split_id(consumer: str) -> tuple[str, str]:
     return f"{kind}:{rest}" if rest else kind, framework
 
 
-class Call(Fact, frozen=True, kw_only=True):
+class Call(Frozen, frozen=True, kw_only=True):
     """One call of the roll call and its answer."""
 
     function: str
@@ -118,7 +118,7 @@ class Call(Fact, frozen=True, kw_only=True):
     """Name of the status, or the loader's error."""
 
 
-class Mapped(Fact, frozen=True, kw_only=True):
+class Mapped(Frozen, frozen=True, kw_only=True):
     """A CUDA or cuDNN file that the process really mapped."""
 
     path: str
@@ -127,7 +127,7 @@ class Mapped(Fact, frozen=True, kw_only=True):
     """Who owns it: "this environment's wheel", "LD_LIBRARY_PATH", "system"."""
 
 
-class RollCall(Fact, frozen=True, kw_only=True):
+class RollCall(Frozen, frozen=True, kw_only=True):
     """What really happened when a child loaded a main library and called every sub-library."""
 
     library: str
@@ -144,7 +144,7 @@ class RollCall(Fact, frozen=True, kw_only=True):
     """How the child ended, in one sentence; empty when it ended well."""
 
 
-class Load(Fact, frozen=True, kw_only=True):
+class Load(Frozen, frozen=True, kw_only=True):
     """One consumer's search and roll call for one cuDNN major."""
 
     consumer: Consumer

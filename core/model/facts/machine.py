@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from core.model.facts.base import Fact, System
+from core.model.facts.base import Frozen, System
 
 
-class Program(Fact, frozen=True, kw_only=True):
+class Program(Frozen, frozen=True, kw_only=True):
     """An installed program as Windows' list of apps shows it. The list is what installers wrote, not what is there."""
 
     name: str
@@ -15,7 +15,7 @@ class Program(Fact, frozen=True, kw_only=True):
     publisher: str = ""
 
 
-class Machine(Fact, frozen=True, kw_only=True):
+class Machine(Frozen, frozen=True, kw_only=True):
     """The computer and the operating system that the scan ran on."""
 
     system: System
@@ -52,7 +52,7 @@ def platform_machine(system: System, architecture: str) -> str:
     )
 
 
-class Unexamined(Fact, frozen=True, kw_only=True):
+class Unexamined(Frozen, frozen=True, kw_only=True):
     """A place that gave no answer, or a program that did not end: what lies in it was left alone, all else was examined."""
 
     path: str
@@ -64,7 +64,7 @@ class Unexamined(Fact, frozen=True, kw_only=True):
     """What leads there: "--python", names of variables, the loader's configuration. Empty: nothing that counts here."""
 
 
-class ProbeError(Fact, frozen=True, kw_only=True):
+class ProbeError(Frozen, frozen=True, kw_only=True):
     """A probe that crashed, was refused or ran out of time. This is data, too."""
 
     probe: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.model.facts.base import Fact
+from core.model.facts.base import Frozen
 from core.model.facts.benchmark import Benchmark
 from core.model.facts.driver import Driver
 from core.model.facts.environment import Environment
@@ -12,7 +12,7 @@ from core.model.facts.loading import Load
 from core.model.facts.machine import Machine, ProbeError, Unexamined
 
 
-class Snapshot(Fact, frozen=True, kw_only=True):
+class Snapshot(Frozen, frozen=True, kw_only=True):
     """Everything that one scan saw. A section is None when its probe was not run or failed (see ``errors``)."""
 
     machine: Machine

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from core.knowledge.cudnn_file_names import FIRST, asked, file_name, parse, sub_libraries
+from core.knowledge.cudnn_file_names import VERSION_LIBRARY, file_name, names_tried, parse, sub_libraries
 from core.loader import read_image as images
 from core.loader.contents import cuda_major, library_names
 from core.loader.fatbin import machine_code
@@ -15,7 +15,7 @@ from core.model.facts import CudnnCopy, LibraryFile, Signature, System, text
 from core.probes.cudnn.locations import Found
 from core.probes.cudnn.pages import zeroed
 from core.probes.cudnn.versions import true_version
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import Row, verdict
 
 TALKERS = ("", "graph", "ops_infer", "cnn_infer", "adv")
@@ -25,7 +25,7 @@ SECONDS = 0.5
 """For reading one file's GPU code; a slower disk leaves it undecided."""
 
 
-def choose(found: Found, major: int, where: Places) -> dict[str, str]:
+def choose(found: Found, major: int, where: Sysroot) -> dict[str, str]:
     """Return role -> name of the file that answers for it, by the order in which cuDNN itself asks.
 
     The main library's entry is under the empty role. Renamed (hashed) copies count as main libraries only.
@@ -39,7 +39,7 @@ def choose(found: Found, major: int, where: Places) -> dict[str, str]:
     version = true_version(where.join(found.spot.folder, main), where.root)[0] if main else None
     chosen = {"": main} if main else {}
     for role in sorted(by_role.keys() - {""}):
-        chosen[role] = _first(asked(role, major, version, where.system), by_role[role])
+        chosen[role] = _first(names_tried(role, major, version, where.system), by_role[role])
     return chosen
 
 
@@ -54,7 +54,7 @@ def describe(
     folder: str,
     row: Row | None,
     sha256: str,
-    where: Places,
+    where: Sysroot,
     *,
     until: float,
     signature: Signature = "",
@@ -104,19 +104,21 @@ def describe(
     )
 
 
-def _by_real_name(real: str, where: Places) -> str:
+def _by_real_name(real: str, where: Sysroot) -> str:
     """Return the version in a real file's name where it is a whole one: libcudnn.so.8.9.7."""
     what = parse(where.name(real), where.system)
     return what.release if what and what.release.count(".") >= 2 else ""
 
 
 def assemble(
-    found: Found, major: int, files: tuple[LibraryFile, ...], recorded: Mapping[str, Row], where: Places
+    found: Found, major: int, files: tuple[LibraryFile, ...], recorded: Mapping[str, Row], where: Sysroot
 ) -> CudnnCopy:
     """Return the copy that ``files`` make up."""
     missing, missing_source = lacking(major, files, recorded, where.system)
     by_role = {what.role: f for f in files if (what := parse(f.name, where.system))}
-    first = by_role.get(FIRST.get(major, FIRST[max(FIRST)])) or LibraryFile(path="", name="")
+    first = by_role.get(VERSION_LIBRARY.get(major, VERSION_LIBRARY[max(VERSION_LIBRARY)])) or LibraryFile(
+        path="", name=""
+    )
     main = by_role.get("")
     version, version_source = first.version, f"{first.name}: {first.version_source}" if first.version else ""
     if version is None and main is not None and main.version:

@@ -10,7 +10,7 @@ from core.loader.linux_cache import CacheEntry
 from core.model.facts import LibraryFile, System, text
 from core.probes.cudnn.locations import Found
 from core.probes.cudnn.versions import true_version
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 
 HEADERS = ("cudnn_version.h", "cudnn.h")
 """cuDNN 7 and older define their version in cudnn.h."""
@@ -19,7 +19,7 @@ _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+CUDNN_(MAJOR|MINOR|PATCHLEVEL)[
 _WANTED_DLL = re.compile(rb"cudnn\w{0,40}64_(\d+)\.dll", re.IGNORECASE)
 
 
-def header(folder: str, where: Places) -> tuple[str | None, str]:
+def header(folder: str, where: Sysroot) -> tuple[str | None, str]:
     r"""Return the version in cudnn_version.h that belongs to a folder of libraries, and the header's path.
 
     Looked for in include beside the folder and one or two levels up (Debian: /usr/include, also below its multiarch
@@ -34,7 +34,7 @@ def header(folder: str, where: Places) -> tuple[str | None, str]:
     return None, ""
 
 
-def _include_folders(folder: str, where: Places) -> list[str]:
+def _include_folders(folder: str, where: Sysroot) -> list[str]:
     name, up = where.name(folder), where.parent(folder)
     folders = [where.join(up, "include"), where.join(where.parent(up), "include")]
     if where.system == "windows":
@@ -46,7 +46,7 @@ def _include_folders(folder: str, where: Places) -> list[str]:
     return folders
 
 
-def links(found: Found, where: Places) -> tuple[LibraryFile, ...]:
+def links(found: Found, where: Sysroot) -> tuple[LibraryFile, ...]:
     """Return the unversioned links and import libraries beside a copy, with the version that each stands for."""
     folder = found.spot.folder
     beside = [where.join(folder, name) for name in found.links]
@@ -57,7 +57,7 @@ def links(found: Found, where: Places) -> tuple[LibraryFile, ...]:
     return tuple(_link(path, where) for path in beside)
 
 
-def _link(path: str, where: Places) -> LibraryFile:
+def _link(path: str, where: Sysroot) -> LibraryFile:
     name, real = where.name(path), where.real(path)
     if is_link_library(name):
         wanted = _WANTED_DLL.search(where.read(path, 1 << 16) or b"")
@@ -86,7 +86,7 @@ def _link(path: str, where: Places) -> LibraryFile:
     )
 
 
-def stale(folder: str, major: int, cache: tuple[CacheEntry, ...], where: Places, system: System = "linux") -> str:
+def stale(folder: str, major: int, cache: tuple[CacheEntry, ...], where: Sysroot, system: System = "linux") -> str:
     """Return the path under which ld.so.cache knows this copy's main library although that file is gone or another.
 
     Empty when the cache is in order for this name, or does not know it at all.

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 from core.knowledge.cudnn_file_names import is_link_library, parse
 from core.loader.linux_cache import conf_folders
-from core.model.facts import Distribution, Fact, Origin, PythonEnvironment
+from core.model.facts import Distribution, Frozen, Origin, PythonEnvironment
 from core.model.path_list import LIBRARIES, searched
-from core.probes.probe import Request
-from core.probes.sysroot import Places
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot
 from core.probes.variables.search_paths import expand
 
 DEFAULTS = (
@@ -46,7 +46,7 @@ INNER = (
 OVERRIDES = ("CUDNN_PATH", "CUDNN_HOME", "CUDNN_ROOT", "CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CONDA_PREFIX")
 
 
-class Spot(Fact, frozen=True, kw_only=True):
+class Spot(Frozen, frozen=True, kw_only=True):
     """A folder to look into, and how one comes to it."""
 
     folder: str
@@ -55,7 +55,7 @@ class Spot(Fact, frozen=True, kw_only=True):
     environment: str = ""
 
 
-class Found(Fact, frozen=True, kw_only=True):
+class Found(Frozen, frozen=True, kw_only=True):
     """A folder that holds cuDNN files: their names, and those of files for compilers."""
 
     spot: Spot
@@ -63,7 +63,7 @@ class Found(Fact, frozen=True, kw_only=True):
     links: tuple[str, ...] = ()
 
 
-def folders(request: Request, where: Places, listed: tuple[str, ...]) -> tuple[Found, ...]:
+def folders(request: ProbeRequest, where: Sysroot, listed: tuple[str, ...]) -> tuple[Found, ...]:
     """Return every folder with cuDNN files, in the order of the steps. ``listed``: cached paths, records' folders."""
     seen: set[str] = set()
     found = []
@@ -85,10 +85,10 @@ def folders(request: Request, where: Places, listed: tuple[str, ...]) -> tuple[F
     return tuple(found)
 
 
-def _spots(request: Request, where: Places, listed: tuple[str, ...]) -> Iterator[Spot]:
+def _spots(request: ProbeRequest, where: Sysroot, listed: tuple[str, ...]) -> Iterator[Spot]:
     for python in request.seen.pythons or ():
         yield from in_environment(python, where)
-    steps: tuple[Callable[[Request, Places], Iterator[Spot]], ...]
+    steps: tuple[Callable[[ProbeRequest, Sysroot], Iterator[Spot]], ...]
     steps = (_windows_path, _windows_folders) if where.system == "windows" else (_library_path, _linux_folders)
     for step in steps:
         yield from step(request, where)
@@ -97,7 +97,7 @@ def _spots(request: Request, where: Places, listed: tuple[str, ...]) -> Iterator
     yield from _overrides(request, where)
 
 
-def in_environment(python: PythonEnvironment, where: Places) -> Iterator[Spot]:
+def in_environment(python: PythonEnvironment, where: Sysroot) -> Iterator[Spot]:
     """Yield the folders of one environment: NVIDIA's wheels, packages with libraries of their own, conda's."""
     for site in python.site_packages:
         nvidia = where.join(site, "nvidia")
@@ -124,7 +124,7 @@ def in_environment(python: PythonEnvironment, where: Places) -> Iterator[Spot]:
             yield Spot(folder=folder, origin="conda", source="conda's folder of libraries", environment=python.prefix)
 
 
-def _placed(folder: str, source: str, where: Places) -> Spot:
+def _placed(folder: str, source: str, where: Sysroot) -> Spot:
     """Return a spot whose origin follows from where it lies."""
     origin: Origin = "folder"
     low = folder.lower()
@@ -144,13 +144,13 @@ def _placed(folder: str, source: str, where: Places) -> Spot:
     return Spot(folder=folder, origin=origin, source=source)
 
 
-def _library_path(request: Request, where: Places) -> Iterator[Spot]:
+def _library_path(request: ProbeRequest, where: Sysroot) -> Iterator[Spot]:
     for entry in searched(request.env.get(LIBRARIES, ""), "linux", LIBRARIES):
         if entry.startswith("/"):
             yield _placed(entry, "LD_LIBRARY_PATH", where)
 
 
-def _linux_folders(_request: Request, where: Places) -> Iterator[Spot]:
+def _linux_folders(_request: ProbeRequest, where: Sysroot) -> Iterator[Spot]:
     for entry in conf_folders(root=where.root):
         yield _placed(entry.path, entry.source, where)
     for folder in DEFAULTS:
@@ -162,7 +162,7 @@ def _linux_folders(_request: Request, where: Places) -> Iterator[Spot]:
                     yield _placed(where.join(parent, name, tail), "a usual place of NVIDIA's archives", where)
 
 
-def _windows_path(request: Request, where: Places) -> Iterator[Spot]:
+def _windows_path(request: ProbeRequest, where: Sysroot) -> Iterator[Spot]:
     env = {name.upper(): value for name, value in request.env.items()}
     for entry in searched(env.get("PATH", ""), "windows"):
         folder = expand(entry, env).strip('"').strip()
@@ -172,7 +172,7 @@ def _windows_path(request: Request, where: Places) -> Iterator[Spot]:
             yield _placed(inner, f"bin in {folder}, which PATH names", where)
 
 
-def _windows_folders(request: Request, where: Places) -> Iterator[Spot]:
+def _windows_folders(request: ProbeRequest, where: Sysroot) -> Iterator[Spot]:
     env = {name.upper(): value for name, value in request.env.items()}
     windows = env.get("SYSTEMROOT") or env.get("WINDIR") or "C:\\Windows"
     for folder in (where.join(windows, "System32"), windows):
@@ -184,7 +184,7 @@ def _windows_folders(request: Request, where: Places) -> Iterator[Spot]:
         yield _placed(folder, "a usual place of NVIDIA's archives", where)
 
 
-def _installed(base: str, where: Places) -> Iterator[Spot]:
+def _installed(base: str, where: Sysroot) -> Iterator[Spot]:
     r"""Yield v*\bin, v*\bin\x64, v*\bin\12.6 and v*\bin\12.9\x64: the installers' layouts up to cuDNN 9.22."""
     for version in where.names(base) or ():
         top = where.join(base, version, "bin")
@@ -195,7 +195,7 @@ def _installed(base: str, where: Places) -> Iterator[Spot]:
                 yield _placed(where.join(top, name, "x64"), "NVIDIA's installer", where)
 
 
-def _overrides(request: Request, where: Places) -> Iterator[Spot]:
+def _overrides(request: ProbeRequest, where: Sysroot) -> Iterator[Spot]:
     tails = ("bin", "bin\\x64", "") if where.system == "windows" else ("lib64", "lib", "")
     for name in OVERRIDES:
         value = request.env.get(name, "")
@@ -206,7 +206,7 @@ def _overrides(request: Request, where: Places) -> Iterator[Spot]:
 # --- who owns a folder's files ---------------------------------------------------------------------------
 
 
-def bundler_of(python: PythonEnvironment, folder: str, where: Places) -> Distribution | None:
+def bundler_of(python: PythonEnvironment, folder: str, where: Sysroot) -> Distribution | None:
     """Return the distribution whose package holds ``folder``, as far as the package's name tells."""
     for distribution in python.distributions:
         base = where.form.normcase(distribution.location)
@@ -218,7 +218,7 @@ def bundler_of(python: PythonEnvironment, folder: str, where: Places) -> Distrib
     return None
 
 
-def conda_package(prefix: str, where: Places) -> str:
+def conda_package(prefix: str, where: Sysroot) -> str:
     """Return conda's own package of cuDNN as "cudnn 9.1.0"; empty when its records name none."""
     for name in where.names(where.join(prefix, "conda-meta")) or ():
         m = re.fullmatch(r"(cudnn|libcudnn)-(\d[\w.]*)-[^-]+\.json", name)
@@ -227,7 +227,7 @@ def conda_package(prefix: str, where: Places) -> str:
     return ""
 
 
-def debian_package(path: str, where: Places) -> str:
+def debian_package(path: str, where: Sysroot) -> str:
     """Return the Debian package that owns ``path`` with its version; empty when dpkg's lists name none."""
     info = "/var/lib/dpkg/info"
     for name in where.names(info) or ():

@@ -16,8 +16,8 @@ from core.model.facts import CudnnCopy, Distribution, PythonEnvironment
 from core.probes.cudnn.contents import assemble, choose, deadline, describe, with_owner
 from core.probes.cudnn.links import header, links, stale
 from core.probes.cudnn.locations import Found, Spot, bundler_of, conda_package, debian_package, folders
-from core.probes.probe import Request
-from core.probes.sysroot import Places, places
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.wheel_record import Row, hashes, rows
 
 PAGES_SECONDS = 0.25
@@ -29,19 +29,19 @@ _WHEEL = re.compile(r"nvidia_cudnn(?:_cu(?P<cuda>\d+))?-(?P<version>[\w.]+)\.dis
 class Survey(msgspec.Struct, frozen=True):
     """What one look has at hand everywhere."""
 
-    request: Request
-    where: Places
+    request: ProbeRequest
+    where: Sysroot
     cache: tuple[CacheEntry, ...]
     until: float
     """When to stop looking at pages."""
 
 
-def look(request: Request) -> tuple[CudnnCopy, ...]:
+def look(request: ProbeRequest) -> tuple[CudnnCopy, ...]:
     """Return every copy, one for each folder and major: those of environments first, then by search path and place.
 
     Without ``request.thorough``, a wheel's files are compared with its RECORD by size alone.
     """
-    where = places(request.host)
+    where = sysroot_of(request.host)
     cache = (read_cache(root=where.root) or ()) if where.system == "linux" else ()
     survey = Survey(request, where, cache, deadline(PAGES_SECONDS))
     listed = dict.fromkeys(where.parent(e.path) for e in cache if parse(e.name, where.system))
@@ -104,14 +104,14 @@ def _copy(found: Found, major: int, recorded: Mapping[str, Row], survey: Survey)
     return assemble(found, major, files, recorded, where)
 
 
-def _wheels(site: str, where: Places) -> Iterator[Distribution]:
+def _wheels(site: str, where: Sysroot) -> Iterator[Distribution]:
     """Yield the cuDNN wheels in a folder of packages."""
     for name in where.names(site) or ():
         if m := _WHEEL.fullmatch(name):
             yield Distribution(name=name.split("-")[0].replace("_", "-"), version=m["version"], location=site)
 
 
-def _recorded(folder: str, where: Places) -> tuple[Distribution | None, Mapping[str, Row]]:
+def _recorded(folder: str, where: Sysroot) -> tuple[Distribution | None, Mapping[str, Row]]:
     """Return the wheel that a folder's cuDNN came with, and file name -> what its RECORD says.
 
     Two wheels may claim the same folder (cu11 and cu12 overwrite each other): the one whose sizes agree is meant.
@@ -132,7 +132,7 @@ def _recorded(folder: str, where: Places) -> tuple[Distribution | None, Mapping[
     return best
 
 
-def _emptied(request: Request, found: list[Found], where: Places) -> list[Found]:
+def _emptied(request: ProbeRequest, found: list[Found], where: Sysroot) -> list[Found]:
     """Return the wheels' folders that RECORD speaks of and that hold no cuDNN file any more, or cannot be listed."""
     seen = {where.form.normcase(one.spot.folder) for one in found}
     gone = []
@@ -164,7 +164,9 @@ def _owner(found: Found, copy: CudnnCopy, wheel: Distribution | None, survey: Su
     return "", None
 
 
-def _bundler(folder: str, python: PythonEnvironment | None, request: Request, where: Places) -> Distribution | None:
+def _bundler(
+    folder: str, python: PythonEnvironment | None, request: ProbeRequest, where: Sysroot
+) -> Distribution | None:
     environments = (python,) if python else request.seen.pythons or ()
     return next((d for p in environments if (d := bundler_of(p, folder, where))), None)
 

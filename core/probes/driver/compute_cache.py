@@ -7,10 +7,10 @@ import stat
 from collections.abc import Mapping
 
 from core.model.facts import ComputeCache, Machine, text
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 
 
-def compute_cache(env: Mapping[str, str], machine: Machine, where: Places) -> ComputeCache | None:
+def compute_cache(env: Mapping[str, str], machine: Machine, where: Sysroot) -> ComputeCache | None:
     """Describe the cache folder without writing to it; None when no place for it is known.
 
     Places: CUDA C++ Programming Guide, section on environment variables (CUDA_CACHE_PATH). ``writable`` of a folder
@@ -51,7 +51,7 @@ CACHES = frozenset({"ComputeCache", "GLCache"})
 """What NVIDIA's driver keeps in ~/.nv, and makes anew where it is missing."""
 
 
-def _aside(path: str, where: Places) -> str:
+def _aside(path: str, where: Sysroot) -> str:
     """Return the cache, or the .nv that holds nothing but caches, whichever lies in a folder that this user may change."""
     above = where.parent(path)
     if _writable(above, where) is not False:
@@ -60,7 +60,7 @@ def _aside(path: str, where: Places) -> str:
     return above if only_caches and _writable(where.parent(above), where) else ""
 
 
-def place(env: Mapping[str, str], machine: Machine, where: Places) -> tuple[str, str]:
+def place(env: Mapping[str, str], machine: Machine, where: Sysroot) -> tuple[str, str]:
     """Return the cache's folder and what says so."""
     if env.get("CUDA_CACHE_PATH"):
         return env["CUDA_CACHE_PATH"], "CUDA_CACHE_PATH"
@@ -71,7 +71,7 @@ def place(env: Mapping[str, str], machine: Machine, where: Places) -> tuple[str,
     return (where.join(home, ".nv", "ComputeCache"), "home folder") if home else ("", "")
 
 
-def _nearest(path: str, where: Places) -> str:
+def _nearest(path: str, where: Sysroot) -> str:
     """Return the nearest folder above ``path`` that exists."""
     above = where.parent(path)
     while above and above != where.parent(above) and not where.is_folder(above):
@@ -79,7 +79,7 @@ def _nearest(path: str, where: Places) -> str:
     return above if where.is_folder(above) else ""
 
 
-def _writable(folder: str, where: Places) -> bool | None:
+def _writable(folder: str, where: Sysroot) -> bool | None:
     """Whether this user may make files there, asked without making one. Windows' access lists are not read."""
     if os.name == "nt":
         return None

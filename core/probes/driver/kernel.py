@@ -13,8 +13,8 @@ from typing import Any
 from core.model.facts import DeviceNode, text
 from core.probes.driver.compute_cache import group_name, owner_name
 from core.probes.driver.kernel_log import kernel_log, resumed_at
-from core.probes.probe import Request
-from core.probes.sysroot import Places
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot
 
 MODULES = (
     "nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nouveau", "nova_core", "vfio_pci",
@@ -30,7 +30,7 @@ _NODE = re.compile(r"nvidia(ctl|\d+|-uvm|-uvm-tools|-modeset)")
 _RELEASE = re.compile(r"Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)*)")
 
 
-def look(request: Request, where: Places) -> dict[str, Any]:
+def look(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
     """Return the fields of Driver that only Linux has."""
     modules = loaded_modules(where)
     booted = boot_time(where)
@@ -46,7 +46,7 @@ def look(request: Request, where: Places) -> dict[str, Any]:
     }
 
 
-def loaded_modules(where: Places) -> tuple[str, ...] | None:
+def loaded_modules(where: Sysroot) -> tuple[str, ...] | None:
     """Return those of MODULES that are loaded; None when /proc/modules is not there or cannot be read."""
     content = where.text("/proc/modules", 1 << 20)
     if content is None:
@@ -55,7 +55,7 @@ def loaded_modules(where: Places) -> tuple[str, ...] | None:
     return tuple(name for name in MODULES if name in names)
 
 
-def module_version(modules: tuple[str, ...] | None, where: Places) -> str | None:
+def module_version(modules: tuple[str, ...] | None, where: Sysroot) -> str | None:
     """Return the loaded NVIDIA module's version; empty text when none is loaded, None when that is not known."""
     version = where.text("/sys/module/nvidia/version", 128)
     if version and version.strip():
@@ -66,7 +66,7 @@ def module_version(modules: tuple[str, ...] | None, where: Places) -> str | None
     return "" if modules is not None and "nvidia" not in modules else None
 
 
-def nodes(where: Places) -> tuple[DeviceNode, ...] | None:
+def nodes(where: Sysroot) -> tuple[DeviceNode, ...] | None:
     """Return the /dev/nvidia* nodes and whether each opens; None when /dev cannot be listed.
 
     The nodes of /dev/nvidia-caps are left out: they are the administrator's, and CUDA does without them.
@@ -89,7 +89,7 @@ def nodes(where: Places) -> tuple[DeviceNode, ...] | None:
     return tuple(found.get(path) or DeviceNode(path=path, problem=silent.problem) for path in paths)
 
 
-def node(path: str, where: Places) -> DeviceNode:
+def node(path: str, where: Sysroot) -> DeviceNode:
     """Open and close one device node for reading and writing, as the driver's library does; nothing is written."""
     real = where.under(path)
     opened: bool | None = None
@@ -117,7 +117,7 @@ def node(path: str, where: Places) -> DeviceNode:
     )
 
 
-def secure_boot(where: Places) -> bool | None:
+def secure_boot(where: Sysroot) -> bool | None:
     """Return whether Secure Boot is on. A machine that did not start through EFI has none; None = cannot be seen."""
     value = where.read(SECURE_BOOT, 16)
     if value is not None and len(value) >= 5:
@@ -128,7 +128,7 @@ def secure_boot(where: Places) -> bool | None:
     return False
 
 
-def boot_time(where: Places) -> float | None:
+def boot_time(where: Sysroot) -> float | None:
     """Return when the system started, in seconds since the epoch: btime of /proc/stat."""
     said = re.search(r"^btime (\d+)$", where.text("/proc/stat", 1 << 20) or "", re.MULTILINE)
     return float(said[1]) if said else None

@@ -12,8 +12,8 @@ import msgspec
 
 from core.common.versions import whole_number
 from core.model.facts import text
-from core.probes.probe import Request
-from core.probes.sysroot import Places
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot
 
 MATTERS = re.compile(
     r"NVRM|nvidia|nouveau|\bXid\b|key was rejected|unsigned module|module verification|Lockdown:", re.I
@@ -38,7 +38,7 @@ class Log(msgspec.Struct, frozen=True):
     resumed: float | None = None
 
 
-def kernel_log(request: Request, where: Places) -> Log | None:
+def kernel_log(request: ProbeRequest, where: Sysroot) -> Log | None:
     """Return what the kernel log says; None when this user may not read it.
 
     /dev/kmsg first, then dmesg (it asks another way and may be allowed what the file is not), then the log files.
@@ -81,7 +81,7 @@ def record(raw: str) -> list[str]:
     return [f"[{microseconds / 1e6:12.6f}] {message.partition(chr(10))[0]}"]
 
 
-def _kmsg(where: Places) -> list[str] | None:
+def _kmsg(where: Sysroot) -> list[str] | None:
     """Read all records without waiting for new ones; None when it is not there or not allowed."""
     try:
         descriptor = os.open(where.under("/dev/kmsg"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
@@ -113,7 +113,7 @@ def _records(descriptor: int) -> list[str]:
     return lines
 
 
-def _tail(path: str, where: Places) -> str | None:
+def _tail(path: str, where: Sysroot) -> str | None:
     seen = where.stat(path)
     if seen is None or not stat.S_ISREG(seen.st_mode):
         return None
@@ -126,7 +126,7 @@ def _tail(path: str, where: Places) -> str | None:
 
 
 def resumed_at(
-    log: Log | None, booted: float | None, where: Places, *, now: float, asleep: float | None
+    log: Log | None, booted: float | None, where: Sysroot, *, now: float, asleep: float | None
 ) -> float | None:
     """Return when the system last resumed; 0.0 when it has not slept since it started, None when that is not known.
 

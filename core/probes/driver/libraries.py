@@ -10,7 +10,7 @@ from core.loader import read_image as images
 from core.loader.linux_cache import read_cache
 from core.model.facts import DriverLibrary, text
 from core.model.path_list import LIBRARIES, searched
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 
 LINUX_NAMES = ("libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1")
 WINDOWS_NAMES = ("nvcuda.dll", "nvml.dll")
@@ -30,7 +30,7 @@ class Folder(NamedTuple):
     source: str
 
 
-def search_folders(env: Mapping[str, str], where: Places) -> tuple[Folder, ...]:
+def search_folders(env: Mapping[str, str], where: Sysroot) -> tuple[Folder, ...]:
     """Return the folders in which drivers lie, those of LD_LIBRARY_PATH first."""
     if where.system == "windows":
         system = next((v for n, v in env.items() if n.upper() == "SYSTEMROOT"), "C:\\Windows")
@@ -56,7 +56,7 @@ def _usual() -> Iterator[Folder]:
     yield Folder("/usr/local/cuda/compat", "CUDA compatibility package")
 
 
-def libraries(folders: Iterable[Folder], where: Places) -> tuple[DriverLibrary, ...]:
+def libraries(folders: Iterable[Folder], where: Sysroot) -> tuple[DriverLibrary, ...]:
     """Return every driver library in ``folders``, each path once; links to the same file are listed with it."""
     names = WINDOWS_NAMES if where.system == "windows" else LINUX_NAMES
     seen: set[tuple[str, str]] = set()
@@ -72,7 +72,7 @@ def libraries(folders: Iterable[Folder], where: Places) -> tuple[DriverLibrary, 
     return tuple(found)
 
 
-def describe(path: str, source: str, where: Places) -> DriverLibrary:
+def describe(path: str, source: str, where: Sysroot) -> DriverLibrary:
     """Return what the file at ``path`` tells from outside."""
     real = where.real(path)
     image = images.read(where.under(path))
@@ -88,7 +88,7 @@ def describe(path: str, source: str, where: Places) -> DriverLibrary:
     )
 
 
-def is_stub(path: str, real: str, size: int | None, where: Places) -> bool | None:
+def is_stub(path: str, real: str, size: int | None, where: Sysroot) -> bool | None:
     """Whether a file is the toolkit's link-time stub. None for a small file that does not say so itself."""
     if "stubs" in path.split("/") or "stubs" in real.split("/"):
         return True

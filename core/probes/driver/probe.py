@@ -17,8 +17,8 @@ from core.probes.driver.compute_cache import compute_cache
 from core.probes.driver.libraries import libraries, search_folders
 from core.probes.driver.nvidia_calls import ask_cuda, ask_nvml
 from core.probes.driver.protocol import Question, Said
-from core.probes.probe import Request
-from core.probes.sysroot import Places, answering, places
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot, answering, sysroot_of
 
 NVML_PATIENCE = 8.0
 """Seconds for NVML's child."""
@@ -40,9 +40,9 @@ class Heard(msgspec.Struct, frozen=True):
     driver_model: str = ""
 
 
-def look(request: Request) -> Driver:
+def look(request: ProbeRequest) -> Driver:
     """Ask NVML and the CUDA driver, each in a child of the consumer's environment, and look at the files meanwhile."""
-    where = places(request.host)
+    where = sysroot_of(request.host)
     env = answering(request.env, where)
     request = replace(request, env=env)
     hidden = [name for name in HIDING if name in env]
@@ -69,7 +69,7 @@ def look(request: Request) -> Driver:
     )
 
 
-def _files(request: Request, where: Places) -> dict[str, Any]:
+def _files(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
     """Return the fields of Driver that files tell; those of Linux stay None on Windows."""
     found: dict[str, Any] = {
         "pci": request.host.pci_devices(),
@@ -90,18 +90,18 @@ def _clean(env: Mapping[str, str]) -> dict[str, str]:
     return without(env, ["LD_LIBRARY_PATH"])
 
 
-def _search_path(env: Mapping[str, str], where: Places) -> tuple[str, ...]:
+def _search_path(env: Mapping[str, str], where: Sysroot) -> tuple[str, ...]:
     """Return the folders of LD_LIBRARY_PATH; none on Windows, where it means nothing."""
     value = env.get("LD_LIBRARY_PATH", "") if where.system == "linux" else ""
     return tuple(folder for folder in searched(value, "linux", LIBRARIES) if folder)
 
 
-def brings_driver(env: Mapping[str, str], where: Places) -> bool:
+def brings_driver(env: Mapping[str, str], where: Sysroot) -> bool:
     """Whether a folder of LD_LIBRARY_PATH holds a libcuda: its answer and the system's are then both wanted."""
     return any(where.exists(where.join(folder, "libcuda.so.1")) for folder in _search_path(env, where))
 
 
-def _nvml(request: Request) -> Heard:
+def _nvml(request: ProbeRequest) -> Heard:
     answer = ask(
         ask_nvml, Question(), Said, host=request.host, env=request.env, timeout=NVML_PATIENCE, watch=request.watch
     )
@@ -109,7 +109,7 @@ def _nvml(request: Request) -> Heard:
     return Heard(nvml=ended(heard.nvml or Nvml(), answer, "NVML"), gpus=heard.gpus, driver_model=heard.driver_model)
 
 
-def _cuda(request: Request, env: Mapping[str, str]) -> Heard:
+def _cuda(request: ProbeRequest, env: Mapping[str, str]) -> Heard:
     answer = ask(ask_cuda, Question(), Said, host=request.host, env=env, timeout=CUDA_PATIENCE, watch=request.watch)
     heard = hear(answer)
     return Heard(cuda=ended(heard.cuda or CudaInit(), answer, "cuInit"), gpus=heard.gpus)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from core.model.facts import CudaInit, Fact, Gpu, Nvml
+from core.model.facts import CudaInit, Frozen, Gpu, Nvml
 
 
-class Question(Fact, frozen=True, kw_only=True):
+class Question(Frozen, frozen=True, kw_only=True):
     """Which library to ask."""
 
     library: str = ""
     """Name or path to load; empty for the name that programs use."""
 
 
-class Said(Fact, frozen=True, kw_only=True):
+class Said(Frozen, frozen=True, kw_only=True):
     """One step's answer."""
 
     nvml: Nvml | None = None

@@ -8,14 +8,16 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from core.model.facts import Consumer, How, Load, PythonEnvironment, RollCall
-from core.probes.loading.consumers import Wish
+from core.probes.loading.consumers import CudnnRequirement
 from core.probes.loading.origin import PATH_VARIABLE, origin, runs_here
-from core.probes.loading.plan import Plan, Setting, plan
+from core.probes.loading.plan import LoadContext, LoadPlan, plan
 from core.probes.loading.roll_call.parent import by_child, run
-from core.probes.sysroot import Places, answering
+from core.probes.sysroot import Sysroot, answering
 
 
-def load(consumer: Consumer, wish: Wish, python: PythonEnvironment | None, setting: Setting) -> Load:
+def test_load(
+    consumer: Consumer, wish: CudnnRequirement, python: PythonEnvironment | None, setting: LoadContext
+) -> Load:
     """Return a consumer's search and its roll calls."""
     first = plan(consumer, wish, python, setting)
     called = _call(first, setting)
@@ -35,12 +37,12 @@ def load(consumer: Consumer, wish: Wish, python: PythonEnvironment | None, setti
     )
 
 
-def replace_env(setting: Setting, env: Mapping[str, str]) -> Setting:
+def replace_env(setting: LoadContext, env: Mapping[str, str]) -> LoadContext:
     """Return the setting with another environment of variables."""
-    return Setting(setting.request, setting.where, setting.known, env)
+    return LoadContext(setting.request, setting.where, setting.known, env)
 
 
-def _call(its: Plan, setting: Setting) -> RollCall | None:
+def _call(its: LoadPlan, setting: LoadContext) -> RollCall | None:
     """Make a roll call; None where nothing can be run: another system's files, or no main library."""
     if its.roll is None or not runs_here(setting.where):
         return None
@@ -62,7 +64,7 @@ def _call(its: Plan, setting: Setting) -> RollCall | None:
     return replace(called, mapped=mapped)
 
 
-def _pipe(its: Plan, where: Places) -> str:
+def _pipe(its: LoadPlan, where: Sysroot) -> str:
     """Return the first pipe, socket or device that the loader would open under a library's name; empty for none."""
     for resolution in its.resolutions:
         for attempt in resolution.attempts:
@@ -74,13 +76,13 @@ def _pipe(its: Plan, where: Places) -> str:
     return ""
 
 
-def _own_files(prefix: str, setting: Setting) -> dict[str, str]:
+def _own_files(prefix: str, setting: LoadContext) -> dict[str, str]:
     """Return real path -> path of an environment's own cuDNN files: packages may be links into a shared store."""
     copies = (copy for copy in setting.request.seen.cudnn or () if prefix and copy.environment == prefix)
     return {f.real_path: f.path for copy in copies for f in copy.files if f.real_path}
 
 
-def _path_mattered(its: Plan, called: RollCall) -> bool:
+def _path_mattered(its: LoadPlan, called: RollCall) -> bool:
     """Whether the variable hid another candidate, or stands behind a call that failed: only then it proves something."""
     by_variable = How.LD_LIBRARY_PATH
     hid = any(

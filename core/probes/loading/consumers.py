@@ -12,14 +12,14 @@ from core.knowledge.cudnn import Framework, Knowledge, Since, Way
 from core.knowledge.cudnn_file_names import parse
 from core.knowledge.horizon import beyond, family
 from core.loader import read_image as images
-from core.model.facts import Distribution, Fact, PythonEnvironment, System, platform_machine
-from core.probes.sysroot import Places
+from core.model.facts import Distribution, Frozen, PythonEnvironment, System, platform_machine
+from core.probes.sysroot import Sysroot
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
 
-class Wish(Fact, frozen=True, kw_only=True):
+class CudnnRequirement(Frozen, frozen=True, kw_only=True):
     """One framework's wish for one cuDNN major; with an empty framework, a wheel that nothing here asks for."""
 
     framework: str = ""
@@ -34,9 +34,9 @@ class Wish(Fact, frozen=True, kw_only=True):
     wanted_source: str = ""
 
 
-def wishes(
-    python: PythonEnvironment, where: Places, known: Knowledge, architecture: str = "x86_64"
-) -> tuple[Wish, ...]:
+def cudnn_requirements(
+    python: PythonEnvironment, where: Sysroot, known: Knowledge, architecture: str = "x86_64"
+) -> tuple[CudnnRequirement, ...]:
     """Return every wish of an environment's frameworks. ``architecture``: the machine's processor."""
     return tuple(
         wish
@@ -47,7 +47,9 @@ def wishes(
     )
 
 
-def _wish(distribution: Distribution, framework: Framework, where: Places, architecture: str) -> Iterator[Wish]:
+def _wish(
+    distribution: Distribution, framework: Framework, where: Sysroot, architecture: str
+) -> Iterator[CudnnRequirement]:
     askers, major = _binaries(distribution, framework, where)
     pinned, source, pinned_major = pin(distribution, where.system, architecture)
     newer = beyond(family(distribution.name), distribution.version)
@@ -55,7 +57,7 @@ def _wish(distribution: Distribution, framework: Framework, where: Places, archi
     since = None if newer else _since(distribution.version, majors)
     major = major or (0 if since == 0 else pinned_major or since)
     if askers and major:
-        yield Wish(
+        yield CudnnRequirement(
             framework=f"{distribution.name} {distribution.version}",
             major=major,
             askers=askers,
@@ -65,7 +67,7 @@ def _wish(distribution: Distribution, framework: Framework, where: Places, archi
         )
 
 
-def _binaries(distribution: Distribution, framework: Framework, where: Places) -> tuple[tuple[str, ...], int | None]:
+def _binaries(distribution: Distribution, framework: Framework, where: Sysroot) -> tuple[tuple[str, ...], int | None]:
     """Return the framework's binaries that are there, the one that needs cuDNN last, and the major that it needs."""
     there: list[str] = []
     for pattern in framework.windows if where.system == "windows" else framework.linux:

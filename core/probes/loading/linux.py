@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from core.common.versions import version_tuple
-from core.knowledge.cudnn_file_names import asked, file_name, parse, sub_libraries
+from core.knowledge.cudnn_file_names import file_name, names_tried, parse, sub_libraries
 from core.loader.contents import library_names
 from core.loader.linux import Loaded, Search
 from core.loader.linux_policy import LdSo, policy
 from core.model.facts import Attempt, How, Machine, Resolution, text
 from core.probes.cudnn.versions import true_version
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 
 CUDA = re.compile(r"lib(cublas|cublasLt|cudart|nvrtc|nvJitLink)\.so\.\d[\d.]*|libcuda\.so\.1|libz\.so\.1")
 """Names that are resolved beside cuDNN's own. Unversioned ones are cuDNN's second choice for the same library."""
@@ -20,7 +20,7 @@ CUDA = re.compile(r"lib(cublas|cublasLt|cudart|nvrtc|nvJitLink)\.so\.\d[\d.]*|li
 NVRTC = re.compile(r"libnvrtc\.so\.%d(\.%d)?")
 
 
-def loader(env: Mapping[str, str], machine: Machine, where: Places) -> LdSo:
+def loader(env: Mapping[str, str], machine: Machine, where: Sysroot) -> LdSo:
     """Return ld.so's policy for a program that starts with ``env`` on this machine."""
     cpu = where.text("/proc/cpuinfo", 1 << 14) or ""
     flags = re.search(r"^flags\s*:\s*(.+)$", cpu, re.MULTILINE)
@@ -126,7 +126,7 @@ class Tracer:
         if known:
             return known
         attempts: list[Attempt] = []
-        for spelt in asked(role, self._major, version, "linux"):
+        for spelt in names_tried(role, self._major, version, "linux"):
             tried = self._search.resolve(spelt, chain).attempts
             attempts += [a for a in tried if spelt == name or a.outcome != "not there"]
         resolution = Resolution(name=name, wanted_by=text(chain[0].path), attempts=tuple(attempts))

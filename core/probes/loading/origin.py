@@ -7,18 +7,18 @@ import sys
 from collections.abc import Mapping
 
 from core.model.path_list import searched
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 
 PATH_VARIABLE = "LD_LIBRARY_PATH"
 
 
-def runs_here(where: Places) -> bool:
+def runs_here(where: Sysroot) -> bool:
     """Whether the examined system is the running one, so that its files may be loaded."""
     ours = "windows" if sys.platform == "win32" else "linux"
     return where.system == ours and where.whole
 
 
-def origin(path: str, prefix: str, env: Mapping[str, str], where: Places) -> str:
+def origin(path: str, prefix: str, env: Mapping[str, str], where: Sysroot) -> str:
     """Return in a few words who owns a file that was mapped."""
     if prefix and _inside(path, prefix, where):
         return "this environment's wheel" if re.search(r"[\\/]nvidia[\\/]", path) else "this environment"
@@ -39,12 +39,12 @@ def origin(path: str, prefix: str, env: Mapping[str, str], where: Places) -> str
     return "system" if system else "another folder"
 
 
-def _same(one: str, two: str, where: Places) -> bool:
+def _same(one: str, two: str, where: Sysroot) -> bool:
     form = where.form
     return bool(form.normcase(form.normpath(one)) == form.normcase(two)) or where.real(one) == where.real(two)
 
 
-def _inside(path: str, prefix: str, where: Places) -> bool:
+def _inside(path: str, prefix: str, where: Sysroot) -> bool:
     form = where.form
     for base in {prefix, where.real(prefix)}:
         if form.normcase(path).startswith(form.normcase(base).rstrip("\\/") + form.sep):

@@ -11,41 +11,43 @@ from core.knowledge.cudnn_file_names import file_name, parse
 from core.loader.linux import Loaded, Search
 from core.loader.windows import conda_folders
 from core.model.facts import Consumer, How, PythonEnvironment, Resolution, System
-from core.probes.loading.consumers import Wish
+from core.probes.loading.consumers import CudnnRequirement
 from core.probes.loading.linux import Tracer, loader, preloaded
-from core.probes.loading.roll_call.protocol import Part, Roll
+from core.probes.loading.roll_call.protocol import Part, RollCallRequest
 from core.probes.loading.windows import imported
 from core.probes.loading.windows import loader as windows_loader
 from core.probes.loading.windows import trace as windows_trace
-from core.probes.probe import Request
-from core.probes.sysroot import Places
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot
 
 SYSTEMS: tuple[System, ...] = ("linux", "windows")
 
 
-class Plan(msgspec.Struct, frozen=True):
+class LoadPlan(msgspec.Struct, frozen=True):
     """What will be asked of a child for one consumer and one major."""
 
     consumer: Consumer
-    wish: Wish
+    wish: CudnnRequirement
     resolutions: tuple[Resolution, ...]
-    roll: Roll | None
+    roll: RollCallRequest | None
     """None when the main library is nowhere to be found, so that nothing could be called; a plain program's bare name
     is tried nevertheless."""
     fragile: Mapping[str, int]
-    """Functions and parts that need a file which is missing or broken; see ``fragile()``."""
+    """Functions and parts that need a file which is missing or broken; see ``crash_risk()``."""
 
 
-class Setting(msgspec.Struct, frozen=True):
+class LoadContext(msgspec.Struct, frozen=True):
     """What a plan is made from beside the wish: request, places, knowledge, and the environment of variables."""
 
-    request: Request
-    where: Places
+    request: ProbeRequest
+    where: Sysroot
     known: Knowledge
     env: Mapping[str, str]
 
 
-def plan(consumer: Consumer, wish: Wish, python: PythonEnvironment | None, setting: Setting) -> Plan:
+def plan(
+    consumer: Consumer, wish: CudnnRequirement, python: PythonEnvironment | None, setting: LoadContext
+) -> LoadPlan:
     """Return the plan for one wish. ``wish.main``, if set, is loaded by its path; else by its name."""
     resolve = _on_windows if setting.where.system == "windows" else _on_linux
     resolutions = resolve(wish, python, setting)
@@ -53,10 +55,10 @@ def plan(consumer: Consumer, wish: Wish, python: PythonEnvironment | None, setti
     roll = _roll(main, wish, resolutions, setting, added_folders(python)) if main else None
     checks = tuple(c for c in setting.known.checks if c.major == wish.major)
     needed = {f.path: f.needed for copy in setting.request.seen.cudnn or () for f in copy.files}
-    return Plan(consumer, wish, resolutions, roll, fragile(resolutions, checks, needed))
+    return LoadPlan(consumer, wish, resolutions, roll, crash_risk(resolutions, checks, needed))
 
 
-def _on_linux(wish: Wish, python: PythonEnvironment | None, setting: Setting) -> tuple[Resolution, ...]:
+def _on_linux(wish: CudnnRequirement, python: PythonEnvironment | None, setting: LoadContext) -> tuple[Resolution, ...]:
     search = Search(loader(setting.env, setting.request.seen.machine, setting.where))
     program = [search.load(python.executable)] if python and python.executable else []
     askers = [search.load(path) for path in wish.askers]
@@ -66,7 +68,9 @@ def _on_linux(wish: Wish, python: PythonEnvironment | None, setting: Setting) ->
     return tuple(tracer.resolutions)
 
 
-def _on_windows(wish: Wish, python: PythonEnvironment | None, setting: Setting) -> tuple[Resolution, ...]:
+def _on_windows(
+    wish: CudnnRequirement, python: PythonEnvironment | None, setting: LoadContext
+) -> tuple[Resolution, ...]:
     where = setting.where
     application = where.parent(python.executable) if python and python.executable else ""
     way: Way | None = wish.way if wish.askers else "whole folder" if wish.main else None
@@ -84,12 +88,12 @@ def added_folders(python: PythonEnvironment | None) -> tuple[str, ...]:
     return (*python.dll_folders, *(conda_folders(python.prefix) if python.kind == "conda" else ()))
 
 
-def _folders(wish: Wish, where: Places) -> tuple[str, ...]:
+def _folders(wish: CudnnRequirement, where: Sysroot) -> tuple[str, ...]:
     """Return the folders of a framework's own DLLs, or of a wheel that is loaded by its path."""
     return tuple(dict.fromkeys(where.parent(path) for path in (*wish.askers, wish.main) if path))
 
 
-def _preload(wish: Wish, where: Places) -> tuple[str, ...]:
+def _preload(wish: CudnnRequirement, where: Sysroot) -> tuple[str, ...]:
     """Return the cuDNN DLLs that a consumer on Windows loads by their paths before anything asks for them by name.
 
     PyTorch and CTranslate2 load every DLL of their folder; who uses the bare wheel has to do the same, because cuDNN
@@ -102,7 +106,7 @@ def _preload(wish: Wish, where: Places) -> tuple[str, ...]:
     return tuple(where.join(folder, n) for n, what in named if what and what.major == wish.major)
 
 
-def _main(wish: Wish, resolutions: tuple[Resolution, ...], setting: Setting) -> str:
+def _main(wish: CudnnRequirement, resolutions: tuple[Resolution, ...], setting: LoadContext) -> str:
     """Return what the child loads: the path that the search predicts, or the bare name for a plain program.
 
     A framework's main library that is not found is not looked for by another way: the search has the answer.
@@ -126,14 +130,16 @@ def _spelt(resolution: Resolution) -> str:
     return winner.path if winner and winner.how not in BY_NAME else resolution.name
 
 
-def _roll(main: str, wish: Wish, resolutions: tuple[Resolution, ...], setting: Setting, added: tuple[str, ...]) -> Roll:
+def _roll(
+    main: str, wish: CudnnRequirement, resolutions: tuple[Resolution, ...], setting: LoadContext, added: tuple[str, ...]
+) -> RollCallRequest:
     where = setting.where
     parts: dict[str, Part] = {}
     for resolution in resolutions[1:]:
         what = parse(resolution.name, where.system)
         if what and what.role and what.major == wish.major and (resolution.winner or resolution.name not in parts):
             parts[resolution.name] = Part(name=resolution.name, tries=(_spelt(resolution),))
-    return Roll(
+    return RollCallRequest(
         system=where.system,
         major=wish.major,
         main=main,
@@ -144,7 +150,7 @@ def _roll(main: str, wish: Wish, resolutions: tuple[Resolution, ...], setting: S
     )
 
 
-def fragile(
+def crash_risk(
     resolutions: tuple[Resolution, ...], checks: tuple[Check, ...], needed: Mapping[str, tuple[str, ...]]
 ) -> dict[str, int]:
     """Return the functions and parts that are likely to end a process: 1 for a fault of their own, 2 for a need's.

@@ -10,11 +10,11 @@ from core.common.patience import each
 from core.knowledge.cudnn import Knowledge, knowledge
 from core.knowledge.cudnn_file_names import parse
 from core.model.facts import Consumer, CudnnCopy, Load, PythonEnvironment
-from core.probes.loading.consumer_load import load
-from core.probes.loading.consumers import Wish, wishes
-from core.probes.loading.plan import Setting
-from core.probes.probe import Request
-from core.probes.sysroot import Places, places
+from core.probes.loading.consumer_load import test_load
+from core.probes.loading.consumers import CudnnRequirement, cudnn_requirements
+from core.probes.loading.plan import LoadContext
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot, sysroot_of
 
 THREADS = 2
 """Roll calls that run at the same time."""
@@ -24,46 +24,46 @@ class Want(msgspec.Struct, frozen=True):
     """A consumer, what it wishes for, and the environment that it lives in."""
 
     consumer: Consumer
-    wish: Wish
+    wish: CudnnRequirement
     python: PythonEnvironment | None = None
 
 
-def look(request: Request) -> tuple[Load, ...]:
+def look(request: ProbeRequest) -> tuple[Load, ...]:
     """Return one Load for each framework's wish, each wheel that nothing asks for, and each major of a plain program.
 
     Roll calls are made where the examined system is the running one.
     """
-    where = places(request.host)
+    where = sysroot_of(request.host)
     known = knowledge()
-    setting = Setting(request, where, known, request.env)
+    setting = LoadContext(request, where, known, request.env)
     wants = tuple(wanted(request, where, known))
 
     def one(want: Want) -> Load:
-        made = load(want.consumer, want.wish, want.python, setting)
+        made = test_load(want.consumer, want.wish, want.python, setting)
         request.keep(made)
         return made
 
     return tuple(made for made in each(wants, one, threads=THREADS) if made is not None)
 
 
-def wanted(request: Request, where: Places, known: Knowledge) -> Iterator[Want]:
+def wanted(request: ProbeRequest, where: Sysroot, known: Knowledge) -> Iterator[Want]:
     """Yield who wants which cuDNN on this machine."""
     copies = request.seen.cudnn or ()
     for python in request.seen.pythons or ():
-        asked = wishes(python, where, known, request.seen.machine.architecture)
+        asked = cudnn_requirements(python, where, known, request.seen.machine.architecture)
         majors = {wish.major for wish in asked}
         for wish in asked:
             yield Want(python.consumer(wish.framework), wish, python)
         for copy in copies:
             idle = copy.environment == python.prefix and copy.origin == "wheel" and copy.major not in majors
             if idle and (main := _main(copy, where)):
-                yield Want(python.consumer(), Wish(major=copy.major, main=main), python)
+                yield Want(python.consumer(), CudnnRequirement(major=copy.major, main=main), python)
     for major in sorted({copy.major for copy in copies if _is_everyones(copy)}):
         label = "any program that looks for cuDNN by its name"
-        yield Want(Consumer(id="plain", kind="plain", label=label), Wish(major=major))
+        yield Want(Consumer(id="plain", kind="plain", label=label), CudnnRequirement(major=major))
 
 
-def _main(copy: CudnnCopy, where: Places) -> str:
+def _main(copy: CudnnCopy, where: Sysroot) -> str:
     """Return the path of a copy's main library; empty when that is missing, since nothing can be loaded then."""
     names = ((f.name, parse(f.name, where.system)) for f in copy.files)
     return next((where.join(copy.folder, name) for name, what in names if what and not what.role), "")

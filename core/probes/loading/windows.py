@@ -16,7 +16,7 @@ from core.loader.windows import Policy, Search, closure, plain, python
 from core.loader.windows_policy import DEFAULT_DIRS, DLL_LOAD_DIR
 from core.model.facts import Attempt, How, Resolution
 from core.probes.cudnn.versions import true_version
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 
 CUDA = re.compile(r"(cublas|cublasLt|cudart|nvrtc|nvJitLink)\w*\.dll|nvcuda\.dll|nvrtc-builtins\w+\.dll", re.IGNORECASE)
 
@@ -33,7 +33,7 @@ NVRTC_ASKERS = ("ops_infer", "engines_precompiled")
 
 
 def loader(
-    env: Mapping[str, str], application: str, way: Way | None, folders: tuple[str, ...], where: Places
+    env: Mapping[str, str], application: str, way: Way | None, folders: tuple[str, ...], where: Sysroot
 ) -> Policy:
     """Return the policy under which a consumer's call to load cuDNN is searched.
 
@@ -47,7 +47,7 @@ def loader(
 
 
 def trace(
-    main: str, major: int, policy: Policy, known: Zlibwapi, where: Places, *, preload: tuple[str, ...] = ()
+    main: str, major: int, policy: Policy, known: Zlibwapi, where: Sysroot, *, preload: tuple[str, ...] = ()
 ) -> tuple[Resolution, ...]:
     """Resolve the main library (a bare name or a path) and all of cuDNN and CUDA that it leads to.
 
@@ -87,7 +87,7 @@ def imported(askers: Sequence[str], way: Way, policy: Policy) -> tuple[Resolutio
     return tuple(found.values())
 
 
-def _opened(path: str, major: int, search: Search, where: Places) -> tuple[str, ...]:
+def _opened(path: str, major: int, search: Search, where: Sysroot) -> tuple[str, ...]:
     """Return the DLLs of cuDNN and CUDA that one of cuDNN's files opens by name."""
     own = ntpath.basename(path)
     what = parse(own, "windows")
@@ -109,7 +109,7 @@ def _loaded(resolution: Resolution, path: str) -> Resolution:
     return Resolution(name=ntpath.basename(path), wanted_by=resolution.wanted_by, attempts=(first, *others))
 
 
-def needs_zlibwapi(found: Sequence[Resolution], major: int, known: Zlibwapi, where: Places) -> bool:
+def needs_zlibwapi(found: Sequence[Resolution], major: int, known: Zlibwapi, where: Sysroot) -> bool:
     """Whether the cuDNN that was found is of a release that opens zlibwapi.dll, or of one that could not be read.
 
     Its true version decides, no name of a file or folder.

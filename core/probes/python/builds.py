@@ -17,7 +17,7 @@ from core.loader.files import UnfitError
 from core.loader.sections import layout
 from core.model.facts import Distribution, FrameworkBuild, PythonEnvironment
 from core.probes.python.distributions import normal
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 
 FILE_LIMIT, RECORD_LIMIT = 64 << 10, 4 << 20
 """Bytes that are read of a version file and of a RECORD."""
@@ -108,12 +108,12 @@ _BRINGS = re.compile(
 )
 
 
-def builds(python: PythonEnvironment, where: Places, *, code: bool = True) -> tuple[FrameworkBuild, ...]:
+def builds(python: PythonEnvironment, where: Sysroot, *, code: bool = True) -> tuple[FrameworkBuild, ...]:
     """Return how each framework of an environment was built; with ``code`` also the machine code in its library."""
     return tuple(b for d in python.distributions for b in _build(python, d, where, code=code))
 
 
-def _build(python: PythonEnvironment, what: Distribution, where: Places, *, code: bool) -> tuple[FrameworkBuild, ...]:
+def _build(python: PythonEnvironment, what: Distribution, where: Sysroot, *, code: bool) -> tuple[FrameworkBuild, ...]:
     told = (
         _onnxruntime(python, what, where)
         or _written(what, where)
@@ -145,7 +145,7 @@ def _build(python: PythonEnvironment, what: Distribution, where: Places, *, code
 Told = dict[str, str | None]
 
 
-def _written(what: Distribution, where: Places) -> Told | None:
+def _written(what: Distribution, where: Sysroot) -> Told | None:
     """Return what the framework wrote down of its own build."""
     reader = next((r for r in READERS if re.fullmatch(r.distribution, what.name)), None)
     if reader is None:
@@ -201,7 +201,7 @@ def _without_plugin(python: PythonEnvironment, what: Distribution) -> Told | Non
     return {"cuda": "", "cuda_source": "no jax-cuda plugin is installed"}
 
 
-def _other(what: Distribution, where: Places) -> Told | None:
+def _other(what: Distribution, where: Sysroot) -> Told | None:
     if what.name == "ctranslate2":
         major = re.match(r"\d+", what.version)
         cuda = {"2": "11", "3": "11", "4": "12"}.get(major[0] if major else "")
@@ -213,7 +213,7 @@ def _other(what: Distribution, where: Places) -> Told | None:
     return None
 
 
-def _onnxruntime(python: PythonEnvironment, what: Distribution, where: Places) -> Told | None:
+def _onnxruntime(python: PythonEnvironment, what: Distribution, where: Sysroot) -> Told | None:
     """Tell whose files lie there, by the sizes in the RECORDs: both packages write the same folder."""
     if what.name not in ("onnxruntime", "onnxruntime-gpu"):
         return None
@@ -235,7 +235,7 @@ def _onnxruntime(python: PythonEnvironment, what: Distribution, where: Places) -
     }
 
 
-def _is_owner(what: Distribution, where: Places) -> bool:
+def _is_owner(what: Distribution, where: Sysroot) -> bool:
     """Whether the extension module that lies there has the size that this distribution recorded."""
     folder = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
     record = where.text(where.join(what.location, folder, "RECORD"), RECORD_LIMIT) or ""
@@ -244,7 +244,7 @@ def _is_owner(what: Distribution, where: Places) -> bool:
     return bool(found and seen and seen.st_size == whole_number(found[2]))
 
 
-def _opencv(what: Distribution, where: Places) -> Told:
+def _opencv(what: Distribution, where: Sysroot) -> Told:
     folder = where.join(what.location, "cv2")
     names = [n for n in where.names(folder) or () if re.fullmatch(r"cv2.*\.(so|pyd)", n)]
     if not names:
@@ -257,7 +257,7 @@ def _opencv(what: Distribution, where: Places) -> Told:
     }
 
 
-def _binary(what: Distribution, where: Places) -> str:
+def _binary(what: Distribution, where: Sysroot) -> str:
     """Return the path of the library with the GPU code; empty when it is not there."""
     form = next((paths[where.system == "windows"] for name, paths in BINARIES if re.fullmatch(name, what.name)), "")
     found = [what.location] if form else []
@@ -266,15 +266,15 @@ def _binary(what: Distribution, where: Places) -> str:
     return next((path for path in found if where.is_file(path)), "")
 
 
-def _named_like(pattern: str, folder: str, where: Places) -> Iterable[str]:
+def _named_like(pattern: str, folder: str, where: Sysroot) -> Iterable[str]:
     return fnmatch.filter(where.names(folder) or (), pattern) if "*" in pattern else (pattern,)
 
 
-def _code(binary: str, where: Places) -> Code | None:
+def _code(binary: str, where: Sysroot) -> Code | None:
     return machine_code(binary, root=where.root, seconds=CODE_SECONDS)
 
 
-def _commit(what: Distribution, where: Places) -> int | None:
+def _commit(what: Distribution, where: Sysroot) -> int | None:
     """Return what Windows must promise for PyTorch's libraries: its __init__.py loads every DLL of that folder."""
     if where.system != "windows" or what.name != "torch":
         return None
@@ -290,14 +290,14 @@ def _commit(what: Distribution, where: Places) -> int | None:
     return total or None
 
 
-def _bundled(what: Distribution, where: Places) -> tuple[str, ...]:
+def _bundled(what: Distribution, where: Sysroot) -> tuple[str, ...]:
     folders = OWN_FOLDERS.get(what.name, ())
     names = (n for f in folders for n in where.names(where.join(what.location, *f.split("/"))) or ())
     return tuple(n for n in names if _BRINGS.match(n))
 
 
 def read_all(
-    pythons: tuple[PythonEnvironment, ...], where: Places, seconds: float, clock: Callable[[], float] = time.monotonic
+    pythons: tuple[PythonEnvironment, ...], where: Sysroot, seconds: float, clock: Callable[[], float] = time.monotonic
 ) -> tuple[FrameworkBuild, ...]:
     """Return the builds of all environments; past ``seconds`` the machine code is no longer read."""
     end = clock() + seconds

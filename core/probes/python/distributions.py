@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.model.facts import Distribution, text
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 
 MATTERS = re.compile(
     r"(nvidia-.*|torch|torchvision|torchaudio|tensorflow.*|tf-nightly.*|keras|jax.*|onnxruntime.*|ctranslate2|faster-whisper"
@@ -25,7 +25,7 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def distributions(folder: str, where: Places) -> tuple[Distribution, ...] | None:
+def distributions(folder: str, where: Sysroot) -> tuple[Distribution, ...] | None:
     """Return the distributions in one folder of packages, duplicates too; None when it cannot be listed."""
     names = where.names(folder)
     if names is None:
@@ -33,7 +33,7 @@ def distributions(folder: str, where: Places) -> tuple[Distribution, ...] | None
     return tuple(d for n in names if n.endswith(("-info",)) for d in _distribution(folder, n, where))
 
 
-def _distribution(folder: str, entry: str, where: Places) -> Iterator[Distribution]:
+def _distribution(folder: str, entry: str, where: Sysroot) -> Iterator[Distribution]:
     m = _FOLDER.fullmatch(entry)
     if not m or not MATTERS.fullmatch(normal(m["name"])):
         return

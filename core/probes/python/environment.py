@@ -12,7 +12,7 @@ from core.common.versions import all_numbers
 from core.loader import read_image as images
 from core.model.facts import Distribution, PythonEnvironment, text
 from core.probes.python.distributions import distributions
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 
 Kind = Literal["venv", "conda", "system", "embedded", "store", "other"]
 
@@ -22,7 +22,7 @@ _STORE = re.compile(r"PythonSoftwareFoundation\.Python\.([0-9]{1,4})\.([0-9]{1,4
 _PATCHLEVEL = re.compile(r'#\s*define\s+PY_VERSION\s+"([^"]+)"')
 
 
-def prefix_of(path: str, where: Places, env: Mapping[str, str]) -> str:
+def prefix_of(path: str, where: Sysroot, env: Mapping[str, str]) -> str:
     """Return the prefix of the environment that ``path`` (an interpreter or a folder) belongs to; empty for none.
 
     As CPython does: pyvenv.cfg beside the interpreter or one folder up comes first, before links are followed.
@@ -46,7 +46,7 @@ def prefix_of(path: str, where: Places, env: Mapping[str, str]) -> str:
     return ""
 
 
-def _is_environment(prefix: str, where: Places) -> bool:
+def _is_environment(prefix: str, where: Sysroot) -> bool:
     if where.is_file(where.join(prefix, "pyvenv.cfg")) or where.is_folder(where.join(prefix, "conda-meta")):
         return True
     if where.system == "windows":
@@ -54,7 +54,7 @@ def _is_environment(prefix: str, where: Places) -> bool:
     return bool(interpreter(prefix, where)) and bool(_lib_folders(prefix, where))
 
 
-def _behind_shim(folder: str, where: Places, env: Mapping[str, str]) -> str:
+def _behind_shim(folder: str, where: Sysroot, env: Mapping[str, str]) -> str:
     """Return the prefix that one of pyenv's shims stands for: PYENV_VERSION, else pyenv's global version."""
     root = where.parent(folder)
     if where.name(folder) != "shims" or not where.is_folder(where.join(root, "versions")):
@@ -66,13 +66,13 @@ def _behind_shim(folder: str, where: Places, env: Mapping[str, str]) -> str:
     return where.join(root, "versions", max(matching, key=all_numbers)) if matching else ""
 
 
-def interpreter(prefix: str, where: Places) -> str:
+def interpreter(prefix: str, where: Sysroot) -> str:
     """Return the path of the interpreter of ``prefix``; empty when there is none."""
     names = ("Scripts\\python.exe", "python.exe") if where.system == "windows" else ("bin/python", "bin/python3")
     return next((p for n in names if where.is_file(p := where.join(prefix, n))), "")
 
 
-def describe(prefix: str, given: str, env: Mapping[str, str], where: Places) -> PythonEnvironment:
+def describe(prefix: str, given: str, env: Mapping[str, str], where: Sysroot) -> PythonEnvironment:
     """Return what the files of one environment tell. A broken one has ``problem``; this never raises."""
     settings = _settings(where.text(where.join(prefix, "pyvenv.cfg")))
     executable = given if given.startswith(prefix) and where.is_file(given) else interpreter(prefix, where)
@@ -104,14 +104,14 @@ def describe(prefix: str, given: str, env: Mapping[str, str], where: Places) -> 
 
 
 def _installer(
-    folders: tuple[str, ...], settings: dict[str, str] | None, where: Places
+    folders: tuple[str, ...], settings: dict[str, str] | None, where: Sysroot
 ) -> Literal["pip", "uv", "none"]:
     if any(where.is_folder(where.join(folder, "pip")) for folder in folders):
         return "pip"
     return "uv" if "uv" in (settings or {}) else "none"
 
 
-def _managed(prefix: str, where: Places) -> bool:
+def _managed(prefix: str, where: Sysroot) -> bool:
     """Whether the standard library's folder has the mark of PEP 668."""
     libraries = (
         [where.join(prefix, "Lib")] if where.system == "windows" else [f for f, _ in _lib_folders(prefix, where)]
@@ -122,7 +122,7 @@ def _managed(prefix: str, where: Places) -> bool:
 _ADDS = re.compile(r"add_dll_directory\(\s*(r?(?:'[^'\n]*'|\"[^\"\n]*\"))\s*\)")
 
 
-def _dll_folders(folders: tuple[str, ...], where: Places) -> Iterator[str]:
+def _dll_folders(folders: tuple[str, ...], where: Sysroot) -> Iterator[str]:
     """Yield the folders that lines of .pth files give to os.add_dll_directory, as far as they are there.
 
     Python runs such a line at its start if it begins with "import" (documentation of the module site).
@@ -147,7 +147,7 @@ def _settings(content: str | None) -> dict[str, str] | None:
     return {name.strip().lower(): value.strip() for name, value in pairs}
 
 
-def _kind(prefix: str, settings: dict[str, str] | None, where: Places) -> Kind:
+def _kind(prefix: str, settings: dict[str, str] | None, where: Sysroot) -> Kind:
     if settings is not None:
         return "venv"
     if where.is_folder(where.join(prefix, "conda-meta")):
@@ -160,7 +160,7 @@ def _kind(prefix: str, settings: dict[str, str] | None, where: Places) -> Kind:
     return "system" if prefix in ("/usr", "/usr/local", "/") else "other"
 
 
-def _lib_folders(prefix: str, where: Places) -> list[tuple[str, tuple[int, int]]]:
+def _lib_folders(prefix: str, where: Sysroot) -> list[tuple[str, tuple[int, int]]]:
     """Return the lib/python3.X folders of a prefix on Linux, newest first."""
     found = []
     for lib in ("lib", "lib64"):
@@ -171,7 +171,7 @@ def _lib_folders(prefix: str, where: Places) -> list[tuple[str, tuple[int, int]]
 
 
 def site_packages(
-    prefix: str, kind: Kind, settings: dict[str, str] | None, env: Mapping[str, str], where: Places
+    prefix: str, kind: Kind, settings: dict[str, str] | None, env: Mapping[str, str], where: Sysroot
 ) -> Iterator[str]:
     """Yield the existing folders of packages in the interpreter's own order, each real folder once."""
     settings = settings or {}
@@ -183,7 +183,7 @@ def site_packages(
 
 
 def _package_folders(
-    prefix: str, kind: Kind, settings: Mapping[str, str], env: Mapping[str, str], where: Places
+    prefix: str, kind: Kind, settings: Mapping[str, str], env: Mapping[str, str], where: Sysroot
 ) -> Iterator[str]:
     version = _minor(prefix, settings, where)
     alone = kind == "venv" and settings.get("include-system-site-packages", "false").lower() != "true"
@@ -198,7 +198,7 @@ def _package_folders(
         yield from _own_folders(base, version, where)
 
 
-def _own_folders(prefix: str, version: tuple[int, int] | None, where: Places) -> Iterator[str]:
+def _own_folders(prefix: str, version: tuple[int, int] | None, where: Sysroot) -> Iterator[str]:
     if where.system == "windows":
         yield where.join(prefix, "Lib", "site-packages")
         return
@@ -211,7 +211,7 @@ def _own_folders(prefix: str, version: tuple[int, int] | None, where: Places) ->
         yield where.join("/usr/lib", f"python{version[0]}.{version[1]}", "dist-packages")
 
 
-def _store_folder(prefix: str, env: Mapping[str, str], where: Places) -> Iterator[str]:
+def _store_folder(prefix: str, env: Mapping[str, str], where: Sysroot) -> Iterator[str]:
     """Yield where pip of the Store's Python installs: in the package's own data, as Windows redirects it."""
     family = _STORE.fullmatch(where.name(prefix))
     if family and env.get("LOCALAPPDATA"):
@@ -219,7 +219,7 @@ def _store_folder(prefix: str, env: Mapping[str, str], where: Places) -> Iterato
         yield where.join(data, f"Python{family[1]}{family[2]}", "site-packages")
 
 
-def _user_folder(version: tuple[int, int] | None, env: Mapping[str, str], where: Places) -> Iterator[str]:
+def _user_folder(version: tuple[int, int] | None, env: Mapping[str, str], where: Sysroot) -> Iterator[str]:
     """Yield the folder of ``pip install --user``: PEP 370."""
     if version is None or env.get("PYTHONNOUSERSITE"):
         return
@@ -233,7 +233,7 @@ def _user_folder(version: tuple[int, int] | None, env: Mapping[str, str], where:
         yield where.join(base, tail)
 
 
-def _minor(prefix: str, settings: Mapping[str, str], where: Places) -> tuple[int, int] | None:
+def _minor(prefix: str, settings: Mapping[str, str], where: Sysroot) -> tuple[int, int] | None:
     """Return major and minor version: pyvenv.cfg's, the interpreter's real name, the newest lib/python3.X."""
     said = all_numbers(settings.get("version") or settings.get("version_info") or "")
     if len(said) >= 2:
@@ -251,7 +251,7 @@ def _minor(prefix: str, settings: Mapping[str, str], where: Places) -> tuple[int
     return folders[0][1] if folders else None
 
 
-def _version(prefix: str, kind: Kind, settings: dict[str, str] | None, where: Places) -> str:
+def _version(prefix: str, kind: Kind, settings: dict[str, str] | None, where: Sysroot) -> str:
     """Return the fullest version that files tell: pyvenv.cfg, conda's record, Python.h's patchlevel.h, a file name."""
     said = re.match(r"\d+(\.\d+){1,2}", (settings or {}).get("version") or (settings or {}).get("version_info") or "")
     if said:
@@ -272,7 +272,7 @@ def _version(prefix: str, kind: Kind, settings: dict[str, str] | None, where: Pl
     return full[1] if full else short
 
 
-def _problem(executable: str, folders: tuple[str, ...], settings: dict[str, str] | None, where: Places) -> str:
+def _problem(executable: str, folders: tuple[str, ...], settings: dict[str, str] | None, where: Sysroot) -> str:
     home = (settings or {}).get("home")
     if home and not where.is_folder(home):
         return f"It was made from the Python in {text(home)}, which is not there any more."

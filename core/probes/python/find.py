@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.model.facts import Fact, Way
+from core.model.facts import Frozen, Way
 from core.model.path_list import searched
-from core.probes.probe import Request
-from core.probes.sysroot import Places, places
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot, sysroot_of
 
 MAX_CONDA = 64
 """Environments that are taken from conda's list at most."""
 
 
-class Candidate(Fact, frozen=True, kw_only=True):
+class Candidate(Frozen, frozen=True, kw_only=True):
     """A path that may be an interpreter or an environment's folder."""
 
     path: str
@@ -28,13 +28,13 @@ class Candidate(Fact, frozen=True, kw_only=True):
     """It says nothing that another way to the same environment does not say better."""
 
 
-def named(request: Request) -> Iterator[Candidate]:
+def named(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield what the person named with --python."""
     for path in request.pythons:
-        yield Candidate(path=_absolute(path, places(request.host)), found_by="--python", way="--python", named=True)
+        yield Candidate(path=_absolute(path, sysroot_of(request.host)), found_by="--python", way="--python", named=True)
 
 
-def active(request: Request) -> Iterator[Candidate]:
+def active(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield the environment that the variables say is active."""
     names: tuple[Way, ...] = ("VIRTUAL_ENV", "CONDA_PREFIX")
     for name in names:
@@ -42,9 +42,9 @@ def active(request: Request) -> Iterator[Candidate]:
             yield Candidate(path=request.env[name], found_by=name, way=name)
 
 
-def on_path(request: Request) -> Iterator[Candidate]:
+def on_path(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield the interpreters that ``python`` and ``python3`` would start."""
-    where = places(request.host)
+    where = sysroot_of(request.host)
     windows = where.system == "windows"
     names = ("python.exe",) if windows else ("python", "python3")
     value = next((v for n, v in request.env.items() if n.upper() == "PATH"), "")
@@ -56,18 +56,18 @@ def on_path(request: Request) -> Iterator[Candidate]:
                 yield Candidate(path=path, found_by=f"{name} on PATH", way=way, group=name)
 
 
-def beside(request: Request) -> Iterator[Candidate]:
+def beside(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield .venv and venv of the current folder."""
-    where = places(request.host)
+    where = sysroot_of(request.host)
     here = _here(where)
     for name in (".venv", "venv"):
         if here and where.is_folder(path := where.join(here, name)):
             yield Candidate(path=path, found_by=f"{name} in the current folder", way="here")
 
 
-def known_to_conda(request: Request) -> Iterator[Candidate]:
+def known_to_conda(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield the environments that conda has written down for this user."""
-    where = places(request.host)
+    where = sysroot_of(request.host)
     home = request.env.get("USERPROFILE" if where.system == "windows" else "HOME") or request.seen.machine.home
     if not home:
         return
@@ -80,14 +80,14 @@ def known_to_conda(request: Request) -> Iterator[Candidate]:
 STEPS = (named, active, on_path, beside, known_to_conda)
 
 
-def _here(where: Places) -> str:
+def _here(where: Sysroot) -> str:
     try:
         return where.shown(str(Path.cwd()))
     except OSError:  # the current folder was removed
         return ""
 
 
-def _absolute(path: str, where: Places) -> str:
+def _absolute(path: str, where: Sysroot) -> str:
     if where.form.isabs(path):
         return path
     if path.startswith("~"):

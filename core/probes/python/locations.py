@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from core.common.patience import asked
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from core.probes.python.find import Candidate
-from core.probes.sysroot import Places, places
+from core.probes.sysroot import Sysroot, sysroot_of
 
 MAX_IN_FOLDER = 100
 """Environments that are taken from one folder at most."""
@@ -79,15 +79,15 @@ ROOTS: dict[str, tuple[Root, ...]] = {
 """Sources: the tools' own documentation of their default folders and variables."""
 
 
-def registered(request: Request) -> Iterator[Candidate]:
+def registered(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield what Windows' registry lists as PEP 514 says; the py launcher reads the same keys."""
     for folder in request.host.registered_pythons():
         yield Candidate(path=folder, found_by="the registry (PEP 514)")
 
 
-def of_tools(request: Request) -> Iterator[Candidate]:
+def of_tools(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield the environments in the usual folders of conda, pyenv, uv, Poetry, pipx and others."""
-    where = places(request.host)
+    where = sysroot_of(request.host)
     env = {n.upper(): v for n, v in request.env.items()}
     for root in ROOTS[where.system]:
         for folder in dict.fromkeys(_expanded(f, env, home(request), where) for f in root.folders):
@@ -97,12 +97,12 @@ def of_tools(request: Request) -> Iterator[Candidate]:
                         yield Candidate(path=path, found_by=root.found_by)
 
 
-def home(request: Request) -> str:
+def home(request: ProbeRequest) -> str:
     """Return the person's home folder in the machine's own form; empty if nobody says."""
     return request.env.get("USERPROFILE" if request.host.system == "windows" else "HOME") or request.seen.machine.home
 
 
-def _expanded(folder: str, env: dict[str, str], its_home: str, where: Places) -> str:
+def _expanded(folder: str, env: dict[str, str], its_home: str, where: Sysroot) -> str:
     """Return a folder with its home or variable replaced; empty where there is none."""
     head, _, tail = folder.replace("/", "\\").partition("\\") if where.system == "windows" else folder.partition("/")
     if head == "~":
@@ -116,7 +116,7 @@ def _expanded(folder: str, env: dict[str, str], its_home: str, where: Places) ->
     return str(where.form.normpath(where.join(head, tail))) if where.form.isabs(head) else ""
 
 
-def _matching(folder: str, pattern: str, where: Places) -> Iterator[str]:
+def _matching(folder: str, pattern: str, where: Sysroot) -> Iterator[str]:
     if not pattern:
         yield folder
         return
@@ -175,9 +175,9 @@ HIDDEN = frozenset((".venv", ".env", ".virtualenv", ".tox", ".nox", ".conda"))
 """Hidden folders that are entered nevertheless."""
 
 
-def in_projects(request: Request, clock: Callable[[], float] = time.monotonic) -> Iterator[Candidate]:
+def in_projects(request: ProbeRequest, clock: Callable[[], float] = time.monotonic) -> Iterator[Candidate]:
     """Yield the environments in project folders: a walk, breadth first, bounded in depth, folders and time."""
-    where = places(request.host)
+    where = sysroot_of(request.host)
     env = {n.upper(): v for n, v in request.env.items()}
     starts = [_start(s, env, home(request)) for s in STARTS[where.system]]
     level = [s for s in dict.fromkeys(starts) if s]
@@ -208,7 +208,7 @@ def _worth(name: str) -> bool:
     return name.lower() not in BARREN and (not name.startswith(".") or name in HIDDEN)
 
 
-def _entries(folder: str, where: Places) -> tuple[set[str], list[str]]:
+def _entries(folder: str, where: Sysroot) -> tuple[set[str], list[str]]:
     """Return the names in a folder in lower case, and its real sub-folders; links are not followed, so no loop."""
     try:
         entries = asked(_listed, where.under(folder))
@@ -222,7 +222,7 @@ def _listed(folder: str) -> list[tuple[str, bool]]:
         return [(e.name, e.is_dir(follow_symlinks=False)) for _, e in zip(range(MAX_FOLDERS), entries, strict=False)]
 
 
-def is_environment(names: set[str], folders: list[str], where: Places) -> bool:
+def is_environment(names: set[str], folders: list[str], where: Sysroot) -> bool:
     """Whether a folder's names are those of an environment: a virtual one, conda's, or a portable Python of Windows."""
     if "pyvenv.cfg" in names or "conda-meta" in folders:
         return True

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from msgspec.structs import replace
 
 from core.model.facts import PythonEnvironment, Way, text
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from core.probes.python.environment import describe, prefix_of
 from core.probes.python.find import STEPS, Candidate
 from core.probes.python.locations import FAR_STEPS
-from core.probes.sysroot import Places, places
+from core.probes.sysroot import Sysroot, sysroot_of
 
 BUDGET = 5.0
 """Seconds after which further environments are only named, not read."""
@@ -29,7 +29,7 @@ _GPU = re.compile(
 """Distributions that want a GPU, or bring what one needs."""
 
 
-def look(request: Request) -> tuple[PythonEnvironment, ...]:
+def look(request: ProbeRequest) -> tuple[PythonEnvironment, ...]:
     """Return every environment that was named, is active, is on the PATH, lies here or is known to conda.
 
     Our own environment is left out unless the person named it. Each is listed once, with all that led to it. Where none
@@ -39,7 +39,7 @@ def look(request: Request) -> tuple[PythonEnvironment, ...]:
     if request.pythons or any(wants_gpu(p) for p in near):
         return near
     far = [p for p in further(request, near, time.monotonic) if wants_gpu(p)]
-    where = places(request.host)
+    where = sysroot_of(request.host)
     return near + tuple(sorted(far, key=lambda p: _changed(p, where), reverse=True)[:PROMOTED])
 
 
@@ -49,29 +49,29 @@ def wants_gpu(python: PythonEnvironment) -> bool:
 
 
 def further(
-    request: Request, near: tuple[PythonEnvironment, ...], clock: Callable[[], float]
+    request: ProbeRequest, near: tuple[PythonEnvironment, ...], clock: Callable[[], float]
 ) -> tuple[PythonEnvironment, ...]:
     """Return the environments that lie in tools' folders, the registry or projects, without those in ``near``."""
-    where = places(request.host)
+    where = sysroot_of(request.host)
     known = {where.real(p.prefix) for p in near}
     return tuple(p for p in found(request, FAR_STEPS, clock) if where.real(p.prefix) not in known)
 
 
-def _changed(python: PythonEnvironment, where: Places) -> float:
+def _changed(python: PythonEnvironment, where: Sysroot) -> float:
     """Return when something was installed last, seconds since the epoch."""
     seen = [where.stat(folder) for folder in python.site_packages]
     return max((s.st_mtime for s in seen if s), default=0.0)
 
 
 def found(
-    request: Request,
-    steps: tuple[Callable[[Request], Iterator[Candidate]], ...],
+    request: ProbeRequest,
+    steps: tuple[Callable[[ProbeRequest], Iterator[Candidate]], ...],
     clock: Callable[[], float],
     *,
     keep: bool = False,
 ) -> tuple[PythonEnvironment, ...]:
     """Follow ``steps`` in order. ``keep``: as parts of the section. Past BUDGET seconds on ``clock`` an environment is listed, but not read."""
-    where = places(request.host)
+    where = sysroot_of(request.host)
     end = clock() + BUDGET
     ways: dict[str, dict[str, Way]] = {}
     chosen: dict[str, tuple[str, Candidate]] = {}
@@ -100,7 +100,7 @@ def found(
     return tuple(described)
 
 
-def is_ours(prefix: str, where: Places) -> bool:
+def is_ours(prefix: str, where: Sysroot) -> bool:
     """Whether ``prefix`` is the environment that Convalesce itself is installed in."""
     return sys.prefix != sys.base_prefix and prefix == where.real(where.shown(sys.prefix))
 
@@ -109,7 +109,9 @@ def _named(python: PythonEnvironment, ways: dict[str, Way]) -> PythonEnvironment
     return replace(python, found_by=", ".join(ways), ways=tuple(dict.fromkeys(ways.values())))
 
 
-def _describe(prefix: str, candidate: Candidate, request: Request, where: Places, *, late: bool) -> PythonEnvironment:
+def _describe(
+    prefix: str, candidate: Candidate, request: ProbeRequest, where: Sysroot, *, late: bool
+) -> PythonEnvironment:
     if not prefix:
         problem = "There is no Python environment here."
         if where.stat(candidate.path) is None:

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from core.common.i18n import _
 from core.loader import read_image as images
 from core.model.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment
-from core.probes.probe import Request
-from core.probes.sysroot import Places, places
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.wheel_record import Row, hashes, record, rows, verdict
 
 LIBRARY = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
@@ -58,9 +58,9 @@ class Listed(NamedTuple):
     row: Row
 
 
-def look(request: Request, clock: Callable[[], float] = time.monotonic) -> tuple[PackageRecords, ...]:
+def look(request: ProbeRequest, clock: Callable[[], float] = time.monotonic) -> tuple[PackageRecords, ...]:
     """Return what was compared in every environment that has such a distribution with a RECORD."""
-    where = places(request.host)
+    where = sysroot_of(request.host)
     hashed: dict[tuple[int, int], str] = {}
     found: list[PackageRecords] = []
 
@@ -81,7 +81,7 @@ def look(request: Request, clock: Callable[[], float] = time.monotonic) -> tuple
 
 
 def _environment(
-    python: PythonEnvironment, request: Request, where: Places, hashed: dict[tuple[int, int], str] | None
+    python: PythonEnvironment, request: ProbeRequest, where: Sysroot, hashed: dict[tuple[int, int], str] | None
 ) -> PackageRecords | None:
     """Compare one environment's libraries. ``hashed``: known hashes by device and number of the file; None: sizes only."""
     request.watch.check()
@@ -124,7 +124,7 @@ def _environment(
     )
 
 
-def _listed(python: PythonEnvironment, where: Places, *, cudnn: bool) -> Iterator[Listed]:
+def _listed(python: PythonEnvironment, where: Sysroot, *, cudnn: bool) -> Iterator[Listed]:
     """Yield the libraries that RECORDs list. conda rewrites the files that it packs, after their RECORD was written."""
     for what in python.distributions:
         if not WITH_LIBRARIES.fullmatch(what.name) or (what.name.startswith("nvidia-cudnn") and not cudnn):
@@ -137,7 +137,7 @@ def _listed(python: PythonEnvironment, where: Places, *, cudnn: bool) -> Iterato
 
 
 def _missing_modules(
-    python: PythonEnvironment, where: Places, names: dict[str, frozenset[str] | None]
+    python: PythonEnvironment, where: Sysroot, names: dict[str, frozenset[str] | None]
 ) -> Iterator[DamagedFile]:
     """Yield the Python modules that a RECORD lists and that are not there, nor their byte code in their place."""
     for what in python.distributions:
@@ -158,22 +158,22 @@ def _missing_modules(
             yield DamagedFile(path=path, distribution=what.name, version=what.version, state="missing")
 
 
-def _at(location: str, folder: str, where: Places) -> str:
+def _at(location: str, folder: str, where: Sysroot) -> str:
     return str(where.form.normpath(where.join(location, folder))) if folder else location
 
 
-def _by_conda(what: Distribution, where: Places) -> bool:
+def _by_conda(what: Distribution, where: Sysroot) -> bool:
     folder = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
     return "conda" in (where.text(where.join(what.location, folder, "INSTALLER"), 64) or "")
 
 
-def _gone(path: str, names: dict[str, frozenset[str] | None], where: Places) -> bool:
+def _gone(path: str, names: dict[str, frozenset[str] | None], where: Sysroot) -> bool:
     """Whether a file is really not there: its folder can be listed and lacks it, or is not there itself."""
     listing = _listing(where.parent(path), names, where)
     return listing is not None and where.name(path) not in listing
 
 
-def _listing(folder: str, names: dict[str, frozenset[str] | None], where: Places) -> frozenset[str] | None:
+def _listing(folder: str, names: dict[str, frozenset[str] | None], where: Sysroot) -> frozenset[str] | None:
     """Return the names in a folder, none where it is not there; None where it cannot be listed."""
     if folder not in names:
         there = where.names(folder)
@@ -181,7 +181,7 @@ def _listing(folder: str, names: dict[str, frozenset[str] | None], where: Places
     return names[folder]
 
 
-def _needers(paths: Iterable[str], where: Places) -> dict[str, str]:
+def _needers(paths: Iterable[str], where: Sysroot) -> dict[str, str]:
     """Return file name -> the first library that is linked against it."""
     found: dict[str, str] = {}
     for path in paths:
@@ -201,7 +201,7 @@ def _damaged(one: Listed, state: Literal["missing", "size differs", "hash differ
 
 
 def _digests(
-    paths: Iterable[str], request: Request, where: Places, known: dict[tuple[int, int], str]
+    paths: Iterable[str], request: ProbeRequest, where: Sysroot, known: dict[tuple[int, int], str]
 ) -> Mapping[str, str]:
     """Return path -> sha256. Files that several environments share by hard links are read once."""
     same: dict[tuple[int, int], list[str]] = {}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 from core.model.facts import Frameworks
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from core.probes.python.builds import read_all
 from core.probes.python.probe import further
-from core.probes.sysroot import places
+from core.probes.sysroot import sysroot_of
 
 MAX_OTHERS = 200
 """Environments from further away that are kept in the Snapshot at most."""
@@ -17,9 +17,9 @@ NEAR_SECONDS, FAR_SECONDS = 2.0, 1.0
 """Seconds after which machine code is no longer read, for environments that are near and for all others."""
 
 
-def look(request: Request) -> Frameworks:
+def look(request: ProbeRequest) -> Frameworks:
     """Return the builds of all frameworks, and the environments beyond those that ``pythons`` lists."""
-    where = places(request.host)
+    where = sysroot_of(request.host)
     near = request.seen.pythons or ()
     found = further(request, near, time.monotonic)
     problems: tuple[str, ...] = ()

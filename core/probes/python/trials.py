@@ -21,9 +21,9 @@ from core.host import child
 from core.model.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined
 from core.probes.loading.origin import PATH_VARIABLE, origin, runs_here
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
-from core.probes.probe import Request
+from core.probes.probe import ProbeRequest
 from core.probes.python.trial_script import SCRIPT
-from core.probes.sysroot import Places, answering, places
+from core.probes.sysroot import Sysroot, answering, sysroot_of
 
 TIMEOUT = 60.0
 """Seconds for one trial; the first import after an installation compiles nothing (-B) and may take ten."""
@@ -74,9 +74,9 @@ class Trial(msgspec.Struct, frozen=True):
     module: str
 
 
-def look(request: Request) -> tuple[FrameworkTrial, ...] | None:
+def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:
     """Return what happened in every trial that this machine asks for; None where none does."""
-    where = places(request.host)
+    where = sysroot_of(request.host)
     trials = tuple(wanted(request, where))[:MAX_TRIALS]
     if not trials or not runs_here(where):
         return None
@@ -102,7 +102,7 @@ def look(request: Request) -> tuple[FrameworkTrial, ...] | None:
     return tuple(done)
 
 
-def wanted(request: Request, where: Places) -> Iterator[Trial]:
+def wanted(request: ProbeRequest, where: Sysroot) -> Iterator[Trial]:
     """Yield the trials that are worth their time: named environments, then active ones if there is a GPU."""
     driver = request.seen.driver
     gpu = bool(driver and driver.gpus)
@@ -112,7 +112,7 @@ def wanted(request: Request, where: Places) -> Iterator[Trial]:
             yield from installed(python, where)
 
 
-def installed(python: PythonEnvironment, where: Places) -> Iterator[Trial]:
+def installed(python: PythonEnvironment, where: Sysroot) -> Iterator[Trial]:
     """Yield the frameworks of an environment that can be imported, each module once."""
     seen: set[str] = set()
     for distribution in sorted(python.distributions, key=lambda d: d.name.endswith("-gpu"), reverse=True):
@@ -124,7 +124,7 @@ def installed(python: PythonEnvironment, where: Places) -> Iterator[Trial]:
                     yield Trial(python, distribution.name, distribution.version, module)
 
 
-def _tried(trial: Trial, request: Request, where: Places) -> FrameworkTrial:
+def _tried(trial: Trial, request: ProbeRequest, where: Sysroot) -> FrameworkTrial:
     request.watch.check()
     request.watch.say(f"Trying {trial.module} of {trial.python.prefix}")
     first = run(trial, request, request.env, where)
@@ -136,7 +136,7 @@ def _tried(trial: Trial, request: Request, where: Places) -> FrameworkTrial:
     return first
 
 
-def run(trial: Trial, request: Request, env: Mapping[str, str], where: Places) -> FrameworkTrial:
+def run(trial: Trial, request: ProbeRequest, env: Mapping[str, str], where: Sysroot) -> FrameworkTrial:
     """Run one trial to its end or its time-out in the environment ``env``."""
     env = answering(env, where)
     command = (trial.python.executable, "-B", "-c", SCRIPT, trial.module)
@@ -169,7 +169,7 @@ def run(trial: Trial, request: Request, env: Mapping[str, str], where: Places) -
     )
 
 
-def _mapped(said: tuple[Said, ...], trial: Trial, env: Mapping[str, str], where: Places) -> tuple[Mapped, ...]:
+def _mapped(said: tuple[Said, ...], trial: Trial, env: Mapping[str, str], where: Sysroot) -> tuple[Mapped, ...]:
     paths = (p for e in said for p in e.mapped if is_cuda_file(where.name(p)))
     return tuple(
         Mapped(path=path, name=where.name(path), origin=origin(path, trial.python.prefix, env, where))

@@ -12,7 +12,7 @@ from core.common.versions import whole_number
 from core.knowledge.cuda_file_names import Locations, cuda_major, family_of, number_of, version_in
 from core.loader import read_image as images
 from core.model.facts import Distribution, LibraryFile, Toolkit, text
-from core.probes.sysroot import Places
+from core.probes.sysroot import Sysroot
 from core.probes.toolkit.locations import Draft
 
 VERSION = re.compile(r"\d+\.\d+(?:\.\d+)*")
@@ -23,7 +23,7 @@ _HEADER = re.compile(r"#define\s+CUDART_VERSION\s+([0-9]{4,6})(?![0-9])")
 _FOLDER = re.compile(r"(?:cuda-|v)(\d+\.\d+)$", re.IGNORECASE)
 
 
-def toolkits(draft: Draft, known: Locations, where: Places) -> Iterator[Toolkit]:
+def toolkits(draft: Draft, known: Locations, where: Sysroot) -> Iterator[Toolkit]:
     """Yield the toolkit of a draft; none when nothing of CUDA is there, one per CUDA major for wheels side by side."""
     found = tuple(libraries(draft, known, where))
     if not found and not draft.kept:
@@ -37,7 +37,7 @@ def toolkits(draft: Draft, known: Locations, where: Places) -> Iterator[Toolkit]
         yield toolkit(draft, mine, where)
 
 
-def toolkit(draft: Draft, found: tuple[LibraryFile, ...], where: Places) -> Toolkit:
+def toolkit(draft: Draft, found: tuple[LibraryFile, ...], where: Sysroot) -> Toolkit:
     """Return what a draft and its libraries tell."""
     record = _versions(draft.root, where) if draft.origin != "wheel" else {}
     version, source = _version(draft, found, record, where)
@@ -58,7 +58,7 @@ def toolkit(draft: Draft, found: tuple[LibraryFile, ...], where: Places) -> Tool
     )
 
 
-def _nvcc(draft: Draft, where: Places) -> str:
+def _nvcc(draft: Draft, where: Sysroot) -> str:
     path = where.join(draft.root, "bin", "nvcc.exe" if where.system == "windows" else "nvcc")
     return path if draft.origin in ("installer", "folder", "conda") and where.is_file(path) else ""
 
@@ -66,7 +66,7 @@ def _nvcc(draft: Draft, where: Places) -> str:
 # --- libraries -------------------------------------------------------------------------------------------
 
 
-def libraries(draft: Draft, known: Locations, where: Places) -> Iterator[LibraryFile]:
+def libraries(draft: Draft, known: Locations, where: Sysroot) -> Iterator[LibraryFile]:
     """Yield one LibraryFile per real file, under the name that loaders look for."""
     done: set[str] = set()
     for folder in draft.folders:
@@ -77,7 +77,7 @@ def libraries(draft: Draft, known: Locations, where: Places) -> Iterator[Library
                 yield library(where.join(folder, name), real, draft, known, where)
 
 
-def _chosen(folder: str, names: Iterable[str], where: Places) -> Iterator[tuple[str, str]]:
+def _chosen(folder: str, names: Iterable[str], where: Sysroot) -> Iterator[tuple[str, str]]:
     """Yield a name and its real path: of the links to one file the shortest with a number, as sonames are.
 
     Links for compilers (libcudart.so) are left out beside a numbered name; dangling ones are each listed.
@@ -90,7 +90,7 @@ def _chosen(folder: str, names: Iterable[str], where: Places) -> Iterator[tuple[
         yield its[0], real
 
 
-def library(path: str, real: str, draft: Draft, known: Locations, where: Places) -> LibraryFile:
+def library(path: str, real: str, draft: Draft, known: Locations, where: Sysroot) -> LibraryFile:
     """Return what the headers, the name and the owner of one library tell."""
     name = where.name(path)
     image = images.read(where.under(path))
@@ -145,7 +145,7 @@ def _suffix(name: str) -> int | None:
 
 
 def _version(
-    draft: Draft, found: tuple[LibraryFile, ...], record: dict[str, str], where: Places
+    draft: Draft, found: tuple[LibraryFile, ...], record: dict[str, str], where: Sysroot
 ) -> tuple[str | None, str]:
     """Return the toolkit's version and what says so, the surest first."""
     if record.get("cuda"):
@@ -169,7 +169,7 @@ def _version(
     return None, ""
 
 
-def _versions(root: str, where: Places) -> dict[str, str]:
+def _versions(root: str, where: Sysroot) -> dict[str, str]:
     """Return what version.json (CUDA 11 on) or version.txt (before) say: "cuda", "cuda_nvcc" and the "source"."""
     content = where.read(where.join(root, "version.json"), 1 << 18)
     if content is not None:

@@ -13,8 +13,8 @@ from core.knowledge.cuda_file_names import Folders, Locations, family_of
 from core.loader.linux_cache import read_cache
 from core.model.facts import Distribution, Origin, PythonEnvironment
 from core.model.path_list import searched
-from core.probes.probe import Request
-from core.probes.sysroot import Places
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot
 
 VARIABLES = re.compile(r"CUDA_PATH|CUDA_HOME|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR|CUDA_PATH_V\d+_\d+")
 """Variables that name a toolkit: NVIDIA's installer, cuda-pathfinder, CMake's FindCUDA."""
@@ -40,11 +40,11 @@ class Draft(msgspec.Struct, frozen=True):
     real: str = ""
 
 
-class Hunt(msgspec.Struct, frozen=True):
+class ToolkitSearch(msgspec.Struct, frozen=True):
     """What every step needs."""
 
-    request: Request
-    where: Places
+    request: ProbeRequest
+    where: Sysroot
     known: Locations
 
     def variable(self, name: str) -> str:
@@ -55,10 +55,10 @@ class Hunt(msgspec.Struct, frozen=True):
         return next((v for n, v in env.items() if n.upper() == name.upper()), "")
 
 
-Step = Callable[[Hunt], Iterator[Draft]]
+Step = Callable[[ToolkitSearch], Iterator[Draft]]
 
 
-def installed(hunt: Hunt) -> Iterator[Draft]:
+def installed(hunt: ToolkitSearch) -> Iterator[Draft]:
     """Yield the toolkits of NVIDIA's installer and of the distribution."""
     where = hunt.where
     for root in (r for r in hunt.known.roots if r.system == where.system):
@@ -74,16 +74,16 @@ def installed(hunt: Hunt) -> Iterator[Draft]:
                 yield Draft(real, origin, under(real, root.folders, where), named_by=linked, source=where.parent(path))
 
 
-def under(root: str, folders: tuple[str, ...], where: Places) -> tuple[str, ...]:
+def under(root: str, folders: tuple[str, ...], where: Sysroot) -> tuple[str, ...]:
     """Return the sub-folders of ``root``."""
     return tuple(where.join(root, f) for f in folders)
 
 
-def _of(folders: tuple[Folders, ...], where: Places) -> tuple[str, ...]:
+def _of(folders: tuple[Folders, ...], where: Sysroot) -> tuple[str, ...]:
     return next((f.folders for f in folders if f.system == where.system), ())
 
 
-def conda(hunt: Hunt) -> Iterator[Draft]:
+def conda(hunt: ToolkitSearch) -> Iterator[Draft]:
     """Yield the runtime libraries of conda environments."""
     where = hunt.where
     for env in hunt.request.seen.pythons or ():
@@ -97,7 +97,7 @@ def conda(hunt: Hunt) -> Iterator[Draft]:
             )
 
 
-def _conda_package(prefix: str, where: Places) -> str:
+def _conda_package(prefix: str, where: Sysroot) -> str:
     """Return the package of conda-meta that brings cudart, with its version: NAME-VERSION-BUILD.json."""
     for name in where.names(where.join(prefix, "conda-meta")) or ():
         if m := re.fullmatch(r"(cuda-cudart|cudatoolkit|cuda-runtime)-([^-]+)-[^-]+\.json", name):
@@ -105,7 +105,7 @@ def _conda_package(prefix: str, where: Places) -> str:
     return ""
 
 
-def wheels(hunt: Hunt) -> Iterator[Draft]:
+def wheels(hunt: ToolkitSearch) -> Iterator[Draft]:
     """Yield the libraries of nvidia-* wheels: nvidia/<library>/lib for CUDA 11 and 12, nvidia/cu13/lib from 13 on."""
     where = hunt.where
     subfolders = _of(hunt.known.folders_of_a_wheel, where)
@@ -125,7 +125,7 @@ def wheels(hunt: Hunt) -> Iterator[Draft]:
         yield Draft(base, "wheel", classic, owner=owner, source="wheel", distributions=mine)
 
 
-def frameworks(hunt: Hunt) -> Iterator[Draft]:
+def frameworks(hunt: ToolkitSearch) -> Iterator[Draft]:
     """Yield the libraries that a framework brings inside its own package."""
     where = hunt.where
     for env, site in _sites(hunt):
@@ -136,7 +136,7 @@ def frameworks(hunt: Hunt) -> Iterator[Draft]:
                 yield Draft(folder, "framework", (folder,), owner=f"{its.name} {its.version}", source="framework")
 
 
-def _sites(hunt: Hunt) -> Iterator[tuple[PythonEnvironment, str]]:
+def _sites(hunt: ToolkitSearch) -> Iterator[tuple[PythonEnvironment, str]]:
     seen = set()
     for env in hunt.request.seen.pythons or ():
         for site in env.site_packages:
@@ -146,19 +146,19 @@ def _sites(hunt: Hunt) -> Iterator[tuple[PythonEnvironment, str]]:
                 yield env, site
 
 
-def variables(hunt: Hunt) -> Iterator[Draft]:
+def variables(hunt: ToolkitSearch) -> Iterator[Draft]:
     """Yield what CUDA_PATH and its like name. A folder that is not there shows in the environment's entries."""
     for name, value in sorted(hunt.request.env.items()):
         if VARIABLES.fullmatch(name.upper()) and hunt.where.form.isabs(value) and hunt.where.is_folder(value):
             yield replace(_toolkit(hunt, hunt.where.real(value), "folder", name), kept=True)
 
 
-def _toolkit(hunt: Hunt, root: str, origin: Origin, named_by: str) -> Draft:
+def _toolkit(hunt: ToolkitSearch, root: str, origin: Origin, named_by: str) -> Draft:
     folders = under(root, _of(hunt.known.folders_of_a_toolkit, hunt.where), hunt.where)
     return Draft(root, origin, folders, named_by=(named_by,), source=named_by)
 
 
-def nvcc(hunt: Hunt) -> Iterator[Draft]:
+def nvcc(hunt: ToolkitSearch) -> Iterator[Draft]:
     """Yield the toolkit of the nvcc that a program finds on PATH; small scripts that only start another one are seen through."""
     where = hunt.where
     name = "nvcc.exe" if where.system == "windows" else "nvcc"
@@ -176,7 +176,7 @@ def nvcc(hunt: Hunt) -> Iterator[Draft]:
         return
 
 
-def search_paths(hunt: Hunt) -> Iterator[Draft]:
+def search_paths(hunt: ToolkitSearch) -> Iterator[Draft]:
     """Yield the folders of the loader's own search that hold CUDA libraries."""
     where = hunt.where
     name = "PATH" if where.system == "windows" else "LD_LIBRARY_PATH"
@@ -190,7 +190,7 @@ def search_paths(hunt: Hunt) -> Iterator[Draft]:
             yield Draft(folder, "folder", (folder,), named_by=("ld.so.cache",), source="ld.so.cache")
 
 
-def _entries(name: str, value: str, where: Places) -> Iterator[str]:
+def _entries(name: str, value: str, where: Sysroot) -> Iterator[str]:
     parts = searched(value, where.system, name)
     for part in dict.fromkeys(p.strip('"') if where.system == "windows" else p for p in parts):
         if where.form.isabs(part):
@@ -200,7 +200,7 @@ def _entries(name: str, value: str, where: Places) -> Iterator[str]:
 STEPS: tuple[Step, ...] = (installed, conda, wheels, frameworks, variables, nvcc, search_paths)
 
 
-def gather(hunt: Hunt, steps: tuple[Step, ...] = STEPS) -> tuple[Draft, ...]:
+def gather(hunt: ToolkitSearch, steps: tuple[Step, ...] = STEPS) -> tuple[Draft, ...]:
     """Follow every step; one root, and one folder of libraries, is one draft, with all that named it."""
     drafts: dict[str, Draft] = {}
     covered: dict[str, str] = {}

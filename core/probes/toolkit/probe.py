@@ -6,19 +6,19 @@ from msgspec.structs import replace
 
 from core.knowledge.cuda_file_names import locations
 from core.model.facts import Toolkit
-from core.probes.probe import Request
-from core.probes.sysroot import answering, places
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import answering, sysroot_of
 from core.probes.toolkit.contents import RELEASE, toolkits
-from core.probes.toolkit.locations import Hunt, gather
+from core.probes.toolkit.locations import ToolkitSearch, gather
 
 PATIENCE = 3.0
 """Seconds for ``nvcc --version``, which is asked only where no file tells."""
 
 
-def look(request: Request) -> tuple[Toolkit, ...]:
+def look(request: ProbeRequest) -> tuple[Toolkit, ...]:
     """Return each toolkit once, with everything that names it: variables, links, search paths."""
-    where = places(request.host)
-    hunt = Hunt(request=request, where=where, known=locations())
+    where = sysroot_of(request.host)
+    hunt = ToolkitSearch(request=request, where=where, known=locations())
     found = []
     for draft in gather(hunt):
         for toolkit in toolkits(draft, hunt.known, where):
@@ -27,11 +27,11 @@ def look(request: Request) -> tuple[Toolkit, ...]:
     return tuple(found)
 
 
-def _with_compiler(toolkit: Toolkit, request: Request) -> Toolkit:
+def _with_compiler(toolkit: Toolkit, request: ProbeRequest) -> Toolkit:
     """Ask the nvcc that programs find on PATH for its version, and no other: it is theirs to run."""
     if "nvcc on PATH" not in toolkit.named_by or toolkit.nvcc_version:
         return toolkit
-    env = answering(request.env, places(request.host))
+    env = answering(request.env, sysroot_of(request.host))
     done = request.host.run([toolkit.nvcc, "--version"], timeout=PATIENCE, env=env, watch=request.watch)
     said = RELEASE.search(done.out)
     return replace(toolkit, nvcc_version=said[1]) if said else toolkit

@@ -12,15 +12,15 @@ from typing import Literal
 from core.common.patience import asked
 from core.knowledge import tables as knowledge
 from core.model import path_list as pathlist
-from core.model.facts import Environment, Fact, Scope, System, Variable, text
-from core.probes.probe import Request
-from core.probes.sysroot import Places, places
+from core.model.facts import Environment, Frozen, Scope, System, Variable, text
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.search_paths import Part, Seen, entries, expand
 
 _PASSWORD_IN_URL = re.compile(r"//[^/@\s]*:[^/@\s]*@")
 
 
-class Limit(Fact, frozen=True, kw_only=True):
+class Limit(Frozen, frozen=True, kw_only=True):
     """A length that something in the system cannot exceed."""
 
     system: System
@@ -31,7 +31,7 @@ class Limit(Fact, frozen=True, kw_only=True):
     verified: bool | str = False
 
 
-class Known(Fact, frozen=True, kw_only=True):
+class Known(Frozen, frozen=True, kw_only=True):
     """resources/knowledge/environment.json."""
 
     limits: tuple[Limit, ...]
@@ -42,12 +42,12 @@ class Known(Fact, frozen=True, kw_only=True):
     folder_prefixes: tuple[str, ...]
 
 
-def look(request: Request) -> Environment:
+def look(request: ProbeRequest) -> Environment:
     """Return what the consumer's environment says. Variables that name a single folder (CUDA_PATH) are entries, too."""
     known = knowledge.read("environment", Known)
     variables = tuple(v for v in request.host.variables() if is_relevant(v, known))
     system = request.host.system
-    where = places(request.host)
+    where = sysroot_of(request.host)
     wanted = [(name, parts(name, request.env, variables, system)) for name in searched(request.env, system, known)]
     seen = functools.cache(lambda folder: look_at(folder, where))
     found = tuple(e for name, its in wanted for e in entries(name, its, system, seen))
@@ -144,7 +144,7 @@ def _bare(path: str, system: System) -> str:
     return path.strip('"') if system == "windows" else path
 
 
-def look_at(folder: str, where: Places) -> Seen:
+def look_at(folder: str, where: Sysroot) -> Seen:
     """Ask the disk about one entry. A relative one depends on the current folder, so nothing is said about it.
 
     "writable by others": anybody may put a file there, which includes folders such as /tmp whose sticky bit only

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
 from core.model import path_list as pathlist
-from core.model.facts import Fact, Mark, PathEntry, Scope, System, text
+from core.model.facts import Frozen, Mark, PathEntry, Scope, System, text
 
 FolderState = Literal["folder", "missing", "not a folder", "unreadable", "unknown"]
 
@@ -26,14 +26,14 @@ _STATE_MARKS: dict[FolderState, Mark] = {
 }
 
 
-class Seen(Fact, frozen=True, kw_only=True):
+class Seen(Frozen, frozen=True, kw_only=True):
     """What the disk said about one entry."""
 
     state: FolderState = "folder"
     others_write: bool = False
 
 
-class Part(Fact, frozen=True, kw_only=True):
+class Part(Frozen, frozen=True, kw_only=True):
     """One raw entry of a variable, before the disk was asked."""
 
     raw: str

@@ -8,11 +8,11 @@ from core.common.i18n import _
 from core.knowledge.cudnn_file_names import role_of
 from core.model.facts import FrameworkRun, GpuRun, Snapshot
 from core.model.findings import Finding
-from core.model.paths import folder_of, name_of, tidy
+from core.model.paths import file_name, normalise, parent
 from core.model.steps import Step
 from core.rules.benchmark.wording import concerns, named, runs, stem
 from core.rules.cudnn.not_found import all_overriding
-from core.rules.wording import ERROR, NOTE, WARNING, finding, saw
+from core.rules.wording import ERROR, NOTE, WARNING, make_finding, observation
 
 
 def frameworks(seen: Snapshot) -> Iterator[Finding]:
@@ -23,7 +23,7 @@ def frameworks(seen: Snapshot) -> Iterator[Finding]:
             if its.problem or its.right is False or (its.gpu is False and its.cuda):
                 yield _framework_fails(run, its, alone=alone)
             elif its.gpu is False:
-                yield finding(
+                yield make_finding(
                     Step.BENCHMARK,
                     NOTE,
                     "framework-without-gpu",
@@ -43,7 +43,7 @@ def _framework_fails(run: GpuRun, its: FrameworkRun, *, alone: bool) -> Finding:
     else:
         title = _("{named}: {framework} does not convolve rightly.", **named_)
     said = its.problem or its.detail or its.output.strip()[-600:]
-    return finding(
+    return make_finding(
         Step.BENCHMARK,
         ERROR,
         "framework",
@@ -56,9 +56,9 @@ def _framework_fails(run: GpuRun, its: FrameworkRun, *, alone: bool) -> Finding:
         else _("cuDNN alone fails, too; cure that first."),
         subject=its.python,
         evidence=[
-            *([saw(_("It said"), said)] if said else []),
-            *([saw(_("Built for CUDA"), its.cuda)] if idle and its.cuda != "yes" else []),
-            *(saw(_("It mapped"), m.path) for m in its.mapped if "cudnn" in m.name),
+            *([observation(_("It said"), said)] if said else []),
+            *([observation(_("Built for CUDA"), its.cuda)] if idle and its.cuda != "yes" else []),
+            *(observation(_("It mapped"), m.path) for m in its.mapped if "cudnn" in m.name),
         ][:7]
         + concerns(run),
     )
@@ -70,16 +70,16 @@ def framework_files(seen: Snapshot) -> Iterator[Finding]:
     for run in runs(seen):
         for its in run.frameworks or ():
             parts = [m for m in its.mapped if role_of(m.name) is not None]
-            folders = tuple(dict.fromkeys(tidy(system, folder_of(system, m.path)) for m in parts))
-            predicted = {stem(name_of(system, p)): p for p in run.predicted} if its.predicted else {}
+            folders = tuple(dict.fromkeys(normalise(system, parent(system, m.path)) for m in parts))
+            predicted = {stem(file_name(system, p)): p for p in run.predicted} if its.predicted else {}
             differ = [
                 (predicted[stem(m.name)], m)
                 for m in parts
-                if stem(m.name) in predicted and tidy(system, m.path) != tidy(system, predicted[stem(m.name)])
+                if stem(m.name) in predicted and normalise(system, m.path) != normalise(system, predicted[stem(m.name)])
             ]
             if len(folders) > 1:
                 override = any(m.origin == "LD_LIBRARY_PATH" for m in parts)
-                yield finding(
+                yield make_finding(
                     Step.BENCHMARK,
                     ERROR,
                     "framework-mixed-files",
@@ -89,18 +89,20 @@ def framework_files(seen: Snapshot) -> Iterator[Finding]:
                         "The parts of cuDNN are made for each other. Mixed ones may work by chance, fail, or compute wrongly."
                     ),
                     subject=its.python,
-                    evidence=[*(saw(_("Mapped from"), f) for f in folders), *concerns(run)],
+                    evidence=[*(observation(_("Mapped from"), f) for f in folders), *concerns(run)],
                     remedy=all_overriding(seen) if override else None,
                 )
             elif differ:
-                yield finding(
+                yield make_finding(
                     Step.BENCHMARK,
                     WARNING,
                     "framework-other-files",
                     _("{name} uses other files of cuDNN than the search predicts.", name=its.framework),
                     why=_("What a program really maps decides; cuDNN alone was measured with the predicted files."),
                     subject=its.python,
-                    evidence=[saw(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]]
+                    evidence=[
+                        observation(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]
+                    ]
                     + concerns(run),
                 )
 

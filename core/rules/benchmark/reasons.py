@@ -9,7 +9,7 @@ from core.knowledge.gpu_rates import GpuRates
 from core.model.facts import GpuRun, Snapshot
 from core.model.findings import Evidence
 from core.rules.benchmark.wording import busy, fractions, holders, working
-from core.rules.wording import saw
+from core.rules.wording import observation
 
 LOWERED = 0.9
 """Part of a card's highest clock below which it was held down."""
@@ -20,25 +20,25 @@ def explaining(run: GpuRun, known: GpuRates) -> Iterator[Evidence]:
     states = working(run)
     card = run.card
     if busy(run):
-        yield saw(_("Load before the benchmark"), f"{run.before.load if run.before else 0} %", "NVML")
+        yield observation(_("Load before the benchmark"), f"{run.before.load if run.before else 0} %", "NVML")
         yield from holders(run)[:3]
     for reason in known.reasons:
         count = sum(bool((s.reasons or 0) & reason.bit) for s in states)
         if reason.slows and count * 4 >= len(states) > 0:
-            yield saw(
+            yield observation(
                 _("Clocks"),
                 _("{meaning} ({count} of {count2} looks)", meaning=_(reason.meaning), count=count, count2=len(states)),
                 _("NVML, clock event reasons"),
             )
     clocks = sorted(s.clock for s in states if s.clock)
     if clocks and card and card.max_clock and clocks[len(clocks) // 2] < 0.9 * card.max_clock:
-        yield saw(
+        yield observation(
             _("Clock during the work"),
             _("{clocks} of {max_clock} MHz (median)", clocks=clocks[len(clocks) // 2], max_clock=card.max_clock),
             "NVML",
         )
     if card and card.power_limit and card.power_limit_default and card.power_limit < 0.95 * card.power_limit_default:
-        yield saw(
+        yield observation(
             _("Power limit"),
             _(
                 "{power_limit} W; this card's own is {power_limit_default} W",
@@ -48,10 +48,10 @@ def explaining(run: GpuRun, known: GpuRates) -> Iterator[Evidence]:
             "NVML",
         )
     if card and card.on_battery:
-        yield saw(_("Power"), _("the computer runs on its battery"), _("operating system"))
+        yield observation(_("Power"), _("the computer runs on its battery"), _("operating system"))
     for timing, _limit, _part in fractions(run):
         if timing.tensor_cores is False and timing.type in ("fp16", "bf16", "tf32") and _has_tensor_cores(run):
-            yield saw(
+            yield observation(
                 _("Tensor cores"),
                 _(
                     "not used: the fastest algorithm for {type} does without ({algorithm})",
@@ -76,7 +76,7 @@ def circumstances(run: GpuRun, seen: Snapshot) -> Iterator[Evidence]:
     working_now = working(run)
     widths = [s.pcie_width for s in working_now if s.pcie_width]
     if widths and card.pcie_width_max and max(widths) < card.pcie_width_max:
-        yield saw(
+        yield observation(
             _("PCIe link"),
             _(
                 "{widths} of {pcie_width_max} lanes (it slows copies, not convolutions)",
@@ -87,7 +87,7 @@ def circumstances(run: GpuRun, seen: Snapshot) -> Iterator[Evidence]:
         )
     generations = [s.pcie_generation for s in working_now if s.pcie_generation]
     if generations and card.pcie_generation_max and max(generations) < card.pcie_generation_max:
-        yield saw(
+        yield observation(
             _("PCIe link"),
             _(
                 "generation {now} of {most} during the work (it slows copies, not convolutions)",
@@ -97,9 +97,9 @@ def circumstances(run: GpuRun, seen: Snapshot) -> Iterator[Evidence]:
             "NVML",
         )
     if card.display:
-        yield saw(_("Display"), _("a screen is driven by this card, whose drawing takes its share"), "NVML")
+        yield observation(_("Display"), _("a screen is driven by this card, whose drawing takes its share"), "NVML")
     if card.driver_model == "WDDM":
-        yield saw(
+        yield observation(
             _("Driver model"),
             _(
                 "WDDM: Windows shares the card with the desktop, collects launches, and ends a kernel that takes over two seconds"
@@ -108,7 +108,7 @@ def circumstances(run: GpuRun, seen: Snapshot) -> Iterator[Evidence]:
         )
     other = [d for d in (seen.driver.pci or () if seen.driver else ()) if d.vendor_id.lower() in ("8086", "1002")]
     if card.on_battery is not None and other:
-        yield saw(
+        yield observation(
             _("Laptop"),
             _(
                 "this card shares heat and power with the processor, and the screen may be driven by {name}",

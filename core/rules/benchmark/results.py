@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.common.i18n import _, told
-from core.common.text import listed, sentence
+from core.common.i18n import _, translate_fact
+from core.common.text import capitalised, join_names
 from core.knowledge.causes import Cause, OptionalCause
 from core.knowledge.cudnn_file_names import role_of
 from core.model.facts import Check, GpuRun, Rung, Snapshot
 from core.model.findings import Evidence, Finding
-from core.model.paths import folder_of, name_of, tidy
+from core.model.paths import file_name, normalise, parent
 from core.model.steps import Step
 from core.rules.benchmark import frameworks as benchmark_frameworks
 from core.rules.benchmark import speed as benchmark_speed
 from core.rules.benchmark.wording import cause_of, concerns, free_memory, hiding, holders, named, runs, stem, subject
 from core.rules.cudnn.not_found import all_overriding
-from core.rules.wording import ERROR, GOOD, NOTE, WARNING, finding, saw
+from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, observation
 
 PROGRAMS_XID = re.compile(r"Xid \([^)]*\): (13|31|32|43|45|69)\b")
 """Faults that a program usually causes by itself: exceptions, page faults, channels that end with it (NVIDIA, XID Errors)."""
@@ -26,7 +26,7 @@ PROGRAMS_XID = re.compile(r"Xid \([^)]*\): (13|31|32|43|45|69)\b")
 def nothing_run(seen: Snapshot) -> Iterator[Finding]:
     """There was nothing to measure."""
     if seen.benchmark and seen.benchmark.problem:
-        yield finding(Step.BENCHMARK, NOTE, "not-run", seen.benchmark.problem)
+        yield make_finding(Step.BENCHMARK, NOTE, "not-run", seen.benchmark.problem)
 
 
 def ladder(seen: Snapshot) -> Iterator[Finding]:
@@ -39,7 +39,7 @@ def ladder(seen: Snapshot) -> Iterator[Finding]:
             toolkit = rung.layer == "toolkit"
             severity = NOTE if hidden else WARNING if toolkit or number else ERROR
             cause = "" if hidden else cause_of(rung, run, seen)
-            yield finding(
+            yield make_finding(
                 Step.BENCHMARK,
                 severity,
                 f"ladder-{rung.layer}",
@@ -54,11 +54,15 @@ def ladder(seen: Snapshot) -> Iterator[Finding]:
                 subject=subject(run),
                 evidence=[
                     *_call(rung),
-                    *([saw(_("Variable"), hiding(seen))] if cause == "gpu_hidden_by_env" or hidden else []),
+                    *([observation(_("Variable"), hiding(seen))] if cause == "gpu_hidden_by_env" or hidden else []),
                     *(holders(run) if cause == "gpu_memory_exhausted" else []),
                     *_xids(run),
                     *concerns(run),
-                    *([saw(_("It printed"), run.output.strip()[:300])] if run.output.strip() and not toolkit else []),
+                    *(
+                        [observation(_("It printed"), run.output.strip()[:300])]
+                        if run.output.strip() and not toolkit
+                        else []
+                    ),
                 ],
                 fix=free_memory(run) if cause == "gpu_memory_exhausted" else None,
             )
@@ -66,7 +70,7 @@ def ladder(seen: Snapshot) -> Iterator[Finding]:
 
 def _xids(run: GpuRun) -> list[Evidence]:
     """Return what the kernel wrote meanwhile: it often says more than the call."""
-    return [saw(_("Kernel log, during the run"), line.strip(), "kernel") for line in run.xids[-3:]]
+    return [observation(_("Kernel log, during the run"), line.strip(), "kernel") for line in run.xids[-3:]]
 
 
 def _why(rung: Rung, cause: OptionalCause, run: GpuRun, *, hidden: bool) -> str:
@@ -90,8 +94,8 @@ def _why(rung: Rung, cause: OptionalCause, run: GpuRun, *, hidden: bool) -> str:
 def _call(rung: Rung) -> list[Evidence]:
     status = " ".join(filter(None, (str(rung.status) if rung.status else "", rung.status_name)))
     return [
-        saw(_("Call"), f"{rung.call}: {status}" if status else rung.call),
-        *([saw(_("Meaning"), told(rung.meaning))] if rung.meaning else []),
+        observation(_("Call"), f"{rung.call}: {status}" if status else rung.call),
+        *([observation(_("Meaning"), translate_fact(rung.meaning))] if rung.meaning else []),
     ]
 
 
@@ -99,8 +103,8 @@ def died(seen: Snapshot) -> Iterator[Finding]:
     """The process died or hung beyond the ladder."""
     for run in runs(seen):
         if run.ended and not any(r.state == "failed" for r in run.rungs):
-            what = re.sub(r"^(\w)", lambda m: m[1].lower(), told(run.during)) or _("working")
-            yield finding(
+            what = re.sub(r"^(\w)", lambda m: m[1].lower(), translate_fact(run.during)) or _("working")
+            yield make_finding(
                 Step.BENCHMARK,
                 ERROR,
                 "died",
@@ -111,10 +115,10 @@ def died(seen: Snapshot) -> Iterator[Finding]:
                 ),
                 subject=subject(run),
                 evidence=[
-                    saw(_("How it ended"), run.ended),
+                    observation(_("How it ended"), run.ended),
                     *_xids(run),
                     *concerns(run),
-                    *([saw(_("It printed"), run.output.strip()[:300])] if run.output.strip() else []),
+                    *([observation(_("It printed"), run.output.strip()[:300])] if run.output.strip() else []),
                 ],
             )
 
@@ -127,7 +131,7 @@ def one_way(seen: Snapshot) -> Iterator[Finding]:
         for way in dict.fromkeys(c.algorithm for c in every if c.right is None and c.algorithm):
             if works and not any(c.right and c.algorithm.startswith(way) for c in every):
                 said = next(c.detail for c in every if c.algorithm == way)
-                yield finding(
+                yield make_finding(
                     Step.BENCHMARK,
                     WARNING,
                     "one-way",
@@ -147,7 +151,7 @@ def one_way(seen: Snapshot) -> Iterator[Finding]:
                         "convolution functions. So one program works and the next one fails."
                     ),
                     subject=subject(run),
-                    evidence=[saw(_("It answers"), said), *concerns(run)],
+                    evidence=[observation(_("It answers"), said), *concerns(run)],
                 )
 
 
@@ -158,7 +162,7 @@ def wrong(seen: Snapshot) -> Iterator[Finding]:
         if not bad:
             continue
         cause, why, more = _blamed(run, bad, seen)
-        yield finding(
+        yield make_finding(
             Step.BENCHMARK,
             ERROR,
             "wrong-result",
@@ -169,7 +173,9 @@ def wrong(seen: Snapshot) -> Iterator[Finding]:
             evidence=[
                 *more,
                 *(
-                    saw(f"{sentence(c.kind)}: {c.type}, {c.layout}, {c.direction}", f"{c.algorithm}: {c.detail}")
+                    observation(
+                        f"{capitalised(c.kind)}: {c.type}, {c.layout}, {c.direction}", f"{c.algorithm}: {c.detail}"
+                    )
                     for c in bad[:4]
                 ),
                 *concerns(run),
@@ -185,20 +191,20 @@ def _blamed(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[Cause, str, 
     logged = (*(seen.driver.kernel_log or () if seen.driver else ()), *run.xids)
     xids = [line for line in logged if "Xid" in line and not PROGRAMS_XID.search(line)]
     if plain or errors or xids:
-        rows = [saw(_("Also wrong without cuDNN"), name) for name in plain]
-        rows += [saw(_("Uncorrected memory errors"), errors, "NVML")] if errors else []
-        rows += [saw(_("Kernel log"), line) for line in xids[-2:]]
+        rows = [observation(_("Also wrong without cuDNN"), name) for name in plain]
+        rows += [observation(_("Uncorrected memory errors"), errors, "NVML")] if errors else []
+        rows += [observation(_("Kernel log"), line) for line in xids[-2:]]
         return "hardware_fault", _("The card itself errs: there are signs of it outside cuDNN, too."), rows
     folders = cudnn_folders(run, seen)
     if len(folders) > 1:
-        rows = [saw(_("cuDNN files were mapped from"), folder) for folder in folders]
+        rows = [observation(_("cuDNN files were mapped from"), folder) for folder in folders]
         return "mixed_cudnn_sublibraries", _("Files of different copies of cuDNN are loaded together."), rows
     preloaded = next(
         (v for v in (seen.environment.variables if seen.environment else ()) if v.name == "LD_PRELOAD" and v.value),
         None,
     )
     if preloaded:
-        row = saw(_("Preloaded into every program"), preloaded.value, preloaded.source or "LD_PRELOAD")
+        row = observation(_("Preloaded into every program"), preloaded.value, preloaded.source or "LD_PRELOAD")
         why = _("A preloaded library may alter what cuDNN computes. Without it, the benchmark shows whether it does.")
         return "wrong_results", why, [row]
     unsteady = any(c.kind == "repeated" for c in bad)
@@ -212,7 +218,7 @@ def _blamed(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[Cause, str, 
     return (
         "wrong_results",
         why,
-        [saw(_("Right without cuDNN"), listed(name for name, state in rungs.items() if state == "passed"))],
+        [observation(_("Right without cuDNN"), join_names(name for name, state in rungs.items() if state == "passed"))],
     )
 
 
@@ -220,24 +226,24 @@ def cudnn_folders(run: GpuRun, seen: Snapshot) -> tuple[str, ...]:
     """Return the folders from which cuDNN's files were mapped."""
     system = seen.machine.system
     paths = [m.path for m in run.mapped if "cudnn" in m.name.lower()]
-    return tuple(dict.fromkeys(tidy(system, folder_of(system, p)) for p in paths))
+    return tuple(dict.fromkeys(normalise(system, parent(system, p)) for p in paths))
 
 
 def other_files(seen: Snapshot) -> Iterator[Finding]:
     """The process mapped another file than the search predicted, or cuDNN's files come from two folders."""
     system = seen.machine.system
     for run in runs(seen):
-        predicted = {stem(name_of(system, p)): p for p in run.predicted}
+        predicted = {stem(file_name(system, p)): p for p in run.predicted}
         differ = [
             (predicted[stem(m.name)], m)
             for m in run.mapped
             if role_of(m.name) is not None
             and stem(m.name) in predicted
-            and tidy(system, m.path) != tidy(system, predicted[stem(m.name)])
+            and normalise(system, m.path) != normalise(system, predicted[stem(m.name)])
         ]
         folders = cudnn_folders(run, seen)
         if differ and len(folders) == 1:
-            yield finding(
+            yield make_finding(
                 Step.BENCHMARK,
                 WARNING,
                 "other-files",
@@ -247,12 +253,12 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
                     "library, a file that was replaced, or a loader's cache."
                 ),
                 subject=subject(run),
-                evidence=[saw(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]]
+                evidence=[observation(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]]
                 + concerns(run),
             )
         elif len(folders) > 1:
             override = any(m.origin == "LD_LIBRARY_PATH" for m in run.mapped)
-            yield finding(
+            yield make_finding(
                 Step.BENCHMARK,
                 ERROR,
                 "mixed-files",
@@ -263,7 +269,7 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
                     "wrongly."
                 ),
                 subject=subject(run),
-                evidence=[*(saw(_("Mapped from"), f) for f in folders), *concerns(run)],
+                evidence=[*(observation(_("Mapped from"), f) for f in folders), *concerns(run)],
                 remedy=all_overriding(seen) if override else None,
             )
 
@@ -274,8 +280,8 @@ def right(seen: Snapshot) -> Iterator[Finding]:
         told = [c for c in run.checks if c.right is not None]
         whole = not run.ended and all(r.state != "failed" for r in run.rungs) and len(cudnn_folders(run, seen)) < 2
         if told and all(c.right for c in told) and whole:
-            kinds = listed(dict.fromkeys(c.type for c in told))
-            yield finding(
+            kinds = join_names(dict.fromkeys(c.type for c in told))
+            yield make_finding(
                 Step.BENCHMARK, GOOD, "right",
                 _("{named}: all {count} checks of convolutions are right ({kinds}), with cuDNN {version}.", named=named(run), count=len(told), kinds=kinds, version=run.version or _('of unknown version')),
                 subject=subject(run),

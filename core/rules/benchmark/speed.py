@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _, n_, plain_number
-from core.common.text import listed
+from core.common.text import join_names
 from core.knowledge.gpu_rates import gpu_rates
 from core.model.facts import GpuRun, Snapshot
 from core.model.findings import Evidence, Finding
@@ -22,7 +22,7 @@ from core.rules.benchmark.wording import (
     subject,
     working,
 )
-from core.rules.wording import GOOD, NOTE, UNKNOWN, WARNING, finding, saw
+from core.rules.wording import GOOD, NOTE, UNKNOWN, WARNING, make_finding, observation
 
 SLOW = 0.7
 """Part of what such a card typically reaches below which it is called slow: far outside the spread of repeated runs."""
@@ -39,7 +39,7 @@ def slow(seen: Snapshot) -> Iterator[Finding]:
         low = [j for j in judged if j[3] < SLOW]
         reasons, around = list(explaining(run, known)), list(circumstances(run, seen))
         rows = [
-            saw(
+            observation(
                 f"{t.type}, {t.label}",
                 _(
                     "{teraflops} TFLOP/s, {share} of the limit; such a card reaches {typical}",
@@ -81,13 +81,13 @@ def slow(seen: Snapshot) -> Iterator[Finding]:
                 [*rows, *around],
             )
         elif busy(run):
-            yield finding(
+            yield make_finding(
                 Step.BENCHMARK, WARNING, "busy", _("{named}: another program computes on it, so the figures are no measure.", named=named(run)),
                 subject=subject(run), evidence=reasons,
             )  # fmt: skip
         elif judged:
-            text = listed(f"{t.type} {f:.0%}" for t, _, f, _ in judged)
-            yield finding(
+            text = join_names(f"{t.type} {f:.0%}" for t, _, f, _ in judged)
+            yield make_finding(
                 Step.BENCHMARK,
                 GOOD,
                 "speed",
@@ -95,8 +95,8 @@ def slow(seen: Snapshot) -> Iterator[Finding]:
                 subject=subject(run),
             )
         else:
-            text = listed(f"{t.type} {f:.0%}" for t, _, f in reached)
-            yield finding(
+            text = join_names(f"{t.type} {f:.0%}" for t, _, f in reached)
+            yield make_finding(
                 Step.BENCHMARK, NOTE, "speed-unjudged",
                 _("{named} reaches these parts of its limit: {text}. Whether that is as fast as such a card should be is not decided.", named=named(run), text=text),
                 why=_("Nobody has measured here what such a card usually reaches. What would decide: the same benchmark on another card of its kind."),
@@ -106,7 +106,7 @@ def slow(seen: Snapshot) -> Iterator[Finding]:
 
 def _slow(run: GpuRun, name: str, severity: Severity, title: str, rows: list[Evidence]) -> Finding:
     samples = n_("{n} look at the card during the work", "{n} looks at the card during the work", len(working(run)))
-    return finding(
+    return make_finding(
         Step.BENCHMARK,
         severity,
         name,
@@ -114,7 +114,7 @@ def _slow(run: GpuRun, name: str, severity: Severity, title: str, rows: list[Evi
         cause="gpu_busy" if name == "busy" else "",
         why=_("The results are right; only the speed is low. What would decide, where nothing explains it: the same benchmark after a cold start, with nothing else running.") if name == "slow" else _("End the other program, or measure when it has finished."),
         subject=subject(run),
-        evidence=[*rows, saw(_("Based on"), samples)],
+        evidence=[*rows, observation(_("Based on"), samples)],
     )  # fmt: skip
 
 
@@ -123,7 +123,7 @@ def memory(seen: Snapshot) -> Iterator[Finding]:
     for run in runs(seen):
         failed = any(r.state == "failed" for r in run.rungs)
         if memory_short(run) and not failed:
-            yield finding(
+            yield make_finding(
                 Step.BENCHMARK,
                 WARNING,
                 "memory",
@@ -144,7 +144,7 @@ def memory_errors(seen: Snapshot) -> Iterator[Finding]:
     for run in runs(seen):
         errors = run.card.ecc_uncorrected if run.card else None
         if errors and not any(c.right is False for c in run.checks):
-            yield finding(
+            yield make_finding(
                 Step.BENCHMARK,
                 WARNING,
                 "memory-errors",
@@ -155,7 +155,9 @@ def memory_errors(seen: Snapshot) -> Iterator[Finding]:
                     "them ends; the driver takes the place out of use at its next start. Errors that come again mean a fault of the card."
                 ),
                 subject=subject(run),
-                evidence=[saw(_("Uncorrected memory errors"), _("{n} since the driver was loaded", n=errors), "NVML")],
+                evidence=[
+                    observation(_("Uncorrected memory errors"), _("{n} since the driver was loaded", n=errors), "NVML")
+                ],
             )
 
 

@@ -9,7 +9,7 @@ from core.knowledge.causes import Cause, OptionalCause
 from core.model.facts import GpuProcess, GpuRun, GpuState, RateLimit, Rung, Snapshot, Timing
 from core.model.findings import Evidence, Fix
 from core.rules.counter import Outcome, of_cuda
-from core.rules.wording import CONCERNS, Concern, advice, saw
+from core.rules.wording import CONCERNS, Concern, manual_fix, observation
 
 GIB = 1 << 30
 NEARLY_FULL = 0.06
@@ -83,11 +83,11 @@ def holders(run: GpuRun) -> list[Evidence]:
     before = run.before
     if before is None:
         return []
-    rows = [saw(*_process(p), _("NVML, before the benchmark")) for p in _greediest(before)]
+    rows = [observation(*_process(p), _("NVML, before the benchmark")) for p in _greediest(before)]
     if before.memory_free is not None and run.card and run.card.memory_total:
         free, total = before.memory_free / GIB, run.card.memory_total / GIB
         rows.append(
-            saw(
+            observation(
                 _("Memory that was free"),
                 _("{free} of {total} GiB", free=plain_number(free, 1), total=plain_number(total, 1)),
                 _("NVML, before the benchmark"),
@@ -159,7 +159,7 @@ def concerns(run: GpuRun) -> list[Evidence]:
 def free_memory(run: GpuRun) -> Fix:
     """Return the steps that free a card's memory."""
     names = [_process(p)[1] for p in _greediest(run.before)] if run.before else []
-    return advice(
+    return manual_fix(
         _("Free the GPU's memory"),
         *(_("End this program if you can do without it: {name}", name=name) for name in names[:4]),
         _("Then run the benchmark again."),

@@ -6,20 +6,19 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.common.i18n import _, sentences, told
-from core.common.text import listed
-from core.common.versions import differs, older
+from core.common.i18n import _, sentences, translate_fact
+from core.common.text import join_names
+from core.common.versions import is_older, version_tuple, versions_differ
 from core.knowledge.horizon import beyond
-from core.knowledge.releases import numbers
 from core.model.facts import CudnnCopy, Snapshot
 from core.model.findings import Evidence, Finding
-from core.model.paths import tidy
+from core.model.paths import normalise
 from core.model.steps import Step
-from core.rules.consumer_loads import called, cases, used_folders
+from core.rules.consumer_loads import consumer_loads, describe_copy, used_folders
 from core.rules.cudnn.files import faults, lone
 from core.rules.driver.facts import works
-from core.rules.snapshot_queries import said_installed
-from core.rules.wording import NOTE, WARNING, advice, finding, saw
+from core.rules.snapshot_queries import installed_programs
+from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
 
 def unused(seen: Snapshot) -> Iterator[Finding]:
@@ -29,7 +28,7 @@ def unused(seen: Snapshot) -> Iterator[Finding]:
     used = used_folders(seen)
     system = seen.machine.system
     for copy in seen.cudnn:
-        if tidy(system, copy.folder) in used:
+        if normalise(system, copy.folder) in used:
             continue
         for fault in faults(seen, copy):
             known = seen.loads is not None
@@ -41,10 +40,10 @@ def unused(seen: Snapshot) -> Iterator[Finding]:
 
 def none(seen: Snapshot) -> Iterator[Finding]:
     """No cuDNN at all, and no framework that was seen to ask for one."""
-    if seen.cudnn is None or seen.cudnn or any(c.wanted or c.copy for c in cases(seen)):
+    if seen.cudnn is None or seen.cudnn or any(c.wanted or c.copy for c in consumer_loads(seen)):
         return
     usable = seen.driver is not None and works(seen.driver)
-    yield finding(
+    yield make_finding(
         Step.CUDNN,
         WARNING if usable else NOTE,
         "none",
@@ -59,9 +58,9 @@ def none(seen: Snapshot) -> Iterator[Finding]:
         ),
         evidence=[
             *_searched(seen),
-            *said_installed(seen, "cudnn"),
+            *installed_programs(seen, "cudnn"),
         ],
-        fix=advice(
+        fix=manual_fix(
             _("Install a framework that brings cuDNN, or cuDNN itself"),
             _(
                 "For Python, install your framework with pip into an environment of its own: it brings cuDNN and "
@@ -93,17 +92,21 @@ def _searched(seen: Snapshot) -> list[Evidence]:
             e.expanded or e.text for e in (seen.environment.entries if seen.environment else ()) if e.variable == name
         ]
         if folders:
-            rows.append(saw(_("Searched: {variable}", variable=name), listed(folders), name))
+            rows.append(observation(_("Searched: {variable}", variable=name), join_names(folders), name))
     if seen.pythons:
-        rows.append(saw(_("Searched: Python environments"), listed(p.prefix for p in seen.pythons), _("file system")))
-    return [*rows, saw(_("Searched: usual places"), USUAL[system], _("file system"))]
+        rows.append(
+            observation(
+                _("Searched: Python environments"), join_names(p.prefix for p in seen.pythons), _("file system")
+            )
+        )
+    return [*rows, observation(_("Searched: usual places"), USUAL[system], _("file system"))]
 
 
 def shims(seen: Snapshot) -> Iterator[Finding]:
     """A main library alone uses whatever parts the search path offers."""
     for copy in seen.cudnn or ():
         if lone(copy):
-            yield finding(
+            yield make_finding(
                 Step.CUDNN,
                 NOTE,
                 "main-library-alone",
@@ -112,7 +115,7 @@ def shims(seen: Snapshot) -> Iterator[Finding]:
                     "That is how some packages ship it. The parts must then be found on the search path, in one "
                     "release."
                 ),
-                evidence=[saw(_("Copy"), called(copy), copy.folder)],
+                evidence=[observation(_("Copy"), describe_copy(copy), copy.folder)],
                 subject=copy.folder,
             )
 
@@ -120,11 +123,11 @@ def shims(seen: Snapshot) -> Iterator[Finding]:
 def headers(seen: Snapshot) -> Iterator[Finding]:
     """What a compiler would build against is not what is there."""
     for copy in seen.cudnn or ():
-        if beyond("cudnn", copy.major) or not differs(copy.header_version, copy.version):
+        if beyond("cudnn", copy.major) or not versions_differ(copy.header_version, copy.version):
             continue
-        newer = older(copy.version, copy.header_version)
-        other_major = numbers(copy.header_version)[:1] != (copy.major,)
-        yield finding(
+        newer = is_older(copy.version, copy.header_version)
+        other_major = version_tuple(copy.header_version)[:1] != (copy.major,)
+        yield make_finding(
             Step.CUDNN,
             NOTE if not newer or other_major else WARNING,
             "header-differs",
@@ -141,9 +144,12 @@ def headers(seen: Snapshot) -> Iterator[Finding]:
             else _(
                 "Programs that are compiled here are built for the header's version; finished programs are not affected."
             ),
-            evidence=[saw(_("Header"), copy.header_version, copy.header), saw(_("Library"), copy.version, copy.folder)],
+            evidence=[
+                observation(_("Header"), copy.header_version, copy.header),
+                observation(_("Library"), copy.version, copy.folder),
+            ],
             subject=copy.header or copy.folder,
-            fix=advice(
+            fix=manual_fix(
                 _("Make header and library agree before you compile"),
                 _("Install header and libraries of one release; the header is {header}.", header=copy.header),
             ),
@@ -154,7 +160,7 @@ def cache(seen: Snapshot) -> Iterator[Finding]:
     """The loader's cache lists a cuDNN that is gone or another."""
     for copy in seen.cudnn or ():
         if copy.cached_elsewhere:
-            yield finding(
+            yield make_finding(
                 Step.CUDNN,
                 NOTE if _found_by_someone(seen, copy) else WARNING,
                 "stale-loader-cache",
@@ -165,20 +171,20 @@ def cache(seen: Snapshot) -> Iterator[Finding]:
                     "written since the files changed."
                 ),
                 evidence=[
-                    saw(_("Listed"), copy.cached_elsewhere, "/etc/ld.so.cache"),
-                    saw(_("Copy"), called(copy), copy.folder),
+                    observation(_("Listed"), copy.cached_elsewhere, "/etc/ld.so.cache"),
+                    observation(_("Copy"), describe_copy(copy), copy.folder),
                 ],
                 subject=copy.folder,
-                fix=advice(_("Write the cache anew"), "sudo ldconfig", restart="program"),
+                fix=manual_fix(_("Write the cache anew"), "sudo ldconfig", restart="program"),
             )
 
 
 def links(seen: Snapshot) -> Iterator[Finding]:
     """Links and import libraries for compilers that lead to another release: a note for those who link."""
     for copy in seen.cudnn or ():
-        odd = [f for f in copy.links if differs(f.version, copy.version) or f.state in ("dangling", "missing")]
+        odd = [f for f in copy.links if versions_differ(f.version, copy.version) or f.state in ("dangling", "missing")]
         if odd:
-            yield finding(
+            yield make_finding(
                 Step.CUDNN,
                 NOTE,
                 "link-differs",
@@ -188,9 +194,9 @@ def links(seen: Snapshot) -> Iterator[Finding]:
                     "programs are not affected."
                 ),
                 evidence=[
-                    saw(
+                    observation(
                         f.path,
-                        f"{f.real_path or told(f.problem) or _(f.state)} {f.version or ''}".strip(),
+                        f"{f.real_path or translate_fact(f.problem) or _(f.state)} {f.version or ''}".strip(),
                         f.version_source,
                     )
                     for f in odd
@@ -200,7 +206,7 @@ def links(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _found_by_someone(seen: Snapshot, copy: CudnnCopy) -> bool:
-    return any(c.copy is not None and c.copy.folder == copy.folder for c in cases(seen))
+    return any(c.copy is not None and c.copy.folder == copy.folder for c in consumer_loads(seen))
 
 
 RULES = (unused, none, shims, headers, links, cache)

@@ -7,22 +7,22 @@ from collections.abc import Iterator
 
 import msgspec
 
-from core.common.i18n import _, sentences, told
-from core.common.text import listed, sentence
-from core.common.versions import differs
+from core.common.i18n import _, sentences, translate_fact
+from core.common.text import capitalised, join_names
+from core.common.versions import versions_differ
 from core.knowledge.cudnn_file_names import role_of
 from core.knowledge.horizon import beyond
 from core.knowledge.releases import compatibility, package_of
 from core.model.facts import LibraryFile, Resolution, Toolkit, cuda_in_name
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import folder_of, inside, name_of
+from core.model.paths import file_name, is_inside, parent
 from core.model.remedies import AddFolder, Place, TakeOut
 from core.model.steps import Step
 from core.rules.advice import name_folder, pinned, pip
-from core.rules.consumer_loads import Case, by_variable, idle, trouble
+from core.rules.consumer_loads import ConsumerLoad, found_by_ld_library_path, is_unimportant, load_failures
 from core.rules.cudnn.files import BROKEN
-from core.rules.snapshot_queries import candidates, file_at, near_misses, python_of
-from core.rules.wording import ERROR, NOTE, WARNING, advice, finding, saw
+from core.rules.snapshot_queries import candidate_evidence, file_at, near_misses, python_of
+from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
 _CUDA = re.compile(
     r"lib(?P<linux>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)\.so\.(?P<major>[0-9]{1,6})(?:\.\d+)*"
@@ -59,7 +59,7 @@ class Absent(msgspec.Struct, frozen=True):
     """Wanted by a file that is not cuDNN's, or of the CUDA that the framework was built for."""
 
 
-def absent(c: Case, *families: str) -> list[Absent]:
+def absent(c: ConsumerLoad, *families: str) -> list[Absent]:
     """Return the wanted libraries of these families that no search finds, a framework's wishes first.
 
     What is there and unfit (closed to this user, damaged) is not absent: the toolkit's own rule tells it. What belongs to a
@@ -80,7 +80,7 @@ def absent(c: Case, *families: str) -> list[Absent]:
     return sorted(out, key=lambda a: not a.by_framework)
 
 
-def framework_cuda(c: Case) -> set[int]:
+def framework_cuda(c: ConsumerLoad) -> set[int]:
     """Return the CUDA majors that the consumer's framework was built for, as its version and requirements tell."""
     python = python_of(c.seen, c.load.consumer.prefix) if c.load.consumer.prefix else None
     name, _, version = c.load.consumer.framework.partition(" ")
@@ -94,25 +94,25 @@ def framework_cuda(c: Case) -> set[int]:
     return {int(m[1]) for m in found if m}
 
 
-def _by_cudnn(c: Case, search: Resolution) -> bool:
-    return role_of(name_of(c.system, search.wanted_by)) is not None if search.wanted_by else True
+def _by_cudnn(c: ConsumerLoad, search: Resolution) -> bool:
+    return role_of(file_name(c.system, search.wanted_by)) is not None if search.wanted_by else True
 
 
-def on_disk(c: Case, what: str, major: int | None) -> list[tuple[Toolkit, LibraryFile]]:
+def on_disk(c: ConsumerLoad, what: str, major: int | None) -> list[tuple[Toolkit, LibraryFile]]:
     """Return the sound files of a family (of one CUDA major, or of any) that this consumer might be given."""
     return [pair for pair in _candidates(c, what, major) if pair[1].state == "good"]
 
 
-def unfit(c: Case, what: str, major: int) -> list[LibraryFile]:
+def unfit(c: ConsumerLoad, what: str, major: int) -> list[LibraryFile]:
     """Return the files of a family in the consumer's own environment that it cannot load as they are."""
     return [f for toolkit, f in _candidates(c, what, major) if is_own(c, toolkit) and f.state in UNFIT]
 
 
-def _candidates(c: Case, what: str, major: int | None) -> list[tuple[Toolkit, LibraryFile]]:
+def _candidates(c: ConsumerLoad, what: str, major: int | None) -> list[tuple[Toolkit, LibraryFile]]:
     prefix = c.load.consumer.prefix
     out = []
     for toolkit in c.seen.toolkits or ():
-        mine = prefix and inside(c.system, toolkit.root, prefix)
+        mine = prefix and is_inside(c.system, toolkit.root, prefix)
         if not mine and toolkit.origin not in ("installer", "distribution", "folder"):
             continue
         for file in toolkit.libraries:
@@ -122,18 +122,18 @@ def _candidates(c: Case, what: str, major: int | None) -> list[tuple[Toolkit, Li
     return out
 
 
-def is_own(c: Case, toolkit: Toolkit) -> bool:
+def is_own(c: ConsumerLoad, toolkit: Toolkit) -> bool:
     """Whether a toolkit lies in the consumer's own environment."""
-    return bool(c.load.consumer.prefix) and inside(c.system, toolkit.root, c.load.consumer.prefix)
+    return bool(c.load.consumer.prefix) and is_inside(c.system, toolkit.root, c.load.consumer.prefix)
 
 
-def wanted_by(c: Case, gone: Absent) -> Evidence:
+def wanted_by(c: ConsumerLoad, gone: Absent) -> Evidence:
     """Return which file names the library, as evidence."""
     by = gone.search.wanted_by or (c.winner.path if c.winner else "")
-    return saw(_("Wanted"), gone.search.name, _("named by {by}", by=by) if by else "")
+    return observation(_("Wanted"), gone.search.name, _("named by {by}", by=by) if by else "")
 
 
-def other_cuda(c: Case) -> Iterator[Finding]:
+def other_cuda(c: ConsumerLoad) -> Iterator[Finding]:
     """Libraries of another major CUDA version are there, those that are wanted are not."""
     for gone in absent(c, "cublas", "cublasLt", "cudart"):
         if on_disk(c, gone.family, gone.major):
@@ -143,8 +143,11 @@ def other_cuda(c: Case) -> Iterator[Finding]:
         mine = [pair for pair in others if is_own(c, pair[0])] or (others if outside else [])
         if not mine:
             continue
-        majors = listed(sorted({str((family(f.name) or ("", 0))[1]) for _, f in mine}))
-        rows = [wanted_by(c, gone), *(saw(_("There instead"), f.path, f.version_source) for _copy, f in mine[:3])]
+        majors = join_names(sorted({str((family(f.name) or ("", 0))[1]) for _, f in mine}))
+        rows = [
+            wanted_by(c, gone),
+            *(observation(_("There instead"), f.path, f.version_source) for _copy, f in mine[:3]),
+        ]
         if gone.by_framework:
             yield _other_toolkit(c, gone, majors, rows)
         else:
@@ -152,14 +155,14 @@ def other_cuda(c: Case) -> Iterator[Finding]:
         return
 
 
-def _other_toolkit(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> Finding:
-    return finding(
+def _other_toolkit(c: ConsumerLoad, gone: Absent, majors: str, rows: list[Evidence]) -> Finding:
+    return make_finding(
         Step.TOOLKIT,
         ERROR,
         "other-cuda",
         _(
             "{framework} was built for CUDA {major}; only CUDA {majors} is there.",
-            framework=sentence(c.load.consumer.framework or told(c.load.consumer.label)),
+            framework=capitalised(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
             major=gone.major,
             majors=majors,
         ),
@@ -169,16 +172,16 @@ def _other_toolkit(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> 
             "renaming or linking them does not help. Several versions may lie side by side.",
             name=gone.search.name,
         ),
-        evidence=[*rows, *candidates(gone.search), *trouble(c)],
+        evidence=[*rows, *candidate_evidence(gone.search), *load_failures(c)],
         subject=c.load.consumer.id,
         fix=install(c, gone),
     )
 
 
-def _other_build(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> Finding:
+def _other_build(c: ConsumerLoad, gone: Absent, majors: str, rows: list[Evidence]) -> Finding:
     fact = compatibility().fact("cudnn_cuda_major")
     package = package_of(c.copy.owner) if c.copy else None
-    cure = advice(
+    cure = manual_fix(
         _("Install the cuDNN that was built for CUDA {majors}", majors=majors),
         _("Take the same cuDNN version, built for that CUDA."),
     )
@@ -186,14 +189,14 @@ def _other_build(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> Fi
         right = f"nvidia-cudnn-cu{majors}"
         wish = pinned(c.seen, c.load.consumer.prefix, right)
         exact = "==".join(wish) if wish else f'"{right}=={c.load.major}.*"'
-        cure = advice(
+        cure = manual_fix(
             _("Install the cuDNN that was built for CUDA {majors}", majors=majors),
             pip(c.seen, c.load.consumer.prefix, "uninstall", "-y", package[0]),
             pip(c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", exact),
             "" if wish else _("Take the exact version that your framework asks for, if it names one."),
             restart="program",
         )
-    return finding(
+    return make_finding(
         Step.CUDNN,
         ERROR,
         "other-cuda-build",
@@ -204,41 +207,46 @@ def _other_build(c: Case, gone: Absent, majors: str, rows: list[Evidence]) -> Fi
         ),
         cause="cudnn_cuda_major_mismatch",
         why=sentences(_(fact.fact), _("Without them it loads, and fails when it computes.")),
-        evidence=[*rows, *candidates(gone.search), *trouble(c), saw(_("Known from"), fact.source)],
+        evidence=[
+            *rows,
+            *candidate_evidence(gone.search),
+            *load_failures(c),
+            observation(_("Known from"), fact.source),
+        ],
         subject=c.copy.folder if c.copy else c.load.consumer.id,
         fix=cure,
     )
 
 
-def install(c: Case, gone: Absent) -> Fix:
+def install(c: ConsumerLoad, gone: Absent) -> Fix:
     """Return how to install the package or the toolkit that brings a library."""
     prefix = c.load.consumer.prefix
     middle = PACKAGES.get(gone.family, gone.family)
     wish = pinned(c.seen, prefix, f"nvidia-{middle}")
     if wish and (gone.major >= 13 or wish[0].endswith(f"-cu{gone.major}")):
-        return advice(
+        return manual_fix(
             _("Install {package} {version}, which the framework asks for", package=wish[0], version=wish[1]),
             pip(c.seen, prefix, "install", "==".join(wish)),
             restart="program",
         )
     if prefix and gone.major in (11, 12):
         package = f"nvidia-{middle}-cu{gone.major}"
-        return advice(
+        return manual_fix(
             _("Install {package}", package=package), pip(c.seen, prefix, "install", package), restart="program"
         )
     if prefix and gone.major >= 13:
-        return advice(
+        return manual_fix(
             _("Install nvidia-{middle} for CUDA {major}", middle=middle, major=gone.major),
             pip(c.seen, prefix, "install", f'"nvidia-{middle}=={gone.major}.*"'),
             restart="program",
         )
-    return advice(
+    return manual_fix(
         _("Install CUDA {major}", major=gone.major),
         _("Get a CUDA {major} toolkit from developer.nvidia.com/cuda-toolkit-archive.", major=gone.major),
     )
 
 
-def pair(c: Case) -> Iterator[Finding]:
+def pair(c: ConsumerLoad) -> Iterator[Finding]:
     """CuBLAS and cuBLASLt of two releases."""
     winners: dict[tuple[str, int], Resolution] = {}
     for search in c.load.resolutions:
@@ -250,9 +258,9 @@ def pair(c: Case) -> Iterator[Finding]:
         if other is None or search.winner is None or other.winner is None:
             continue
         one, two = file_at(c.seen, search.winner.path), file_at(c.seen, other.winner.path)
-        if one is None or two is None or not differs(one.version, two.version):
+        if one is None or two is None or not versions_differ(one.version, two.version):
             continue
-        yield finding(
+        yield make_finding(
             Step.TOOLKIT,
             ERROR,
             "cublas-pair",
@@ -263,18 +271,18 @@ def pair(c: Case) -> Iterator[Finding]:
                 "folder that is searched early brings one of the two."
             ),
             evidence=[
-                *(saw(f.path, _("version {version}", version=f.version), f.version_source) for f in (one, two)),
-                *candidates(search),
-                *candidates(other),
+                *(observation(f.path, _("version {version}", version=f.version), f.version_source) for f in (one, two)),
+                *candidate_evidence(search),
+                *candidate_evidence(other),
             ],
             subject=c.load.consumer.id,
-            fix=advice(
+            fix=manual_fix(
                 _("Let both be found in one folder"),
                 _(
                     "Take {one} or {other} out of the search path (LD_LIBRARY_PATH or PATH), whichever does not "
                     "belong to this program.",
-                    one=folder_of(c.system, search.winner.path),
-                    other=folder_of(c.system, other.winner.path),
+                    one=parent(c.system, search.winner.path),
+                    other=parent(c.system, other.winner.path),
                 ),
                 restart="program",
             ),
@@ -282,21 +290,21 @@ def pair(c: Case) -> Iterator[Finding]:
         )
 
 
-def half_away(c: Case) -> TakeOut | None:
+def half_away(c: ConsumerLoad) -> TakeOut | None:
     """Return how an environment gets both halves of cuBLAS of its own: without the folder of the variable that brings one."""
     prefix = c.load.consumer.prefix
     halves = [s.winner for s in c.load.resolutions if (family(s.name) or ("", 0))[0] in ("cublas", "cublasLt")]
-    folders = dict.fromkeys(folder_of(c.system, w.path) for w in halves if w and by_variable(w))
-    places = tuple(Place(folder=f, prefix=prefix) for f in folders if not inside(c.system, f, prefix))
+    folders = dict.fromkeys(parent(c.system, w.path) for w in halves if w and found_by_ld_library_path(w))
+    places = tuple(Place(folder=f, prefix=prefix) for f in folders if not is_inside(c.system, f, prefix))
     return TakeOut(variable="LD_LIBRARY_PATH", places=places) if places and prefix else None
 
 
-def runtime(c: Case) -> Iterator[Finding]:
+def runtime(c: ConsumerLoad) -> Iterator[Finding]:
     """CUDA's libraries are off the search path, or nowhere."""
     gone = absent(c, "cudart", "cublas", "cublasLt", "nvrtc")
     if c.winner is None or not gone:
         return
-    calm = idle(c)
+    calm = is_unimportant(c)
     nowhere = [g for g in gone if not on_disk(c, g.family, g.major) and g.family != "nvrtc"]
     if nowhere:
         yield _nowhere(c, nowhere, calm=calm)
@@ -305,8 +313,8 @@ def runtime(c: Case) -> Iterator[Finding]:
         places = on_disk(c, one.family, one.major)
         if not places or any(is_own(c, toolkit) for toolkit, _ in places):
             continue  # the program's own packages: it loads them itself before cuDNN asks
-        folder = folder_of(c.system, places[0][1].path)
-        yield finding(
+        folder = parent(c.system, places[0][1].path)
+        yield make_finding(
             Step.TOOLKIT,
             NOTE if calm else ERROR if one.by_framework else WARNING,
             "not-on-search-path",
@@ -314,14 +322,14 @@ def runtime(c: Case) -> Iterator[Finding]:
             cause="cuda_not_on_search_path",
             why=_(
                 "{label} asks for {names}. The files are on this machine, but the loader does not look in their folder.",
-                label=sentence(told(c.load.consumer.label)),
-                names=listed(g.search.name for g in gone),
+                label=capitalised(translate_fact(c.load.consumer.label)),
+                names=join_names(g.search.name for g in gone),
             ),
             evidence=[
                 wanted_by(c, one),
-                saw(_("It lies in"), folder, places[0][0].source),
+                observation(_("It lies in"), folder, places[0][0].source),
                 *near_misses(c.seen, folder),
-                *candidates(one.search),
+                *candidate_evidence(one.search),
             ],
             subject=folder,
             fix=name_folder(c.seen, folder),
@@ -330,16 +338,16 @@ def runtime(c: Case) -> Iterator[Finding]:
         return
 
 
-def _nowhere(c: Case, gone: list[Absent], *, calm: bool) -> Finding:
-    names = listed(g.search.name for g in gone)
-    certain = any(g.by_framework for g in gone) or bool(trouble(c))
-    return finding(
+def _nowhere(c: ConsumerLoad, gone: list[Absent], *, calm: bool) -> Finding:
+    names = join_names(g.search.name for g in gone)
+    certain = any(g.by_framework for g in gone) or bool(load_failures(c))
+    return make_finding(
         Step.TOOLKIT,
         NOTE if calm else ERROR if certain else WARNING,
         "runtime-missing",
         _(
             "CUDA's libraries that {framework} needs are not on this machine: {names}.",
-            framework=c.load.consumer.framework or told(c.load.consumer.label),
+            framework=c.load.consumer.framework or translate_fact(c.load.consumer.label),
             names=names,
         ),
         cause="cuda_runtime_missing",
@@ -347,7 +355,7 @@ def _nowhere(c: Case, gone: list[Absent], *, calm: bool) -> Finding:
             "The GPU driver does not bring them; they come with a CUDA toolkit or as Python packages. cuDNN "
             "loads without them, and fails when it computes."
         ),
-        evidence=[*(wanted_by(c, g) for g in gone), *candidates(gone[0].search), *trouble(c)],
+        evidence=[*(wanted_by(c, g) for g in gone), *candidate_evidence(gone[0].search), *load_failures(c)],
         subject=c.load.consumer.id,
         fix=install(c, gone[0]),
     )

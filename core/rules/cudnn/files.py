@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.common.i18n import N_, _, n_, number, sentences, told
-from core.common.text import listed
-from core.common.versions import differs
+from core.common.i18n import N_, _, n_, number, sentences, translate_fact
+from core.common.text import join_names
+from core.common.versions import versions_differ
 from core.knowledge.causes import Cause
 from core.knowledge.cudnn_file_names import role_of
 from core.knowledge.horizon import beyond
 from core.knowledge.releases import faulty_release, lost, package_of
 from core.model.facts import CudnnCopy, LibraryFile, Snapshot
 from core.model.findings import Evidence, Finding
-from core.model.paths import folder_of
+from core.model.paths import parent
 from core.model.remedies import CompleteSet, PutPackageBack
 from core.model.steps import Step
 from core.rules.advice import anew, another_release
-from core.rules.consumer_loads import called, true_name
-from core.rules.wording import ERROR, NOTE, advice, finding, saw
+from core.rules.consumer_loads import describe_copy, true_name
+from core.rules.wording import ERROR, NOTE, make_finding, manual_fix, observation
 
 SPOILT = ("missing", "dangling", "empty", "truncated", "damaged")
 """States of a file of a set that an identical set can replace."""
@@ -42,14 +42,14 @@ def faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 def _error(
     seen: Snapshot, copy: CudnnCopy, name: str, title: str, *, cause: Cause, why: str, rows: list[Evidence]
 ) -> Finding:
-    return finding(
+    return make_finding(
         Step.CUDNN,
         ERROR,
         name,
         title,
         cause=cause,
         why=why,
-        evidence=[saw(_("Copy"), called(copy), copy.folder), *rows],
+        evidence=[observation(_("Copy"), describe_copy(copy), copy.folder), *rows],
         subject=copy.folder,
         fix=anew(seen, copy),
         remedy=completed(seen, copy) or put_back(copy),
@@ -61,7 +61,7 @@ def release(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     row = faulty_release(copy)
     if row is None:
         return
-    yield finding(
+    yield make_finding(
         Step.CUDNN,
         NOTE,
         "faulty-release",
@@ -71,9 +71,9 @@ def release(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         cause="upstream_packaging_bug",
         why=row.what,
         evidence=[
-            saw(_("Copy"), called(copy), copy.folder),
-            *(saw(_("Missing file"), name, copy.missing_source) for name in copy.missing),
-            saw(_("Known from"), row.source),
+            observation(_("Copy"), describe_copy(copy), copy.folder),
+            *(observation(_("Missing file"), name, copy.missing_source) for name in copy.missing),
+            observation(_("Known from"), row.source),
         ],
         subject=copy.folder,
         fix=another_release(seen, copy, row),
@@ -81,14 +81,14 @@ def release(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 
 
 def _named(files: list[LibraryFile]) -> str:
-    return listed(f.name for f in files)
+    return join_names(f.name for f in files)
 
 
 def unreadable(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files or a folder that are closed to this user."""
     shut = [f for f in copy.files if f.state == "unreadable"]
     if shut:
-        yield finding(
+        yield make_finding(
             Step.CUDNN,
             ERROR,
             "unreadable",
@@ -98,11 +98,14 @@ def unreadable(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
                 "The file is there, but its permissions shut this user out. The loader then passes it over or fails."
             ),
             evidence=[
-                saw(_("Copy"), called(copy), copy.folder),
-                *(saw(f.path, told(f.problem) or _("may not be read"), _("file system")) for f in shut),
+                observation(_("Copy"), describe_copy(copy), copy.folder),
+                *(
+                    observation(f.path, translate_fact(f.problem) or _("may not be read"), _("file system"))
+                    for f in shut
+                ),
             ],
             subject=copy.folder,
-            fix=advice(
+            fix=manual_fix(
                 _("Allow reading"),
                 _('If the files are yours: chmod -R u+rX "{folder}"', folder=copy.folder),
                 _('If they are not: sudo chmod -R a+rX "{folder}", or ask the administrator.', folder=copy.folder),
@@ -131,7 +134,7 @@ def architecture(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
                 _(LAZY),
             ),
             rows=[
-                saw(
+                observation(
                     f.path,
                     _("built for {architecture}, not {mine}", architecture=f.architecture, mine=mine),
                     _("file header"),
@@ -154,7 +157,7 @@ def damaged(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         for f in broken:
             said = _(f.state) if f.size is None else _("{state}, {size} bytes", state=_(f.state), size=number(f.size))
             source = _("its signature") if f.signature else _("file header")
-            rows.append(saw(f.path, f"{said}: {told(f.problem)}" if f.problem else said, source))
+            rows.append(observation(f.path, f"{said}: {translate_fact(f.problem)}" if f.problem else said, source))
         yield _error(
             seen,
             copy,
@@ -175,7 +178,7 @@ def signatures(copy: CudnnCopy) -> Iterator[Evidence]:
         known = all(f.signature == "valid" for f in sure)
         signers = _("Windows knows the signer") if known else _("by the signed hashes")
         words = _("{n} of {all} files are as their maker signed them", n=len(sure), all=len(copy.files))
-        yield saw(_("Signatures"), words, signers if sure else _("no file has one that decides"))
+        yield observation(_("Signatures"), words, signers if sure else _("no file has one that decides"))
 
 
 def release_of(copy: CudnnCopy) -> str | None:
@@ -192,10 +195,10 @@ def renamed(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     other = [(f, name) for f in copy.files if f.state == "good" and (name := true_name(f))]
     if not other:
         return
-    names = listed(dict.fromkeys(name for _f, name in other))
+    names = join_names(dict.fromkeys(name for _f, name in other))
     owned = copy.origin in ("wheel", "conda", "distribution")
     remove = "del" if seen.machine.system == "windows" else "rm"
-    yield finding(
+    yield make_finding(
         Step.CUDNN,
         ERROR,
         "renamed",
@@ -206,9 +209,9 @@ def renamed(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             "other functions, and fail when they call them."
         ),
         evidence=[
-            saw(_("Copy"), called(copy), copy.folder),
+            observation(_("Copy"), describe_copy(copy), copy.folder),
             *(
-                saw(
+                observation(
                     f.path,
                     _("leads to {path}", path=f.real_path) if f.real_path else _("a copy of {name}", name=name),
                     f.version_source or _("its own name inside"),
@@ -219,7 +222,7 @@ def renamed(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         subject=copy.folder,
         fix=anew(seen, copy)
         if owned
-        else advice(
+        else manual_fix(
             _("Take the file with the wrong name away, and install the cuDNN that is asked for"),
             *(f'{remove} "{f.path}"' for f, _name in other),
             _("Then install cuDNN {major} beside the other one: both may lie side by side.", major=copy.major),
@@ -231,7 +234,7 @@ def renamed(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 def foreign(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files of another release in one folder: their versions differ, or an intact file has another size than RECORD says."""
     base = release_of(copy)
-    other = [f for f in copy.files if f.state == "good" and differs(f.version, base) and not true_name(f)]
+    other = [f for f in copy.files if f.state == "good" and versions_differ(f.version, base) and not true_name(f)]
     exchanged = [
         f
         for f in copy.files
@@ -240,17 +243,17 @@ def foreign(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     if not other and not exchanged:
         return
     rows = [
-        saw(
+        observation(
             f.path,
             _("a link to {path}: version {version}, the set is {base}", path=f.real_path, version=f.version, base=base)
-            if f.real_path and folder_of(seen.machine.system, f.real_path) != copy.folder
+            if f.real_path and parent(seen.machine.system, f.real_path) != copy.folder
             else _("version {version}, the set is {base}", version=f.version, base=base),
             f.version_source,
         )
         for f in other
     ]
     rows += [
-        saw(
+        observation(
             f.path, _("an intact library, but not the published one ({size} bytes)", size=number(f.size or 0)), "RECORD"
         )
         for f in exchanged
@@ -281,7 +284,7 @@ def unlisted(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         for f in copy.files
         if f.state == "good"
         and (f.record == "hash differs" or (f.record == "size differs" and f.version is not None))
-        and not differs(f.version, release_of(copy))
+        and not versions_differ(f.version, release_of(copy))
     ]
     if changed:
         yield _error(
@@ -296,7 +299,7 @@ def unlisted(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
                     "damaged or exchanged; it may crash or compute wrongly without a message."
                 )
             ),
-            rows=[saw(f.path, _(f.record), _("the package's RECORD")) for f in changed],
+            rows=[observation(f.path, _(f.record), _("the package's RECORD")) for f in changed],
         )
 
 
@@ -309,9 +312,10 @@ def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     if not names or lone(copy) or not (copy.files or listed_by_record):
         return
     main_gone = any(role_of(name) == "" for name in names)
-    rows = [saw(_("Missing"), name, copy.missing_source or _("the set's own files")) for name in gone]
+    rows = [observation(_("Missing"), name, copy.missing_source or _("the set's own files")) for name in gone]
     rows += [
-        saw(f.path, told(f.problem) or _("a link to a file that is not there"), _("file system")) for f in dangling
+        observation(f.path, translate_fact(f.problem) or _("a link to a file that is not there"), _("file system"))
+        for f in dangling
     ]
     yield _error(
         seen,
@@ -321,7 +325,7 @@ def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             "cuDNN is incomplete: {names} is missing.",
             "cuDNN is incomplete: {names} are missing.",
             len(names),
-            names=listed(names),
+            names=join_names(names),
         ),
         cause="cudnn_sublibrary_missing",
         why=sentences(
@@ -362,7 +366,7 @@ def put_back(copy: CudnnCopy) -> PutPackageBack | None:
 def _is_spoilt(f: LibraryFile, copy: CudnnCopy, architecture: str) -> bool:
     foreign = f.architecture not in ("", architecture)
     unlike = f.record in ("size differs", "hash differs")
-    return f.state in SPOILT or unlike or foreign or differs(f.version, release_of(copy)) is True
+    return f.state in SPOILT or unlike or foreign or versions_differ(f.version, release_of(copy)) is True
 
 
 def _gives(donor: CudnnCopy, copy: CudnnCopy, wanted: tuple[str, ...]) -> bool:

@@ -5,36 +5,36 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.common.i18n import _, sentences, told
-from core.common.text import listed
-from core.common.versions import older
-from core.knowledge.releases import compatibility, numbers, package_of
+from core.common.i18n import _, sentences, translate_fact
+from core.common.text import join_names
+from core.common.versions import is_older, version_tuple
+from core.knowledge.releases import compatibility, package_of
 from core.model.facts import LibraryFile, Resolution, System, Toolkit
 from core.model.findings import Finding, Fix
-from core.model.paths import folder_of, name_of
+from core.model.paths import file_name, parent
 from core.model.remedies import GivePlainName
 from core.model.steps import Step
 from core.rules.advice import pip
-from core.rules.consumer_loads import Case, idle, trouble
+from core.rules.consumer_loads import ConsumerLoad, is_unimportant, load_failures
 from core.rules.cudnn.cuda_libraries import absent, family, install, is_own, on_disk, wanted_by
 from core.rules.driver.facts import WSL_FOLDER
-from core.rules.snapshot_queries import candidates, resolution, said_installed
-from core.rules.wording import ERROR, NOTE, UNKNOWN, WARNING, advice, finding, saw
+from core.rules.snapshot_queries import candidate_evidence, installed_programs, resolution
+from core.rules.wording import ERROR, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 
-def compiler(c: Case) -> Iterator[Finding]:
+def compiler(c: ConsumerLoad) -> Iterator[Finding]:
     """NVRTC, with which cuDNN compiles kernels at run time: nowhere, or without its built-ins of the same version."""
     for gone in absent(c, "nvrtc"):
         if on_disk(c, "nvrtc", gone.major):
             continue  # runtime() says that it is not searched; a framework's own wheel is loaded by the framework
-        yield finding(
+        yield make_finding(
             Step.TOOLKIT,
-            NOTE if idle(c) else ERROR if gone.by_framework else WARNING,
+            NOTE if is_unimportant(c) else ERROR if gone.by_framework else WARNING,
             "nvrtc-missing",
             _("CUDA's run-time compiler ({name}) is nowhere.", name=gone.search.name),
             cause="nvrtc_missing_or_mismatch",
             why=_("cuDNN and frameworks compile some kernels when they run. Those fail without it; the rest works."),
-            evidence=[wanted_by(c, gone), *candidates(gone.search)],
+            evidence=[wanted_by(c, gone), *candidate_evidence(gone.search)],
             subject=c.load.consumer.id,
             fix=install(c, gone),
         )
@@ -50,7 +50,7 @@ def compiler(c: Case) -> Iterator[Finding]:
             return
 
 
-def _builtins(c: Case, search: Resolution) -> Iterator[Finding]:
+def _builtins(c: ConsumerLoad, search: Resolution) -> Iterator[Finding]:
     winner = search.winner
     for toolkit in c.seen.toolkits or ():
         for file in toolkit.libraries:
@@ -67,43 +67,43 @@ RENAMED_BUILTINS = re.compile(
 
 def plain_name(system: System, builtins: LibraryFile, compiler_file: LibraryFile) -> GivePlainName | None:
     """Return the plain name of a compiler's built-ins that a packager renamed; None where their version differs."""
-    found = RENAMED_BUILTINS.fullmatch(name_of(system, builtins.path))
+    found = RENAMED_BUILTINS.fullmatch(file_name(system, builtins.path))
     same = bool(builtins.version) and compiler_file.version == builtins.version and builtins.state == "good"
     return GivePlainName(file=builtins.path, name="".join(g for g in found.groups() if g)) if found and same else None
 
 
-def _builtins_beside(c: Case, toolkit: Toolkit, compiler_file: LibraryFile) -> Iterator[Finding]:
+def _builtins_beside(c: ConsumerLoad, toolkit: Toolkit, compiler_file: LibraryFile) -> Iterator[Finding]:
     """Compare a compiler with the built-ins in its folder; those that the loader finds elsewhere count, too."""
-    folder = folder_of(c.system, compiler_file.path)
+    folder = parent(c.system, compiler_file.path)
     beside = [
         f
         for f in toolkit.libraries
-        if "nvrtc-builtins" in f.name and folder_of(c.system, f.path) == folder and f.state == "good"
+        if "nvrtc-builtins" in f.name and parent(c.system, f.path) == folder and f.state == "good"
     ]
     if any("nvrtc-builtins" in s.name and s.winner for s in c.load.resolutions):
         return
     version = compiler_file.version or toolkit.version
     same = [f for f in beside if not _other_release(f.version, version)]
-    fits = [f for f in same if not RENAMED_BUILTINS.fullmatch(name_of(c.system, f.path))]
-    if fits or (numbers(version)[:1] < (11,) and not beside):
+    fits = [f for f in same if not RENAMED_BUILTINS.fullmatch(file_name(c.system, f.path))]
+    if fits or (version_tuple(version)[:1] < (11,) and not beside):
         return
     version_ = version or ""
     title = (
         _(
             "The built-ins of CUDA's run-time compiler {version} have a name that it does not know: {names}.",
             version=version_,
-            names=listed(name_of(c.system, f.path) for f in same),
+            names=join_names(file_name(c.system, f.path) for f in same),
         )
         if same
         else _(
             "The built-ins of CUDA's run-time compiler {version} are of {others}.",
             version=version_,
-            others=listed(f.version or "?" for f in beside),
+            others=join_names(f.version or "?" for f in beside),
         )
         if beside
         else _("The built-ins of CUDA's run-time compiler {version} are not there.", version=version_)
     )
-    yield finding(
+    yield make_finding(
         Step.TOOLKIT,
         ERROR,
         "nvrtc-builtins",
@@ -114,13 +114,15 @@ def _builtins_beside(c: Case, toolkit: Toolkit, compiler_file: LibraryFile) -> I
             "that is compiled at run time fails."
         ),
         evidence=[
-            saw(
+            observation(
                 _("Compiler"),
                 _("{path}, version {version}", path=compiler_file.path, version=version or _("unknown")),
                 compiler_file.version_source,
             ),
             *(
-                saw(_("Built-ins"), _("{path}, version {version}", path=f.path, version=f.version), f.version_source)
+                observation(
+                    _("Built-ins"), _("{path}, version {version}", path=f.path, version=f.version), f.version_source
+                )
                 for f in beside
             ),
         ],
@@ -131,38 +133,42 @@ def _builtins_beside(c: Case, toolkit: Toolkit, compiler_file: LibraryFile) -> I
 
 
 def _other_release(one: str | None, two: str | None) -> bool:
-    a, b = numbers(one)[:2], numbers(two)[:2]
+    a, b = version_tuple(one)[:2], version_tuple(two)[:2]
     return bool(a and b and a != b)
 
 
-def _compiler_again(c: Case, toolkit: Toolkit, file: LibraryFile) -> Fix:
+def _compiler_again(c: ConsumerLoad, toolkit: Toolkit, file: LibraryFile) -> Fix:
     package = package_of(file.version_source)
     if toolkit.origin == "wheel" and package:
-        return advice(
+        return manual_fix(
             _("Install {package} {version} again", package=package[0], version=package[1]),
             pip(c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", "==".join(package)),
             restart="program",
         )
-    return advice(
+    return manual_fix(
         _("Install this toolkit again"), _("The toolkit in {root} is incomplete: install it again.", root=toolkit.root)
     )
 
 
-def zlib(c: Case) -> Iterator[Finding]:
+def zlib(c: ConsumerLoad) -> Iterator[Finding]:
     """The zlibwapi.dll that cuDNN 8.3 to 8.9.3 open on Windows; from 8.9.4 on it is never the reason."""
     if c.system != "windows" or c.load.major != 8 or c.winner is None:
         return
     search = resolution(c.load, "zlibwapi.dll")
     version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
-    if older(version, "8.3") or older(version, "8.9.4") is False:
+    if is_older(version, "8.3") or is_older(version, "8.9.4") is False:
         return
     if search is None or search.winner:
         return
     wrong = next((a for a in search.attempts if a.outcome == "wrong architecture"), None)
     fact = compatibility().fact("zlib_needed")
-    rows = [saw(_("cuDNN"), version or _("version unknown"), c.winner.path), *candidates(search), *trouble(c)]
-    severity = UNKNOWN if version is None else ERROR if trouble(c) or wrong else WARNING
-    yield finding(
+    rows = [
+        observation(_("cuDNN"), version or _("version unknown"), c.winner.path),
+        *candidate_evidence(search),
+        *load_failures(c),
+    ]
+    severity = UNKNOWN if version is None else ERROR if load_failures(c) or wrong else WARNING
+    yield make_finding(
         Step.CUDNN,
         severity,
         "zlib-missing" if wrong is None else "zlib-wrong-architecture",
@@ -174,14 +180,14 @@ def zlib(c: Case) -> Iterator[Finding]:
             _("This version of cuDNN opens the 64-bit zlibwapi.dll by name when it first convolves."),
             "" if version else _("Its version could not be read: from 8.9.4 on it needs no such file."),
         ),
-        evidence=[*rows, saw(_("Known from"), fact.source)],
+        evidence=[*rows, observation(_("Known from"), fact.source)],
         subject=c.load.consumer.id,
-        fix=advice(
+        fix=manual_fix(
             _("Put the 64-bit zlibwapi.dll where it is searched"),
             _("Best: install cuDNN 8.9.7, which brings zlib inside."),
             _(
                 "Or put the 64-bit zlibwapi.dll that NVIDIA's installation guide names into cuDNN's own folder: {folder}",
-                folder=folder_of(c.system, c.winner.path),
+                folder=parent(c.system, c.winner.path),
             ),
             restart="program",
         ),
@@ -191,26 +197,26 @@ def zlib(c: Case) -> Iterator[Finding]:
 RUNTIME = re.compile(r"(vcruntime140|msvcp140|concrt140|vcomp140)\w*\.dll", re.IGNORECASE)
 
 
-def cpp_runtime(c: Case) -> Iterator[Finding]:
+def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:
     """Microsoft's C++ runtime, which a framework's own DLLs import, is nowhere that they look (Windows)."""
     gone = [s for s in c.load.resolutions if RUNTIME.fullmatch(s.name) and s.winner is None]
     if not gone:
         return
-    names = listed(s.name for s in gone)
-    listed_as_installed = said_installed(c.seen, _("Redistributable (x64)"))
+    names = join_names(s.name for s in gone)
+    listed_as_installed = installed_programs(c.seen, _("Redistributable (x64)"))
     again = (
         (_("Windows lists it as installed: in Settings, Apps, choose it, Modify, Repair."),)
         if listed_as_installed
         else ()
     )
-    yield finding(
+    yield make_finding(
         Step.FRAMEWORKS,
         ERROR,
         "cpp-runtime-missing",
         _(
             "Microsoft's C++ runtime ({names}) cannot be found for {framework}.",
             names=names,
-            framework=c.load.consumer.framework or told(c.load.consumer.label),
+            framework=c.load.consumer.framework or translate_fact(c.load.consumer.label),
         ),
         cause="vc_runtime_missing",
         why=_(
@@ -218,12 +224,12 @@ def cpp_runtime(c: Case) -> Iterator[Finding]:
             "126), and names the framework's DLL, which is there."
         ),
         evidence=[
-            saw(_("Wanted"), gone[0].name, _("imported by {wanted_by}", wanted_by=gone[0].wanted_by)),
-            *candidates(gone[0]),
+            observation(_("Wanted"), gone[0].name, _("imported by {wanted_by}", wanted_by=gone[0].wanted_by)),
+            *candidate_evidence(gone[0]),
             *listed_as_installed,
         ],
         subject=c.load.consumer.id,
-        fix=advice(
+        fix=manual_fix(
             _("Repair Microsoft's Visual C++ Redistributable (x64)")
             if listed_as_installed
             else _("Install Microsoft's Visual C++ Redistributable (x64)"),
@@ -237,7 +243,7 @@ def cpp_runtime(c: Case) -> Iterator[Finding]:
     )
 
 
-def bare_libcuda(c: Case) -> Iterator[Finding]:
+def bare_libcuda(c: ConsumerLoad) -> Iterator[Finding]:
     """On WSL an older cuDNN opens libcuda.so without its number, which the loader's cache does not list there.
 
     Source: microsoft/WSL issue 8587.
@@ -249,7 +255,7 @@ def bare_libcuda(c: Case) -> Iterator[Finding]:
     searched = ("LD_LIBRARY_PATH", _("default folder"))
     if not asking or any(x.path.endswith("/libcuda.so") and x.source in searched for x in driver.libraries):
         return
-    yield finding(
+    yield make_finding(
         Step.DRIVER,
         WARNING,
         "wsl-bare-libcuda",
@@ -261,11 +267,11 @@ def bare_libcuda(c: Case) -> Iterator[Finding]:
             wsl_folder=WSL_FOLDER,
         ),
         evidence=[
-            *(saw(_("{name} names", name=f.name), "libcuda.so", f.path) for f in asking),
-            *(saw(_("There is"), x.path, x.source) for x in driver.libraries if "libcuda" in x.path),
+            *(observation(_("{name} names", name=f.name), "libcuda.so", f.path) for f in asking),
+            *(observation(_("There is"), x.path, x.source) for x in driver.libraries if "libcuda" in x.path),
         ],
         subject=c.load.consumer.id,
-        fix=advice(
+        fix=manual_fix(
             _("Let the loader search {wsl_folder}", wsl_folder=WSL_FOLDER),
             f"export LD_LIBRARY_PATH={WSL_FOLDER}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",
             _("Put that line into the environment's own activation script to keep it."),

@@ -6,89 +6,102 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from core.common.i18n import _, n_, told
+from core.common.i18n import _, n_, translate_fact
 from core.knowledge.horizon import beyond
 from core.model.facts import Snapshot
 from core.model.findings import Evidence, Finding
-from core.model.paths import name_of
+from core.model.paths import file_name
 from core.model.remedies import both
 from core.model.steps import Severity, Step
 from core.rules import newer
-from core.rules.consumer_loads import Case, called, in_order, put_together, spread, trouble, waiting
+from core.rules.consumer_loads import (
+    ConsumerLoad,
+    by_importance,
+    describe_copy,
+    load_failures,
+    parts_elsewhere,
+    put_together,
+    waiting,
+)
 from core.rules.cudnn import cuda_libraries as loading_cuda
 from core.rules.cudnn import late_dependencies as loading_extra
 from core.rules.cudnn import not_found as loading_search
 from core.rules.cudnn import wrong_copy as loading_order
 from core.rules.cudnn.files import faults, signatures
-from core.rules.snapshot_queries import candidates, shown
-from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, advice, concerning, finding, saw
+from core.rules.snapshot_queries import candidate_evidence, limit_rows
+from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, concerning, make_finding, manual_fix, observation
 
-Reason = Callable[[Case], Iterator[Finding]]
+Reason = Callable[[ConsumerLoad], Iterator[Finding]]
 
 
-def files(c: Case) -> Iterator[Finding]:
+def files(c: ConsumerLoad) -> Iterator[Finding]:
     """Faults in the files of the consumer's own copy, else of the copy that it takes."""
     for copy in (c.own, c.copy):
         for fault in faults(c.seen, copy) if copy else ():
             if fault.id == "cudnn.sublibrary-missing" and copy and put_together(c, copy):
                 continue
-            rows = (*fault.evidence, *_leaks(c), *trouble(c))
+            rows = (*fault.evidence, *_leaks(c), *load_failures(c))
             other = (
                 loading_order.past_foreign(c) if fault.cause == "dll_wrong_architecture" and copy is c.copy else None
             )
             right = loading_order.behind_foreign(c) if other else None
             remedy = loading_order.preferred(c, right) if right else fault.remedy
-            yield replace(fault, evidence=shown(list(rows)), fix=other or fault.fix, remedy=remedy)
+            yield replace(fault, evidence=limit_rows(list(rows)), fix=other or fault.fix, remedy=remedy)
 
 
-def _leaks(c: Case) -> list[Evidence]:
-    return [saw(_("Taken from elsewhere"), f"cudnn {role}: {folder}", "loader") for role, folder in spread(c)]
+def _leaks(c: ConsumerLoad) -> list[Evidence]:
+    return [
+        observation(_("Taken from elsewhere"), f"cudnn {role}: {folder}", "loader")
+        for role, folder in parts_elsewhere(c)
+    ]
 
 
-def unanswered(c: Case) -> Iterator[Finding]:
+def unanswered(c: ConsumerLoad) -> Iterator[Finding]:
     """The roll call failed, and nothing that was seen explains it."""
-    rows = trouble(c)
+    rows = load_failures(c)
     if not rows or c.winner is None:
         return
-    yield finding(
+    yield make_finding(
         Step.CUDNN,
         ERROR,
         "roll-call-failed",
-        _("cuDNN does not load completely for {label}.", label=told(c.load.consumer.label)),
+        _("cuDNN does not load completely for {label}.", label=translate_fact(c.load.consumer.label)),
         why=_(
             "A child process loaded cuDNN as this program would and called every part. The files look sound, "
             "so the reason is not decided; what the loader said is shown."
         ),
-        evidence=[*rows, *candidates(c.main)],
+        evidence=[*rows, *candidate_evidence(c.main)],
         subject=c.load.consumer.id,
-        fix=advice(_("Find out more"), _("Run: convalesce scan --thorough, which also checks every file's checksum.")),
+        fix=manual_fix(
+            _("Find out more"), _("Run: convalesce scan --thorough, which also checks every file's checksum.")
+        ),
     )
 
 
-def undecided(c: Case) -> Iterator[Finding]:
+def undecided(c: ConsumerLoad) -> Iterator[Finding]:
     """The search was made, the roll call was not."""
     if c.winner and c.load.roll_call is None:
-        yield finding(
+        yield make_finding(
             Step.CUDNN,
             UNKNOWN,
             "not-called",
             _(
                 "Whether {copy} loads for {label} was not tried.",
-                copy=called(c.copy),
-                label=told(c.load.consumer.label),
+                copy=describe_copy(c.copy),
+                label=translate_fact(c.load.consumer.label),
             ),
             why=_("Its files were found and look sound. Only loading them in a child process decides it."),
-            evidence=candidates(c.main),
+            evidence=candidate_evidence(c.main),
             subject=c.load.consumer.id,
         )
 
 
-def without_driver(c: Case) -> Iterator[Finding]:
+def without_driver(c: ConsumerLoad) -> Iterator[Finding]:
     """Parts that wait for the driver's own library, which a machine without its driver, or an image, does not have."""
     parts = waiting(c)
-    if not parts or trouble(c):
+    if not parts or load_failures(c):
         return
-    yield finding(
+    yield make_finding(
         Step.CUDNN,
         NOTE,
         "waits-for-driver",
@@ -96,32 +109,32 @@ def without_driver(c: Case) -> Iterator[Finding]:
             "{n} library of cuDNN opens for {label} only where the GPU's driver is.",
             "{n} libraries of cuDNN open for {label} only where the GPU's driver is.",
             len(parts),
-            label=told(c.load.consumer.label),
+            label=translate_fact(c.load.consumer.label),
         ),
         why=_(
             "The driver's own library is not on this machine. That is no fault of cuDNN; what else it needs was found."
         ),
         evidence=[
             *(
-                saw(
-                    f"{call.function} {name_of(c.system, call.library)}",
-                    told(call.meaning),
+                observation(
+                    f"{call.function} {file_name(c.system, call.library)}",
+                    translate_fact(call.meaning),
                     _("roll call in a child process"),
                 )
                 for call in parts
             ),
-            saw(_("Copy"), called(c.copy)),
+            observation(_("Copy"), describe_copy(c.copy)),
         ],
         subject=c.load.consumer.id,
     )
 
 
-def works(c: Case) -> Iterator[Finding]:
+def works(c: ConsumerLoad) -> Iterator[Finding]:
     """Everything loaded and answered."""
     roll = c.load.roll_call
-    if roll is None or not (roll.calls or roll.version) or trouble(c) or waiting(c):
+    if roll is None or not (roll.calls or roll.version) or load_failures(c) or waiting(c):
         return
-    yield finding(
+    yield make_finding(
         Step.CUDNN,
         GOOD,
         "loads",
@@ -130,11 +143,11 @@ def works(c: Case) -> Iterator[Finding]:
             "cuDNN {version} loads completely for {label}: {n} answers, all good.",
             len(roll.calls),
             version=roll.version or c.load.major,
-            label=told(c.load.consumer.label),
+            label=translate_fact(c.load.consumer.label),
         ),
         evidence=[
-            saw(_("Loaded"), roll.loaded or roll.library, _("roll call in a child process")),
-            saw(_("Copy"), called(c.copy)),
+            observation(_("Loaded"), roll.loaded or roll.library, _("roll call in a child process")),
+            observation(_("Copy"), describe_copy(c.copy)),
             *(signatures(c.copy) if c.copy else ()),
         ],
         subject=c.load.consumer.id,
@@ -172,7 +185,7 @@ NEWER_CUDNN: tuple[Reason, ...] = (files, newer.load)
 OF_CUDA = (loading_cuda.other_cuda, loading_cuda.pair, loading_extra.compiler, loading_cuda.runtime)
 
 
-def reasons(c: Case) -> tuple[Reason, ...]:
+def reasons(c: ConsumerLoad) -> tuple[Reason, ...]:
     """Return what can be judged of a load: all, or what does not lie beyond the tables."""
     copy = c.copy or c.own
     if beyond("cudnn", c.load.major):
@@ -185,7 +198,7 @@ def reasons(c: Case) -> tuple[Reason, ...]:
 def loads(seen: Snapshot) -> Iterator[Finding]:
     """Judge every load; the same fault for several consumers is one finding that names them all."""
     told: dict[tuple[str, str], Finding] = {}
-    for c in in_order(seen):
+    for c in by_importance(seen):
         for found in judge(c):
             key = (found.id, found.subject)
             old = told.get(key)
@@ -200,7 +213,7 @@ def loads(seen: Snapshot) -> Iterator[Finding]:
     yield from told.values()
 
 
-def judge(c: Case) -> Iterator[Finding]:
+def judge(c: ConsumerLoad) -> Iterator[Finding]:
     """Yield the reason why one load fails, or that it works; notes beside it."""
     for reason in reasons(c):
         for found in reason(c):

@@ -6,44 +6,44 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.common.i18n import N_, _, told
-from core.common.text import sentence
-from core.common.versions import differs
+from core.common.i18n import N_, _, translate_fact
+from core.common.text import capitalised
+from core.common.versions import versions_differ
 from core.knowledge.causes import Cause
 from core.knowledge.cudnn_file_names import role_of
 from core.model.facts import Attempt, CudnnCopy, Snapshot
 from core.model.findings import Finding, Fix
-from core.model.paths import folder_of, tidy
+from core.model.paths import normalise, parent
 from core.model.remedies import AddFolder, Place, TakeOut
 from core.model.steps import Step
 from core.rules.advice import name_folder, pinned, pip, without_variable
 from core.rules.consumer_loads import (
-    Case,
-    at_hand,
-    by_variable,
-    called,
-    cases,
+    ConsumerLoad,
+    consumer_loads,
     counter_test,
-    expects,
+    describe_copy,
+    found_by_ld_library_path,
     is_whole,
+    load_failures,
     meant_for,
-    trouble,
+    misses_cudnn,
+    usable_copies,
     versions,
 )
 from core.rules.counter import Outcome, blamed
 from core.rules.cudnn.files import completed, faults
-from core.rules.snapshot_queries import candidates, copy_at, file_at, main_name, near_misses, said_installed
-from core.rules.wording import ERROR, NOTE, advice, finding, saw
+from core.rules.snapshot_queries import candidate_evidence, copy_at, file_at, installed_programs, main_name, near_misses
+from core.rules.wording import ERROR, NOTE, make_finding, manual_fix, observation
 
 ROLL = N_("roll call in a child process")
 
 
-def overridden(c: Case) -> Iterator[Finding]:
+def overridden(c: ConsumerLoad) -> Iterator[Finding]:
     """LD_LIBRARY_PATH puts another folder before the libraries that the program brings."""
     clean = c.load.clean_roll_call
     outcome = counter_test(c)
     proved = outcome is Outcome.PROVED
-    theirs = [w for w in (c.winner, *(s.winner for _, s in c.parts)) if by_variable(w)]
+    theirs = [w for w in (c.winner, *(s.winner for _, s in c.parts)) if found_by_ld_library_path(w)]
     outside = [w for w in theirs if w and not (c.own and lies_in(c, w.path, c.own))]
     if proved and not outside:
         yield _needs_overridden(c)
@@ -51,29 +51,29 @@ def overridden(c: Case) -> Iterator[Finding]:
         return
     other = copy_at(c.seen, outside[0].path)
     home = c.own or (copy_at(c.seen, clean.loaded) if clean else None)
-    same = other is not None and home is not None and differs(other.version, home.version) is False
+    same = other is not None and home is not None and versions_differ(other.version, home.version) is False
     broken = other is not None and any(True for _ in faults(c.seen, other))
-    if same and not broken and not proved and not trouble(c):
+    if same and not broken and not proved and not load_failures(c):
         return
     if home is not None and any(True for _ in faults(c.seen, home)) and not proved:
         return  # the loader came here because the program's own copy is broken
-    folders = list(dict.fromkeys(folder_of(c.system, w.path) for w in outside))
+    folders = list(dict.fromkeys(parent(c.system, w.path) for w in outside))
     rows = []
     if other:
-        rows.append(saw(_("What lies there"), called(other), other.folder))
+        rows.append(observation(_("What lies there"), describe_copy(other), other.folder))
     if home:
-        rows.append(saw(_("What the program brings"), called(home), home.folder))
+        rows.append(observation(_("What the program brings"), describe_copy(home), home.folder))
     if proved:
-        rows.append(saw(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL)))
+        rows.append(observation(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL)))
     yield from blamed(
         outcome,
-        lambda: finding(
+        lambda: make_finding(
             Step.CUDNN,
             ERROR,
             "overridden-by-variable",
             _(
                 "LD_LIBRARY_PATH makes {label} load another cuDNN than the one that it brings.",
-                label=told(c.load.consumer.label),
+                label=translate_fact(c.load.consumer.label),
             ),
             cause="ld_library_path_override",
             why=_(
@@ -83,8 +83,8 @@ def overridden(c: Case) -> Iterator[Finding]:
             ),
             evidence=[
                 *rows,
-                *(saw(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for w in outside),
-                *trouble(c),
+                *(observation(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for w in outside),
+                *load_failures(c),
             ],
             subjects=folders,
             fix=without_variable(folders),
@@ -93,23 +93,23 @@ def overridden(c: Case) -> Iterator[Finding]:
     )
 
 
-def _needs_overridden(c: Case) -> Finding:
+def _needs_overridden(c: ConsumerLoad) -> Finding:
     """Return the finding that LD_LIBRARY_PATH, with whatever lies there, keeps a cuDNN that is found rightly from loading."""
-    named = [(r.name, r.winner) for r in c.load.resolutions if r.winner and by_variable(r.winner)]
-    folders = list(dict.fromkeys(folder_of(c.system, w.path) for _name, w in named))
-    return finding(
+    named = [(r.name, r.winner) for r in c.load.resolutions if r.winner and found_by_ld_library_path(r.winner)]
+    folders = list(dict.fromkeys(parent(c.system, w.path) for _name, w in named))
+    return make_finding(
         Step.CUDNN,
         ERROR,
         "needs-overridden",
-        _("LD_LIBRARY_PATH keeps cuDNN from loading for {label}.", label=told(c.load.consumer.label)),
+        _("LD_LIBRARY_PATH keeps cuDNN from loading for {label}.", label=translate_fact(c.load.consumer.label)),
         cause="ld_library_path_override",
         why=_(
             "The same load works without that variable: a library in one of its folders takes the place of the right one."
         ),
         evidence=[
-            *(saw(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for _name, w in named),
-            saw(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL)),
-            *trouble(c),
+            *(observation(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for _name, w in named),
+            observation(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL)),
+            *load_failures(c),
         ],
         subject="" if folders else c.load.consumer.id,
         subjects=folders,
@@ -118,28 +118,28 @@ def _needs_overridden(c: Case) -> Finding:
     )
 
 
-def overriding(c: Case) -> tuple[Place, ...]:
+def overriding(c: ConsumerLoad) -> tuple[Place, ...]:
     """Return the entries of LD_LIBRARY_PATH that lead a consumer away from its own copy, as they are written there."""
-    away = [w for w in (c.winner, *(s.winner for _, s in c.parts)) if w and by_variable(w)]
+    away = [w for w in (c.winner, *(s.winner for _, s in c.parts)) if w and found_by_ld_library_path(w)]
     return _places(c, [w for w in away if not (c.own and lies_in(c, w.path, c.own))])
 
 
-def _places(c: Case, found: list[Attempt]) -> tuple[Place, ...]:
+def _places(c: ConsumerLoad, found: list[Attempt]) -> tuple[Place, ...]:
     """Return the entries of LD_LIBRARY_PATH that led to these files."""
-    entries = (w.via if w.via.startswith("/") else folder_of(c.system, w.path) for w in found)
+    entries = (w.via if w.via.startswith("/") else parent(c.system, w.path) for w in found)
     return tuple(Place(folder=e, prefix=c.load.consumer.prefix) for e in dict.fromkeys(entries))
 
 
 def all_overriding(seen: Snapshot, prefix: str = "") -> TakeOut | None:
     """Return how every environment (or one) gets its own copy back; None where LD_LIBRARY_PATH leads none away."""
-    mine = [c for c in cases(seen) if c.own and prefix in ("", c.load.consumer.prefix)]
+    mine = [c for c in consumer_loads(seen) if c.own and prefix in ("", c.load.consumer.prefix)]
     places = tuple(dict.fromkeys(place for c in mine for place in overriding(c)))
     return TakeOut(variable="LD_LIBRARY_PATH", places=places) if places else None
 
 
-def lies_in(c: Case, path: str, copy: CudnnCopy) -> bool:
+def lies_in(c: ConsumerLoad, path: str, copy: CudnnCopy) -> bool:
     """Whether a file lies in a copy's folder."""
-    return tidy(c.system, folder_of(c.system, path)) == tidy(c.system, copy.folder)
+    return normalise(c.system, parent(c.system, path)) == normalise(c.system, copy.folder)
 
 
 STOPS: dict[str, tuple[str, Cause, str]] = {
@@ -158,7 +158,7 @@ STOPS: dict[str, tuple[str, Cause, str]] = {
 """Outcome of a candidate -> name of the finding, cause, and the title."""
 
 
-def stopped(c: Case) -> Iterator[Finding]:
+def stopped(c: ConsumerLoad) -> Iterator[Finding]:
     """The loader stops at a file that does not serve, although another may lie further on."""
     for search in c.load.resolutions:
         winner = search.winner
@@ -168,16 +168,16 @@ def stopped(c: Case) -> Iterator[Finding]:
             continue  # a toolkit's library: the toolkit's own rule tells it
         name, cause, words = STOPS[winner.outcome]
         later = [a.path for a in search.found]
-        yield finding(
+        yield make_finding(
             Step.CUDNN,
             ERROR,
             name,
             _(words, path=winner.path),
             cause=cause,
             why=_("The loader takes the first file of this name and stops there, even if a good one lies further on."),
-            evidence=[*candidates(search), *trouble(c)],
+            evidence=[*candidate_evidence(search), *load_failures(c)],
             subject=winner.path,
-            fix=advice(
+            fix=manual_fix(
                 _("Replace that file, or take its folder off the search path"),
                 _("Install the package or program that owns {path} again, or move the file away.", path=winner.path),
                 _("Then {later} is found.", later=later[0]) if later else "",
@@ -187,7 +187,7 @@ def stopped(c: Case) -> Iterator[Finding]:
         return
 
 
-def not_found(c: Case) -> Iterator[Finding]:
+def not_found(c: ConsumerLoad) -> Iterator[Finding]:
     """No file serves as the main library."""
     if c.main is None or c.winner is not None:
         return
@@ -196,13 +196,13 @@ def not_found(c: Case) -> Iterator[Finding]:
         yield _closed(c, closed[0])
         return
     others = [x for x in c.seen.cudnn or () if x.major != c.load.major and meant_for(c, x)]
-    mine = at_hand(c)
+    mine = usable_copies(c)
     here = [x for x in mine if is_whole(x)]
-    told = next((f for x in mine for f in faults(c.seen, x) if f.severity > NOTE), None) if expects(c) else None
+    told = next((f for x in mine for f in faults(c.seen, x) if f.severity > NOTE), None) if misses_cudnn(c) else None
     if here:
         yield from _off_path(c, here)
     elif told:  # the loader's cache passes over what is broken, so no candidate leads to it
-        yield replace(told, evidence=(*told.evidence, *candidates(c.main)))
+        yield replace(told, evidence=(*told.evidence, *candidate_evidence(c.main)))
     elif not c.wanted:
         return
     elif others:
@@ -211,11 +211,11 @@ def not_found(c: Case) -> Iterator[Finding]:
         yield _nowhere(c)
 
 
-def _closed(c: Case, attempt: Attempt) -> Finding:
+def _closed(c: ConsumerLoad, attempt: Attempt) -> Finding:
     shut = attempt.outcome == "unreadable"
     copy = copy_at(c.seen, attempt.path)
     name = main_name(c.system, c.load.major)
-    return finding(
+    return make_finding(
         Step.CUDNN,
         ERROR,
         "unreadable" if shut else "wrong-architecture",
@@ -226,11 +226,11 @@ def _closed(c: Case, attempt: Attempt) -> Finding:
         why=_("The file is there, but its permissions shut this user out.")
         if shut
         else _("The file is there, but it is for another processor."),
-        evidence=candidates(c.main),
-        subject=folder_of(c.system, attempt.path),
-        fix=advice(_("Allow reading"), f'sudo chmod -R a+rX "{folder_of(c.system, attempt.path)}"')
+        evidence=candidate_evidence(c.main),
+        subject=parent(c.system, attempt.path),
+        fix=manual_fix(_("Allow reading"), f'sudo chmod -R a+rX "{parent(c.system, attempt.path)}"')
         if shut
-        else advice(
+        else manual_fix(
             _("Install cuDNN for this processor"),
             _("This computer is {architecture}.", architecture=c.seen.machine.architecture),
         ),
@@ -238,39 +238,44 @@ def _closed(c: Case, attempt: Attempt) -> Finding:
     )
 
 
-def _off_path(c: Case, here: list[CudnnCopy]) -> Iterator[Finding]:
+def _off_path(c: ConsumerLoad, here: list[CudnnCopy]) -> Iterator[Finding]:
     """Yield that a complete copy lies off the search path: calm if nothing needs it."""
     best = max(here, key=lambda x: (bool(c.own and x.folder == c.own.folder), x.version or ""))
-    calm = not expects(c)
-    yield finding(
+    calm = not misses_cudnn(c)
+    yield make_finding(
         Step.CUDNN,
         NOTE if calm else ERROR,
         "not-on-search-path",
-        _("{best} is on this machine, but its folder is not searched.", best=called(best)),
+        _("{best} is on this machine, but its folder is not searched.", best=describe_copy(best)),
         cause="cudnn_not_on_search_path",
         why=(
             _("The Python environments bring their own cuDNN, so only other programs would miss it.")
             if calm
             else _(
-                "The files are complete; the loader does not look there for {label}.", label=told(c.load.consumer.label)
+                "The files are complete; the loader does not look there for {label}.",
+                label=translate_fact(c.load.consumer.label),
             )
         ),
-        evidence=[saw(_("Folder"), best.folder, best.source), *near_misses(c.seen, best.folder), *candidates(c.main)],
+        evidence=[
+            observation(_("Folder"), best.folder, best.source),
+            *near_misses(c.seen, best.folder),
+            *candidate_evidence(c.main),
+        ],
         subject=best.folder,
         fix=name_folder(c.seen, best.folder),
         remedy=AddFolder(folder=best.folder, prefixes=(c.load.consumer.prefix,)),
     )
 
 
-def _other_major(c: Case, others: list[CudnnCopy]) -> Finding:
+def _other_major(c: ConsumerLoad, others: list[CudnnCopy]) -> Finding:
     wanted = c.load.major
-    return finding(
+    return make_finding(
         Step.CUDNN,
         ERROR,
         "other-major",
         _(
             "{framework} needs cuDNN {wanted}; only {versions} is there.",
-            framework=sentence(c.load.consumer.framework or told(c.load.consumer.label)),
+            framework=capitalised(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
             wanted=wanted,
             versions=versions(others),
         ),
@@ -281,23 +286,23 @@ def _other_major(c: Case, others: list[CudnnCopy]) -> Finding:
             main_name=main_name(c.system, wanted),
         ),
         evidence=[
-            *(saw(_("On this machine"), called(x), x.folder) for x in others),
-            *([saw(_("Wanted"), f"cuDNN {c.load.wanted_version or wanted}", c.load.wanted_source)]),
-            *candidates(c.main),
+            *(observation(_("On this machine"), describe_copy(x), x.folder) for x in others),
+            *([observation(_("Wanted"), f"cuDNN {c.load.wanted_version or wanted}", c.load.wanted_source)]),
+            *candidate_evidence(c.main),
         ],
         subject=c.load.consumer.id,
         fix=install(c),
     )
 
 
-def _nowhere(c: Case) -> Finding:
-    return finding(
+def _nowhere(c: ConsumerLoad) -> Finding:
+    return make_finding(
         Step.CUDNN,
         ERROR,
         "not-installed",
         _(
             "{framework} needs cuDNN {major}, and none lies where it looks.",
-            framework=sentence(c.load.consumer.framework or told(c.load.consumer.label)),
+            framework=capitalised(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
             major=c.load.major,
         ),
         cause="cudnn_not_installed",
@@ -305,22 +310,22 @@ def _nowhere(c: Case) -> Finding:
             "No file of this name lies in the folders that are listed, nor in any other place where cuDNN was looked for."
         ),
         evidence=[
-            saw(_("Wanted"), f"cuDNN {c.load.wanted_version or c.load.major}", c.load.wanted_source),
-            *candidates(c.main),
-            *said_installed(c.seen, "cudnn"),
+            observation(_("Wanted"), f"cuDNN {c.load.wanted_version or c.load.major}", c.load.wanted_source),
+            *candidate_evidence(c.main),
+            *installed_programs(c.seen, "cudnn"),
         ],
         subject=c.load.consumer.id,
         fix=install(c),
     )
 
 
-def install(c: Case) -> Fix:
+def install(c: ConsumerLoad) -> Fix:
     """Return how to install the wanted cuDNN: the exact package that the environment pins, where it pins one."""
     prefix = c.load.consumer.prefix
     wish = pinned(c.seen, prefix, "nvidia-cudnn")
     if wish and wish[1].startswith(f"{c.load.major}."):
         command = pip(c.seen, prefix, "install", "==".join(wish))
-        return advice(
+        return manual_fix(
             _("Install {package} {version}, which the framework asks for", package=wish[0], version=wish[1]),
             command,
             restart="program",
@@ -329,7 +334,7 @@ def install(c: Case) -> Fix:
     if prefix:
         cuda = next((x.cuda_major for x in c.seen.cudnn or () if x.environment == prefix and x.cuda_major), None)
         name = f"nvidia-cudnn-cu{cuda}" if cuda else _("nvidia-cudnn-cu12 (or -cu11, -cu13: as the framework's CUDA)")
-        return advice(
+        return manual_fix(
             _("Install {what} into this environment", what=what),
             pip(c.seen, prefix, "install", f'"{name}=={c.load.major}.*"')
             if cuda
@@ -339,7 +344,7 @@ def install(c: Case) -> Fix:
             _("Or install a release of the framework that was built for the cuDNN that is there."),
             restart="program",
         )
-    return advice(
+    return manual_fix(
         _("Install {what}", what=what),
         _("Get it from developer.nvidia.com/cudnn for your CUDA version."),
         restart="program",

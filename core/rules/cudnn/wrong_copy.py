@@ -6,61 +6,71 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from core.common.i18n import _, n_, sentences, told
-from core.common.text import listed, sentence
-from core.common.versions import differs, older
+from core.common.i18n import _, n_, sentences, translate_fact
+from core.common.text import capitalised, join_names
+from core.common.versions import is_older, versions_differ
 from core.knowledge.releases import faulty_release, never_there
 from core.model.facts import Attempt, CudnnCopy, How
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import folder_of, inside, tidy
+from core.model.paths import is_inside, normalise, parent
 from core.model.remedies import Place, PreferFolder, PutAside
 from core.model.steps import Step
 from core.rules.advice import anew, another_release, name_folder
-from core.rules.consumer_loads import Case, at_hand, called, is_whole, mapped_folders, spread, trouble
+from core.rules.consumer_loads import (
+    ConsumerLoad,
+    describe_copy,
+    is_whole,
+    load_failures,
+    mapped_folders,
+    parts_elsewhere,
+    usable_copies,
+)
 from core.rules.cudnn.files import faults
 from core.rules.cudnn.not_found import ROLL, install, lies_in
-from core.rules.snapshot_queries import candidates, copy_at, copy_in, main_name
-from core.rules.wording import ERROR, WARNING, advice, finding, saw
+from core.rules.snapshot_queries import candidate_evidence, copy_at, copy_in, main_name
+from core.rules.wording import ERROR, WARNING, make_finding, manual_fix, observation
 
 SYSTEM_FOLDERS = (How.SYSTEM, How.SYSTEM16, How.WINDOWS)
 FIRST = (*SYSTEM_FOLDERS, How.APPLICATION)
 """Where Windows' loader looks before any search path."""
 
 
-def shadowed(c: Case) -> Iterator[Finding]:
+def shadowed(c: ConsumerLoad) -> Iterator[Finding]:
     """Two copies, and the wrong one is found first."""
     right, certain = _right(c)
     if right is not None:
         yield _shadowed(c, right, certain=certain)
 
 
-def _right(c: Case) -> tuple[CudnnCopy | None, bool]:
+def _right(c: ConsumerLoad) -> tuple[CudnnCopy | None, bool]:
     """Return the copy that should win, and whether that is certain."""
     if c.winner is None or c.main is None:
         return None, False
     version = c.copy.version if c.copy else None
-    elsewhere = c.own and not lies_in(c, c.winner.path, c.own) and not inside(c.system, c.winner.path, c.own.folder)
-    if c.own and elsewhere and (differs(version, c.own.version) or (c.copy is None and trouble(c))):
-        return c.own, bool(older(version, c.own.version)) or bool(trouble(c))
+    elsewhere = c.own and not lies_in(c, c.winner.path, c.own) and not is_inside(c.system, c.winner.path, c.own.folder)
+    if c.own and elsewhere and (versions_differ(version, c.own.version) or (c.copy is None and load_failures(c))):
+        return c.own, bool(is_older(version, c.own.version)) or bool(load_failures(c))
     later = [x for a in c.main.found[1:] if (x := copy_at(c.seen, a.path))]
     wanted = c.load.wanted_version
-    if wanted and older(version, wanted):
-        newer = [x for x in (*later, *(y for y in at_hand(c) if is_whole(y))) if older(x.version, wanted) is False]
+    if wanted and is_older(version, wanted):
+        newer = [
+            x for x in (*later, *(y for y in usable_copies(c) if is_whole(y))) if is_older(x.version, wanted) is False
+        ]
         if newer:
             return newer[0], True
     whole = [x for x in later if is_whole(x)]
     if c.winner.how in SYSTEM_FOLDERS:  # no program's own place, and before all of PATH
-        newer = [x for x in whole if older(version, x.version)]
+        newer = [x for x in whole if is_older(version, x.version)]
         if newer:
-            return newer[0], bool(trouble(c))
-    if trouble(c) and c.copy is not None:
+            return newer[0], bool(load_failures(c))
+    if load_failures(c) and c.copy is not None:
         others = [x for x in whole if x is not c.copy]
-        if others and not any(True for _ in faults(c.seen, c.copy)) and not spread(c):
+        if others and not any(True for _ in faults(c.seen, c.copy)) and not parts_elsewhere(c):
             return others[0], True
     return None, False
 
 
-def behind_foreign(c: Case) -> CudnnCopy | None:
+def behind_foreign(c: ConsumerLoad) -> CudnnCopy | None:
     """Return the sound copy behind a folder of PATH whose files are all for another processor, at which Windows stops."""
     if c.system != "windows" or c.winner is None or c.main is None or c.winner.how is not How.PATH:
         return None
@@ -71,13 +81,13 @@ def behind_foreign(c: Case) -> CudnnCopy | None:
     return next((x for x in later if x is not None and is_whole(x)), None)
 
 
-def past_foreign(c: Case) -> Fix | None:
+def past_foreign(c: ConsumerLoad) -> Fix | None:
     """Return how the sound copy is found first; the other one stays for programs of its own kind."""
     right = behind_foreign(c)
     if right is None or c.winner is None:
         return None
-    wrong = folder_of(c.system, c.winner.path)
-    return advice(
+    wrong = parent(c.system, c.winner.path)
+    return manual_fix(
         _("Let {folder} be found before {other}", folder=right.folder, other=wrong),
         _("Move {folder} before {other} in PATH.", folder=right.folder, other=wrong),
         _("Programs of the other kind still find their own there."),
@@ -85,27 +95,33 @@ def past_foreign(c: Case) -> Fix | None:
     )
 
 
-def _shadowed(c: Case, right: CudnnCopy, *, certain: bool) -> Finding:
+def _shadowed(c: ConsumerLoad, right: CudnnCopy, *, certain: bool) -> Finding:
     winner = c.winner
     assert winner is not None  # shadowed() saw it
-    folder = folder_of(c.system, winner.path)
+    folder = parent(c.system, winner.path)
     windows = c.system == "windows"
     wanted = (
-        [saw(_("Built with"), f"cuDNN {c.load.wanted_version}", c.load.wanted_source)] if c.load.wanted_version else []
+        [observation(_("Built with"), f"cuDNN {c.load.wanted_version}", c.load.wanted_source)]
+        if c.load.wanted_version
+        else []
     )
-    return finding(
+    return make_finding(
         Step.CUDNN,
         ERROR if certain else WARNING,
         "shadowed",
-        _("{copy} is found first and hides {better}, the right one.", copy=called(c.copy), better=called(right)),
+        _(
+            "{copy} is found first and hides {better}, the right one.",
+            copy=describe_copy(c.copy),
+            better=describe_copy(right),
+        ),
         cause="cudnn_shadowed",
         why=_(
             "The first cuDNN on the search path wins, and for {label} that is not the one it needs.",
-            label=told(c.load.consumer.label),
+            label=translate_fact(c.load.consumer.label),
         ),
-        evidence=[*wanted, *candidates(c.main), *trouble(c)],
+        evidence=[*wanted, *candidate_evidence(c.main), *load_failures(c)],
         subject=folder,
-        fix=advice(
+        fix=manual_fix(
             _("Let {folder} be found before {other}", folder=right.folder, other=folder),
             *(
                 [_("Move {folder} before {other} in PATH, or take the latter out.", folder=right.folder, other=folder)]
@@ -119,7 +135,7 @@ def _shadowed(c: Case, right: CudnnCopy, *, certain: bool) -> Finding:
     )
 
 
-def preferred(c: Case, right: CudnnCopy) -> PreferFolder | None:
+def preferred(c: ConsumerLoad, right: CudnnCopy) -> PreferFolder | None:
     """Return how the loader comes to the right copy before the one that it takes; None where no search path leads to that."""
     ways: dict[How, Literal["PATH", "LD_LIBRARY_PATH", "loader"]] = {
         How.PATH: "PATH",
@@ -130,7 +146,7 @@ def preferred(c: Case, right: CudnnCopy) -> PreferFolder | None:
     if c.winner is None or c.winner.how not in ways:
         return None
     place = Place(folder=right.folder, prefix=c.load.consumer.prefix)
-    return PreferFolder(over=folder_of(c.system, c.winner.path), by=ways[c.winner.how], places=(place,))
+    return PreferFolder(over=parent(c.system, c.winner.path), by=ways[c.winner.how], places=(place,))
 
 
 def aside(*copies: CudnnCopy) -> PutAside | None:
@@ -139,16 +155,16 @@ def aside(*copies: CudnnCopy) -> PutAside | None:
     return PutAside(folders=tuple(dict.fromkeys(x.folder for x in copies))) if copies and stray else None
 
 
-def parts_aside(c: Case) -> PutAside | None:
+def parts_aside(c: ConsumerLoad) -> PutAside | None:
     """Return that single files are put aside that are taken before any search path in the place of parts of the set."""
     strays = [s.winner for _role, s in c.parts if c.winner and s.winner and s.winner.how in FIRST]
-    copies = [x for w in strays if (x := copy_in(c.seen, folder_of(c.system, w.path))) is not None and x is not c.copy]
+    copies = [x for w in strays if (x := copy_in(c.seen, parent(c.system, w.path))) is not None and x is not c.copy]
     return aside(*copies)
 
 
-def _unnamed(c: Case, winner: Attempt) -> list[str]:
+def _unnamed(c: ConsumerLoad, winner: Attempt) -> list[str]:
     """Return how the loader no longer comes to a file first (Linux): the exact line that names its folder, where known."""
-    folder = folder_of(c.system, winner.path)
+    folder = parent(c.system, winner.path)
     named = re.fullmatch(r"(/[\w./+-]+):(\d+)", c.copy.source) if c.copy else None
     if winner.how is How.LD_CACHE and named:
         return [
@@ -166,19 +182,19 @@ def _unnamed(c: Case, winner: Attempt) -> list[str]:
     ]
 
 
-def too_old(c: Case) -> Iterator[Finding]:
+def too_old(c: ConsumerLoad) -> Iterator[Finding]:
     """The only copy is older than what the program was built with."""
     wanted = c.load.wanted_version
     version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
-    if not wanted or not older(version, wanted):
+    if not wanted or not is_older(version, wanted):
         return
-    yield finding(
+    yield make_finding(
         Step.CUDNN,
         ERROR,
         "too-old",
         _(
             "{framework} was built with cuDNN {wanted}, but {version} is loaded.",
-            framework=sentence(c.load.consumer.framework or told(c.load.consumer.label)),
+            framework=capitalised(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
             wanted=wanted,
             version=version,
         ),
@@ -188,16 +204,16 @@ def too_old(c: Case) -> Iterator[Finding]:
             "With an older one it stops with a version incompatibility."
         ),
         evidence=[
-            saw(_("Built with"), wanted, c.load.wanted_source),
-            saw(_("Loaded"), version, c.winner.path if c.winner else ""),
-            *candidates(c.main),
+            observation(_("Built with"), wanted, c.load.wanted_source),
+            observation(_("Loaded"), version, c.winner.path if c.winner else ""),
+            *candidate_evidence(c.main),
         ],
         subject=c.load.consumer.id,
         fix=install(c),
     )
 
 
-def parts_missing(c: Case) -> Iterator[Finding]:
+def parts_missing(c: ConsumerLoad) -> Iterator[Finding]:
     """The main library is found, and parts of it are not."""
     row = faulty_release(c.copy) if c.copy else None
     gone = [s for _, s in c.parts if s.winner is None and not never_there(row, s.name)]
@@ -205,10 +221,10 @@ def parts_missing(c: Case) -> Iterator[Finding]:
         return
     beside = {f.name.lower() for f in c.copy.files if f.state == "good"} if c.copy else set()
     there = [s.name for s in gone if s.name.lower() in beside]
-    names = listed(s.name for s in gone)
-    yield finding(
+    names = join_names(s.name for s in gone)
+    yield make_finding(
         Step.CUDNN,
-        ERROR if trouble(c) else WARNING,
+        ERROR if load_failures(c) else WARNING,
         "parts-off-path" if there else "parts-missing",
         _("cuDNN's main library is found, but its folder is not searched for {names}.", names=names)
         if there
@@ -221,46 +237,48 @@ def parts_missing(c: Case) -> Iterator[Finding]:
             else _("They are in none of its folders."),
         ),
         evidence=[
-            saw(_("Copy"), called(c.copy), folder_of(c.system, c.winner.path)),
-            *candidates(gone[0]),
-            *trouble(c),
+            observation(_("Copy"), describe_copy(c.copy), parent(c.system, c.winner.path)),
+            *candidate_evidence(gone[0]),
+            *load_failures(c),
         ],
         subject=c.load.consumer.id,
-        fix=name_folder(c.seen, folder_of(c.system, c.winner.path)) if there else install(c),
+        fix=name_folder(c.seen, parent(c.system, c.winner.path)) if there else install(c),
     )
 
 
-def mixed(c: Case) -> Iterator[Finding]:
+def mixed(c: ConsumerLoad) -> Iterator[Finding]:
     """The parts come from another folder, and from another release, than the main library."""
-    away = spread(c)
+    away = parts_elsewhere(c)
     folders = mapped_folders(c)
     if not away and len(folders) < 2:
         return
     places = list(dict.fromkeys([*(folder for _, folder in away), *folders]))
-    copies = [x for place in places for x in c.seen.cudnn or () if tidy(c.system, x.folder) == tidy(c.system, place)]
+    copies = [
+        x for place in places for x in c.seen.cudnn or () if normalise(c.system, x.folder) == normalise(c.system, place)
+    ]
     base = c.copy
     others = [x for x in copies if base is not None and x.folder != base.folder]
-    unlike = [x for x in others if base is not None and differs(x.version, base.version)]
-    rows: list[Evidence] = [saw(_("Part {role}", role=role), folder, "loader") for role, folder in away]
-    rows += [saw(_("Mapped from"), folder, ROLL) for folder in folders]
-    if not unlike and not trouble(c):
+    unlike = [x for x in others if base is not None and versions_differ(x.version, base.version)]
+    rows: list[Evidence] = [observation(_("Part {role}", role=role), folder, "loader") for role, folder in away]
+    rows += [observation(_("Mapped from"), folder, ROLL) for folder in folders]
+    if not unlike and not load_failures(c):
         return
     alone = base is not None and {f.name for f in base.files} == {main_name(c.system, c.load.major)}
-    if alone and not trouble(c):
+    if alone and not load_failures(c):
         return  # a main library that is meant to use the machine's parts, and does
     row = faulty_release(base) if base else None
-    yield finding(
+    yield make_finding(
         Step.CUDNN,
         ERROR,
         "mixed",
-        _("Parts of two cuDNN releases are loaded together for {label}.", label=told(c.load.consumer.label)),
+        _("Parts of two cuDNN releases are loaded together for {label}.", label=translate_fact(c.load.consumer.label)),
         cause="mixed_cudnn_sublibraries",
         why=_("The main library comes from one folder, other parts from another. All must be of one release."),
         evidence=[
-            *(saw(_("Copy"), called(x), x.folder) for x in ([base] if base else []) + others),
-            *([saw(_("Known fault of this release"), row.what, row.source)] if row else []),
+            *(observation(_("Copy"), describe_copy(x), x.folder) for x in ([base] if base else []) + others),
+            *([observation(_("Known fault of this release"), row.what, row.source)] if row else []),
             *rows,
-            *trouble(c),
+            *load_failures(c),
         ],
         subject=c.load.consumer.id,
         fix=_one_release(c),
@@ -268,15 +286,15 @@ def mixed(c: Case) -> Iterator[Finding]:
     )
 
 
-def _one_release(c: Case) -> Fix | None:
+def _one_release(c: ConsumerLoad) -> Fix | None:
     row = faulty_release(c.copy) if c.copy else None
     if c.copy is None:
         return None
     strays = [s.winner.path for _role, s in c.parts if s.winner and s.winner.how in SYSTEM_FOLDERS]
     if strays and c.winner and c.winner.how not in SYSTEM_FOLDERS:
-        return advice(
-            _("Take the stray files out of {folder}", folder=folder_of(c.system, strays[0])),
-            _("Nothing installs cuDNN there; move these files to another place: {files}", files=listed(strays)),
+        return manual_fix(
+            _("Take the stray files out of {folder}", folder=parent(c.system, strays[0])),
+            _("Nothing installs cuDNN there; move these files to another place: {files}", files=join_names(strays)),
             restart="program",
         )
     return another_release(c.seen, c.copy, row) if row else anew(c.seen, c.copy)
@@ -287,16 +305,16 @@ MAX_PATH = 260
 LONG_PATHS_ON = r'reg add "HKLM\SYSTEM\CurrentControlSet\Control\FileSystem" /v LongPathsEnabled /t REG_DWORD /d 1 /f'
 
 
-def too_deep(c: Case) -> Iterator[Finding]:
+def too_deep(c: ConsumerLoad) -> Iterator[Finding]:
     """Files whose whole path is longer than Windows' loader takes while long paths are not switched on."""
     copy = c.own or c.copy
     if copy is None or c.system != "windows" or c.seen.machine.long_paths is not False:
         return
     deep = [f for f in copy.files if len(f.path) >= MAX_PATH]
     if deep:
-        yield finding(
+        yield make_finding(
             Step.CUDNN,
-            ERROR if trouble(c) else WARNING,
+            ERROR if load_failures(c) else WARNING,
             "path-too-deep",
             n_(
                 "The path of cuDNN is too long: {n} file lies beyond {most} characters.",
@@ -307,12 +325,12 @@ def too_deep(c: Case) -> Iterator[Finding]:
             cause="install_path_characters",
             why=_("As long as long paths are not switched on, Windows says of such a file that it is not there."),
             evidence=[
-                *(saw(_("{n} characters", n=len(f.path)), f.path, _("file system")) for f in deep),
-                saw(_("LongPathsEnabled"), "0", _("registry")),
-                *trouble(c),
+                *(observation(_("{n} characters", n=len(f.path)), f.path, _("file system")) for f in deep),
+                observation(_("LongPathsEnabled"), "0", _("registry")),
+                *load_failures(c),
             ],
             subject=copy.folder,
-            fix=advice(
+            fix=manual_fix(
                 _("Move the environment to a shorter path"),
                 _("Make the environment anew in a folder near the drive's root, such as {folder}.", folder="C:\\ml"),
                 _("Or switch long paths on (as an administrator): {command}", command=LONG_PATHS_ON),
@@ -321,7 +339,7 @@ def too_deep(c: Case) -> Iterator[Finding]:
         )
 
 
-def brackets(c: Case) -> Iterator[Finding]:
+def brackets(c: ConsumerLoad) -> Iterator[Finding]:
     """Characters in the folder's name on which programs that search for libraries stumble."""
     copy = c.own or c.copy
     if copy is None:
@@ -330,10 +348,10 @@ def brackets(c: Case) -> Iterator[Finding]:
     foreign = c.system == "windows" and not copy.folder.isascii()
     if not odd and not foreign:
         return
-    what = listed(f"'{ch}'" for ch in odd) or _("letters beyond ASCII")
-    yield finding(
+    what = join_names(f"'{ch}'" for ch in odd) or _("letters beyond ASCII")
+    yield make_finding(
         Step.CUDNN,
-        ERROR if trouble(c) else WARNING,
+        ERROR if load_failures(c) else WARNING,
         "path-characters",
         _("The path of cuDNN contains {what}, on which programs stumble.", what=what),
         cause="install_path_characters",
@@ -342,9 +360,9 @@ def brackets(c: Case) -> Iterator[Finding]:
             "meaning, or with functions that know no other alphabet. They then find nothing, or run on the "
             "processor without a message."
         ),
-        evidence=[saw(_("Folder"), copy.folder, copy.source), *trouble(c)],
+        evidence=[observation(_("Folder"), copy.folder, copy.source), *load_failures(c)],
         subject=copy.folder,
-        fix=advice(
+        fix=manual_fix(
             _("Move the environment to a plain path"),
             _(
                 "Make the environment anew in a folder whose path has only letters, digits, dots, dashes and "

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.common.i18n import _, sentences, told
-from core.common.text import listed
-from core.common.versions import older
+from core.common.i18n import _, sentences, translate_fact
+from core.common.text import join_names
+from core.common.versions import is_older, version_tuple
 from core.knowledge.horizon import beyond
-from core.knowledge.releases import Compatibility, Gpus, compatibility, driver_floor, numbers
+from core.knowledge.releases import Compatibility, Gpus, compatibility, driver_floor
 from core.knowledge.tables import read
 from core.model.facts import CudnnCopy, Gpu, Snapshot
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import inside
+from core.model.paths import is_inside
 from core.model.steps import Severity, Step
-from core.rules.consumer_loads import Case, called, in_order
+from core.rules.consumer_loads import ConsumerLoad, by_importance, describe_copy
 from core.rules.driver.facts import works
-from core.rules.snapshot_queries import on
-from core.rules.wording import ERROR, NOTE, WARNING, advice, finding, saw
+from core.rules.snapshot_queries import capability_number
+from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
 
 def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
@@ -32,10 +32,10 @@ def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
     known = compatibility()
     told: set[str] = set()
     for cuda, who, where, severity in _needs(seen):
-        if not numbers(cuda) or beyond("cuda", cuda):
+        if not version_tuple(cuda) or beyond("cuda", cuda):
             continue
         needed, floor, source = _too_old(known, cuda, most, version, seen)
-        major = str(numbers(cuda)[0])
+        major = str(version_tuple(cuda)[0])
         if not needed or major in told:
             continue
         told.add(major)
@@ -44,7 +44,7 @@ def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
             if most
             else _("This driver is older than {floor}.", floor=floor)
         )
-        yield finding(
+        yield make_finding(
             Step.DRIVER,
             severity,
             "too-old",
@@ -65,10 +65,10 @@ def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
                 ),
             ),
             evidence=[
-                saw(_("Driver"), version or _("unknown"), "NVML"),
-                *([saw(_("Newest CUDA that this driver runs"), most, "cuDriverGetVersion")] if most else []),
-                saw(_("CUDA that is needed"), cuda, where),
-                *([saw(_("Oldest driver for it"), floor, source)] if floor else []),
+                observation(_("Driver"), version or _("unknown"), "NVML"),
+                *([observation(_("Newest CUDA that this driver runs"), most, "cuDriverGetVersion")] if most else []),
+                observation(_("CUDA that is needed"), cuda, where),
+                *([observation(_("Oldest driver for it"), floor, source)] if floor else []),
             ],
             subject=f"CUDA {major}",
             fix=_newer_driver(seen, floor, major),
@@ -80,24 +80,24 @@ def _too_old(
 ) -> tuple[bool, str, str]:
     floor, source = driver_floor(known, cuda, seen.machine.system)
     if most:
-        exact = numbers(cuda)[0] < 11
-        wanted = cuda if exact else str(numbers(cuda)[0])
-        return bool(older(most, wanted)), floor, source
-    return bool(floor and older(version, floor)), floor, source
+        exact = version_tuple(cuda)[0] < 11
+        wanted = cuda if exact else str(version_tuple(cuda)[0])
+        return bool(is_older(most, wanted)), floor, source
+    return bool(floor and is_older(version, floor)), floor, source
 
 
 def _needs(seen: Snapshot) -> Iterator[tuple[str, str, str, Severity]]:
     """Yield CUDA version, who uses it, where it was seen, and how bad it is when the driver cannot run it."""
-    for c in in_order(seen):
+    for c in by_importance(seen):
         copy = c.own or c.copy
         if copy and copy.cuda_major and (c.load.consumer.kind != "plain" or c.wanted or c.copy):
             severity = WARNING if c.load.consumer.kind == "plain" else ERROR
-            yield str(copy.cuda_major), told(c.load.consumer.label), copy.folder, severity
+            yield str(copy.cuda_major), translate_fact(c.load.consumer.label), copy.folder, severity
     prefixes = [p.prefix for p in seen.pythons or ()]
     for toolkit in seen.toolkits or ():
-        if not toolkit.version or not numbers(toolkit.version):
+        if not toolkit.version or not version_tuple(toolkit.version):
             continue
-        home = next((p for p in prefixes if inside(seen.machine.system, toolkit.root, p)), "")
+        home = next((p for p in prefixes if is_inside(seen.machine.system, toolkit.root, p)), "")
         if home:
             yield toolkit.version, _("the environment {home}", home=home), toolkit.folder or toolkit.root, ERROR
         else:
@@ -117,7 +117,7 @@ def _newer_driver(seen: Snapshot, floor: str, major: str) -> Fix:
         step = _("The driver belongs to the host: have {at_least} installed there.", at_least=at_least)
     else:
         step = _("Install driver {at_least} from your distribution, and restart the computer.", at_least=at_least)
-    return advice(
+    return manual_fix(
         _("Install a newer driver"),
         step,
         _("Or install packages that were built for an older CUDA than {major}.", major=major),
@@ -133,7 +133,7 @@ def machine_code(seen: Snapshot) -> Iterator[Finding]:
     if seen.driver is None:
         return
     told: set[tuple[str, str]] = set()
-    for c in in_order(seen):
+    for c in by_importance(seen):
         copy = c.copy or c.own
         for gpu in seen.driver.gpus or ():
             key = (copy.folder if copy else "", gpu.compute_capability or "")
@@ -146,9 +146,9 @@ def code_of(copy: CudnnCopy, seen: Snapshot) -> tuple[tuple[int, ...] | None, st
     """Return the machine code that every GPU library of a copy has, from its files, else from the tables."""
     if copy.sass:
         return copy.sass, _("machine code in the files")
-    wanted = (numbers(copy.version)[:3], copy.cuda_major, seen.machine.system, seen.machine.architecture)
+    wanted = (version_tuple(copy.version)[:3], copy.cuda_major, seen.machine.system, seen.machine.architecture)
     for row in compatibility().cudnn:
-        if (numbers(row.version)[:3], row.cuda_major, row.system, row.processor) == wanted and row.verified:
+        if (version_tuple(row.version)[:3], row.cuda_major, row.system, row.processor) == wanted and row.verified:
             return row.sass, row.source
     return None, ""
 
@@ -161,7 +161,7 @@ def is_tegra(seen: Snapshot) -> bool:
     """Whether this is a Jetson or its like: NVIDIA's kernel for it says so in its name, or the GPU is of its kind."""
     gpus = (seen.driver.gpus or ()) if seen.driver else ()
     return seen.machine.architecture == "aarch64" and (
-        "tegra" in seen.machine.kernel or any(on(g.compute_capability) in TEGRA for g in gpus)
+        "tegra" in seen.machine.kernel or any(capability_number(g.compute_capability) in TEGRA for g in gpus)
     )
 
 
@@ -193,8 +193,8 @@ def compiles(ptx: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> boo
     )
 
 
-def _fits(c: Case, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
-    capability = on(gpu.compute_capability)
+def _fits(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
+    capability = capability_number(gpu.compute_capability)
     sass, source = code_of(copy, c.seen)
     newer = beyond("cudnn", copy.major)
     if capability is None or not sass or newer or runs(sass, capability, copy.bound) is not False:
@@ -202,7 +202,7 @@ def _fits(c: Case, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
     compiled = compiles(copy.ptx or (), capability, copy.bound)
     new = capability > min(sass)
     rows = [
-        saw(
+        observation(
             "GPU",
             _(
                 "{name}, compute capability {compute_capability}",
@@ -211,17 +211,27 @@ def _fits(c: Case, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
             ),
             gpu.source,
         ),
-        saw(_("Machine code in this cuDNN"), listed((f"{s // 10}.{s % 10}" for s in sass), 20), source),
+        observation(_("Machine code in this cuDNN"), join_names((f"{s // 10}.{s % 10}" for s in sass), 20), source),
     ]
     if copy.ptx:
-        rows.append(saw(_("PTX in this cuDNN"), listed(f"{p // 10}.{p % 10}" for p in copy.ptx), _("files")))
-    yield finding(
+        rows.append(
+            observation(_("PTX in this cuDNN"), join_names(f"{p // 10}.{p % 10}" for p in copy.ptx), _("files"))
+        )
+    yield make_finding(
         Step.DRIVER,
         WARNING if compiled and new else ERROR,
         "gpu-too-new" if new else "gpu-too-old",
-        _("{copy} has no machine code for the {name}, which is too new for it.", copy=called(copy), name=gpu.name)
+        _(
+            "{copy} has no machine code for the {name}, which is too new for it.",
+            copy=describe_copy(copy),
+            name=gpu.name,
+        )
         if new
-        else _("{copy} has no machine code for the {name}, which is too old for it.", copy=called(copy), name=gpu.name),
+        else _(
+            "{copy} has no machine code for the {name}, which is too old for it.",
+            copy=describe_copy(copy),
+            name=gpu.name,
+        ),
         cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
         why=sentences(
             _(compatibility().fact("machine_code").fact),
@@ -235,13 +245,13 @@ def _fits(c: Case, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
     )
 
 
-def _other_release(c: Case, copy: CudnnCopy, gpu: Gpu, capability: int, *, new: bool) -> Fix:
+def _other_release(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu, capability: int, *, new: bool) -> Fix:
     here = (c.system, c.seen.machine.architecture)
     rows = [
         r for r in compatibility().cudnn if (r.system, r.processor) == here and runs(r.sass, capability) and r.verified
     ]
     rows = [r for r in rows if r.cuda_major == copy.cuda_major] or rows
-    pick = (min if new else max)(rows, key=lambda r: numbers(r.version), default=None)
+    pick = (min if new else max)(rows, key=lambda r: version_tuple(r.version), default=None)
     architecture = next(
         (a for a in read("gpus", Gpus).architectures if gpu.compute_capability in a.compute_capability), None
     )
@@ -264,7 +274,7 @@ def _other_release(c: Case, copy: CudnnCopy, gpu: Gpu, capability: int, *, new: 
                 **values,
             )
         )
-    return advice(
+    return manual_fix(
         _("Use a release that was built for this new GPU")
         if new
         else _("Use a release that was built for this older GPU"),
@@ -282,15 +292,15 @@ def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
     """The toolkit's compiler makes no machine code for this GPU: only for those who compile."""
     if seen.driver is None or not works(seen.driver):
         return
-    rows = {numbers(r.cuda)[:2]: r for r in compatibility().toolkits}
+    rows = {version_tuple(r.cuda)[:2]: r for r in compatibility().toolkits}
     for toolkit in seen.toolkits or ():
-        row = rows.get(numbers(toolkit.nvcc_version or toolkit.version)[:2])
+        row = rows.get(version_tuple(toolkit.nvcc_version or toolkit.version)[:2])
         for gpu in seen.driver.gpus or ():
-            capability = on(gpu.compute_capability)
+            capability = capability_number(gpu.compute_capability)
             if not toolkit.nvcc or row is None or capability is None or runs(row.sm, capability) is not False:
                 continue
             new = capability > max(row.sm)
-            yield finding(
+            yield make_finding(
                 Step.TOOLKIT,
                 NOTE,
                 "compiler-without-gpu",
@@ -305,7 +315,7 @@ def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
 
 def _compiler_rows(gpu: Gpu, cuda: str, source: str, nvcc: str) -> list[Evidence]:
     return [
-        saw(
+        observation(
             "GPU",
             _(
                 "{name}, compute capability {compute_capability}",
@@ -314,7 +324,7 @@ def _compiler_rows(gpu: Gpu, cuda: str, source: str, nvcc: str) -> list[Evidence
             ),
             gpu.source,
         ),
-        saw(_("Compiler"), _("{nvcc} of CUDA {cuda}", nvcc=nvcc, cuda=cuda), source),
+        observation(_("Compiler"), _("{nvcc} of CUDA {cuda}", nvcc=nvcc, cuda=cuda), source),
     ]
 
 

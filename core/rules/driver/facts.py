@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from core.common.i18n import N_, _, n_, told
+from core.common.i18n import N_, _, n_, translate_fact
 from core.knowledge.causes import OptionalCause
-from core.knowledge.releases import code
+from core.knowledge.releases import status_code
 from core.model.facts import CudaInit, Driver, DriverLibrary, Snapshot
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import inside
+from core.model.paths import is_inside
 from core.model.remedies import Remedy
 from core.model.steps import Step
 from core.rules.counter import Outcome, of_cuda, starts
-from core.rules.wording import ERROR, finding, saw
+from core.rules.wording import ERROR, make_finding, observation
 
 NVIDIA = "10de"
 """PCI vendor id of NVIDIA."""
@@ -32,7 +32,7 @@ def on_bus(seen: Snapshot) -> bool | None:
     if (driver.nvml and driver.nvml.device_count) or starts(driver.cuda_unhidden) or starts(driver.cuda_clean):
         return True
     if seen.machine.wsl:  # WSL shows no PCI device for the GPU of Windows; it brings that driver's library instead
-        return True if any(inside("linux", lib.path, WSL_FOLDER) for lib in cuda_libraries(driver)) else None
+        return True if any(is_inside("linux", lib.path, WSL_FOLDER) for lib in cuda_libraries(driver)) else None
     return None if driver.pci is None else False
 
 
@@ -62,29 +62,29 @@ def answers(driver: Driver) -> list[Evidence]:
     )
     for label, cuda in calls:
         if cuda is not None:
-            rows.append(saw(label, said(cuda), cuda.library or _("child process")))
+            rows.append(observation(label, said(cuda), cuda.library or _("child process")))
     if driver.nvml is not None:
         status = _("it answered") if driver.nvml.status == 0 else f"{driver.nvml.status} {driver.nvml.status_name}"
-        rows.append(saw("NVML", told(driver.nvml.problem) or status.strip(), driver.nvml.library))
+        rows.append(observation("NVML", translate_fact(driver.nvml.problem) or status.strip(), driver.nvml.library))
     if driver.module_version is not None:
-        rows.append(saw(_("Kernel module"), driver.module_version or _("not loaded"), "kernel"))
+        rows.append(observation(_("Kernel module"), driver.module_version or _("not loaded"), "kernel"))
     for device in driver.pci or ():
         if device.vendor_id.lower() == NVIDIA:
             values = {"name": device.name or device.device_id, "address": device.address, "driver": device.bound_driver}
             form = {None: N_("{name} at {address}"), "": N_("{name} at {address}, held by no driver")}.get(
                 device.bound_driver, N_("{name} at {address}, held by {driver}")
             )
-            rows.append(saw(_("GPU on the bus"), _(form, **values)))
+            rows.append(observation(_("GPU on the bus"), _(form, **values)))
     return rows
 
 
 def said(cuda: CudaInit) -> str:
     """Return the answer of cuInit in words."""
     if cuda.status is None:
-        return told(cuda.problem) or _("no answer")
+        return translate_fact(cuda.problem) or _("no answer")
     if cuda.status == 0:
         return "0" if cuda.device_count is None else "0, " + n_("{n} GPU", "{n} GPUs", cuda.device_count)
-    known = code("cuInit", cuda.status)
+    known = status_code("cuInit", cuda.status)
     name = cuda.status_name or (known.name if known else "")
     return f"{cuda.status} {name}{': ' + _(known.meaning) if known else ''}".strip()
 
@@ -101,7 +101,7 @@ def error(
     remedy: Remedy | None = None,
 ) -> Finding:
     """Return an error of this step."""
-    return finding(
+    return make_finding(
         Step.DRIVER,
         ERROR,
         name,

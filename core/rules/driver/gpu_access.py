@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.common.i18n import _, n_, sentences, told
-from core.common.text import listed
+from core.common.i18n import _, n_, sentences, translate_fact
+from core.common.text import join_names
 from core.knowledge.releases import Hints
 from core.knowledge.tables import read
 from core.model.facts import DeviceNode, Driver, Snapshot, Variable
@@ -15,8 +15,8 @@ from core.model.remedies import PutCacheAside, Unset
 from core.model.steps import Step
 from core.rules.counter import Outcome, blamed, of_cuda
 from core.rules.driver.facts import answers, unhidden, works
-from core.rules.snapshot_queries import variable
-from core.rules.wording import ERROR, WARNING, advice, finding, saw
+from core.rules.snapshot_queries import effective_variable
+from core.rules.wording import ERROR, WARNING, make_finding, manual_fix, observation
 
 HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 """Variables by which CUDA gives a program no GPU. NVIDIA_VISIBLE_DEVICES (heeded when a container starts) and
@@ -54,7 +54,7 @@ def hidden(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     names = _hiding(seen, count if count is not None else len(driver.gpus or ()) or None)
     asked = driver.cuda is not None and (driver.cuda.status in (100, 101) or driver.cuda.device_count == 0)
     if outcome is Outcome.PROVED:
-        names = names or [v for name in HIDING if (v := variable(seen, name)) is not None]
+        names = names or [v for name in HIDING if (v := effective_variable(seen, name)) is not None]
     elif outcome is Outcome.CHANGED or not (names and asked):
         return
     yield from blamed(outcome, lambda: _hidden(seen, names, answers(driver), certain=True))
@@ -71,7 +71,7 @@ def hidden_unasked(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _hiding(seen: Snapshot, count: int | None) -> list[Variable]:
-    found = [v for name in HIDING if (v := variable(seen, name)) is not None]
+    found = [v for name in HIDING if (v := effective_variable(seen, name)) is not None]
     return [
         v for v in found if (v.value.strip() not in ("", *ORDERS) if v.name == HIDING[1] else hides_all(v.value, count))
     ]
@@ -80,13 +80,13 @@ def _hiding(seen: Snapshot, count: int | None) -> list[Variable]:
 def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, certain: bool) -> Finding:
     name = names[0].name if names else "CUDA_VISIBLE_DEVICES"
     windows = seen.machine.system == "windows"
-    where = listed(dict.fromkeys(v.source for v in names if v.source not in ("", "environment")))
+    where = join_names(dict.fromkeys(v.source for v in names if v.source not in ("", "environment")))
     how = (
         _("Remove it in the Start menu under Edit environment variables.")
         if windows
         else _("In this terminal: unset {name}.", name=name)
     )
-    return finding(
+    return make_finding(
         Step.DRIVER,
         ERROR if certain else WARNING,
         "hidden-by-variable",
@@ -95,7 +95,7 @@ def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, 
         why=sentences(
             _(
                 "CUDA knows two values of this variable, {orders}, and gives a program no GPU with any other.",
-                orders=listed(ORDERS),
+                orders=join_names(ORDERS),
             )
             if name == HIDING[1]
             else _(
@@ -105,9 +105,9 @@ def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, 
             ),
             "" if certain else _("It will do so as soon as there is a GPU that works."),
         ),
-        evidence=[*(saw(v.name, repr(v.value), v.source or v.scope) for v in names), *evidence],
+        evidence=[*(observation(v.name, repr(v.value), v.source or v.scope) for v in names), *evidence],
         subject=name,
-        fix=advice(
+        fix=manual_fix(
             _("Remove the variable {name}", name=name),
             how,
             _("It was set in: {where}.", where=where) if where else "",
@@ -140,7 +140,7 @@ def lost_devices(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             _("In a service of systemd, allow the device files with DeviceAllow=."),
         )
     )
-    yield finding(
+    yield make_finding(
         Step.DRIVER,
         ERROR,
         "devices-lost",
@@ -153,7 +153,7 @@ def lost_devices(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "control group of this container, job or service does not list them. Rights of the files do not matter here."
         ),
         evidence=[*_nodes(refused), *answers(driver)],
-        fix=advice(_("Let this container or job have the GPU's devices"), *steps),
+        fix=manual_fix(_("Let this container or job have the GPU's devices"), *steps),
     )
 
 
@@ -164,7 +164,7 @@ def permission(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         return
     groups = sorted({n.group for n in shut if n.group and n.group != "root"})
     join = _("sudo usermod -aG {groups} $USER, then log out and in again.", groups=",".join(groups)) if groups else ""
-    yield finding(
+    yield make_finding(
         Step.DRIVER,
         ERROR,
         "node-permission",
@@ -172,7 +172,7 @@ def permission(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         cause="device_node_permission",
         why=_("The driver is loaded, but the files through which programs reach it are closed to this user."),
         evidence=[*_nodes(shut), *answers(driver)],
-        fix=advice(
+        fix=manual_fix(
             _("Let this user open the device files"),
             join,
             "" if join else _("Ask the administrator for access: the files' owner and mode are shown above."),
@@ -182,7 +182,9 @@ def permission(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 def _nodes(nodes: list[DeviceNode]) -> list[Evidence]:
-    return [saw(n.path, f"{n.mode} {n.owner}:{n.group} {told(n.problem)}".strip(), "/dev") for n in nodes]
+    return [
+        observation(n.path, f"{n.mode} {n.owner}:{n.group} {translate_fact(n.problem)}".strip(), "/dev") for n in nodes
+    ]
 
 
 REFUSALS = {"Permission denied": "EACCES", "Operation not permitted": "EPERM"}
@@ -199,15 +201,15 @@ def mig(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """A divided GPU of which no part exists or is named."""
     divided, cuda = [g for g in driver.gpus or () if g.mig], unhidden(driver)
     if divided and cuda and (cuda.status == 100 or cuda.device_count == 0):
-        yield finding(
+        yield make_finding(
             Step.DRIVER,
             ERROR,
             "mig",
             _("The GPU is divided (MIG), and programs see no part of it."),
             cause="mig_misconfigured",
             why=_("With MIG on, CUDA offers only the parts that were made, not the whole GPU."),
-            evidence=[*(saw(_("GPU with MIG"), g.name, g.source) for g in divided), *answers(driver)],
-            fix=advice(
+            evidence=[*(observation(_("GPU with MIG"), g.name, g.source) for g in divided), *answers(driver)],
+            fix=manual_fix(
                 _("Make a part, or turn MIG off"),
                 _("nvidia-smi -L lists the parts; name one: export CUDA_VISIBLE_DEVICES=MIG-..."),
                 _("Or turn MIG off: sudo nvidia-smi -mig 0"),
@@ -220,7 +222,7 @@ def memory(seen: Snapshot) -> Iterator[Finding]:
     for gpu in (seen.driver.gpus if seen.driver else ()) or ():
         if gpu.memory_free is not None and gpu.memory_total and gpu.memory_free < min(LITTLE, gpu.memory_total // 4):
             free, total = gpu.memory_free >> 20, gpu.memory_total >> 20
-            yield finding(
+            yield make_finding(
                 Step.DRIVER,
                 WARNING,
                 "memory-full",
@@ -235,9 +237,11 @@ def memory(seen: Snapshot) -> Iterator[Finding]:
                     "cuDNN needs some hundred MiB before it computes anything. Now it would fail with "
                     "CUDNN_STATUS_INTERNAL_ERROR or NOT_INITIALIZED, which does not name memory."
                 ),
-                evidence=[saw(_("Free memory"), _("{free} MiB of {total} MiB", free=free, total=total), gpu.source)],
+                evidence=[
+                    observation(_("Free memory"), _("{free} MiB of {total} MiB", free=free, total=total), gpu.source)
+                ],
                 subject=f"GPU {gpu.index}",
-                fix=advice(
+                fix=manual_fix(
                     _("Free the GPU's memory"),
                     _("nvidia-smi lists the programs that hold it; close them."),
                     restart="program",
@@ -250,13 +254,16 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
     cache = seen.driver.compute_cache if seen.driver else None
     if cache is None or not cache.exists or (cache.writable is not False and cache.index_readable is not False):
         return
-    evidence = [saw(_("Folder"), cache.path, cache.source), saw(_("Owner"), cache.owner or _("unknown"))]
+    evidence = [
+        observation(_("Folder"), cache.path, cache.source),
+        observation(_("Owner"), cache.owner or _("unknown")),
+    ]
     if cache.problem:
-        evidence.append(saw(_("Problem"), told(cache.problem), cache.path))
+        evidence.append(observation(_("Problem"), translate_fact(cache.problem), cache.path))
     move = f'sudo mv "{cache.path}" "{cache.path}.old"'
     if seen.machine.system == "windows":
         move = f'ren "{cache.path}" ComputeCache.old'
-    yield finding(
+    yield make_finding(
         Step.DRIVER,
         WARNING,
         "compute-cache",
@@ -270,7 +277,7 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
         ),
         evidence=evidence,
         subject=cache.path,
-        fix=advice(_("Move the cache aside; the driver makes a new one"), move, restart="program"),
+        fix=manual_fix(_("Move the cache aside; the driver makes a new one"), move, restart="program"),
         remedy=PutCacheAside(folder=cache.aside) if cache.aside else None,
     )
 
@@ -281,7 +288,7 @@ def kernel_log(seen: Snapshot) -> Iterator[Finding]:
     for known in (row for row in read("hints", Hints).codes if row.api == "xid"):
         lines = [line for line in log if f"): {known.code}," in line and "Xid" in line]
         if lines:
-            yield finding(
+            yield make_finding(
                 Step.DRIVER,
                 WARNING,
                 f"xid-{known.code}",
@@ -293,13 +300,13 @@ def kernel_log(seen: Snapshot) -> Iterator[Finding]:
                     len(lines),
                     number=known.code,
                 ),
-                evidence=[saw(_("Kernel log"), line.strip(), "kernel") for line in lines[-3:]],
+                evidence=[observation(_("Kernel log"), line.strip(), "kernel") for line in lines[-3:]],
                 fix=_card(_(known.next) if known.next else ""),
             )
 
 
 def _card(first: str) -> Fix:
-    return advice(
+    return manual_fix(
         _("Check the card"),
         first,
         _("Shut the computer down, check power cables and cooling, and start it again."),

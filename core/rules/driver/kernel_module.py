@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _
-from core.common.versions import differs
+from core.common.versions import versions_differ
 from core.model.facts import Driver, Snapshot
 from core.model.findings import Evidence, Finding
 from core.rules.driver.facts import NVIDIA, answers, cuda_libraries, error, on_bus, unhidden
-from core.rules.wording import advice, saw
+from core.rules.wording import manual_fix, observation
 
 REFUSED = re.compile(
     r"key was rejected|loading of unsigned module is rejected|required key not available|lockdown", re.I
@@ -39,7 +39,7 @@ def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     said = " ".join(" ".join(re.split(r"(?:\\x0a|^)\s*(?:\[[^\]]*\])?\s*NVRM:\s*", line)) for line in lines)
     said = " ".join(said.split())
     branch = driver.module_version or (driver.nvml.driver_version if driver.nvml else None) or ""
-    rows = [saw(_("Kernel log"), line.strip(), "kernel") for line in lines if not LOADED.search(line)][:6]
+    rows = [observation(_("Kernel log"), line.strip(), "kernel") for line in lines if not LOADED.search(line)][:6]
     if OPEN_WANTED.search(said):
         yield error(
             "open-module-required",
@@ -49,7 +49,7 @@ def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
                 "The module that is loaded says so in the kernel's log, and leaves the GPU alone. The version of the driver is no matter."
             ),
             evidence=[*rows, *answers(driver)],
-            fix=advice(
+            fix=manual_fix(
                 _("Install the same driver with its open kernel module"),
                 _("Ubuntu: sudo apt install nvidia-driver-{branch}-open", branch=branch.split(".")[0])
                 if branch
@@ -70,7 +70,7 @@ def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             else _("This GPU is too old for the installed driver's kernel module."),
             _("The module that is loaded says so in the kernel's log, and ignores the GPU."),
             evidence=[*rows, *answers(driver)],
-            fix=advice(
+            fix=manual_fix(
                 _("Install the driver that still supports this GPU"),
                 _("Take the branch {branch} from your distribution, or from www.nvidia.com/drivers.", branch=legacy[1])
                 if legacy
@@ -98,10 +98,10 @@ def module(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     installed = bool(cuda_libraries(driver))
     evidence = answers(driver)
     if driver.secure_boot is not None:
-        evidence.append(saw(_("Secure Boot"), _("on") if driver.secure_boot else _("off"), "firmware"))
+        evidence.append(observation(_("Secure Boot"), _("on") if driver.secure_boot else _("off"), "firmware"))
     refused = [line for line in driver.kernel_log or () if REFUSED.search(line)]
     if missing and driver.secure_boot and refused:
-        yield _secure_boot(evidence + [saw(_("Kernel log"), line, "kernel") for line in refused])
+        yield _secure_boot(evidence + [observation(_("Kernel log"), line, "kernel") for line in refused])
         return
     if windows:
         title, steps = _("The NVIDIA GPU has no NVIDIA driver."), [_(_WINDOWS_DRIVER)]
@@ -132,7 +132,7 @@ def module(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "before it does."
         ),
         evidence=evidence,
-        fix=advice(_("Get the GPU's driver running"), *steps, restart="computer"),
+        fix=manual_fix(_("Get the GPU's driver running"), *steps, restart="computer"),
     )
 
 
@@ -180,7 +180,7 @@ def _secure_boot(evidence: list[Evidence]) -> Finding:
         _("Secure Boot refuses the NVIDIA kernel module."),
         _("The module is not signed with a key that this computer trusts, so the kernel did not load it."),
         evidence=evidence,
-        fix=advice(
+        fix=manual_fix(
             _("Have the module signed with a trusted key"),
             _(
                 "Enrol your machine's own key: sudo mokutil --import /var/lib/dkms/mok.pub (Ubuntu: "
@@ -202,7 +202,10 @@ def mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     libraries = [
         lib
         for lib in driver.libraries or ()
-        if lib.version and not lib.stub and differs(lib.version, driver.module_version) and "compat" not in lib.path
+        if lib.version
+        and not lib.stub
+        and versions_differ(lib.version, driver.module_version)
+        and "compat" not in lib.path
     ]
     if used:
         libraries = [lib for lib in libraries if used in (lib.path, lib.real_path)] or libraries
@@ -210,7 +213,7 @@ def mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if not told and (not libraries or cuda == 0 or nvml == 0 or cuda is None):
         return
     rows = [
-        saw(_("Driver library"), _("{path} is {version}", path=lib.path, version=lib.version), lib.source)
+        observation(_("Driver library"), _("{path} is {version}", path=lib.path, version=lib.version), lib.source)
         for lib in libraries
     ]
     inside_container = bool(seen.machine.container)
@@ -231,7 +234,7 @@ def mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "after an update until the computer is restarted."
         ),
         evidence=rows + answers(driver),
-        fix=advice(_("Bring both halves to one version"), *steps, restart="" if inside_container else "computer"),
+        fix=manual_fix(_("Bring both halves to one version"), *steps, restart="" if inside_container else "computer"),
     )
 
 
@@ -252,8 +255,8 @@ def stale_uvm(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "The GPU answers, but CUDA's memory module (nvidia_uvm) did not survive the suspend. Loading it "
             "again cures that."
         ),
-        evidence=[*answers(driver), saw(_("Last resume"), _("after the last start of the computer"), "kernel")],
-        fix=advice(
+        evidence=[*answers(driver), observation(_("Last resume"), _("after the last start of the computer"), "kernel")],
+        fix=manual_fix(
             _("Load the module again"),
             _("Close all programs that use the GPU."),
             "sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm",

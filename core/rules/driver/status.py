@@ -12,7 +12,7 @@ from core.rules.driver import gpu_access as devices
 from core.rules.driver import kernel_module as driver_module
 from core.rules.driver import user_mode as reasons
 from core.rules.driver.facts import answers, cuda_libraries, on_bus, said, works
-from core.rules.wording import GOOD, NOTE, UNKNOWN, advice, finding, saw
+from core.rules.wording import GOOD, NOTE, UNKNOWN, make_finding, manual_fix, observation
 
 
 def gpu(seen: Snapshot) -> Iterator[Finding]:
@@ -35,7 +35,7 @@ def gpu(seen: Snapshot) -> Iterator[Finding]:
         else _("this machine")
     )
     if there is None and not seen.machine.wsl:
-        yield finding(
+        yield make_finding(
             Step.DRIVER,
             UNKNOWN,
             "gpu-unknown",
@@ -44,7 +44,7 @@ def gpu(seen: Snapshot) -> Iterator[Finding]:
                 "The list of devices could not be read, and no NVIDIA driver answered. The list of devices decides it."
             ),
             evidence=answers(driver),
-            fix=advice(_("Look at the list of devices"), _how_to_list(seen)),
+            fix=manual_fix(_("Look at the list of devices"), _how_to_list(seen)),
         )
         return
     bus = (
@@ -52,7 +52,7 @@ def gpu(seen: Snapshot) -> Iterator[Finding]:
         if driver.pci is None
         else _("{count}, none of NVIDIA", count=len(driver.pci))
     )
-    yield finding(
+    yield make_finding(
         Step.DRIVER,
         NOTE,
         "no-gpu",
@@ -60,8 +60,8 @@ def gpu(seen: Snapshot) -> Iterator[Finding]:
         cause="no_nvidia_gpu",
         why=_("Programs run on the processor here. Everything else was judged all the same."),
         evidence=(
-            saw(_("Display devices"), bus, _("list of devices")),
-            *(saw(_("Device"), f"{d.name or d.device_id} ({d.vendor_id})") for d in (driver.pci or ())[:3]),
+            observation(_("Display devices"), bus, _("list of devices")),
+            *(observation(_("Device"), f"{d.name or d.device_id} ({d.vendor_id})") for d in (driver.pci or ())[:3]),
         ),
     )
 
@@ -76,16 +76,16 @@ def _good(driver: Driver) -> Finding:
         for g in driver.gpus or ()
     ]
     version = (driver.nvml.driver_version if driver.nvml else None) or driver.module_version or ""
-    evidence = [saw("GPU", name, "NVML") for name in names]
+    evidence = [observation("GPU", name, "NVML") for name in names]
     count = len(names)
     if driver.cuda is not None:
         count = driver.cuda.device_count or count
-        evidence.append(saw(_("cuInit"), said(driver.cuda), driver.cuda.library or _("child process")))
+        evidence.append(observation(_("cuInit"), said(driver.cuda), driver.cuda.library or _("child process")))
         if driver.cuda.driver_cuda:
             text = _(
                 "{driver_cuda} (the driver's maximum, not an installed toolkit)", driver_cuda=driver.cuda.driver_cuda
             )
-            evidence.append(saw(_("Newest CUDA that this driver runs"), text, "cuDriverGetVersion"))
+            evidence.append(observation(_("Newest CUDA that this driver runs"), text, "cuDriverGetVersion"))
     title = (
         n_(
             "The driver {version} works: {n} GPU answered.",
@@ -96,7 +96,7 @@ def _good(driver: Driver) -> Finding:
         if version
         else n_("The driver works: {n} GPU answered.", "The driver works: {n} GPUs answered.", count)
     )
-    return finding(Step.DRIVER, GOOD, "works", title, evidence=evidence)
+    return make_finding(Step.DRIVER, GOOD, "works", title, evidence=evidence)
 
 
 def _how_to_list(seen: Snapshot) -> str:

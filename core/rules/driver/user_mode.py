@@ -8,16 +8,16 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _
-from core.knowledge.releases import code
+from core.knowledge.releases import status_code
 from core.model.facts import Driver, DriverLibrary, PathEntry, Snapshot
 from core.model.findings import Finding
-from core.model.paths import folder_of, inside, tidy
+from core.model.paths import is_inside, normalise, parent
 from core.model.remedies import Place, TakeOut
 from core.model.steps import Step
 from core.rules.counter import Outcome, blamed, of_cuda
 from core.rules.driver.facts import WSL_FOLDER, answers, cuda_libraries, error, on_bus, unhidden
-from core.rules.snapshot_queries import variable
-from core.rules.wording import UNKNOWN, advice, finding, saw
+from core.rules.snapshot_queries import effective_variable
+from core.rules.wording import UNKNOWN, make_finding, manual_fix, observation
 
 
 def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
@@ -26,23 +26,23 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if cuda is None or cuda.status == 0 or seen.machine.system != "linux":
         return
     libraries = cuda_libraries(driver)
-    wrong = next((lib for lib in libraries if tidy("linux", lib.path) == tidy("linux", cuda.library)), None)
+    wrong = next((lib for lib in libraries if normalise("linux", lib.path) == normalise("linux", cuda.library)), None)
     if wrong is None or not (wrong.stub or _bad(wrong)):
         wrong = next((lib for lib in libraries if _bad(lib) and (lib.path in cuda.problem or _first(seen, lib))), None)
     path = wrong.path if wrong else cuda.library
     stub = cuda.status == 34 or bool(wrong and wrong.stub and cuda.library and wrong.path == cuda.library)
     if not stub and wrong is None:
         return
-    folder = folder_of("linux", path)
+    folder = parent("linux", path)
     named = _entries(seen, folder)
     outcome = of_cuda(cuda, driver.cuda_clean) if named else Outcome.OPEN
     if outcome is Outcome.REFUTED and stub and driver.cuda_clean:  # the loader's cache leads to a stub as well
-        folder = folder_of("linux", driver.cuda_clean.library or path)
+        folder = parent("linux", driver.cuda_clean.library or path)
         outcome, named = Outcome.OPEN, []
-    evidence = [saw(_("File that is found first"), path or _("unknown"), "loader")]
+    evidence = [observation(_("File that is found first"), path or _("unknown"), "loader")]
     if wrong and wrong.size == 0:
-        evidence.append(saw(_("Its size"), _("0 bytes"), path))
-    evidence += [saw(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named]
+        evidence.append(observation(_("Its size"), _("0 bytes"), path))
+    evidence += [observation(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named]
     what = _("the stub that is meant for building programs") if stub else _("a file that is not the driver's library")
     yield from blamed(
         outcome,
@@ -55,7 +55,7 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
                 "with an error, however good the real driver is; messages about a missing driver mislead here."
             ),
             evidence=evidence + answers(driver),
-            fix=advice(
+            fix=manual_fix(
                 _("Take the wrong libcuda off the search path"),
                 *(_out_of_variable(named) or _off_the_cache(folder)),
                 restart="terminal",
@@ -81,13 +81,13 @@ def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if not unsupported and not (cuda.status == 803 and (_is_compat(used.library) or outcome is Outcome.PROVED)):
         return
     path = _as_found(driver, used.library)
-    folder = folder_of("linux", path) if path else ""
+    folder = parent("linux", path) if path else ""
     named = [] if outcome is Outcome.REFUTED else _entries(seen, folder)
     version = next((lib.version for lib in driver.libraries or () if path and lib.path == path), None)
-    evidence = [saw(_("File that is found first"), path or _("unknown"), "loader")]
+    evidence = [observation(_("File that is found first"), path or _("unknown"), "loader")]
     if version:
-        evidence.append(saw(_("Its version"), version, path))
-    evidence += [saw(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named]
+        evidence.append(observation(_("Its version"), version, path))
+    evidence += [observation(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named]
     away = _out_of_variable(named)
     if not away and outcome is Outcome.PROVED:
         away = [_("Take the folder of that file out of LD_LIBRARY_PATH where it is set, then open a new terminal.")]
@@ -107,7 +107,7 @@ def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "the kernel module that is loaded here is none of them. The driver itself needs no repair."
         ),
         evidence=evidence + answers(driver),
-        fix=advice(
+        fix=manual_fix(
             _("Let programs find the driver's own libcuda"),
             *(away or _off_the_cache(folder)),
             _("Or remove the package that brought it (Debian, Ubuntu: its name begins with cuda-compat)."),
@@ -126,7 +126,7 @@ def hidden_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         return
     foreign = cuda.library != clean.library
     path = _as_found(driver, cuda.library) if foreign else ""
-    folder = folder_of("linux", path) if path else ""
+    folder = parent("linux", path) if path else ""
     named = _entries(seen, folder) if folder else []
     every = [e for e in (seen.environment.entries if seen.environment else ()) if e.variable == "LD_LIBRARY_PATH"]
     yield error(
@@ -137,11 +137,11 @@ def hidden_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "The same call works without that variable: a library in one of its folders takes the place of the driver's own."
         ),
         evidence=[
-            *([saw(_("File that is found first"), path, "loader")] if path else ()),
-            *(saw(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named or every),
+            *([observation(_("File that is found first"), path, "loader")] if path else ()),
+            *(observation(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named or every),
             *answers(driver),
         ],
-        fix=advice(
+        fix=manual_fix(
             _("Take the folder out of LD_LIBRARY_PATH"),
             *(
                 _out_of_variable(named)
@@ -174,7 +174,7 @@ def _as_found(driver: Driver, path: str) -> str:
 def _entries(seen: Snapshot, folder: str) -> list[PathEntry]:
     """Return the entries of LD_LIBRARY_PATH that lead to a folder."""
     entries = seen.environment.entries if seen.environment else ()
-    return [e for e in entries if e.variable == "LD_LIBRARY_PATH" and inside("linux", folder, e.expanded or e.text)]
+    return [e for e in entries if e.variable == "LD_LIBRARY_PATH" and is_inside("linux", folder, e.expanded or e.text)]
 
 
 def _out_of_variable(named: list[PathEntry]) -> list[str]:
@@ -201,9 +201,9 @@ def _bad(lib: DriverLibrary) -> bool:
 
 def _first(seen: Snapshot, lib: DriverLibrary) -> bool:
     """Whether LD_LIBRARY_PATH leads to this file."""
-    folder = folder_of("linux", lib.path)
+    folder = parent("linux", lib.path)
     return any(
-        e.variable == "LD_LIBRARY_PATH" and tidy("linux", e.expanded or e.text) == tidy("linux", folder)
+        e.variable == "LD_LIBRARY_PATH" and normalise("linux", e.expanded or e.text) == normalise("linux", folder)
         for e in (seen.environment.entries if seen.environment else ())
     )
 
@@ -219,13 +219,13 @@ def container(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     no_nodes = driver.nodes is not None and not any(n.path.startswith("/dev/nvidia") for n in driver.nodes)
     if not (no_library or no_nodes):
         return
-    evidence = [saw(_("Container"), kind)]
+    evidence = [observation(_("Container"), kind)]
     if no_library:
-        evidence.append(saw(_("libcuda.so.1"), _("not in this container"), "loader"))
+        evidence.append(observation(_("libcuda.so.1"), _("not in this container"), "loader"))
     if no_nodes:
-        evidence.append(saw(_("/dev/nvidia*"), _("not in this container"), "/dev"))
-    if (asked := variable(seen, "NVIDIA_VISIBLE_DEVICES")) is not None:
-        evidence.append(saw(asked.name, repr(asked.value), asked.source or asked.scope))
+        evidence.append(observation(_("/dev/nvidia*"), _("not in this container"), "/dev"))
+    if (asked := effective_variable(seen, "NVIDIA_VISIBLE_DEVICES")) is not None:
+        evidence.append(observation(asked.name, repr(asked.value), asked.source or asked.scope))
     run = (
         _("{kind} run --device nvidia.com/gpu=all ...", kind=kind)
         if kind == "podman"
@@ -245,7 +245,7 @@ def container(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "Nothing inside the container can change that."
         ),
         evidence=evidence + answers(driver),
-        fix=advice(
+        fix=manual_fix(
             _("Start the container with the GPU"),
             _("Install the NVIDIA Container Toolkit on the host, if it is not there."),
             how,
@@ -258,9 +258,9 @@ def wsl(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """WSL's own driver library is not found, or a Linux driver hides it."""
     if not seen.machine.wsl or driver.cuda is None or driver.cuda.status == 0:
         return
-    ours = [lib for lib in cuda_libraries(driver) if inside("linux", lib.path, WSL_FOLDER)]
+    ours = [lib for lib in cuda_libraries(driver) if is_inside("linux", lib.path, WSL_FOLDER)]
     used = driver.cuda.library
-    foreign = bool(used) and not inside("linux", used, WSL_FOLDER)
+    foreign = bool(used) and not is_inside("linux", used, WSL_FOLDER)
     if not ours or (used and not foreign):
         return
     title = (
@@ -286,8 +286,8 @@ def wsl(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "reaches the GPU.",
             wsl_folder=WSL_FOLDER,
         ),
-        evidence=[saw(_("WSL's library"), ours[0].path, ours[0].source), *answers(driver)],
-        fix=advice(_("Let programs find WSL's own library"), *steps, restart="terminal"),
+        evidence=[observation(_("WSL's library"), ours[0].path, ours[0].source), *answers(driver)],
+        fix=manual_fix(_("Let programs find WSL's own library"), *steps, restart="terminal"),
     )
 
 
@@ -300,7 +300,7 @@ def no_library(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             _("The driver's library for CUDA (libcuda.so.1) is not installed."),
             _("The kernel module is loaded, but programs have no library to reach it with."),
             evidence=answers(driver),
-            fix=advice(
+            fix=manual_fix(
                 _("Install the driver's libraries"),
                 _(
                     "Install the CUDA library of driver {module_version} (Debian: libcuda1; Ubuntu: "
@@ -314,7 +314,7 @@ def no_library(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 def lost(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The GPU itself no longer answers."""
     status = driver.nvml.status if driver.nvml else None
-    known = code("nvml", status) if status in (15, 16) else None
+    known = status_code("nvml", status) if status in (15, 16) else None
     if known is None:
         return
     yield error(
@@ -327,7 +327,7 @@ def lost(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             meaning=_(known.meaning),
         ),
         evidence=answers(driver),
-        fix=advice(
+        fix=manual_fix(
             _("Start the GPU anew"),
             _("Shut the computer down, wait, start it again. If it returns, check power and cooling."),
             restart="computer",
@@ -341,18 +341,18 @@ def unexplained(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if cuda is None:
         return
     if cuda.status is None and "could not be started" in cuda.problem:  # our own child: it says nothing of the driver
-        yield finding(
+        yield make_finding(
             Step.DRIVER,
             UNKNOWN,
             "not-asked",
             _("Whether CUDA starts was not tried: the process for it could not be started."),
             why=_("The question is put in a process of its own, and the system refused to start one."),
             evidence=answers(driver),
-            fix=advice(_("Scan again"), _("Close programs that use much memory, then scan again.")),
+            fix=manual_fix(_("Scan again"), _("Close programs that use much memory, then scan again.")),
         )
         return
     left = unhidden(driver) or cuda
-    known = code("cuInit", left.status)
+    known = status_code("cuInit", left.status)
     log = _("Look at the kernel log: sudo dmesg | grep -i -e nvidia -e nvrm")
     if seen.machine.system == "windows":
         log = _("Open the Event Viewer, Windows Logs, System, and look for entries of nvlddmkm or Display.")
@@ -366,5 +366,5 @@ def unexplained(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         title,
         _("The driver refused to start CUDA."),
         evidence=answers(driver),
-        fix=advice(_("Find out why"), *steps),
+        fix=manual_fix(_("Find out why"), *steps),
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 from core.common.i18n import _
+from core.common.versions import version_tuple
 from core.knowledge.horizon import Family, beyond, horizon
-from core.knowledge.releases import numbers
 from core.model.facts import FrameworkBuild, PythonEnvironment, Snapshot
 from core.model.findings import Fix
 from core.rules.advice import installing, python_of_environment
 from core.rules.frameworks.fit import Choice, GpuSide, choose_torch, gpu_side, tables, takes_python
-from core.rules.wording import advice
+from core.rules.wording import manual_fix
 
 
 def pip(seen: Snapshot, python: PythonEnvironment, *arguments: str) -> str:
@@ -29,7 +29,7 @@ def whole_again(seen: Snapshot, python: PythonEnvironment, name: str, version: s
     command = pip(
         seen, python, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", f"{name}=={release}", *index
     )
-    return advice(_("Install {name} {version} again", name=name, version=version), command, restart="program")
+    return manual_fix(_("Install {name} {version} again", name=name, version=version), command, restart="program")
 
 
 def another_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild) -> Fix:
@@ -53,7 +53,7 @@ def another_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBui
         if choice.same_release
         else _("No build of {version} suits this GPU and driver; this release does.", version=build.version)
     )
-    return advice(
+    return manual_fix(
         _("Install PyTorch's build for CUDA {cuda}", cuda=choice.build.cuda),
         other,
         _torch_command(seen, python, f"torch=={choice.version}", choice),
@@ -71,7 +71,7 @@ def newer_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild
     known = horizon("torch")
     newest = ".".join(map(str, known.newest))
     choice = choose_torch(newest, python, side)
-    return advice(
+    return manual_fix(
         _("Choose PyTorch {release}'s build for this GPU and driver", release=release),
         _(
             "{name} {version} is newer than this program knows (tables of {date}): {where} lists its builds.",
@@ -109,7 +109,7 @@ def _torch_command(seen: Snapshot, python: PythonEnvironment, wanted: str, choic
 
 def newer_framework(name: str, its: Family, version: str, where: str) -> Fix:
     """Return where a person finds the build with CUDA of a release that is newer than the tables."""
-    return advice(
+    return manual_fix(
         _("Choose the build of {name} {version} with CUDA", name=name, version=version),
         _(
             "{name} {version} is newer than this program knows (tables of {date}): {where} lists its builds.",
@@ -123,7 +123,7 @@ def newer_framework(name: str, its: Family, version: str, where: str) -> Fix:
 
 def for_jetson() -> Fix:
     """Return what holds for every framework on a Jetson."""
-    return advice(
+    return manual_fix(
         _("Install the build for Jetson"),
         _("This is a Jetson: builds that use its GPU are made for its JetPack release and come from NVIDIA."),
         _("Builds of pip's default index and of pytorch.org for this processor are for servers."),
@@ -135,7 +135,7 @@ def no_torch(side: GpuSide) -> Fix:
     if side.tegra:
         return for_jetson()
     if side.unlisted or side.processor not in tables().processors:
-        return advice(
+        return manual_fix(
             _("Choose the build at {where}", where=WHERE),
             _(
                 "Which build suits this GPU and processor is newer than this program knows, or not in its tables of {date}.",
@@ -143,7 +143,7 @@ def no_torch(side: GpuSide) -> Fix:
             ),
         )
     gpus = ", ".join(f"{g.name} ({g.compute_capability})" for g in side.gpus) or _("this GPU")
-    return advice(
+    return manual_fix(
         _("No known build of PyTorch suits"),
         _(
             "Of all builds that are known here none runs on {gpus} with driver {driver} (CUDA up to {cuda}).",
@@ -165,7 +165,7 @@ def gpu_onnxruntime(seen: Snapshot, python: PythonEnvironment, remove: tuple[str
     """Return how to have onnxruntime-gpu alone: all of them away first, since they share one folder."""
     if gpu_side(seen).tegra:
         return for_jetson()
-    return advice(
+    return manual_fix(
         _("Take both packages away, then install onnxruntime-gpu"),
         pip(seen, python, "uninstall", "-y", *remove),
         pip(seen, python, "install", f"onnxruntime-gpu=={version}" if version else "onnxruntime-gpu"),
@@ -176,14 +176,14 @@ def gpu_onnxruntime(seen: Snapshot, python: PythonEnvironment, remove: tuple[str
 def tensorflow_on_windows(seen: Snapshot) -> Fix:
     """Return what is left for TensorFlow on native Windows."""
     rows = [r for r in tables().tensorflow if r.system == "windows"]
-    last = max(rows, key=lambda r: numbers(r.tensorflow))
-    newest = max((r for r in tables().tensorflow if r.system == "linux"), key=lambda r: numbers(r.tensorflow))
+    last = max(rows, key=lambda r: version_tuple(r.tensorflow))
+    newest = max((r for r in tables().tensorflow if r.system == "linux"), key=lambda r: version_tuple(r.tensorflow))
     pythons = [p for p in seen.pythons or () if takes_python(last.python, p.version)]
     python = last.python
     if pythons:
         example = pythons[0].executable or pythons[0].prefix
         python = _("{python} (such as {executable})", python=last.python, executable=example)
-    return advice(
+    return manual_fix(
         _("Use WSL2, or TensorFlow 2.10"),
         _("No TensorFlow after 2.10 can see a GPU on native Windows: use WSL2. In PowerShell as administrator:"),
         "wsl --install",
@@ -213,9 +213,9 @@ def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) 
         return for_jetson()
     if beyond("tensorflow", version):
         return newer_framework("TensorFlow", "tensorflow", version, "tensorflow.org/install/pip")
-    if numbers(version) >= (2, 14):
+    if version_tuple(version) >= (2, 14):
         fact = tables().fact("tf_extra")
-        return advice(
+        return manual_fix(
             _("Install TensorFlow with its CUDA libraries"),
             pip(seen, python, "install", "--force-reinstall", f'"tensorflow[and-cuda]=={version}"'),
             f"({fact.source})",
@@ -225,7 +225,7 @@ def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) 
         (
             r
             for r in tables().tensorflow
-            if numbers(r.tensorflow) == numbers(version)[:2] and r.system == seen.machine.system
+            if version_tuple(r.tensorflow) == version_tuple(version)[:2] and r.system == seen.machine.system
         ),
         None,
     )
@@ -234,7 +234,7 @@ def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) 
         if row
         else _("No tested build of this release is known here.")
     )
-    return advice(_("Install the build with GPU support"), step, restart="program")
+    return manual_fix(_("Install the build with GPU support"), step, restart="program")
 
 
 def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
@@ -246,16 +246,16 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
         return newer_framework("JAX", "jax", version, "docs.jax.dev/en/latest/installation.html")
     if seen.machine.system == "windows":
         fact = tables().fact("jax_windows")
-        return advice(
+        return manual_fix(
             _("Use JAX inside WSL2"), _(fact.fact), _('There: python3 -m pip install "jax[cuda12]"'), f"({fact.source})"
         )
     fitting = [p for p in tables().jax if side.runs_cuda(p.plugin[8:10]) and _takes(p.capability, side)]
     if not fitting:
-        return advice(
+        return manual_fix(
             _("No CUDA plugin of JAX suits"), _("The plugins that are known need a newer driver, or a newer GPU.")
         )
     best = max(fitting, key=lambda p: p.plugin)
-    return advice(
+    return manual_fix(
         _("Install JAX's plugin for CUDA {plugin}", plugin=best.plugin[8:10]),
         pip(seen, python, "install", f'"jax[cuda{best.plugin[8:10]}]=={version}"'),
         _(
@@ -269,10 +269,10 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
 
 
 def _takes(capability: str, side: GpuSide) -> bool:
-    return all(numbers(g.compute_capability) >= numbers(capability) for g in side.gpus)
+    return all(version_tuple(g.compute_capability) >= version_tuple(capability) for g in side.gpus)
 
 
 def again(seen: Snapshot, python: PythonEnvironment, *wanted: str) -> Fix:
     """Return how to install what was required."""
     quoted = [f'"{w}"' if any(c in w for c in "<>!*[~") else w for w in wanted]
-    return advice(_("Install what is required"), pip(seen, python, "install", *quoted), restart="program")
+    return manual_fix(_("Install what is required"), pip(seen, python, "install", *quoted), restart="program")

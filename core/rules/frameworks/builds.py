@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, sentences
-from core.common.text import listed
+from core.common.text import join_names
+from core.common.versions import version_tuple
 from core.knowledge.horizon import beyond
-from core.knowledge.releases import numbers
 from core.model.facts import FrameworkBuild, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
@@ -19,10 +19,10 @@ from core.rules.frameworks.advice import (
     tensorflow_for_gpu,
     tensorflow_on_windows,
 )
-from core.rules.frameworks.environment_view import Home, homes
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import build_fits, code_fits, gpu_side, tables, torch_code
-from core.rules.snapshot_queries import on
-from core.rules.wording import NOTE, WARNING, advice, finding, saw
+from core.rules.snapshot_queries import capability_number
+from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
 TENSORFLOW = ("tensorflow", "tensorflow-intel", "tf-nightly")
 _GPU_BUILDS = re.compile(r"torch|tensorflow.*|jax|onnxruntime-gpu|ctranslate2|paddlepaddle-gpu|cupy-cuda.*|mxnet-cu.*")
@@ -33,7 +33,7 @@ def is_cpu(build: FrameworkBuild) -> bool:
     return build.cuda == "" and not build.other
 
 
-def on_gpu(home: Home) -> list[FrameworkBuild]:
+def on_gpu(home: EnvironmentView) -> list[FrameworkBuild]:
     """Return the builds of an environment that were made for CUDA."""
     return [b for b in home.builds if b.cuda and _GPU_BUILDS.fullmatch(b.distribution)]
 
@@ -43,7 +43,7 @@ def cpu_only_build(seen: Snapshot) -> Iterator[Finding]:
     side = gpu_side(seen)
     if not side.there:
         return
-    for home in homes(seen):
+    for home in environment_views(seen):
         for build in home.builds:
             if not is_cpu(build) or build.distribution.startswith("opencv") or _native_tensorflow(home, build):
                 continue
@@ -52,7 +52,7 @@ def cpu_only_build(seen: Snapshot) -> Iterator[Finding]:
             yield _cpu_only(home, build)
 
 
-def _cpu_only(home: Home, build: FrameworkBuild) -> Finding:
+def _cpu_only(home: EnvironmentView, build: FrameworkBuild) -> Finding:
     main = build.distribution in ("torch", "torch-nightly")
     others = [b for b in on_gpu(home) if b is not build]
     severity = home.severity if main or not others else NOTE
@@ -70,7 +70,7 @@ def _cpu_only(home: Home, build: FrameworkBuild) -> Finding:
     why = _("This build cannot use a GPU, whatever driver and libraries are installed.")
     if main and seen.machine.system == "windows":
         why = sentences(why, _(windows.fact))
-    return finding(
+    return make_finding(
         Step.FRAMEWORKS,
         severity,
         f"cpu-build-{build.distribution}",
@@ -83,13 +83,13 @@ def _cpu_only(home: Home, build: FrameworkBuild) -> Finding:
         cause="framework_cpu_only_build",
         why=why,
         evidence=[
-            saw(_("Built for CUDA"), _("no"), build.cuda_source),
-            saw("GPU", listed(g.name for g in gpu_side(seen).gpus) or _("on the bus")),
+            observation(_("Built for CUDA"), _("no"), build.cuda_source),
+            observation("GPU", join_names(g.name for g in gpu_side(seen).gpus) or _("on the bus")),
             *(
                 [
-                    saw(
+                    observation(
                         _("Built for CUDA in the same environment"),
-                        listed(f"{b.distribution} {b.version}" for b in others),
+                        join_names(f"{b.distribution} {b.version}" for b in others),
                     )
                 ]
                 if others
@@ -105,9 +105,9 @@ def _cpu_only(home: Home, build: FrameworkBuild) -> Finding:
 # --- TensorFlow on Windows, GPU generations ----------------------------------------------------------------
 
 
-def _native_tensorflow(home: Home, build: FrameworkBuild) -> bool:
+def _native_tensorflow(home: EnvironmentView, build: FrameworkBuild) -> bool:
     windows = home.seen.machine.system == "windows" and not beyond("tensorflow", build.version)
-    return windows and build.distribution in TENSORFLOW and numbers(build.version) >= (2, 11)
+    return windows and build.distribution in TENSORFLOW and version_tuple(build.version) >= (2, 11)
 
 
 def tensorflow_native_windows(seen: Snapshot) -> Iterator[Finding]:
@@ -115,10 +115,10 @@ def tensorflow_native_windows(seen: Snapshot) -> Iterator[Finding]:
     if not gpu_side(seen).there:
         return
     fact = tables().fact("tf_windows")
-    for home in homes(seen):
+    for home in environment_views(seen):
         for build in home.builds:
             if _native_tensorflow(home, build) and build.distribution != "tensorflow-intel":
-                yield finding(
+                yield make_finding(
                     Step.FRAMEWORKS,
                     home.severity,
                     "tensorflow-windows",
@@ -130,8 +130,8 @@ def tensorflow_native_windows(seen: Snapshot) -> Iterator[Finding]:
                     cause="tf_native_windows_unsupported",
                     why=sentences(_(fact.fact), _("No driver, CUDA or cuDNN changes that.")),
                     evidence=[
-                        saw(_("Installed"), f"{build.distribution} {build.version}", home.python.prefix),
-                        saw(_("Last release with GPU support here"), "2.10", fact.source),
+                        observation(_("Installed"), f"{build.distribution} {build.version}", home.python.prefix),
+                        observation(_("Last release with GPU support here"), "2.10", fact.source),
                         home.concerns(build.distribution),
                     ],
                     subject=home.python.prefix,
@@ -144,19 +144,19 @@ def framework_without_code(seen: Snapshot) -> Iterator[Finding]:
     side = gpu_side(seen)
     if not side.gpus:
         return
-    for home in homes(seen):
+    for home in environment_views(seen):
         for build in on_gpu(home):
             if build_fits(build, side) is False:
                 yield _without_code(home, build)
 
 
-def _without_code(home: Home, build: FrameworkBuild) -> Finding:
+def _without_code(home: EnvironmentView, build: FrameworkBuild) -> Finding:
     side = gpu_side(home.seen)
     row = torch_code(build.version, build.cuda or "", side) if build.distribution == "torch" else None
     sass, source = (build.sass, build.binary) if build.sass else (row.sass if row else (), row.source if row else "")
     gpu = next(g for g in side.gpus if code_fits(sass or (999,), build.ptx or (), (g,), build.bound) is False)
-    new = bool(sass) and (on(gpu.compute_capability) or 0) > min(sass or ())
-    return finding(
+    new = bool(sass) and (capability_number(gpu.compute_capability) or 0) > min(sass or ())
+    return make_finding(
         Step.FRAMEWORKS,
         home.severity,
         f"code-{build.distribution}",
@@ -173,7 +173,7 @@ def _without_code(home: Home, build: FrameworkBuild) -> Finding:
             _("Its own message is: no kernel image is available for execution on the device."),
         ),
         evidence=[
-            saw(
+            observation(
                 "GPU",
                 _(
                     "{name}, compute capability {compute_capability}",
@@ -182,7 +182,9 @@ def _without_code(home: Home, build: FrameworkBuild) -> Finding:
                 ),
                 gpu.source,
             ),
-            saw(_("Machine code"), listed((f"{s // 10}.{s % 10}" for s in sass or ()), 20) or _("not told"), source),
+            observation(
+                _("Machine code"), join_names((f"{s // 10}.{s % 10}" for s in sass or ()), 20) or _("not told"), source
+            ),
             home.concerns(build.distribution),
         ],
         subject=home.python.prefix,
@@ -195,19 +197,19 @@ def built_for_newer_cuda(seen: Snapshot) -> Iterator[Finding]:
     side = gpu_side(seen)
     if not side.works:
         return
-    for home in homes(seen):
+    for home in environment_views(seen):
         for build in on_gpu(home):
             if side.runs_cuda(build.cuda or "") is False:
                 yield _newer_cuda(home, build)
 
 
-def _newer_cuda(home: Home, build: FrameworkBuild) -> Finding:
+def _newer_cuda(home: EnvironmentView, build: FrameworkBuild) -> Finding:
     side = gpu_side(home.seen)
     cures = {
         "torch": lambda: another_torch(home.seen, home.python, build),
         "jax": lambda: jax_for_gpu(home.seen, home.python, build.version),
     }
-    newer = advice(
+    newer = manual_fix(
         _("Install a newer driver"),
         _(
             "Install a driver that runs CUDA {cuda}, or a build of {name} for an older CUDA.",
@@ -217,7 +219,7 @@ def _newer_cuda(home: Home, build: FrameworkBuild) -> Finding:
         restart="computer",
     )
     cure = cures.get(build.distribution)
-    return finding(
+    return make_finding(
         Step.FRAMEWORKS,
         home.severity,
         f"cuda-{build.distribution}",
@@ -233,9 +235,9 @@ def _newer_cuda(home: Home, build: FrameworkBuild) -> Finding:
             "A driver runs programs that were built for its own CUDA major version or an older one, never for a newer one."
         ),
         evidence=[
-            saw(_("Built for CUDA"), build.cuda, build.cuda_source),
-            saw(_("Newest CUDA that this driver runs"), side.cuda or _("less")),
-            saw(_("Driver"), side.driver or _("unknown")),
+            observation(_("Built for CUDA"), build.cuda, build.cuda_source),
+            observation(_("Newest CUDA that this driver runs"), side.cuda or _("less")),
+            observation(_("Driver"), side.driver or _("unknown")),
             home.concerns(build.distribution),
         ],
         subject=home.python.prefix,

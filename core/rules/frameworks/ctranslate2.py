@@ -9,14 +9,14 @@ from core.knowledge.causes import Cause
 from core.knowledge.horizon import beyond
 from core.model.facts import FrameworkBuild, Snapshot, Toolkit
 from core.model.findings import Finding, Fix
-from core.model.paths import inside
+from core.model.paths import is_inside
 from core.model.steps import Step
 from core.rules.advice import name_folder
 from core.rules.frameworks.advice import pip
 from core.rules.frameworks.builds import on_gpu
-from core.rules.frameworks.environment_view import Home, homes
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import gpu_side
-from core.rules.wording import UNKNOWN, advice, finding, saw
+from core.rules.wording import UNKNOWN, make_finding, manual_fix, observation
 
 SEARCHED = {"linux": {"LD_LIBRARY_PATH", "ld.so.cache"}, "windows": {"PATH"}}
 """What a bare name leads to, in the words of the toolkits' ``named_by``."""
@@ -33,7 +33,7 @@ def cublas_by_name(seen: Snapshot) -> Iterator[Finding]:
     """A CTranslate2 for CUDA whose cuBLAS is nowhere, or lies where a bare name does not lead."""
     if not gpu_side(seen).there or seen.toolkits is None:
         return
-    for home in homes(seen):
+    for home in environment_views(seen):
         build = home.build("ctranslate2")
         if build is None or build not in on_gpu(home) or home.near > 3 or home.python.kind == "conda":
             continue  # conda's interpreter leads its extension modules to its own lib folder
@@ -49,29 +49,29 @@ def _name(seen: Snapshot, build: FrameworkBuild) -> str:
     return f"cublas64_{major}.dll" if seen.machine.system == "windows" else f"libcublas.so.{major}"
 
 
-def _places(home: Home, build: FrameworkBuild) -> Iterator[Toolkit]:
+def _places(home: EnvironmentView, build: FrameworkBuild) -> Iterator[Toolkit]:
     """Yield the sets of CUDA libraries with the cuBLAS that is wanted, those of the environment first."""
     wanted = _name(home.seen, build)
     having = [t for t in home.seen.toolkits or () if any(f.name.lower() == wanted for f in t.libraries)]
     yield from sorted(having, key=lambda t: not _own(home, t))
 
 
-def _own(home: Home, toolkit: Toolkit) -> bool:
-    return inside(home.seen.machine.system, toolkit.root, home.python.prefix)
+def _own(home: EnvironmentView, toolkit: Toolkit) -> bool:
+    return is_inside(home.seen.machine.system, toolkit.root, home.python.prefix)
 
 
 def _searched(seen: Snapshot, toolkit: Toolkit) -> bool:
     return bool(SEARCHED[seen.machine.system] & set(toolkit.named_by)) or toolkit.folder in DEFAULTS
 
 
-def _lost(home: Home, build: FrameworkBuild, places: list[Toolkit]) -> Finding:
+def _lost(home: EnvironmentView, build: FrameworkBuild, places: list[Toolkit]) -> Finding:
     name = _name(home.seen, build)
     torch = home.build("torch")
     helped = bool(torch and torch.cuda and torch.cuda.partition(".")[0] == (build.cuda or "").partition(".")[0])
     version, prefix = build.version, home.python.prefix
     rows = [
-        saw(_("Wanted"), name, _(SOURCE)),
-        *(saw(_("It lies in"), t.folder or t.root, t.source) for t in places[:3]),
+        observation(_("Wanted"), name, _(SOURCE)),
+        *(observation(_("It lies in"), t.folder or t.root, t.source) for t in places[:3]),
     ]
     if not places:
         title = _(
@@ -88,12 +88,14 @@ def _lost(home: Home, build: FrameworkBuild, places: list[Toolkit]) -> Finding:
         why = _("It asks for the bare name, and the loader does not look in the folder where it lies.")
     if helped:
         rows.append(
-            saw(_("In the same environment"), f"torch {torch.version if torch else ''}", torch.binary if torch else "")
+            observation(
+                _("In the same environment"), f"torch {torch.version if torch else ''}", torch.binary if torch else ""
+            )
         )
         why = _(
             "Once torch is imported in the same program, its cuBLAS serves CTranslate2 too. Without that it fails when it computes."
         )
-    return finding(
+    return make_finding(
         Step.FRAMEWORKS,
         UNKNOWN if helped else home.severity,
         "cublas-not-searched",
@@ -106,21 +108,21 @@ def _lost(home: Home, build: FrameworkBuild, places: list[Toolkit]) -> Finding:
     )
 
 
-def _cure(home: Home, build: FrameworkBuild, places: list[Toolkit]) -> Fix:
+def _cure(home: EnvironmentView, build: FrameworkBuild, places: list[Toolkit]) -> Fix:
     if places:
         return name_folder(home.seen, places[0].folder or places[0].root)
     major = (build.cuda or "").partition(".")[0]
     package = f"nvidia-cublas-cu{major}" if major in ("11", "12") else f'"nvidia-cublas=={major}.*"'
     command = pip(home.seen, home.python, "install", package)
     if home.seen.machine.system == "windows" or not home.python.site_packages:
-        return advice(
+        return manual_fix(
             _("Install CUDA {major}", major=major),
             _("Get a CUDA {major} toolkit from developer.nvidia.com/cuda-toolkit-archive.", major=major),
         )
     middle = "cublas" if major in ("11", "12") else f"cu{major}"
     folder = f"{home.python.site_packages[0]}/nvidia/{middle}/lib"
     named = name_folder(home.seen, folder)
-    return advice(
+    return manual_fix(
         _("Install {package}, and let the loader search its folder", package=package),
         command,
         named.advice,

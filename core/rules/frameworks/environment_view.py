@@ -10,13 +10,13 @@ from packaging.specifiers import SpecifierSet
 
 from core.common.versions import applies, requirement, within
 from core.model.facts import Distribution, FrameworkBuild, FrameworkTrial, PythonEnvironment, Snapshot, platform_machine
-from core.model.paths import tidy
+from core.model.paths import normalise
 from core.model.steps import Severity
-from core.rules.consumer_loads import rank
+from core.rules.consumer_loads import environment_rank
 from core.rules.wording import ERROR, NOTE, WARNING, Concern, concern
 
 
-class Home(msgspec.Struct, frozen=True):
+class EnvironmentView(msgspec.Struct, frozen=True):
     """One environment, how its frameworks were built, and what happened when they were tried."""
 
     seen: Snapshot
@@ -49,19 +49,19 @@ class Home(msgspec.Struct, frozen=True):
         return next((t for t in self.trials if t.framework == distribution), None)
 
 
-def homes(seen: Snapshot) -> Iterator[Home]:
+def environment_views(seen: Snapshot) -> Iterator[EnvironmentView]:
     """Yield every environment that was read, those that were named or are active first."""
     system = seen.machine.system
     everything = seen.frameworks
-    near = sorted(seen.pythons or (), key=lambda p: rank(seen, p.prefix))
+    near = sorted(seen.pythons or (), key=lambda p: environment_rank(seen, p.prefix))
     for python in (*near, *(everything.others if everything else ())):
-        mine = tidy(system, python.prefix)
-        yield Home(
+        mine = normalise(system, python.prefix)
+        yield EnvironmentView(
             seen,
             python,
-            tuple(b for b in (everything.builds if everything else ()) if tidy(system, b.prefix) == mine),
-            tuple(t for t in seen.trials or () if tidy(system, t.prefix) == mine),
-            rank(seen, python.prefix) if python in near else 4,
+            tuple(b for b in (everything.builds if everything else ()) if normalise(system, b.prefix) == mine),
+            tuple(t for t in seen.trials or () if normalise(system, t.prefix) == mine),
+            environment_rank(seen, python.prefix) if python in near else 4,
         )
 
 
@@ -78,7 +78,7 @@ class Broken(msgspec.Struct, frozen=True):
     """It belongs to an extra, so that it counts only if that was asked for."""
 
 
-def broken(home: Home) -> Iterator[Broken]:
+def broken(home: EnvironmentView) -> Iterator[Broken]:
     """Yield the requirements on packages that matter here which are not met, as ``pip check`` would: by versions alone.
 
     Extras may be alternatives (one for CUDA 12, one for 13): where one of them is met, the others were not asked for.
@@ -95,7 +95,7 @@ def broken(home: Home) -> Iterator[Broken]:
                 yield Broken(distribution, name, str(specifier), version or "", optional)
 
 
-def _wish(raw: str, home: Home) -> tuple[str, SpecifierSet, bool] | None:
+def _wish(raw: str, home: EnvironmentView) -> tuple[str, SpecifierSet, bool] | None:
     """Return name, versions and whether it is optional; None where it does not apply here or cannot be read."""
     wish = requirement(raw)
     if wish is None:
@@ -111,7 +111,7 @@ def _wish(raw: str, home: Home) -> tuple[str, SpecifierSet, bool] | None:
     return (name, wish.specifier, True) if optional else None
 
 
-def _marker_facts(home: Home) -> dict[str, str]:
+def _marker_facts(home: EnvironmentView) -> dict[str, str]:
     windows = home.seen.machine.system == "windows"
     parts = home.python.version.split(".")
     architecture = home.python.architecture or home.seen.machine.architecture

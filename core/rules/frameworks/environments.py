@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.common.i18n import _, n_, told
-from core.common.text import listed
-from core.knowledge.releases import numbers
+from core.common.i18n import _, n_, translate_fact
+from core.common.text import join_names
+from core.common.versions import version_tuple
 from core.model import path_list as pathlist
 from core.model.facts import Load, PythonEnvironment, Resolution, Snapshot
 from core.model.findings import Finding
-from core.model.paths import folder_of, tidy
+from core.model.paths import normalise, parent
 from core.model.remedies import AddDllFolders
 from core.model.steps import Step
 from core.rules.frameworks import builds as frameworks_builds
@@ -20,10 +20,10 @@ from core.rules.frameworks import packages as frameworks_packages
 from core.rules.frameworks import records as frameworks_records
 from core.rules.frameworks import trials as frameworks_trials
 from core.rules.frameworks.builds import on_gpu
-from core.rules.frameworks.environment_view import Home, homes
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import gpu_side
-from core.rules.snapshot_queries import variable
-from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, saw
+from core.rules.snapshot_queries import effective_variable
+from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "ctranslate2", "paddlepaddle-gpu")
 
@@ -32,13 +32,13 @@ def unread(seen: Snapshot) -> Iterator[Finding]:
     """An environment that was named and could not be read."""
     for python in seen.pythons or ():
         if python.problem and "--python" in python.ways:
-            yield finding(
+            yield make_finding(
                 Step.FRAMEWORKS,
                 UNKNOWN,
                 "environment-unread",
                 _("The Python environment {prefix} could not be read.", prefix=python.prefix),
                 why=_("What it would load is not decided."),
-                evidence=[saw(_("Problem"), told(python.problem), python.found_by)],
+                evidence=[observation(_("Problem"), translate_fact(python.problem), python.found_by)],
                 subject=python.prefix,
             )
 
@@ -48,18 +48,18 @@ def read(seen: Snapshot) -> Iterator[Finding]:
     for python in seen.pythons or ():
         frameworks = _frameworks(python)
         if frameworks and not python.problem:
-            yield finding(
+            yield make_finding(
                 Step.FRAMEWORKS,
                 GOOD,
                 "environment-read",
                 _(
                     "The Python environment {prefix} has {frameworks}.",
                     prefix=python.prefix,
-                    frameworks=listed(frameworks),
+                    frameworks=join_names(frameworks),
                 ),
                 evidence=[
-                    saw(_("Python"), f"{python.version} ({python.kind})", python.found_by),
-                    saw(
+                    observation(_("Python"), f"{python.version} ({python.kind})", python.found_by),
+                    observation(
                         _("NVIDIA packages"),
                         n_(
                             "{n} package",
@@ -78,7 +78,7 @@ def _frameworks(python: PythonEnvironment) -> list[str]:
 
 def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
     """An activated environment is not the one whose interpreter starts, or has no framework while another has one."""
-    active = variable(seen, "VIRTUAL_ENV") or variable(seen, "CONDA_PREFIX")
+    active = effective_variable(seen, "VIRTUAL_ENV") or effective_variable(seen, "CONDA_PREFIX")
     started = next((p for p in seen.pythons or () if "python" in p.ways), None)
     system = seen.machine.system
     if active is None or not active.value:
@@ -88,9 +88,9 @@ def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
         known
         and started
         and active.name not in started.ways
-        and tidy(system, started.prefix) != tidy(system, active.value)
+        and normalise(system, started.prefix) != normalise(system, active.value)
     ):
-        yield finding(
+        yield make_finding(
             Step.FRAMEWORKS,
             WARNING if active.name == "VIRTUAL_ENV" else NOTE,  # conda activates its base by itself
             "another-python-starts",
@@ -102,11 +102,11 @@ def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
             cause="wrong_environment_active",
             why=_("What is installed in the activated environment is not what runs."),
             evidence=[
-                saw(active.name, active.value, active.source),
-                saw(_("python on PATH"), started.executable or started.prefix, started.found_by),
+                observation(active.name, active.value, active.source),
+                observation(_("python on PATH"), started.executable or started.prefix, started.found_by),
             ],
             subject=active.value,
-            fix=advice(
+            fix=manual_fix(
                 _("Activate it anew in a new terminal"),
                 _activation(seen, active.name, active.value),
                 restart="terminal",
@@ -123,12 +123,12 @@ def _activation(seen: Snapshot, name: str, prefix: str) -> str:
 
 
 def _without_framework(seen: Snapshot, name: str) -> Iterator[Finding]:
-    everything = list(homes(seen))
+    everything = list(environment_views(seen))
     mine = next((h for h in everything if name in h.python.ways), None)
     others = [h for h in everything if h is not mine and on_gpu(h)]
     if mine is None or mine.builds or not others or not gpu_side(seen).there or mine.python.problem:
         return
-    yield finding(
+    yield make_finding(
         Step.FRAMEWORKS,
         NOTE,
         "active-without-framework",
@@ -136,13 +136,13 @@ def _without_framework(seen: Snapshot, name: str) -> Iterator[Finding]:
             "The active environment {prefix} has no framework; {prefix2} has {on_gpu}.",
             prefix=mine.python.prefix,
             prefix2=others[0].python.prefix,
-            on_gpu=listed(f"{b.distribution} {b.version}" for b in on_gpu(others[0])),
+            on_gpu=join_names(f"{b.distribution} {b.version}" for b in on_gpu(others[0])),
         ),
         cause="wrong_environment_active",
         why=_("If a framework is missing in your program, this is the wrong environment."),
-        evidence=[saw(_("Has a framework"), h.python.prefix, h.python.found_by) for h in others],
+        evidence=[observation(_("Has a framework"), h.python.prefix, h.python.found_by) for h in others],
         subject=mine.python.prefix,
-        fix=advice(_("Use the other one"), others[0].python.executable),
+        fix=manual_fix(_("Use the other one"), others[0].python.executable),
     )
 
 
@@ -167,7 +167,7 @@ def older_variables(seen: Snapshot) -> Iterator[Finding]:
             if v.scope in ("user", "machine") and (t := pathlist.key(p, "windows")) in wanted and t not in have
         ]
         for folder in dict.fromkeys(new):
-            yield finding(
+            yield make_finding(
                 Step.ENVIRONMENT,
                 WARNING,
                 "older-variables",
@@ -175,11 +175,11 @@ def older_variables(seen: Snapshot) -> Iterator[Finding]:
                 cause="process_env_not_inherited",
                 why=_("The PATH was changed after this session's programs were started. They keep the old one."),
                 evidence=[
-                    saw(_("PATH of new programs names"), folder, v.source),
-                    saw(_("PATH of this session"), _("does not name it"), "environment"),
+                    observation(_("PATH of new programs names"), folder, v.source),
+                    observation(_("PATH of this session"), _("does not name it"), "environment"),
                 ],
                 subject=folder,
-                fix=advice(
+                fix=manual_fix(
                     _("Start your terminal, editor or service anew"),
                     _("If that does not help, sign out and in again."),
                     restart="session",
@@ -215,7 +215,7 @@ def lost_to_python(seen: Snapshot, load: Load) -> dict[str, str]:
 def lost_folders(seen: Snapshot, prefix: str) -> tuple[str, ...]:
     """Return the folders of PATH that one environment's Python would have to search for its frameworks' libraries."""
     lost = [lost_to_python(seen, load) for load in seen.loads or () if load.consumer.prefix == prefix]
-    return tuple(dict.fromkeys(folder_of("windows", path) for its in lost for path in its.values()))
+    return tuple(dict.fromkeys(parent("windows", path) for its in lost for path in its.values()))
 
 
 def _main(r: Resolution) -> bool:
@@ -225,10 +225,15 @@ def _main(r: Resolution) -> bool:
 def _only_on_path(seen: Snapshot, load: Load, lost: str, path: str) -> Finding:
     folder = path.rpartition("\\")[0]
     home = next(
-        (h for h in homes(seen) if tidy("windows", h.python.prefix) == tidy("windows", load.consumer.prefix)), None
+        (
+            h
+            for h in environment_views(seen)
+            if normalise("windows", h.python.prefix) == normalise("windows", load.consumer.prefix)
+        ),
+        None,
     )
     site = home.python.site_packages[0] if home and home.python.site_packages else load.consumer.prefix
-    return finding(
+    return make_finding(
         Step.FRAMEWORKS,
         ERROR,
         "path-is-not-searched",
@@ -243,12 +248,12 @@ def _only_on_path(seen: Snapshot, load: Load, lost: str, path: str) -> Finding:
             "add the folder itself."
         ),
         evidence=[
-            saw(_("Any program finds it"), path, "PATH"),
-            saw(_("This Python"), _("does not find it"), told(load.consumer.label)),
+            observation(_("Any program finds it"), path, "PATH"),
+            observation(_("This Python"), _("does not find it"), translate_fact(load.consumer.label)),
             *([home.concerns(load.consumer.framework.partition(" ")[0])] if home else []),
         ],
         subject=load.consumer.prefix,
-        fix=advice(
+        fix=manual_fix(
             _("Add the folder in that environment"),
             _('Save this one line as "{site}\\cuda_folder.pth":', site=site),
             _('import os; os.add_dll_directory(r"{folder}")', folder=folder),
@@ -265,20 +270,20 @@ def other_compiler(seen: Snapshot) -> Iterator[Finding]:
         return
     nvcc = compilers[0]
     version = nvcc.nvcc_version or nvcc.version or ""
-    for home in homes(seen):
+    for home in environment_views(seen):
         build = home.build("torch")
-        if home.near > 1 or build is None or not build.cuda or not numbers(version):
+        if home.near > 1 or build is None or not build.cuda or not version_tuple(version):
             continue
-        if numbers(version)[:1] != numbers(build.cuda)[:1]:
+        if version_tuple(version)[:1] != version_tuple(build.cuda)[:1]:
             yield _other_compiler(home, build.version, build.cuda, version, nvcc.nvcc)
 
 
-def _other_compiler(home: Home, torch: str, cuda: str, version: str, nvcc: str) -> Finding:
+def _other_compiler(home: EnvironmentView, torch: str, cuda: str, version: str, nvcc: str) -> Finding:
     fitting = next(
         (
             t
             for t in home.seen.toolkits or ()
-            if t.nvcc and numbers(t.nvcc_version or t.version)[:2] == numbers(cuda)[:2]
+            if t.nvcc and version_tuple(t.nvcc_version or t.version)[:2] == version_tuple(cuda)[:2]
         ),
         None,
     )
@@ -290,7 +295,7 @@ def _other_compiler(home: Home, torch: str, cuda: str, version: str, nvcc: str) 
         if fitting
         else ""
     )
-    return finding(
+    return make_finding(
         Step.FRAMEWORKS,
         NOTE,
         "other-compiler",
@@ -304,12 +309,12 @@ def _other_compiler(home: Home, torch: str, cuda: str, version: str, nvcc: str) 
         cause="nvcc_toolkit_mismatch_build",
         why=_("This matters only when you compile extensions for PyTorch: it refuses another major version."),
         evidence=[
-            saw(_("nvcc"), _("{nvcc} of CUDA {version}", nvcc=nvcc, version=version)),
-            saw(_("torch was built for CUDA"), cuda),
+            observation(_("nvcc"), _("{nvcc} of CUDA {version}", nvcc=nvcc, version=version)),
+            observation(_("torch was built for CUDA"), cuda),
             home.concerns("torch"),
         ],
         subject=home.python.prefix,
-        fix=advice(
+        fix=manual_fix(
             _("Compile with the toolkit that fits"),
             set_it or _("Install the CUDA {cuda} toolkit beside this one; several versions live together.", cuda=cuda),
         ),

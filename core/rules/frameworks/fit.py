@@ -6,14 +6,14 @@ import re
 
 import msgspec
 
-from core.common.versions import older
+from core.common.versions import is_older, version_tuple
 from core.knowledge.horizon import beyond
-from core.knowledge.releases import Row, Saying, compatibility, driver_floor, numbers
+from core.knowledge.releases import QuotedFact, Row, compatibility, driver_floor
 from core.knowledge.tables import read
-from core.model.facts import Fact, FrameworkBuild, Gpu, PythonEnvironment, Snapshot, System
+from core.model.facts import FrameworkBuild, Frozen, Gpu, PythonEnvironment, Snapshot, System
 from core.rules.driver.compatibility import compiles, is_tegra, runs
 from core.rules.driver.facts import on_bus, works
-from core.rules.snapshot_queries import on
+from core.rules.snapshot_queries import capability_number
 
 
 class TorchBuild(Row, frozen=True, kw_only=True):
@@ -74,7 +74,7 @@ class Index(Row, frozen=True, kw_only=True):
     url: str
 
 
-class Tables(Fact, frozen=True, kw_only=True):
+class Tables(Frozen, frozen=True, kw_only=True):
     """frameworks.json."""
 
     processors: tuple[str, ...]
@@ -85,9 +85,9 @@ class Tables(Fact, frozen=True, kw_only=True):
     tensorflow: tuple[TensorFlowBuild, ...]
     jax: tuple[Plugin, ...]
     instructions: tuple[Instructions, ...]
-    facts: tuple[Saying, ...]
+    facts: tuple[QuotedFact, ...]
 
-    def fact(self, id: str) -> Saying:
+    def fact(self, id: str) -> QuotedFact:
         """Return the fact of that id; it is there, a test says so."""
         return next(f for f in self.facts if f.id == id)
 
@@ -122,14 +122,14 @@ class GpuSide(msgspec.Struct, frozen=True):
 
         The driver's own answer decides, also about a CUDA that is newer than the tables.
         """
-        wanted = numbers(cuda)
+        wanted = version_tuple(cuda)
         if not wanted:
             return None
         if self.cuda:
-            have = numbers(self.cuda)
+            have = version_tuple(self.cuda)
             return have[:1] >= wanted[:1] if wanted[0] >= 11 else have >= wanted
         floor, _ = driver_floor(compatibility(), cuda, self.system)
-        late = older(self.driver, floor)
+        late = is_older(self.driver, floor)
         return None if late is None else not late
 
 
@@ -151,15 +151,15 @@ def gpu_side(seen: Snapshot) -> GpuSide:
 
 def short(version: str) -> str:
     """Return major.minor of a version."""
-    return ".".join(str(n) for n in numbers(version)[:2])
+    return ".".join(str(n) for n in version_tuple(version)[:2])
 
 
 def torch_code(version: str, cuda: str, side: GpuSide) -> TorchCode | None:
     """Return what is known of the machine code in one build of PyTorch for this system and processor."""
-    its = numbers(version)[:2]
+    its = version_tuple(version)[:2]
     here = (side.system, side.processor, short(cuda))
     for row in tables().torch_code:
-        if (row.system, row.processor, row.cuda) == here and numbers(row.first) <= its <= numbers(row.last):
+        if (row.system, row.processor, row.cuda) == here and version_tuple(row.first) <= its <= version_tuple(row.last):
             return row
     return None
 
@@ -168,7 +168,7 @@ def code_fits(
     sass: tuple[int, ...], ptx: tuple[int, ...], gpus: tuple[Gpu, ...], bound: tuple[str, ...] = ()
 ) -> bool | None:
     """Whether code runs on every GPU; PTX counts, since the driver compiles it. None where a GPU's kind is not known."""
-    answers = [_fits_one(sass, ptx, on(g.compute_capability), bound) for g in gpus]
+    answers = [_fits_one(sass, ptx, capability_number(g.compute_capability), bound) for g in gpus]
     if False in answers:
         return False
     return None if not answers or None in answers else True
@@ -190,8 +190,8 @@ def build_fits(build: FrameworkBuild, side: GpuSide) -> bool | None:
         (p for p in tables().jax if build.distribution in ("jax", p.plugin) and (build.cuda or "-") in p.plugin), None
     )
     if plugin and build.cuda:
-        least = on(plugin.capability) or 0
-        capabilities = [on(g.compute_capability) for g in side.gpus]
+        least = capability_number(plugin.capability) or 0
+        capabilities = [capability_number(g.compute_capability) for g in side.gpus]
         return None if not capabilities or None in capabilities else all((c or 0) >= least for c in capabilities)
     return None
 
@@ -221,18 +221,18 @@ def choose_torch(version: str, python: PythonEnvironment, side: GpuSide) -> Choi
     rows = [r for r in tables().torch if mine in r.processors]
     same = [r for r in rows if r.torch == short(version) and _suits(r, side) is not False and side.runs_cuda(r.cuda)]
     if same:
-        best = max(same, key=lambda r: (_suits(r, side) is True, r.stable, _within(r, side), numbers(r.cuda)))
+        best = max(same, key=lambda r: (_suits(r, side) is True, r.stable, _within(r, side), version_tuple(r.cuda)))
         return Choice(best, version.partition("+")[0], True, _suits(best, side) is True)
     others = [r for r in rows if side.runs_cuda(r.cuda) and _suits(r, side) and takes_python(r.python, python.version)]
     if not others:
         return None
-    best = max(others, key=lambda r: (r.stable, _within(r, side), numbers(r.torch), numbers(r.cuda)))
+    best = max(others, key=lambda r: (r.stable, _within(r, side), version_tuple(r.torch), version_tuple(r.cuda)))
     return Choice(best, best.torch + ".*", False, True)
 
 
 def _within(row: TorchBuild, side: GpuSide) -> bool:
     """Whether the driver knows this very CUDA version, so that not even new features are missing."""
-    return not side.cuda or numbers(row.cuda) <= numbers(side.cuda)
+    return not side.cuda or version_tuple(row.cuda) <= version_tuple(side.cuda)
 
 
 def _suits(row: TorchBuild, side: GpuSide) -> bool | None:
@@ -251,8 +251,8 @@ def _suits(row: TorchBuild, side: GpuSide) -> bool | None:
 
 def takes_python(wanted: str, version: str) -> bool:
     """Whether a release takes this Python: ">=3.10, <=(3.14 exp.)", "3.9-3.12"; unknown words never refuse."""
-    its = numbers(version)[:2]
+    its = version_tuple(version)[:2]
     if not its:
         return True
-    found = [numbers(n) for n in re.findall(r"\d+\.\d+", wanted)]
+    found = [version_tuple(n) for n in re.findall(r"\d+\.\d+", wanted)]
     return (not found or its >= found[0]) and (len(found) < 2 or its <= found[-1])

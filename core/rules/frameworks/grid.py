@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.common.i18n import _, told
-from core.common.text import listed
+from core.common.i18n import _, translate_fact
+from core.common.text import join_names
+from core.common.versions import version_tuple
 from core.knowledge.causes import Cause
 from core.knowledge.horizon import beyond, family
-from core.knowledge.releases import numbers
 from core.model.facts import Distribution, FrameworkBuild, Snapshot, full_id, split_id
-from core.model.findings import Finding, Grid, GridCell, GridRow, Verdict
-from core.model.paths import tidy
+from core.model.findings import CompatibilityGrid, Finding, GridCell, GridRow, Verdict
+from core.model.paths import normalise
 from core.model.steps import Severity
-from core.rules.consumer_loads import answered
+from core.rules.consumer_loads import roll_call_passed
 from core.rules.frameworks.builds import is_cpu
-from core.rules.frameworks.environment_view import Home, homes
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import GpuSide, build_fits, gpu_side
 from core.rules.frameworks.trials import failed
 
@@ -37,7 +37,7 @@ COLUMNS = (
 """Column and the distributions that stand for it; a name that ends a hyphenated word may go on (cupy-cuda12x)."""
 
 
-def grid(seen: Snapshot, findings: tuple[Finding, ...] = ()) -> Grid:
+def grid(seen: Snapshot, findings: tuple[Finding, ...] = ()) -> CompatibilityGrid:
     """Return the grid of a Snapshot; ``findings`` are those of the same Snapshot."""
     side = gpu_side(seen)
     rows = tuple(
@@ -51,14 +51,14 @@ def grid(seen: Snapshot, findings: tuple[Finding, ...] = ()) -> Grid:
             problem=home.python.problem,
             cells=tuple(_cells(home, side, findings)),
         )
-        for home in homes(seen)
+        for home in environment_views(seen)
     )
     there = {c.framework for r in rows for c in r.cells}
     columns = tuple(name for name, _ in COLUMNS if name in there)
-    return Grid(columns=columns, rows=rows, best=tuple(_best(columns, rows)))
+    return CompatibilityGrid(columns=columns, rows=rows, best=tuple(_best(columns, rows)))
 
 
-def _cells(home: Home, side: GpuSide, findings: tuple[Finding, ...]) -> Iterator[GridCell]:
+def _cells(home: EnvironmentView, side: GpuSide, findings: tuple[Finding, ...]) -> Iterator[GridCell]:
     for name, distributions in COLUMNS:
         there = [d for n in distributions for d in home.python.distributions if _stands_for(d.name, n)]
         if there:
@@ -69,7 +69,9 @@ def _stands_for(name: str, wanted: str) -> bool:
     return name == wanted or (wanted in ("cupy-cuda", "tensorrt-cu", "mxnet") and name.startswith(wanted))
 
 
-def _cell(home: Home, column: str, what: Distribution, side: GpuSide, findings: tuple[Finding, ...]) -> GridCell:
+def _cell(
+    home: EnvironmentView, column: str, what: Distribution, side: GpuSide, findings: tuple[Finding, ...]
+) -> GridCell:
     build = home.build(what.name)
     version = build.version if build else what.version
     verdict, reason, more = _verdict(home, what, build, side, findings)
@@ -82,10 +84,14 @@ Judged = tuple[Verdict, str, str]
 
 
 def _verdict(
-    home: Home, what: Distribution, build: FrameworkBuild | None, side: GpuSide, findings: tuple[Finding, ...]
+    home: EnvironmentView,
+    what: Distribution,
+    build: FrameworkBuild | None,
+    side: GpuSide,
+    findings: tuple[Finding, ...],
 ) -> Judged:
     if home.python.problem:
-        return "not decided", told(home.python.problem), ""
+        return "not decided", translate_fact(home.python.problem), ""
     trial = home.trial(what.name)
     against = _against(home, what, findings)
     if trial and trial.gpu and not failed(trial) and not against:
@@ -101,7 +107,7 @@ def _verdict(
     if (
         home.seen.machine.system == "windows"
         and what.name.startswith("tensorflow")
-        and numbers(what.version) >= (2, 11)
+        and version_tuple(what.version) >= (2, 11)
     ):
         return (
             "cpu only",
@@ -119,7 +125,7 @@ def _verdict(
 
 
 def _by_files(
-    home: Home, what: Distribution, build: FrameworkBuild | None, side: GpuSide, against: Finding | None
+    home: EnvironmentView, what: Distribution, build: FrameworkBuild | None, side: GpuSide, against: Finding | None
 ) -> Judged:
     """Judge by what was read, where nothing was run and no error stands against it."""
     if build is None and home.seen.frameworks is None:
@@ -143,7 +149,7 @@ def _by_files(
     if build_fits(build, side) is False:
         return (
             "cannot run",
-            _("It has no machine code for {gpus}.", gpus=listed(g.name for g in side.gpus)),
+            _("It has no machine code for {gpus}.", gpus=join_names(g.name for g in side.gpus)),
             f"frameworks.code-{what.name}",
         )
     if against:
@@ -155,19 +161,19 @@ def _by_files(
     return "should run", _("It was built for CUDA {cuda}, which driver and GPU run.", cuda=build.cuda), ""
 
 
-def _loads_well(home: Home, what: Distribution) -> bool:
+def _loads_well(home: EnvironmentView, what: Distribution) -> bool:
     """Whether every library of the cuDNN that it wants answered in a child process."""
     system = home.seen.machine.system
     mine = [
         load
         for load in home.seen.loads or ()
-        if tidy(system, load.consumer.prefix) == tidy(system, home.python.prefix)
+        if normalise(system, load.consumer.prefix) == normalise(system, home.python.prefix)
         and load.consumer.framework.startswith((what.name + " ", f"{what.name}-"))
     ]
-    return bool(mine) and all(answered(load.roll_call) for load in mine)
+    return bool(mine) and all(roll_call_passed(load.roll_call) for load in mine)
 
 
-def _against(home: Home, what: Distribution, findings: tuple[Finding, ...]) -> Finding | None:
+def _against(home: EnvironmentView, what: Distribution, findings: tuple[Finding, ...]) -> Finding | None:
     """Return the worst finding that concerns this framework in this environment, warnings and errors only."""
     mine = [
         f
@@ -179,7 +185,7 @@ def _against(home: Home, what: Distribution, findings: tuple[Finding, ...]) -> F
     return max(mine, key=lambda f: f.severity, default=None)
 
 
-def _means(consumer: str, home: Home, what: Distribution) -> bool:
+def _means(consumer: str, home: EnvironmentView, what: Distribution) -> bool:
     """Whether a finding's consumer is this framework in this environment, or all of the environment."""
     its, framework = split_id(consumer)
     return its == full_id(home.python.prefix) and (
@@ -191,7 +197,7 @@ def _best(columns: tuple[str, ...], rows: tuple[GridRow, ...]) -> Iterator[tuple
     order: dict[Verdict, int] = {"runs": 2, "should run": 1}
     for column in columns:
         cells = [
-            (order.get(c.verdict, 0), numbers(c.version), r.prefix)
+            (order.get(c.verdict, 0), version_tuple(c.version), r.prefix)
             for r in rows
             for c in r.cells
             if c.framework == column

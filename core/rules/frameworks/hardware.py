@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, number
-from core.common.text import listed
+from core.common.text import join_names
+from core.common.versions import version_tuple
 from core.knowledge.horizon import beyond, family
-from core.knowledge.releases import numbers
 from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
 from core.rules.frameworks.builds import on_gpu
-from core.rules.frameworks.environment_view import homes
+from core.rules.frameworks.environment_view import environment_views
 from core.rules.frameworks.fit import tables
-from core.rules.wording import ERROR, WARNING, advice, finding, saw
+from core.rules.wording import ERROR, WARNING, make_finding, manual_fix, observation
 
 GIB = 1 << 30
 NAMES = {"avx": "AVX", "avx2": "AVX2", "fma": "FMA", "sse4_1": "SSE4.1", "sse4_2": "SSE4.2"}
@@ -27,16 +27,20 @@ def without_instructions(seen: Snapshot) -> Iterator[Finding]:
     here = seen.machine.instructions
     if here is None or seen.machine.architecture != "x86_64":
         return
-    for home in homes(seen):
+    for home in environment_views(seen):
         for d in home.python.distributions:
             for row in tables().instructions:
                 lacking = [n for n in row.needs if n not in here]
-                if not lacking or not re.fullmatch(row.distribution, d.name) or numbers(d.version) < numbers(row.first):
+                if (
+                    not lacking
+                    or not re.fullmatch(row.distribution, d.name)
+                    or version_tuple(d.version) < version_tuple(row.first)
+                ):
                     continue
                 if beyond(family(d.name), d.version):
                     continue
-                names = listed(NAMES[n] for n in lacking)
-                yield finding(
+                names = join_names(NAMES[n] for n in lacking)
+                yield make_finding(
                     Step.FRAMEWORKS,
                     home.severity,
                     f"instructions-{d.name}",
@@ -51,16 +55,16 @@ def without_instructions(seen: Snapshot) -> Iterator[Finding]:
                         "This processor does not have these instructions, or the virtual machine does not pass them on. The import ends with an illegal instruction."
                     ),
                     evidence=[
-                        saw(
+                        observation(
                             _("The processor has"),
-                            listed((NAMES[n] for n in here), 9) or _("none of these"),
+                            join_names((NAMES[n] for n in here), 9) or _("none of these"),
                             _("the system's list"),
                         ),
-                        saw(_("The build needs"), names, row.source),
+                        observation(_("The build needs"), names, row.source),
                         home.concerns(OWNERS.get(d.name, d.name)),
                     ],
                     subject=home.python.prefix,
-                    fix=advice(
+                    fix=manual_fix(
                         _("Use a computer with {names}, or a build that does without", names=names),
                         _("In a virtual machine: let it pass the host's processor through."),
                         _(
@@ -78,12 +82,12 @@ def page_file(seen: Snapshot) -> Iterator[Finding]:
     left, limit = seen.machine.commit_left, seen.machine.commit_limit
     if left is None or limit is None:
         return
-    for home in homes(seen):
+    for home in environment_views(seen):
         build = home.build("torch")
         if build is None or build not in on_gpu(home) or build.commit is None or build.commit <= left or home.near > 3:
             continue
         never = build.commit > limit
-        yield finding(
+        yield make_finding(
             Step.FRAMEWORKS,
             min(home.severity, ERROR if never else WARNING),
             "page-file",
@@ -101,13 +105,15 @@ def page_file(seen: Snapshot) -> Iterator[Finding]:
                 "Every process that imports it asks for a private copy of what its libraries may write to, used or not. Other programs have taken so much that the import fails now, with WinError 1455."
             ),
             evidence=[
-                saw(_("Its libraries ask for"), _size(build.commit), _("writable sections of the DLLs in torch\\lib")),
-                saw(_("Windows can still promise"), _size(left), "GlobalMemoryStatusEx"),
-                saw(_("Memory and page file together"), _size(limit), "GlobalMemoryStatusEx"),
+                observation(
+                    _("Its libraries ask for"), _size(build.commit), _("writable sections of the DLLs in torch\\lib")
+                ),
+                observation(_("Windows can still promise"), _size(left), "GlobalMemoryStatusEx"),
+                observation(_("Memory and page file together"), _size(limit), "GlobalMemoryStatusEx"),
                 home.concerns("torch"),
             ],
             subject=home.python.prefix,
-            fix=advice(
+            fix=manual_fix(
                 _("Let Windows manage the page file"),
                 _(
                     "Settings, System, About, Advanced system settings, Performance, Advanced, Virtual memory: let Windows manage the size, and restart."

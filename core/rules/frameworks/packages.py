@@ -6,17 +6,16 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, sentences
-from core.common.text import listed
-from core.common.versions import older
+from core.common.text import join_names
+from core.common.versions import is_older, version_tuple
 from core.knowledge.causes import Cause
-from core.knowledge.releases import numbers
 from core.model.facts import Distribution, Snapshot
 from core.model.findings import Finding, Fix
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import again, gpu_onnxruntime, pip
-from core.rules.frameworks.environment_view import Broken, Home, broken, homes
+from core.rules.frameworks.environment_view import Broken, EnvironmentView, broken, environment_views
 from core.rules.frameworks.fit import gpu_side, short, tables
-from core.rules.wording import NOTE, WARNING, advice, finding, saw
+from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
 SHARING = (
     ("onnxruntime", re.compile(r"onnxruntime(-gpu|-directml|-openvino|-training|-qnn)?")),
@@ -32,7 +31,7 @@ SHARING = (
 
 def duplicate_packages(seen: Snapshot) -> Iterator[Finding]:
     """Two distributions that write the same folder are installed beside each other, or one is installed twice."""
-    for home in homes(seen):
+    for home in environment_views(seen):
         for folder, pattern in SHARING:
             some = [d for d in home.python.distributions if pattern.fullmatch(d.name)]
             for place in dict.fromkeys(d.location for d in some):
@@ -44,12 +43,12 @@ def duplicate_packages(seen: Snapshot) -> Iterator[Finding]:
 
 def _empty_stub(here: list[Distribution]) -> bool:
     """tensorflow-gpu 2.12.0 is published without any file; beside tensorflow it does no harm."""
-    real = [d for d in here if not (d.name == "tensorflow-gpu" and numbers(d.version) >= (2, 12))]
+    real = [d for d in here if not (d.name == "tensorflow-gpu" and version_tuple(d.version) >= (2, 12))]
     return len({d.name for d in real}) < 2
 
 
-def _duplicates(home: Home, folder: str, here: list[Distribution]) -> Finding:
-    names = listed(f"{d.name} {d.version}" for d in here)
+def _duplicates(home: EnvironmentView, folder: str, here: list[Distribution]) -> Finding:
+    names = join_names(f"{d.name} {d.version}" for d in here)
     side = gpu_side(home.seen)
     fact = tables().fact("one_module")
     really = next(
@@ -59,17 +58,17 @@ def _duplicates(home: Home, folder: str, here: list[Distribution]) -> Finding:
     mild = folder == "cv2" or not side.there
     severity = NOTE if mild else home.severity if really else min(home.severity, WARNING)
     concerned = [""] if folder == "nvidia/cudnn" else list(dict.fromkeys(d.name for d in here))
-    rows = [saw(_("Both write"), folder, here[0].location), *(home.concerns(name) for name in concerned)]
+    rows = [observation(_("Both write"), folder, here[0].location), *(home.concerns(name) for name in concerned)]
     if really:
         rows.insert(
             1,
-            saw(
+            observation(
                 _("The files there are of, instead of {distribution}", distribution=really.distribution),
                 really.really,
                 really.cuda_source,
             ),
         )
-    return finding(
+    return make_finding(
         Step.FRAMEWORKS,
         severity,
         f"duplicates-{folder.replace('/', '-')}",
@@ -86,7 +85,7 @@ def _duplicates(home: Home, folder: str, here: list[Distribution]) -> Finding:
     )
 
 
-def _one_of(home: Home, folder: str, here: list[Distribution]) -> Fix:
+def _one_of(home: EnvironmentView, folder: str, here: list[Distribution]) -> Fix:
     names = tuple(dict.fromkeys(d.name for d in here))
     if folder == "onnxruntime" and "onnxruntime-gpu" in names:
         version = next(d.version for d in here if d.name == "onnxruntime-gpu")
@@ -97,7 +96,7 @@ def _one_of(home: Home, folder: str, here: list[Distribution]) -> Fix:
     if folder == "nvidia/cudnn":
         wanted = " ".join(r for d in home.python.distributions for r in d.requires)
         keep = next((d for d in here if re.search(rf"\b{d.name}\b", wanted)), keep)
-    return advice(
+    return manual_fix(
         _("Keep {name} alone", name=keep.name),
         pip(home.seen, home.python, "uninstall", "-y", *names),
         pip(home.seen, home.python, "install", f"{keep.name}=={keep.version.partition('+')[0]}"),
@@ -105,32 +104,32 @@ def _one_of(home: Home, folder: str, here: list[Distribution]) -> Fix:
     )
 
 
-def _twice(home: Home) -> Iterator[Finding]:
+def _twice(home: EnvironmentView) -> Iterator[Finding]:
     known: dict[tuple[str, str], list[str]] = {}
     for d in home.python.distributions:
         known.setdefault((d.name, d.location), []).append(d.version)
     for (name, location), versions in known.items():
         if len(versions) > 1 and home.near <= 3:
-            yield finding(
+            yield make_finding(
                 Step.FRAMEWORKS,
                 WARNING if gpu_side(home.seen).there else NOTE,
                 f"twice-{name}",
                 _(
                     "{name} is recorded twice in one folder: {versions}.",
                     name=name,
-                    versions=listed(sorted(versions, key=numbers)),
+                    versions=join_names(sorted(versions, key=version_tuple)),
                 ),
                 cause="duplicate_framework_packages",
                 why=_(
                     "One of them was not removed when the other came: whose files lie there is not told by the records."
                 ),
-                evidence=[saw(_("Records"), listed(versions), location), home.concerns()],
+                evidence=[observation(_("Records"), join_names(versions), location), home.concerns()],
                 subject=home.python.prefix,
-                fix=advice(
+                fix=manual_fix(
                     _("Take {name} away until nothing is left, then install it once", name=name),
                     pip(home.seen, home.python, "uninstall", "-y", name),
                     pip(home.seen, home.python, "uninstall", "-y", name),
-                    pip(home.seen, home.python, "install", f"{name}=={max(versions, key=numbers)}"),
+                    pip(home.seen, home.python, "install", f"{name}=={max(versions, key=version_tuple)}"),
                 ),
             )
 
@@ -141,7 +140,7 @@ def _twice(home: Home) -> Iterator[Finding]:
 def broken_requirements(seen: Snapshot) -> Iterator[Finding]:
     """What a framework requires was replaced by another version, usually by a later installation."""
     examined = {load.consumer.prefix for load in seen.loads or () if load.consumer.framework}
-    for home in homes(seen):
+    for home in environment_views(seen):
         if home.near > 3:
             continue
         for b in broken(home):
@@ -149,13 +148,13 @@ def broken_requirements(seen: Snapshot) -> Iterator[Finding]:
                 yield _broken(home, b, loaded=home.python.prefix in examined)
 
 
-def _broken(home: Home, b: Broken, *, loaded: bool) -> Finding:
+def _broken(home: EnvironmentView, b: Broken, *, loaded: bool) -> Finding:
     severity, cause = how_bad(b)
     if loaded and b.wanted.startswith("nvidia-cudnn"):
         severity = NOTE  # what is loaded there was examined, and says more than versions do
     if not gpu_side(home.seen).there:
         severity = NOTE
-    return finding(
+    return make_finding(
         Step.FRAMEWORKS,
         severity,
         f"requires-{b.wanted}",
@@ -175,12 +174,12 @@ def _broken(home: Home, b: Broken, *, loaded: bool) -> Finding:
             else _("The two were not built for each other."),
         ),
         evidence=[
-            saw(
+            observation(
                 _("Required"),
                 f"{b.wanted}{b.specifier}",
                 _("metadata of {name} {version}", name=b.of.name, version=b.of.version),
             ),
-            saw(_("Installed"), b.installed, b.of.location),
+            observation(_("Installed"), b.installed, b.of.location),
             home.concerns(b.of.name),
         ],
         subject=home.python.prefix,
@@ -191,16 +190,16 @@ def _broken(home: Home, b: Broken, *, loaded: bool) -> Finding:
 def how_bad(b: Broken) -> tuple[Severity, Cause]:
     """Return how much a broken requirement matters, and its cause: a newer library of the same major usually serves."""
     wanted = next(iter(re.findall(r"(?:==|>=|~=)\s*([\d.]+)", b.specifier)), "")
-    same_major = numbers(wanted)[:1] == numbers(b.installed)[:1]
+    same_major = version_tuple(wanted)[:1] == version_tuple(b.installed)[:1]
     if b.optional and same_major:
         return NOTE, "requirement_broken"
     if b.wanted.startswith("nvidia-cudnn"):
         if not same_major:
             return WARNING, "cudnn_major_mismatch"
-        if older(b.installed, wanted):
+        if is_older(b.installed, wanted):
             return WARNING, "cudnn_minor_too_old"
         return NOTE, "requirement_broken"
-    if b.wanted.startswith(("nvidia-", "cuda-")) and not older(short(b.installed), short(wanted)) and same_major:
+    if b.wanted.startswith(("nvidia-", "cuda-")) and not is_older(short(b.installed), short(wanted)) and same_major:
         return NOTE, "requirement_broken"
     if b.wanted.startswith(("nvidia-", "cuda-", "torch", "triton", "jax", "tensorflow")):
         return WARNING, "requirement_broken"
@@ -210,10 +209,10 @@ def how_bad(b: Broken) -> tuple[Severity, Cause]:
 def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
     """The retired distribution pynvml lies in an environment that was named or is active."""
     fact = tables().fact("pynvml")
-    for home in homes(seen):
+    for home in environment_views(seen):
         old = home.has("pynvml")
         if old and home.near <= 1:
-            yield finding(
+            yield make_finding(
                 Step.FRAMEWORKS,
                 NOTE,
                 "pynvml",
@@ -224,11 +223,11 @@ def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
                 ),
                 why=_(fact.fact),
                 evidence=[
-                    saw(_("Installed"), _("pynvml {version}", version=old.version), old.location),
-                    saw(_("Retired"), _("yes"), fact.source),
+                    observation(_("Installed"), _("pynvml {version}", version=old.version), old.location),
+                    observation(_("Retired"), _("yes"), fact.source),
                 ],
                 subject=home.python.prefix,
-                fix=advice(
+                fix=manual_fix(
                     _("Use nvidia-ml-py instead"),
                     pip(seen, home.python, "uninstall", "-y", "pynvml"),
                     pip(seen, home.python, "install", "--force-reinstall", "nvidia-ml-py"),

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _, n_, number
-from core.common.text import listed
+from core.common.text import join_names
 from core.model.facts import DamagedFile, PackageRecords, Snapshot
 from core.model.findings import Evidence, Finding
-from core.model.paths import tidy
+from core.model.paths import normalise
 from core.model.remedies import PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import whole_again
-from core.rules.frameworks.environment_view import Home, homes
-from core.rules.wording import GOOD, NOTE, WARNING, finding, saw
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.wording import GOOD, NOTE, WARNING, make_finding, observation
 
 OWNERS = {"jaxlib": "jax", "jax-cuda": "jax", "triton": "torch"}
 """Start of a distribution's name: the framework that it belongs to. NVIDIA's belong to all of an environment."""
@@ -24,29 +24,29 @@ WHOLE = "good"
 def damaged_libraries(seen: Snapshot) -> Iterator[Finding]:
     """Libraries of frameworks and of NVIDIA's packages that are missing, cut short or altered."""
     told = _told(seen)
-    for home in homes(seen):
+    for home in environment_views(seen):
         record = _of(home)
         if record is None:
             continue
-        files = [f for f in record.damaged if tidy(seen.machine.system, f.path) not in told]
+        files = [f for f in record.damaged if normalise(seen.machine.system, f.path) not in told]
         for name in dict.fromkeys(f.distribution for f in files):
             yield _damaged(home, [f for f in files if f.distribution == name])
         if record.hashed and not record.damaged:
             yield _whole(home, record)
 
 
-def _of(home: Home) -> PackageRecords | None:
+def _of(home: EnvironmentView) -> PackageRecords | None:
     system = home.seen.machine.system
-    mine = tidy(system, home.python.prefix)
-    return next((r for r in home.seen.records or () if tidy(system, r.prefix) == mine), None)
+    mine = normalise(system, home.python.prefix)
+    return next((r for r in home.seen.records or () if normalise(system, r.prefix) == mine), None)
 
 
 def _told(seen: Snapshot) -> set[str]:
     """Return the unfit files that cuDNN's own search comes to: the rules about CUDA's libraries tell those as errors."""
     system = seen.machine.system
-    used = {tidy(system, r.winner.path) for load in seen.loads or () for r in load.resolutions if r.winner}
+    used = {normalise(system, r.winner.path) for load in seen.loads or () for r in load.resolutions if r.winner}
     return used & {
-        tidy(system, f.path)
+        normalise(system, f.path)
         for toolkit in seen.toolkits or ()
         for f in toolkit.libraries
         if f.state not in ("good", "unreadable") or f.record in ("size differs", "hash differs")
@@ -58,7 +58,7 @@ def _broken(file: DamagedFile) -> bool:
     return file.state == "hash differs" or (file.state == "size differs" and file.header not in ("", WHOLE))
 
 
-def _severity(home: Home, files: list[DamagedFile]) -> Severity:
+def _severity(home: EnvironmentView, files: list[DamagedFile]) -> Severity:
     """Return how much it matters: what is missing or was altered on purpose (by strip, say) may never be asked for."""
     if any(_broken(f) or f.needed_by for f in files):
         return home.severity
@@ -66,9 +66,9 @@ def _severity(home: Home, files: list[DamagedFile]) -> Severity:
     return NOTE if worked else min(home.severity, WARNING)
 
 
-def _damaged(home: Home, files: list[DamagedFile]) -> Finding:
+def _damaged(home: EnvironmentView, files: list[DamagedFile]) -> Finding:
     one = files[0]
-    names = listed(_name(home, f.path) for f in files)
+    names = join_names(_name(home, f.path) for f in files)
     broken, gone = any(_broken(f) for f in files), all(f.state == "missing" for f in files)
     values = {"names": names, "package": f"{one.distribution} {one.version}", "prefix": home.python.prefix}
     if broken:
@@ -84,7 +84,7 @@ def _damaged(home: Home, files: list[DamagedFile]) -> Finding:
         why = _(
             "It is a library, but not the one that was installed: another package overwrote it, or a tool changed it."
         )
-    return finding(
+    return make_finding(
         Step.FRAMEWORKS,
         _severity(home, files),
         f"record-{one.distribution}",
@@ -98,7 +98,7 @@ def _damaged(home: Home, files: list[DamagedFile]) -> Finding:
     )
 
 
-def _name(home: Home, path: str) -> str:
+def _name(home: EnvironmentView, path: str) -> str:
     return path.rpartition("\\" if home.seen.machine.system == "windows" else "/")[2]
 
 
@@ -108,31 +108,31 @@ def _row(file: DamagedFile) -> Evidence:
         needed = (
             _("is not there; {name} is linked against it", name=file.needed_by) if file.needed_by else _("is not there")
         )
-        return saw(file.path, needed, source)
+        return observation(file.path, needed, source)
     if file.state == "hash differs":
-        return saw(file.path, _("has another SHA-256 than was recorded"), source)
+        return observation(file.path, _("has another SHA-256 than was recorded"), source)
     size, recorded = number(file.size or 0), number(file.recorded or 0)
     if file.header in ("", WHOLE):
-        return saw(file.path, _("{size} bytes, recorded were {recorded}", size=size, recorded=recorded), source)
+        return observation(file.path, _("{size} bytes, recorded were {recorded}", size=size, recorded=recorded), source)
     values = {"state": _(file.header), "size": size, "recorded": recorded}
-    return saw(file.path, _("{state}: {size} bytes, recorded were {recorded}", **values), source)
+    return observation(file.path, _("{state}: {size} bytes, recorded were {recorded}", **values), source)
 
 
-def _owner(home: Home, distribution: str) -> str:
+def _owner(home: EnvironmentView, distribution: str) -> str:
     if distribution.startswith("nvidia-"):
         return ""
     owner = next((o for start, o in OWNERS.items() if distribution.startswith(start)), distribution)
     return owner if home.has(owner) else ""
 
 
-def _whole(home: Home, record: PackageRecords) -> Finding:
-    return finding(
+def _whole(home: EnvironmentView, record: PackageRecords) -> Finding:
+    return make_finding(
         Step.FRAMEWORKS,
         GOOD,
         "records-agree",
         _("The frameworks' libraries in {prefix} are as their packages installed them.", prefix=home.python.prefix),
         evidence=[
-            saw(
+            observation(
                 _("Compared by SHA-256"),
                 n_(
                     "{n} library of {packages} packages",

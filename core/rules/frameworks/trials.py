@@ -8,12 +8,12 @@ from typing import Literal
 
 import msgspec
 
-from core.common.i18n import N_, _, sentences, told
-from core.common.text import listed
+from core.common.i18n import N_, _, sentences, translate_fact
+from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.model.facts import FrameworkBuild, FrameworkTrial, Snapshot
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import folder_of
+from core.model.paths import parent
 from core.model.steps import Step
 from core.rules.advice import without_variable
 from core.rules.consumer_loads import NO_LIBCUDA
@@ -21,9 +21,9 @@ from core.rules.counter import Outcome
 from core.rules.cudnn.not_found import all_overriding
 from core.rules.frameworks.advice import another_torch, tensorflow_for_gpu, whole_again
 from core.rules.frameworks.builds import is_cpu
-from core.rules.frameworks.environment_view import Home, homes
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import build_fits, gpu_side
-from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, advice, finding, saw
+from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 STEP = Step.FRAMEWORKS
 DRIVERS_OWN = re.compile(r"libcuda\.so|libcudadebugger\.so|libnvidia-")
@@ -134,20 +134,20 @@ _NO_GPU = re.compile(
 """What frameworks say on a machine without an NVIDIA GPU. The run time library names a missing driver an old one."""
 
 
-def _only_without_gpu(home: Home, trial: FrameworkTrial) -> bool:
+def _only_without_gpu(home: EnvironmentView, trial: FrameworkTrial) -> bool:
     """Whether a trial came to its end only because this machine has no NVIDIA GPU: no fault of the environment."""
     imported = trial.reached != "nothing" and not trial.ended
     return imported and gpu_side(home.seen).there is False and bool(_NO_GPU.search(trial.problem))
 
 
-def _waits_for_driver(home: Home, trial: FrameworkTrial) -> bool:
+def _waits_for_driver(home: EnvironmentView, trial: FrameworkTrial) -> bool:
     """Whether a framework cannot even be imported for want of the driver's own library, on a machine without a GPU."""
     return trial.reached == "nothing" and gpu_side(home.seen).there is False and NO_LIBCUDA in trial.problem
 
 
 def tried(seen: Snapshot) -> Iterator[Finding]:
     """What every trial showed."""
-    for home in homes(seen):
+    for home in environment_views(seen):
         for trial in home.trials:
             outcome = _counter_test(home, trial)
             if outcome is Outcome.PROVED or (outcome is Outcome.OPEN and trial.clean is not None and _foreign(trial)):
@@ -176,30 +176,30 @@ def _foreign(trial: FrameworkTrial) -> list[str]:
     ]
 
 
-def _rows(home: Home, trial: FrameworkTrial) -> list[Evidence]:
+def _rows(home: EnvironmentView, trial: FrameworkTrial) -> list[Evidence]:
     source = _("run in its own interpreter")
     rows = []
     if trial.problem:
-        rows.append(saw(_("It said"), told(trial.problem)[-600:], source))
+        rows.append(observation(_("It said"), translate_fact(trial.problem)[-600:], source))
     if trial.ended:
-        rows.append(saw(_("The process"), told(trial.ended), source))
+        rows.append(observation(_("The process"), translate_fact(trial.ended), source))
     if trial.printed and not trial.problem and not trial.gpu:
-        rows.append(saw(_("It printed"), trial.printed[-600:], source))
+        rows.append(observation(_("It printed"), trial.printed[-600:], source))
     reached = {"nothing": _("not even the import"), "import": _("the import"), "devices": _("counting the GPUs")}
     whole = _("a convolution, forward and backward") if trial.backward else _("a convolution")
-    rows.append(saw(_("It came through"), reached.get(trial.reached, whole), source))
+    rows.append(observation(_("It came through"), reached.get(trial.reached, whole), source))
     if trial.devices is not None:
-        rows.append(saw(_("GPUs that it sees"), f"{trial.devices} {trial.device}".strip(), source))
+        rows.append(observation(_("GPUs that it sees"), f"{trial.devices} {trial.device}".strip(), source))
     versions = [f"CUDA {trial.cuda}" if trial.cuda else "", f"cuDNN {trial.cudnn}" if trial.cudnn else ""]
     if any(versions):
-        rows.append(saw(_("Versions in its own words"), listed(v for v in versions if v), source))
+        rows.append(observation(_("Versions in its own words"), join_names(v for v in versions if v), source))
     owners: dict[str, list[str]] = {}
     for m in trial.mapped:
         owners.setdefault(m.origin, []).append(m.name)
     rows += [
-        saw(
-            _("Mapped, from {owner}", owner=told(owner) or _("unknown")),
-            listed(names, 6),
+        observation(
+            _("Mapped, from {owner}", owner=translate_fact(owner) or _("unknown")),
+            join_names(names, 6),
             _("files of the process"),
         )
         for owner, names in owners.items()
@@ -207,20 +207,20 @@ def _rows(home: Home, trial: FrameworkTrial) -> list[Evidence]:
     return [*rows, home.concerns(trial.framework)]
 
 
-def _counter_test(home: Home, trial: FrameworkTrial) -> Outcome:
+def _counter_test(home: EnvironmentView, trial: FrameworkTrial) -> Outcome:
     """Return what the trial without LD_LIBRARY_PATH says about it. One that lacks nothing but a GPU has worked as far as it can."""
     if trial.clean is None or not failed(trial):
         return Outcome.OPEN
     return Outcome.REFUTED if failed(trial.clean) and not _only_without_gpu(home, trial.clean) else Outcome.PROVED
 
 
-def _override(home: Home, trial: FrameworkTrial) -> Finding:
+def _override(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     clean = trial.clean
     assert clean is not None
     proved = _counter_test(home, trial) is Outcome.PROVED
     files = _foreign(trial) or [m.path for m in trial.mapped if m.origin == "LD_LIBRARY_PATH"]
-    folders = list(dict.fromkeys(folder_of(home.seen.machine.system, f) for f in files))
-    return finding(
+    folders = list(dict.fromkeys(parent(home.seen.machine.system, f) for f in files))
+    return make_finding(
         STEP,
         ERROR if proved else WARNING,
         f"trial-{trial.framework}",
@@ -236,10 +236,12 @@ def _override(home: Home, trial: FrameworkTrial) -> Finding:
         if proved
         else _("It works now, with files that it was not made for."),
         evidence=[
-            saw(_("From LD_LIBRARY_PATH"), listed(files), _("files of the process")),
+            observation(_("From LD_LIBRARY_PATH"), join_names(files), _("files of the process")),
             *_rows(home, trial),
-            saw(
-                _("Without LD_LIBRARY_PATH"), told(clean.problem) or told(clean.ended) or _("it works"), _("run again")
+            observation(
+                _("Without LD_LIBRARY_PATH"),
+                translate_fact(clean.problem) or translate_fact(clean.ended) or _("it works"),
+                _("run again"),
             ),
         ],
         subject=home.python.prefix,
@@ -248,8 +250,8 @@ def _override(home: Home, trial: FrameworkTrial) -> Finding:
     )
 
 
-def _waiting(home: Home, trial: FrameworkTrial) -> Finding:
-    return finding(
+def _waiting(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
+    return make_finding(
         STEP,
         NOTE,
         f"trial-{trial.framework}",
@@ -266,10 +268,10 @@ def _waiting(home: Home, trial: FrameworkTrial) -> Finding:
     )
 
 
-def _failure(home: Home, trial: FrameworkTrial) -> Finding:
+def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     message = recognised(trial)
     if "did not end within" in trial.ended and not message:
-        return finding(
+        return make_finding(
             STEP,
             UNKNOWN,
             f"trial-{trial.framework}",
@@ -281,7 +283,7 @@ def _failure(home: Home, trial: FrameworkTrial) -> Finding:
     cause = message.cause if message else ""
     if cause == "gpu_arch":
         cause = "gpu_arch_too_new" if _newer(home, trial) else "gpu_arch_too_old"
-    return finding(
+    return make_finding(
         STEP,
         ERROR,
         f"trial-{trial.framework}",
@@ -296,17 +298,17 @@ def _failure(home: Home, trial: FrameworkTrial) -> Finding:
     )
 
 
-def _newer(home: Home, trial: FrameworkTrial) -> bool:
+def _newer(home: EnvironmentView, trial: FrameworkTrial) -> bool:
     build = home.build(trial.framework)
     lowest = min(build.sass) if build and build.sass else 0
     capabilities = [g.compute_capability or "" for g in gpu_side(home.seen).gpus]
     return any(float(c) * 10 > lowest for c in capabilities if re.fullmatch(r"\d+\.\d", c))
 
 
-def _cure(home: Home, trial: FrameworkTrial, message: Message | None) -> Fix | None:
+def _cure(home: EnvironmentView, trial: FrameworkTrial, message: Message | None) -> Fix | None:
     build = home.build(trial.framework)
     if message and message.advice:
-        return advice(_("Cure it"), *_(message.advice).splitlines(), restart="program")
+        return manual_fix(_("Cure it"), *_(message.advice).splitlines(), restart="program")
     if message and message.cause == "gpu_arch" and build and build.distribution == "torch":
         return another_torch(home.seen, home.python, build)
     if trial.reached == "nothing" and (its := home.has(trial.framework)):
@@ -314,8 +316,8 @@ def _cure(home: Home, trial: FrameworkTrial, message: Message | None) -> Fix | N
     return None
 
 
-def _wrong(home: Home, trial: FrameworkTrial) -> Finding:
-    return finding(
+def _wrong(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
+    return make_finding(
         STEP,
         ERROR,
         f"trial-{trial.framework}",
@@ -326,7 +328,7 @@ def _wrong(home: Home, trial: FrameworkTrial) -> Finding:
     )
 
 
-def _passed(home: Home, trial: FrameworkTrial) -> Finding:
+def _passed(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     side = gpu_side(home.seen)
     build = home.build(trial.framework)
     if side.works and not trial.gpu and trial.devices == 0 and build and build.cuda and not is_cpu(build):
@@ -342,7 +344,7 @@ def _passed(home: Home, trial: FrameworkTrial) -> Finding:
         title = _("{name} in {prefix} convolves on {where}, forward and backward.", **values)
     else:
         title = _("{name} in {prefix} convolves on {where}.", **values)
-    return finding(
+    return make_finding(
         STEP,
         GOOD if trial.gpu or not side.there else NOTE,
         f"trial-{trial.framework}",
@@ -352,14 +354,14 @@ def _passed(home: Home, trial: FrameworkTrial) -> Finding:
     )
 
 
-def _without_gpu(home: Home, trial: FrameworkTrial, build: FrameworkBuild) -> Finding:
+def _without_gpu(home: EnvironmentView, trial: FrameworkTrial, build: FrameworkBuild) -> Finding:
     """A build for CUDA that computes on the processor, beside a GPU whose driver answers."""
     message = recognised(trial)
     bare = trial.framework == "tensorflow" and not any(
         d.name.startswith("nvidia-cudnn") for d in home.python.distributions
     )
     fits = build_fits(build, gpu_side(home.seen))
-    return finding(
+    return make_finding(
         STEP,
         WARNING,
         f"trial-{trial.framework}",

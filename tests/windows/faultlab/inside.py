@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.doctor import repair
 from core.doctor.examine import examine
 from core.explain import explain
@@ -89,7 +89,7 @@ def examined(row: Row, machine: Machine, reports: str) -> dict[str, Any]:
 
 def look(host: Host, machine: Machine, *, thorough: bool = False) -> Report:
     """Scan as the command line does."""
-    return examine(host, Watch(), pythons=tuple(machine.pythons), thorough=thorough)
+    return examine(host, Progress(), pythons=tuple(machine.pythons), thorough=thorough)
 
 
 def judged(row: Row, report: Report) -> dict[str, Any]:
@@ -129,8 +129,8 @@ def misleads(row: Row, report: Report) -> bool:
 
 def cured(row: Row, primary: Finding, report: Report, machine: Machine) -> dict[str, Any]:
     """Rehearse, apply, prove with the real loader in a fresh process, undo; registry and files must be as before."""
-    host, watch = WindowsHost(), Watch()
-    shop = repair.workshop(host)
+    host, watch = WindowsHost(), Progress()
+    shop = repair.repair_context(host)
     source = machine.packed(row.source, row.packed) if row.source else ""
     before = fingerprint()
     words: list[str] = []

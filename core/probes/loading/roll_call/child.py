@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.model.facts import System
-    from core.probes.loading.roll_call.protocol import Event, Part, Roll
+    from core.probes.loading.roll_call.protocol import Event, Part, RollCallRequest
 else:
     Event = dict
 
@@ -26,7 +26,7 @@ LOAD: dict[System, str] = {"linux": "dlopen", "windows": "LoadLibraryExW"}
 """What a Call is named that loads a file instead of calling a function."""
 
 
-def answer(roll: Roll, emit: Callable[[Event], None]) -> None:
+def answer(roll: RollCallRequest, emit: Callable[[Event], None]) -> None:
     """Do one roll call. Runs in a child process: any step may end it."""
     loader = _loader(roll.folders)
     known: set[str] = set()

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from core.common.progress import Watch
+from core.common.progress import Progress
 from core.host.child import Answer, ask
 from core.host.interface import Host
 from core.knowledge.cudnn import Knowledge
-from core.knowledge.cudnn_file_names import dotted
+from core.knowledge.cudnn_file_names import version_text
 from core.model.facts import Call, Mapped, RollCall
 from core.probes.loading.roll_call.child import LOAD, answer
-from core.probes.loading.roll_call.protocol import Event, Roll
+from core.probes.loading.roll_call.protocol import Event, RollCallRequest
 
 CHILDREN = 5
 """At most so many children for one roll call: one, and one more for each step that killed its child."""
@@ -38,10 +38,10 @@ class _Tally(msgspec.Struct):
     ended: str = ""
 
 
-Ask = Callable[[Roll], Answer[Event]]
+Ask = Callable[[RollCallRequest], Answer[Event]]
 
 
-def run(roll: Roll, fragile: Mapping[str, int], known: Knowledge, asking: Ask) -> RollCall:
+def run(roll: RollCallRequest, fragile: Mapping[str, int], known: Knowledge, asking: Ask) -> RollCall:
     """Make a roll call and return what happened.
 
     ``fragile``: functions and parts that are likely to end the process, because a file that they need is missing or
@@ -78,12 +78,12 @@ def run(roll: Roll, fragile: Mapping[str, int], known: Knowledge, asking: Ask) -
     )
 
 
-def by_child(host: Host, env: Mapping[str, str], watch: Watch) -> Ask:
+def by_child(host: Host, env: Mapping[str, str], watch: Progress) -> Ask:
     """Return the function that asks a real child with the consumer's environment."""
     return lambda roll: ask(answer, roll, Event, host=host, env=env, timeout=SECONDS, watch=watch)
 
 
-def _count(said: Answer[Event], tally: _Tally, roll: Roll, known: Knowledge) -> str:
+def _count(said: Answer[Event], tally: _Tally, roll: RollCallRequest, known: Knowledge) -> str:
     """Add one child's answer to the tally; return what it was about to do when it died, empty when it did not."""
     begun = ""
     for event in said.events:
@@ -114,7 +114,7 @@ def _add(call: Call, tally: _Tally) -> None:
     if not any((c.function, c.library) == (call.function, call.library) for c in tally.calls):
         tally.calls.append(call)
     if call.function == "cudnnGetVersion" and call.result is not None:
-        tally.version = dotted(call.result)
+        tally.version = version_text(call.result)
 
 
 def _call(event: Event, major: int, known: Knowledge) -> Call:
@@ -130,7 +130,7 @@ def _meaning(event: Event, major: int, known: Knowledge) -> str:
     if event.result is None or event.name in LOAD.values():
         return ""
     if event.name == "cudnnGetVersion":
-        return dotted(event.result) or ""
+        return version_text(event.result) or ""
     if event.name == "cudnnGetCudartVersion":
         return f"{event.result // 1000}.{event.result // 10 % 100}"
     names = (s.name for s in known.statuses if s.code == event.result and s.major == max(major, 8))

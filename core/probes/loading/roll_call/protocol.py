@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from core.model.facts import Fact, System
+from core.model.facts import Frozen, System
 
 
-class Part(Fact, frozen=True, kw_only=True):
+class Part(Frozen, frozen=True, kw_only=True):
     """A library to load after the calls: its paths or bare names, the first that loads counts."""
 
     name: str
@@ -15,7 +15,7 @@ class Part(Fact, frozen=True, kw_only=True):
     tries: tuple[str, ...]
 
 
-class Roll(Fact, frozen=True, kw_only=True):
+class RollCallRequest(Frozen, frozen=True, kw_only=True):
     """What a child is asked to do. Paths are those of the running system."""
 
     system: System
@@ -30,7 +30,7 @@ class Roll(Fact, frozen=True, kw_only=True):
     parts: tuple[Part, ...] = ()
 
 
-class Event(Fact, frozen=True, kw_only=True):
+class Event(Frozen, frozen=True, kw_only=True):
     """One step of a child. ``begin`` stands before each ``call``; a begin without its call is where the child died."""
 
     kind: Literal["begin", "call", "loaded", "mapped"]
