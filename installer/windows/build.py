@@ -58,8 +58,9 @@ def epoch() -> int:
 
 def sources(folder: Path) -> Path:
     """Copy what git knows of the program into a folder, so that nothing else gets into the wheel."""
-    listed = ["git", "ls-files", "-z", "core", "gui", "resources", "pyproject.toml", "README.md", "LICENSE"]
-    for name in filter(None, subprocess.check_output(listed, cwd=ROOT, text=True).split("\0")):
+    parts = ("core", "gui", "resources", "installer/convalesce", "pyproject.toml", "README.md", "LICENSE")
+    listed = subprocess.check_output(["git", "ls-files", "-z", *parts], cwd=ROOT, text=True)
+    for name in filter(None, listed.split("\0")):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     return folder

@@ -1,0 +1,5 @@
+"""``python -m convalesce``."""
+
+from convalesce import start
+
+raise SystemExit(start())
