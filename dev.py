@@ -94,6 +94,8 @@ def test(arguments: list[str]) -> int:
         if sys.platform == "linux" and platform.machine() == "x86_64":
             checks.append(["tests.windows"])  # the suites that Windows decides, on a Windows Python under wine
             checks.append(["tests.installer"])  # the installers, where something that they are made of has changed
+        if call([PYTHON.with_name(f"lint-imports{PYTHON.suffix}"), "--no-cache", "--no-logo"]):
+            return 1
     for check in checks:
         if call([PYTHON, "-m", *check]):
             return 1

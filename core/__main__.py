@@ -1,11 +1,15 @@
-"""The program's start: what must be quick comes before anything is imported; the rest is the command line's."""
+"""The program's start: what must be quick comes before anything is imported; the rest is the command line's or the window's."""
 
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from core import __version__
 from core.common import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def main() -> int:
@@ -20,12 +24,30 @@ def main() -> int:
 
         child_main.main()
     if arguments and arguments[0].startswith("--elevated-"):
-        from core.transaction import elevation as elevate
+        from core.transaction import elevation
 
-        elevate.main(arguments)
+        elevation.main(arguments)
     from core.cli import main as cli
 
-    return cli.main(arguments)
+    return cli.main(arguments, without_command=wizard_or_scan)
+
+
+def wizard_or_scan() -> int:
+    """Show the wizard; where there is no display, say so and scan in the terminal."""
+    from core.cli import main as cli
+    from core.common.i18n import _, sentences
+    from gui.display import missing_display
+
+    problem = missing_display()
+    if problem:
+        print(f"convalesce: {sentences(problem, _('Scanning in the terminal instead.'))}", file=sys.stderr)
+        return cli.main(["scan"])
+    import gc
+    import importlib
+
+    gc.disable()  # until the window is there: gui.window.app.WindowLoader
+    window: Callable[[], int] = importlib.import_module("gui.window.app").main
+    return window()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from core.common import i18n
 from core.common.i18n import _
+from core.host.this_host import display_language
 
 if TYPE_CHECKING:
     from core.model.findings import Report
@@ -32,7 +33,7 @@ def own_name(language: str) -> str:
 def speak(settings: QSettings) -> bool:
     """Use the language that is chosen; return whether it is another one than before."""
     before = i18n.language()
-    i18n.use_preferred_language(str(settings.value(KEY, "") or ""))
+    i18n.use_preferred_language(str(settings.value(KEY, "") or ""), display_language())
     QLocale.setDefault(QLocale(i18n.language()))
     app = QApplication.instance()
     if isinstance(app, QApplication):

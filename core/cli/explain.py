@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.cli.terminal import BIGGEST_TEXT, FOUND, OK, UsageError, colour, read_report, say_json, say_result, watching
+from core.cli.terminal import BIGGEST_TEXT, UsageError, colour, read_report, say_json, say_result, watching
+from core.common.exit_codes import FOUND, OK
 from core.common.i18n import _
 
 if TYPE_CHECKING:

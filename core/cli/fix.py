@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from core.cli.terminal import OK, REFUSED, STUCK, UsageError, say_json, say_result, status_of, watching
+from core.cli.terminal import UsageError, say_json, say_result, status_of, watching
+from core.common.exit_codes import OK, REFUSED, STUCK
 from core.common.i18n import _, sentences
 from core.common.text import printable
 from core.common.text_width import padded
@@ -27,7 +28,6 @@ from core.transaction.journal import Entry, UnreadableEntry
 if TYPE_CHECKING:
     import argparse
 
-    from core.rehearsal.rehearse import Rehearsal
     from core.transaction.execute import Outcome
 
 
@@ -132,7 +132,7 @@ def _cure(
         return line, report
     if rehearsal.works is False:
         return _ended(line, "refused", _("The rehearsal failed, so nothing was changed.")), report
-    if not options.yes and not _consent(rehearsal):
+    if not options.yes and not _consent(rehearsed=bool(rehearsal.works)):
         tell(_("Nothing was changed.") + "\n")
         return _ended(line, "declined", _("Nothing was changed.")), report
     outcome: Outcome = repair.apply(proposal, report, shop, look)
@@ -167,10 +167,8 @@ def _afterwards(finding: Finding, outcome: Outcome) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _consent(rehearsal: Rehearsal) -> bool:
-    question = (
-        _("Make these changes?") if rehearsal.works else _("Make these changes although it could not be tried out?")
-    )
+def _consent(*, rehearsed: bool) -> bool:
+    question = _("Make these changes?") if rehearsed else _("Make these changes although it could not be tried out?")
     return _agreed(question)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -12,25 +11,21 @@ from typing import TYPE_CHECKING
 from core import __version__
 from core.cli.explain import _explain
 from core.cli.scan import _replay, _scan
-from core.cli.terminal import (
-    FAILED,
-    INTERRUPTED,
-    OK,
-    USAGE,
-    UsageError,
-)
+from core.cli.terminal import UsageError
 from core.common import i18n
-from core.common.i18n import _, sentences
+from core.common.exit_codes import FAILED, INTERRUPTED, OK, USAGE
+from core.common.i18n import _
+from core.host.this_host import display_language
 
 if TYPE_CHECKING:
     import argparse
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status."""
+def main(argv: Sequence[str] | None = None, *, without_command: Callable[[], int] | None = None) -> int:
+    """Run one command and return its exit status. ``without_command`` is what to do when none is named."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(_choose_language(arguments))
+        return _run(_choose_language(arguments), without_command)
     except UsageError as e:
         print(f"convalesce: {e}", file=sys.stderr)
         return USAGE
@@ -67,7 +62,7 @@ def _choose_language(arguments: list[str]) -> list[str]:
                 )
             os.environ[i18n.VARIABLE] = i18n.language()  # for the window, and for what is started from here
             return arguments[:i] + arguments[i + (1 if equals else 2) :]
-    i18n.use_preferred_language()
+    i18n.use_preferred_language(system=display_language())
     return arguments
 
 
@@ -79,9 +74,9 @@ def _where(e: BaseException) -> str:
     return f"{type(e).__name__}: {e}{place}"
 
 
-def _run(arguments: list[str]) -> int:
-    if not arguments:
-        return _wizard_or_scan()
+def _run(arguments: list[str], without_command: Callable[[], int] | None) -> int:
+    if not arguments and without_command is not None:
+        return without_command()
     options = _parser().parse_args(arguments)
     command: Callable[[argparse.Namespace], int] = options.command
     return command(options)
@@ -175,23 +170,6 @@ def _parser() -> argparse.ArgumentParser:
     cli_report.add_commands(commands)
     cli_benchmark.add(commands)
     return parser
-
-
-def _wizard_or_scan() -> int:
-    from gui.display import missing_display
-
-    problem = missing_display()
-    if not problem:
-        import importlib
-
-        gc.disable()  # until the window is there: gui.window.app.Held
-        window: Callable[[], int] = importlib.import_module("gui.window.app").main
-        return window()
-    print(
-        f"convalesce: {sentences(problem, _('Scanning in the terminal instead.'))}",
-        file=sys.stderr,
-    )
-    return _run(["scan"])
 
 
 def _fix(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.common.exit_codes import FOUND, OK
 from core.common.i18n import _
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _report(options: argparse.Namespace) -> int:
         terminal.write_file(options.out, text.encode("utf-8", "backslashreplace"))
     else:
         terminal.say_result(text)
-    return terminal.OK
+    return OK
 
 
 def _diagnosed(report: Report) -> Report:
@@ -100,7 +101,7 @@ def _triage(options: argparse.Namespace) -> int:
     for bad in table.malformed:
         print("convalesce: " + _("passed over {file}: {problem}", file=bad.file, problem=bad.problem), file=sys.stderr)
     terminal.say_json(as_json(table)) if options.json else terminal.say_result(as_text(table))
-    return terminal.OK
+    return OK
 
 
 def told_without_looking(options: argparse.Namespace) -> int | None:
@@ -126,7 +127,7 @@ def _tell_page(found: Page, options: argparse.Namespace) -> int:
         terminal.say_json(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     else:
         terminal.say_result(as_text(found, colour=terminal.colour()))
-    return terminal.OK
+    return OK
 
 
 def _tell_code(options: argparse.Namespace) -> int:
@@ -140,4 +141,4 @@ def _tell_code(options: argparse.Namespace) -> int:
     except CodeError as e:
         raise terminal.UsageError(str(e)) from None
     terminal.say_json(as_json(told, causes())) if options.json else terminal.say_result(as_text(told, causes()))
-    return terminal.FOUND if any(i.severity == "error" for i in told.items) else terminal.OK
+    return FOUND if any(i.severity == "error" for i in told.items) else OK

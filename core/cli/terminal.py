@@ -9,17 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.common.exit_codes import FOUND, OK, UNEXAMINED
 from core.common.i18n import _
 
 if TYPE_CHECKING:
     from core.common.progress import Progress
     from core.model.findings import Report
 
-OK, FOUND, USAGE, FAILED, REFUSED, UNEXAMINED, STUCK = range(7)
-"""Exit status: nothing wrong; an error finding; used wrongly; Convalesce itself failed; a fix refused or rolled back; nothing
-wrong was found, but something that was named or would be loaded here could not be examined; a change is stuck between before
-and after, and is taken back at the next start."""
-INTERRUPTED = 130
 BIGGEST_REPORT = 64 * 1024 * 1024
 BIGGEST_TEXT = 10 * 1024 * 1024
 """Bytes of an error text that are read; the rest of a longer log is left out."""

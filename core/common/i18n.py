@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
@@ -92,24 +91,20 @@ def nearest(wanted: str) -> str:
     return next((c for c in here if c.split("_")[0].lower() == main), ENGLISH)
 
 
-def choose_language(environment: Mapping[str, str], chosen: str = "") -> str:
-    """Return the language to use: CONVALESCE_LANGUAGE, ``chosen`` (the window's setting), the locale's variables, Windows' own."""
+def choose_language(environment: Mapping[str, str], chosen: str = "", system: str = "") -> str:
+    """Return the language to use: CONVALESCE_LANGUAGE, ``chosen`` (the window's setting), the locale's variables, the system's own."""
     for name in (environment.get(VARIABLE, ""), chosen):
         if name:
             return nearest(name)
     for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
         if environment.get(variable):
             return nearest(environment[variable])
-    if sys.platform == "win32":
-        from core.host.windows_system import display_language
-
-        return nearest(display_language())
-    return ENGLISH
+    return nearest(system) if system else ENGLISH
 
 
-def use_preferred_language(chosen: str = "") -> None:
-    """Use the language that this person's environment or the window's setting asks for."""
-    use_language(choose_language(os.environ, chosen))
+def use_preferred_language(chosen: str = "", system: str = "") -> None:
+    """Use the language that this person's environment, the window's setting or the system asks for."""
+    use_language(choose_language(os.environ, chosen, system))
 
 
 def _(message: str, /, **values: object) -> str:

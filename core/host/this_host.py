@@ -1,10 +1,12 @@
-"""Which system this is."""
+"""Which system this is: its Host, and the language of its own texts. Imports neither before it is asked."""
 
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
-from core.host.interface import Host
+if TYPE_CHECKING:
+    from core.host.interface import Host
 
 
 def this_host() -> Host:
@@ -14,3 +16,12 @@ def this_host() -> Host:
     else:
         from core.host.linux import LinuxHost as ThisHost
     return ThisHost()
+
+
+def display_language() -> str:
+    """Return the language in which Windows shows its own texts; empty on Linux, where variables name it."""
+    if sys.platform == "win32":
+        from core.host import windows_system
+
+        return windows_system.display_language()
+    return ""

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from ctypes import wintypes
 
-from core.loader.authenticode import by_hash
 from core.model.facts import Program, Signature, text
 
 assert sys.platform == "win32"  # tells mypy, too
@@ -176,10 +175,7 @@ class _Data(ctypes.Structure):
 
 
 def signature(path: str) -> Signature:
-    """Ask WinVerifyTrust about a file's embedded signature, without a window and without asking the network.
-
-    Where Windows does not decide, or does not know the signer, the file's own hash still tells whether it was altered.
-    """
+    """Ask WinVerifyTrust about a file's embedded signature, without a window and without asking the network."""
     no_window, choose_file, ignore_state, cache_only = 2, 1, 0, 0x1000
     generic = _Guid(0x00AAC56B, 0xCD44, 0x11D0, (ctypes.c_ubyte * 8)(0x8C, 0xC2, 0x00, 0xC0, 0x4F, 0xC2, 0x95, 0xEE))
     file = _File(size=ctypes.sizeof(_File), path=path)
@@ -194,8 +190,7 @@ def signature(path: str) -> Signature:
     try:
         verify = ctypes.WinDLL("wintrust").WinVerifyTrust
     except (OSError, AttributeError):
-        return by_hash(path)
+        return "undecided"
     verify.argtypes = (wintypes.HWND, ctypes.POINTER(_Guid), ctypes.POINTER(_Data))
     result = int(verify(None, ctypes.byref(generic), ctypes.byref(data))) & 0xFFFFFFFF
-    said = _MEANINGS.get(result, "undecided")
-    return by_hash(path, said) if said in ("undecided", "not trusted") else said
+    return _MEANINGS.get(result, "undecided")

@@ -18,8 +18,8 @@ from typing import Literal, NoReturn
 
 import msgspec
 
-from core.cli.terminal import REFUSED, STUCK
 from core.common import i18n
+from core.common.exit_codes import REFUSED, STUCK
 from core.common.i18n import _, n_, sentences
 from core.host import ownership
 from core.host import safe_folder as folders

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from core.cli import main as cli
 from core.cli import terminal
+from core.common.exit_codes import INTERRUPTED
 from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Report
@@ -120,7 +121,7 @@ def test_an_interruption_is_told_without_a_traceback(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("core.doctor.examine.diagnose_snapshot", stop)
-    assert run("replay", bad) == terminal.INTERRUPTED
+    assert run("replay", bad) == INTERRUPTED
     assert "stopped" in capsys.readouterr().err
 
 

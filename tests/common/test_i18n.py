@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from core import __main__ as program
 from core.cli import main as cli
 from core.common import i18n
 from core.common.i18n import _, n_
@@ -104,7 +105,8 @@ def test_the_window_takes_the_language_of_the_command_line(monkeypatch: pytest.M
     seen: list[str] = []
     monkeypatch.setattr("gui.display.missing_display", lambda: "")
     monkeypatch.setattr("gui.window.app.main", lambda: seen.append(i18n.choose_language(os.environ, "zh_CN")) or 0)
-    assert cli.main(["--language", "de"]) == 0
+    monkeypatch.setattr(sys, "argv", ["convalesce", "--language", "de"])
+    assert program.main() == 0
     assert seen == ["de"]
 
 

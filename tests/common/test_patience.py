@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from core.cli.terminal import FOUND, OK, UNEXAMINED, status_of
+from core.cli.terminal import status_of
 from core.common import patience
+from core.common.exit_codes import FOUND, OK, UNEXAMINED
 from core.common.patience import Patience, asked
 from core.common.progress import Progress
 from core.doctor import scan as doctor

@@ -12,7 +12,6 @@ from core.common.progress import Progress
 from core.host import child, process
 from core.host.exit_status import describe
 from core.host.interface import Completed
-from core.loader.authenticode import by_hash
 from core.model.facts import Machine, PciDevice, Signature, System, Variable
 
 
@@ -74,7 +73,7 @@ class FakeHost:
 
     def signature(self, path: str) -> Signature:
         """Compare a Windows library with its own signed hash; nothing is known of a library for Linux."""
-        return by_hash(path, root=str(self.root)) if self.system == "windows" else ""
+        return "undecided" if self.system == "windows" else ""
 
     def run(
         self,

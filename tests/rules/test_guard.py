@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from core import explain
-from core.cli.terminal import UNEXAMINED, status_of
+from core.cli.terminal import status_of
+from core.common.exit_codes import UNEXAMINED
 from core.doctor.examine import diagnose_snapshot
 from core.explain import verdicts
 from core.fixes import catalogue as fixes

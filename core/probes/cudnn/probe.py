@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from core.common.versions import whole_number
 from core.knowledge.cudnn_file_names import MAJORS, parse
 from core.loader import read_image as images
+from core.loader.authenticode import by_hash
 from core.loader.linux_cache import CacheEntry, read_cache
-from core.model.facts import CudnnCopy, Distribution, PythonEnvironment
+from core.model.facts import CudnnCopy, Distribution, PythonEnvironment, Signature
 from core.probes.cudnn.contents import assemble, choose, deadline, describe, with_owner
 from core.probes.cudnn.links import header, links, stale
 from core.probes.cudnn.locations import Found, Spot, bundler_of, conda_package, debian_package, folders
@@ -97,11 +98,17 @@ def _copy(found: Found, major: int, recorded: Mapping[str, Row], survey: Survey)
             digests.get(path, ""),
             where,
             until=survey.until,
-            signature=survey.request.host.signature(path) if digests and name not in recorded else "",
+            signature=_signature(path, survey) if digests and name not in recorded else "",
         )
         for name, path in zip(names, paths, strict=True)
     )
     return assemble(found, major, files, recorded, where)
+
+
+def _signature(path: str, survey: Survey) -> Signature:
+    """Return what the system says of a file's signature; where it does not decide, what the file's own hash says."""
+    said = survey.request.host.signature(path)
+    return by_hash(path, said, root=survey.where.root) if said in ("undecided", "not trusted") else said
 
 
 def _wheels(site: str, where: Sysroot) -> Iterator[Distribution]:
