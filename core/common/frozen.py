@@ -20,6 +20,11 @@ def is_frozen() -> bool:
     return bool(getattr(sys, "frozen", False))
 
 
+def start_module() -> str:
+    """Return the module that starts this program: the launcher of an installed wheel, or our own in a checkout."""
+    return "convalesce" if "convalesce" in sys.modules else "core"
+
+
 def portable_folder() -> str:
     """Return the folder of a portable copy, which keeps its settings there; empty for any other way to run."""
     folder = os.path.dirname(sys.executable)  # noqa: PTH120 - pathlib costs a child's start

@@ -18,7 +18,7 @@ from typing import Literal, NoReturn
 
 import msgspec
 
-from core.common import i18n
+from core.common import frozen, i18n
 from core.common.exit_codes import REFUSED, STUCK
 from core.common.i18n import _, n_, sentences
 from core.host import ownership
@@ -112,7 +112,7 @@ def command(path: str, digest: str, action: str, summary: str) -> list[str]:
     """Return the command line that carries an order out, without what elevates it."""
     if getattr(sys, "frozen", False):
         return [os.path.realpath(sys.executable), OPTION + action, path, digest, summary]
-    return [sys.executable, "-I", "-m", "core.transaction.elevation", OPTION + action, path, digest, summary]
+    return [sys.executable, "-I", "-m", frozen.start_module(), OPTION + action, path, digest, summary]
 
 
 def loose_installation(trusted: frozenset[str] = frozenset()) -> str:
