@@ -25,7 +25,7 @@ def benchmark(options: argparse.Namespace) -> int:
     import sys
 
     from core.cli import terminal
-    from core.doctor.scan import measure
+    from core.doctor.benchmark import measure
     from core.report.json_form import to_json
     from core.report.redact import redact
     from core.transaction.session_host import current_host

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _explain(options: argparse.Namespace) -> int:
     from core.cli import report as cli_report
-    from core.doctor.scan import explained
+    from core.doctor.examine import explained
     from core.explain import render_text, to_json
     from core.report.redact import Cleaner
     from core.transaction.session_host import current_host

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from core.common.i18n import _
 from core.common.progress import Progress
-from core.doctor.examine import examine as doctor_examine
 
 if TYPE_CHECKING:  # the engine itself is loaded on the worker's thread: the window is there before it
     from core.doctor.repair import Proposal, RepairContext
@@ -104,13 +103,15 @@ class ThisMachine:
 
     def _look(self, host: Host, watch: Progress) -> Report:
 
-        report = self._how(host, watch) if self._how else doctor_examine(host, watch, pythons=self._pythons)
+        from core.doctor.examine import examine
+
+        report = self._how(host, watch) if self._how else examine(host, watch, pythons=self._pythons)
         watch.check()  # a cancelled examination is no result, and what was being verified is taken back
         return report
 
     def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
         """See Engine."""
-        from core.doctor.scan import measure
+        from core.doctor.benchmark import measure
 
         measured = measure(self._shop().seen(), watch, seen=report.snapshot, pythons=self._pythons, quick=quick)
         watch.check()
@@ -118,7 +119,7 @@ class ThisMachine:
 
     def explain(self, text: str, snapshot: Snapshot | None) -> Explanation:
         """See Engine."""
-        from core.doctor.scan import explained
+        from core.doctor.examine import explained
 
         return explained(text, snapshot, None, Progress())[0]
 

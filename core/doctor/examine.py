@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -14,6 +15,9 @@ from core.host.interface import Host
 from core.model.facts import Snapshot
 from core.model.findings import Finding, Report
 from core.model.steps import Step
+
+if TYPE_CHECKING:
+    from core.explain import Explanation
 
 
 def examine(
@@ -61,3 +65,20 @@ def diagnose_snapshot(snapshot: Snapshot, steps: Collection[Step] = ()) -> Repor
         kept = (f for f in report.findings if f.headline or {f.step, *f.also} & {*steps} or f in report.not_examined)
         report = replace(report, findings=tuple(kept))
     return report
+
+
+def explained(
+    text: str,
+    seen: Snapshot | None,
+    host: Callable[[], Host] | None,
+    watch: Progress,
+    *,
+    pythons: tuple[str, ...] = (),
+) -> tuple[Explanation, Snapshot | None]:
+    """Explain an error text by what was ``seen`` of a machine; else by a look at ``host``; without both, by the text alone."""
+    from core.explain import explain
+
+    if seen is None and host is not None:
+        seen = look(host(), watch, pythons=pythons)
+    findings = diagnose_snapshot(seen).findings if seen is not None else ()
+    return explain(text, seen, findings), seen

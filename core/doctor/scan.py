@@ -14,10 +14,8 @@ from msgspec.structs import replace
 from core.common.i18n import N_, _, fact_text
 from core.common.patience import Patience
 from core.common.progress import CancelledError, Progress
-from core.doctor.examine import diagnose_snapshot, preload_rules
 from core.host.interface import Host
 from core.model.facts import ProbeError, Snapshot, Unexamined
-from core.model.findings import Report
 from core.model.steps import SECTIONS, Step
 from core.probes.cudnn import probe as cudnn
 from core.probes.driver import probe as driver
@@ -32,7 +30,7 @@ from core.probes.toolkit import probe as toolkit
 from core.probes.variables import probe as environment
 
 if TYPE_CHECKING:
-    from core.explain import Explanation
+    pass
 
 PROBES: tuple[Probe, ...] = (
     Probe("driver", driver.look, timeout=20),
@@ -215,54 +213,3 @@ def _next(
             if watch.cancelled:
                 message = fact_text(_("It was cancelled."))
                 return section, None, ProbeError(probe=section, kind="cancelled", message=message), 0.0
-
-
-WITHOUT = ("trials",)
-"""Sections that the benchmark does without: it asks the frameworks itself."""
-QUICK_WITHOUT = (*WITHOUT, "frameworks")
-"""A quick run does not ask how they were built, either: on a cold disk reading that may take longer than all else."""
-
-
-def measure(
-    host: Host,
-    watch: Progress,
-    *,
-    seen: Snapshot | None = None,
-    pythons: tuple[str, ...] = (),
-    quick: bool = False,
-    gpu: int | None = None,
-) -> Report:
-    """Run the benchmark on what was ``seen`` of the machine, and judge both; look first where that is None.
-
-    ``gpu``: only this one, as nvidia-smi counts. A look of its own is told of as far as the benchmark goes.
-    """
-    began = time.monotonic()
-    from core.benchmark import run as benchmark
-
-    steps: tuple[Step, ...] = ()
-    if seen is None:
-        without, steps = QUICK_WITHOUT if quick else WITHOUT, (Step.BENCHMARK,)
-        probes = tuple(p for p in PROBES if p.section not in without)
-        seen = look(host, watch, pythons=pythons, probes=probes, meanwhile=preload_rules)
-    request = ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=pythons)
-    result = benchmark.look(request, quick=quick, gpu=gpu, began=began)
-    report = diagnose_snapshot(replace(seen, benchmark=result), steps)
-    # every cell would say only that it was not looked at
-    return report if seen.frameworks or not steps else replace(report, grid=None)
-
-
-def explained(
-    text: str,
-    seen: Snapshot | None,
-    host: Callable[[], Host] | None,
-    watch: Progress,
-    *,
-    pythons: tuple[str, ...] = (),
-) -> tuple[Explanation, Snapshot | None]:
-    """Explain an error text by what was ``seen`` of a machine; else by a look at ``host``; without both, by the text alone."""
-    from core.explain import explain
-
-    if seen is None and host is not None:
-        seen = look(host(), watch, pythons=pythons)
-    findings = diagnose_snapshot(seen).findings if seen is not None else ()
-    return explain(text, seen, findings), seen

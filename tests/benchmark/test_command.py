@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from core.cli.main import main
 from core.common.progress import Progress
 from core.doctor import scan as doctor
+from core.doctor.benchmark import measure
 from core.doctor.examine import diagnose_snapshot
 from core.host.this_host import this_host
 from core.model.facts import Distribution, Driver, FrameworkBuild, Frameworks, Gpu, Machine, PythonEnvironment, Snapshot
@@ -67,7 +68,7 @@ def probed(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str],
         "trials": (),
     }
     monkeypatch.setattr(doctor, "PROBES", tuple(stand_in(n, v) for n, v in sections.items()))
-    return asked, doctor.measure(this_host(), Progress(), quick="--quick" in arguments)
+    return asked, measure(this_host(), Progress(), quick="--quick" in arguments)
 
 
 def test_a_whole_run_says_of_the_frameworks_what_a_scan_says(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ def one(environment: str) -> None:
     """Run it in this process and print when each stage began, what was left out, and what took how long."""
     start = time.monotonic()
     from core.common.progress import Progress
-    from core.doctor.scan import measure
+    from core.doctor.benchmark import measure
     from core.host.this_host import this_host
 
     began: dict[str, float] = {}

@@ -1,0 +1,51 @@
+"""Look at a machine, run the benchmark on what was seen, and judge both."""
+
+from __future__ import annotations
+
+import time
+
+from msgspec.structs import replace
+
+from core.common.progress import Progress
+from core.doctor.examine import diagnose_snapshot, preload_rules
+from core.doctor.scan import PROBES, look
+from core.host.interface import Host
+from core.model.facts import Snapshot
+from core.model.findings import Report
+from core.model.steps import Step
+from core.probes.probe import ProbeRequest
+
+WITHOUT = ("trials",)
+"""Sections that the benchmark does without: it asks the frameworks itself."""
+
+
+QUICK_WITHOUT = (*WITHOUT, "frameworks")
+"""A quick run does not ask how they were built, either: on a cold disk reading that may take longer than all else."""
+
+
+def measure(
+    host: Host,
+    watch: Progress,
+    *,
+    seen: Snapshot | None = None,
+    pythons: tuple[str, ...] = (),
+    quick: bool = False,
+    gpu: int | None = None,
+) -> Report:
+    """Run the benchmark on what was ``seen`` of the machine, and judge both; look first where that is None.
+
+    ``gpu``: only this one, as nvidia-smi counts. A look of its own is told of as far as the benchmark goes.
+    """
+    began = time.monotonic()
+    from core.benchmark import run as benchmark
+
+    steps: tuple[Step, ...] = ()
+    if seen is None:
+        without, steps = QUICK_WITHOUT if quick else WITHOUT, (Step.BENCHMARK,)
+        probes = tuple(p for p in PROBES if p.section not in without)
+        seen = look(host, watch, pythons=pythons, probes=probes, meanwhile=preload_rules)
+    request = ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=pythons)
+    result = benchmark.look(request, quick=quick, gpu=gpu, began=began)
+    report = diagnose_snapshot(replace(seen, benchmark=result), steps)
+    # every cell would say only that it was not looked at
+    return report if seen.frameworks or not steps else replace(report, grid=None)
