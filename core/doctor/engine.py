@@ -102,7 +102,6 @@ class ThisMachine:
         return self._look(self._shop().seen(), watch)
 
     def _look(self, host: Host, watch: Progress) -> Report:
-
         from core.doctor.examine import examine
 
         report = self._how(host, watch) if self._how else examine(host, watch, pythons=self._pythons)

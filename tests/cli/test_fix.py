@@ -136,7 +136,7 @@ def test_a_stuck_change_has_an_exit_status_of_its_own(
 
     entry = Entry(id="20260101T000000Z-0000", made="", title="t", changes=(), state="done")
     stuck = Outcome(kind="stuck", sentence="It is stuck.")
-    monkeypatch.setattr(repair, "workshop", lambda *_: None)
+    monkeypatch.setattr(repair, "repair_context", lambda *_: None)
     monkeypatch.setattr(repair, "recover", lambda _shop: ())
     monkeypatch.setattr(repair, "history", lambda _shop: (entry,))
     monkeypatch.setattr(repair, "undo", lambda _id, _shop: stuck)

@@ -56,7 +56,7 @@ def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
     found = Seen(tmp_path)
     monkeypatch.setenv("CONVALESCE_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(renewed, "renewed", lambda _host, _entries, _read: found.host)
+    monkeypatch.setattr(renewed, "new_session_host", lambda _host, _entries, _read: found.host)
     probes = (Probe("driver", found.look),)
     monkeypatch.setattr(doctor, "PROBES", probes)
     monkeypatch.setitem(doctor.look.__kwdefaults__, "probes", probes)

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from core.common.progress import Progress
 from core.doctor.engine import Done, Preview, ThisMachine
-from core.doctor.examine import diagnose_snapshot
+from core.doctor.examine import diagnose_snapshot, explained
 from core.doctor.repair import RepairContext
-from core.explain import Explanation, explain
+from core.explain import Explanation
 from core.model.changes import Value
 from core.model.facts import Machine, Snapshot, Variable
 from core.model.findings import Finding, Report
@@ -39,7 +39,7 @@ class Showing:
         return self.after or report
 
     def explain(self, text: str, snapshot: Snapshot | None) -> Explanation:
-        return explain(text, snapshot)
+        return explained(text, snapshot, None, Progress())[0]
 
     def propose(self, finding: Finding, report: Report, source: str, watch: Progress) -> Preview:
         raise NotImplementedError

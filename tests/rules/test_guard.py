@@ -79,7 +79,7 @@ def test_a_real_error_stays_first_and_primary(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_maker_of_fixes_that_fails_leaves_the_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fixes, "with_changes", failing)
+    monkeypatch.setattr(fixes, "attach_changes", failing)
     report = diagnose_snapshot(m.with_file(m.wheel_machine(), "ops", state="empty", size=0))
     assert report.primary is not None
     assert report.primary.fix is not None
