@@ -15,6 +15,7 @@ from core.doctor.verify import verify
 from core.fixes import cudnn_set as place
 from core.fixes.cudnn_set import CudnnSet
 from core.fixes.search_paths import add_folder, to_those_concerned
+from core.host import scratch
 from core.host.interface import Host
 from core.knowledge.causes import Cause
 from core.model.changes import ChangeError, EditPath
@@ -122,6 +123,8 @@ def apply(proposal: Proposal, report: Report, shop: RepairContext, examine: Exam
 
     if not proposal.elevated:
         outcome = engine.execute(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
+        if outcome.kind == "done":  # what was unpacked for it is in place now
+            scratch.drop_all(shop.journal.staging)
         return _completed(outcome, proposal.plan, found)
     outcome = elevate.ask(elevate.Order(plan=proposal.plan), host=shop.host, journal=shop.journal)
     try:
