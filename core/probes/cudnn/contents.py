@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from core.knowledge.cudnn_file_names import VERSION_LIBRARY, file_name, names_tried, parse, sub_libraries
 from core.loader import read_image as images
 from core.loader.contents import cuda_major, library_names
+from core.loader.cudnn_version import true_version
 from core.loader.fatbin import machine_code
 from core.model.facts import CudnnCopy, LibraryFile, Signature, System, text
 from core.probes.cudnn.locations import Found
 from core.probes.cudnn.pages import zeroed
-from core.probes.cudnn.versions import true_version
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import Row, verdict
 

@@ -6,10 +6,10 @@ import re
 
 from core.knowledge.cudnn_file_names import file_name, is_link_library, parse
 from core.loader import read_image as images
+from core.loader.cudnn_version import true_version
 from core.loader.linux_cache import CacheEntry
 from core.model.facts import LibraryFile, System, text
 from core.probes.cudnn.locations import Found
-from core.probes.cudnn.versions import true_version
 from core.probes.sysroot import Sysroot
 
 HEADERS = ("cudnn_version.h", "cudnn.h")

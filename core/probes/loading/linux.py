@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from core.common.versions import version_tuple
 from core.knowledge.cudnn_file_names import file_name, names_tried, parse, sub_libraries
 from core.loader.contents import library_names
+from core.loader.cudnn_version import true_version
 from core.loader.linux import Loaded, Search
 from core.loader.linux_policy import LdSo, policy
 from core.model.facts import Attempt, How, Machine, Resolution, text
-from core.probes.cudnn.versions import true_version
 from core.probes.sysroot import Sysroot
 
 CUDA = re.compile(r"lib(cublas|cublasLt|cudart|nvrtc|nvJitLink)\.so\.\d[\d.]*|libcuda\.so\.1|libz\.so\.1")
