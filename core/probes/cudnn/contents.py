@@ -12,9 +12,10 @@ from core.loader import read_image as images
 from core.loader.contents import cuda_major, library_names
 from core.loader.cudnn_version import true_version
 from core.loader.fatbin import machine_code
+from core.loader.files import UnfitError, under
+from core.loader.sections import layout
 from core.model.facts import CudnnCopy, LibraryFile, Signature, System, text
 from core.probes.cudnn.locations import Found
-from core.probes.cudnn.pages import zeroed
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import Row, verdict
 
@@ -185,3 +186,46 @@ def with_owner(copy: CudnnCopy, owner: str, cuda: int | None) -> CudnnCopy:
 def deadline(seconds: float) -> float:
     """Return the moment until which pages are looked at."""
     return time.monotonic() + seconds
+
+
+PAGE = 4096
+STRETCH = {".text": 64 << 10, ".nv_fatbin": 512 << 10, ".nv_fatb": 512 << 10}
+"""Section -> bytes of which one page is looked at. A run of zeroed pages as long as the stretch is always found."""
+
+SAMPLES = 128
+"""At least so many pages of a section are looked at, or all: zeroed pages scattered over a small file are found, too."""
+
+ZEROS = bytes(PAGE)
+START = bytes(32)
+
+
+def zeroed(path: str, root: str = "/", *, until: float) -> str:
+    """Return one sentence on the first page of code that is all zeros, to follow the file's name; empty when none is.
+
+    A failing disk or a broken copy leaves such pages. No page of 4096 bytes in .text or .nv_fatbin is all zeros in any
+    file of cuDNN 8.9.7, 9.1.0, 9.10.2, 9.20.0 (Linux), 9.21.1 (Linux), and 8.9.7 and 9.1.0 for Windows (.text,
+    .nv_fatb): every page of those was read once to make sure. In .rodata and .data such pages are normal. So one zeroed
+    page of code proves damage; none found proves nothing: one page in each stretch is looked at, and a flipped bit is
+    seen only by its hash (--thorough).
+
+    ``until`` (of time.monotonic) ends the look on a slow disk: what was not looked at counts as not found.
+    """
+    try:
+        with layout(under(root, path)) as file:
+            hop = file.source.hop
+            for section in file.named(*STRETCH):
+                first = -(-section.offset // PAGE) * PAGE
+                step = max(PAGE, min(STRETCH[section.name], section.size // SAMPLES // PAGE * PAGE))
+                for at in range(first, section.offset + section.size - PAGE + 1, step):
+                    # its first bytes spare the rest of nearly every page
+                    if hop(len(START), at) == START and file.source.read(at, PAGE) == ZEROS:
+                        return f"holds nothing but zeros at byte {at}, where its {_kind(section.name)} should be"
+                    if time.monotonic() > until:
+                        return ""
+    except UnfitError:
+        return ""
+    return ""
+
+
+def _kind(section: str) -> str:
+    return "machine code" if section == ".text" else "GPU code"
