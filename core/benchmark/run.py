@@ -15,9 +15,8 @@ from core.benchmark.child import ladder
 from core.benchmark.child import nvml_sampler as sampler
 from core.benchmark.child import worker as engine
 from core.benchmark.deadline import Deadline, until
-from core.benchmark.hearing import Background, telling
 from core.benchmark.plan import Chosen, choose, job, which
-from core.benchmark.protocol import Climb, Job, Said, identity
+from core.benchmark.protocol import Background, Climb, Job, Said, identity, telling
 from core.benchmark.status_names import explained
 from core.common.progress import Progress
 from core.host.child import Answer, ask
