@@ -50,7 +50,7 @@ class Job(Frozen, frozen=True, kw_only=True):
     """For one timed problem."""
 
 
-class Said(Frozen, frozen=True, kw_only=True):
+class BenchmarkEvent(Frozen, frozen=True, kw_only=True):
     """One thing that a child says. ``begin`` stands before each step, because it may be the child's last."""
 
     begin: str = ""
@@ -74,10 +74,10 @@ def identity(kind: str, problem: Problem) -> str:
 class Ear:
     """Takes a child's bytes as they come and hands each whole event on."""
 
-    def __init__(self, heard: Callable[[Said], None]) -> None:
+    def __init__(self, heard: Callable[[BenchmarkEvent], None]) -> None:
         self._heard = heard
         self._rest = b""
-        self._decoder = msgspec.json.Decoder(Said)
+        self._decoder = msgspec.json.Decoder(BenchmarkEvent)
 
     def __call__(self, data: bytes) -> None:
         """Take some bytes; what is not an event is passed over, for the parent reads everything once more at the end."""
@@ -105,7 +105,9 @@ def _sentence(begin: str) -> str:
 class Background:
     """Work in a thread with a watch of its own, which ends it; the outer watch's cancellation ends it, too."""
 
-    def __init__(self, work: Callable[[Progress], object], outer: Progress, heard: Callable[[Said], None]) -> None:
+    def __init__(
+        self, work: Callable[[Progress], object], outer: Progress, heard: Callable[[BenchmarkEvent], None]
+    ) -> None:
         self._watch = Progress(heard=Ear(heard))
         self._result: list[object] = []
         self._outer = outer

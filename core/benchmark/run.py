@@ -16,7 +16,7 @@ from core.benchmark.child import nvml_sampler as sampler
 from core.benchmark.child import worker as engine
 from core.benchmark.deadline import Deadline, until
 from core.benchmark.plan import Chosen, choose, job, which
-from core.benchmark.protocol import Background, Climb, Job, Said, identity, telling
+from core.benchmark.protocol import Background, BenchmarkEvent, Climb, Job, identity, telling
 from core.benchmark.status_names import explained
 from core.common.progress import Progress
 from core.host.child import Answer, ask
@@ -109,7 +109,7 @@ class _Heard:
     during: str = ""
     ended: str = ""
 
-    def take(self, answer: Answer[Said]) -> str:
+    def take(self, answer: Answer[BenchmarkEvent]) -> str:
         """Take one child's answer; return the id of the step that it died in, empty when it did not die."""
         begun = begin = ""
         for said in answer.events:
@@ -189,23 +189,23 @@ class _One:
     def _name(self) -> str:
         return f"GPU {self._gpu.index}: "
 
-    def _ask(self, work: Callable[..., None], request: Any, timeout: float) -> Answer[Said]:
+    def _ask(self, work: Callable[..., None], request: Any, timeout: float) -> Answer[BenchmarkEvent]:
         """Ask a child, telling its steps as it goes; the person's cancellation ends it."""
         outer = self._request.watch
         inner = telling(outer, self._name)
         env = {"CUDA_MODULE_LOADING": "LAZY", **self._request.env}  # the default of newer drivers; older ones load all
         with outer.when_cancelled(inner.cancel):
-            answer = ask(work, request, Said, host=self._request.host, env=env, timeout=timeout, watch=inner)
+            answer = ask(work, request, BenchmarkEvent, host=self._request.host, env=env, timeout=timeout, watch=inner)
         outer.check()
         return answer
 
     def _observe(self, watch: Progress) -> None:
         about = sampler.Observe(index=self._gpu.index)
         host, env = self._request.host, self._request.env
-        ask(sampler.observe, about, Said, host=host, env=env, timeout=about.seconds, watch=watch)
+        ask(sampler.observe, about, BenchmarkEvent, host=host, env=env, timeout=about.seconds, watch=watch)
         self._first.set()
 
-    def _observed(self, said: Said) -> None:
+    def _observed(self, said: BenchmarkEvent) -> None:
         if said.state:
             self._states.append(said.state)
             self._first.set()
@@ -250,7 +250,7 @@ class _One:
             if answer.timed_out or not (todo.exact or todo.compared or todo.timed):
                 return
 
-    def _fatal(self, begun: Said, ended: str) -> None:
+    def _fatal(self, begun: BenchmarkEvent, ended: str) -> None:
         """Keep a timing that says which convolution ended the process."""
         self._heard.timings.append(
             Timing(shape=begun.begin.partition(" ")[2] or begun.begin, type=_type(begun.begin), problem=ended)

@@ -27,7 +27,7 @@ from core.model.facts import Frozen, Mapped, Resolution, RollCall, Snapshot, Sys
 from core.model.paths import normalise, parent
 from core.probes.loading.roll_call.parent import by_child, run
 from core.probes.loading.roll_call.protocol import Part, RollCallRequest
-from core.rehearsal.nvrtc_child import Compiled, Question, compile_empty
+from core.rehearsal.nvrtc_child import Compiled, CompileQuery, compile_empty
 from core.rules.consumer_loads import ConsumerLoad, consumer_loads, failed
 
 
@@ -164,7 +164,7 @@ def _compiler_in(overlay: str) -> str:
 
 def _compiled(compiler: str, host: Host, watch: Progress) -> Rehearsal:
     """Compile an empty kernel with the compiler in an overlay, which opens its built-ins by their plain name."""
-    question = Question(library=compiler)
+    question = CompileQuery(library=compiler)
     answer = ask(compile_empty, question, Compiled, host=host, env=host.fresh_environment(), timeout=60, watch=watch)
     said = next(iter(answer.events), Compiled(problem=answer.ended))
     if said.status == 0:

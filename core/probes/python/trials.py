@@ -46,7 +46,7 @@ MODULES = {
 """Distribution: its module, and a file without which there is nothing to import."""
 
 
-class Said(msgspec.Struct, frozen=True):
+class TrialEvent(msgspec.Struct, frozen=True):
     """One line that the script emitted."""
 
     stage: str = ""
@@ -142,7 +142,7 @@ def run(trial: Trial, request: ProbeRequest, env: Mapping[str, str], where: Sysr
     command = (trial.python.executable, "-B", "-c", SCRIPT, trial.module)
     start = time.monotonic()
     done = request.host.run(command, timeout=TIMEOUT, env={**env, "PYTHONDONTWRITEBYTECODE": "1"}, watch=request.watch)
-    answer = child.read(done, Said)
+    answer = child.read(done, TrialEvent)
     said = answer.events
 
     def last(name: str) -> str:
@@ -169,7 +169,7 @@ def run(trial: Trial, request: ProbeRequest, env: Mapping[str, str], where: Sysr
     )
 
 
-def _mapped(said: tuple[Said, ...], trial: Trial, env: Mapping[str, str], where: Sysroot) -> tuple[Mapped, ...]:
+def _mapped(said: tuple[TrialEvent, ...], trial: Trial, env: Mapping[str, str], where: Sysroot) -> tuple[Mapped, ...]:
     paths = (p for e in said for p in e.mapped if is_cuda_file(where.name(p)))
     return tuple(
         Mapped(path=path, name=where.name(path), origin=origin(path, trial.python.prefix, env, where))
