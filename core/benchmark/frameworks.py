@@ -24,7 +24,7 @@ from core.model.facts import FrameworkBuild, FrameworkRun, Layout, Mapped, Numbe
 from core.probes.loading.origin import origin
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
-from core.probes.python.trials import Trial, dotted, installed
+from core.probes.python.trials import Trial, cudnn_version, installed
 from core.probes.sysroot import Sysroot, sysroot_of
 
 SECONDS = 15.0
@@ -215,7 +215,7 @@ def heard(
             Mapped(path=p, name=where.name(p), origin=origin(p, trial.python.prefix, request.env, where))
             for p in dict.fromkeys(paths)
         ),
-        cudnn=dotted(last("cudnn")),
+        cudnn=cudnn_version(last("cudnn")),
         problem=problem,
         steps=tuple(_steps(said)),
         output=answer.output[-2000:] if gpu is False and last("cuda") else "",

@@ -20,6 +20,7 @@ from core.benchmark.protocol import Background, BenchmarkEvent, Climb, Job, iden
 from core.benchmark.status_names import explained
 from core.common.progress import Progress
 from core.host.child import Answer, ask
+from core.knowledge.cudnn_file_names import version_numbers, version_text
 from core.knowledge.gpu_rates import gpu_rates, limits
 from core.model.facts import Benchmark, Check, Driver, Gpu, GpuCard, GpuRun, GpuState, Mapped, Rung, Timing
 from core.probes.driver.kernel_log import kernel_log
@@ -259,7 +260,7 @@ class _One:
     def _told(self) -> GpuRun:
         heard, chosen, gpu = self._heard, self._chosen, self._gpu
         number = heard.version or 0
-        major = number // 10000 if number >= 90000 else number // 1000
+        major = (version_numbers(number) or (0,))[0]
         card = _merged(self._card, heard.card, gpu)
         roll = chosen.plan.roll if chosen else None
         prefix = chosen.want.consumer.prefix if chosen else ""
@@ -269,7 +270,7 @@ class _One:
             consumer=chosen.label if chosen else "",
             consumer_id=chosen.want.consumer.full_id if chosen else "",
             library=roll.main if roll else "",
-            version=_dotted(number),
+            version=version_text(number),
             rungs=self._rungs(major or (chosen.want.wish.major if chosen else 9)),
             checks=tuple(heard.checks),
             timings=tuple(heard.timings),
@@ -327,11 +328,3 @@ def _merged(managed: GpuCard | None, driven: GpuCard | None, gpu: Gpu) -> GpuCar
         multiprocessors=extra.multiprocessors or card.multiprocessors,
         memory_total=card.memory_total or gpu.memory_total,
     )
-
-
-def _dotted(number: int) -> str | None:
-    """Return 91900 as 9.19.0 and 8907 as 8.9.7."""
-    if not number:
-        return None
-    major, rest = divmod(number, 10000) if number >= 90000 else divmod(number, 1000)
-    return f"{major}.{rest // 100}.{rest % 100}"

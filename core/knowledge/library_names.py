@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from core.common.versions import version_tuple
+from core.knowledge.cudnn_file_names import parse
+
 MARKERS: tuple[tuple[str, str], ...] = (
     # the first prefix that fits names the family; longer ones stand before shorter ones
     ("cudnn", "cudnn"),
@@ -80,6 +83,10 @@ class Library:
 
 def classify(name: str) -> Library | None:
     """Take a file name (lower case) apart; None when it is of no family that matters here."""
+    if cudnn := parse(name):
+        _, minor, *_ = (*version_tuple(cudnn.release), None, None)
+        platform = "windows" if name.endswith(".dll") else "linux"
+        return Library(name, "cudnn", cudnn.major, minor, platform, cudnn.role)
     if name.endswith((".dll", ".pyd")):
         stem, platform = name[:-4].split(".", 1)[0], "windows"
     elif ".so" in name:
@@ -93,11 +100,7 @@ def classify(name: str) -> Library | None:
     if not family:
         return None
     major, minor = _windows(stem, family) if platform == "windows" else _linux(name)
-    part = ""
-    if family == "cudnn":
-        part = re.sub(r"(64)?_\d{1,2}$", "", stem.removeprefix("cudnn")).strip("_")
-        part = "" if part == "64" else part
-    return Library(name, family, major, minor, platform, part)
+    return Library(name, family, major, minor, platform)
 
 
 def _windows(stem: str, family: str) -> tuple[int | None, int | None]:

@@ -8,15 +8,16 @@ import re
 from collections.abc import Iterable
 
 from core.common.i18n import N_, _, translate_fact
+from core.knowledge import cudnn_file_names
 from core.model.facts import (
     Attempt,
     CudnnCopy,
     LibraryFile,
     Load,
+    Mapped,
     PythonEnvironment,
     Resolution,
     Snapshot,
-    System,
     Variable,
 )
 from core.model.findings import Evidence
@@ -33,11 +34,6 @@ def installed_programs(seen: Snapshot, word: str) -> list[Evidence]:
     return [
         Evidence(label=_("Listed as installed"), value=f"{p.name} {p.version}".strip(), source=source) for p in found
     ]
-
-
-def main_name(system: System, major: int) -> str:
-    """Return the name under which programs open cuDNN: cudnn64_9.dll, libcudnn.so.9."""
-    return f"cudnn64_{major}.dll" if system == "windows" else f"libcudnn.so.{major}"
 
 
 def copy_at(seen: Snapshot, path: str) -> CudnnCopy | None:
@@ -85,7 +81,12 @@ def resolution(load: Load, name: str) -> Resolution | None:
 
 def main_resolution(seen: Snapshot, load: Load) -> Resolution | None:
     """Return the search for cuDNN's main library."""
-    return resolution(load, main_name(seen.machine.system, load.major))
+    return resolution(load, cudnn_file_names.shipped_name("", load.major, seen.machine.system))
+
+
+def cudnn_mapped(mapped: Iterable[Mapped]) -> list[Mapped]:
+    """Return cuDNN's files of those that a process mapped, without those that a packager renamed: each serves one program."""
+    return [m for m in mapped if (what := cudnn_file_names.parse(m.name)) and not what.hashed]
 
 
 def effective_variable(seen: Snapshot, name: str) -> Variable | None:

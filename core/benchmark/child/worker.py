@@ -20,6 +20,7 @@ from core.benchmark.child.session import CudnnSession
 from core.benchmark.child.timing import fitted, timed
 from core.benchmark.protocol import BenchmarkEvent, Climb, Job, identity
 from core.benchmark.shapes import SMALL, Problem
+from core.knowledge.cudnn_file_names import version_numbers
 from core.model.facts import Check, GpuCard, Layer, Timing
 from core.probes.loading.roll_call.linux_loader import Loader
 
@@ -164,8 +165,7 @@ class _Upper:
         handle = create(self._cudnn)
         device = self._lower.device
         self._cudnn.call("cudnnSetStream", handle, device.stream)
-        number = cu.version(self._cudnn)
-        major = number // 10000 if number >= 90000 else number // 1000
+        major = (version_numbers(cu.version(self._cudnn)) or (0,))[0]
         ways: list[Callable[[], Way]] = [partial(Legacy, self._cudnn, handle, major)]
         if self._cudnn.has("cudnnBackendExecute"):
             ways.insert(0, partial(Graph, self._cudnn, handle))

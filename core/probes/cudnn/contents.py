@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from core.knowledge.cudnn_file_names import VERSION_LIBRARY, file_name, names_tried, parse, sub_libraries
+from core.knowledge.cudnn_file_names import VERSION_LIBRARY, names_tried, parse, shipped_name, sub_libraries
 from core.loader import read_image as images
 from core.loader.contents import cuda_major, library_names
 from core.loader.cudnn_version import true_version
@@ -36,7 +36,7 @@ def choose(found: Found, major: int, where: Sysroot) -> dict[str, str]:
         what = parse(name, where.system)
         if what and what.major == major and not (what.hashed and what.role):
             by_role.setdefault(what.role, []).append(name)
-    main = _first((file_name("", major, where.system),), by_role.get("", []))
+    main = _first((shipped_name("", major, where.system),), by_role.get("", []))
     version = true_version(where.join(found.spot.folder, main), where.root)[0] if main else None
     chosen = {"": main} if main else {}
     for role in sorted(by_role.keys() - {""}):
@@ -159,11 +159,11 @@ def lacking(
     for name in recorded:
         what = parse(name, system)
         if what and what.major == major and what.role not in there:
-            named.setdefault(file_name(what.role, major, system), "RECORD")
+            named.setdefault(shipped_name(what.role, major, system), "RECORD")
     for file in files:
         for role in sub_libraries((*file.mentions, *file.needed), major, system):
             if role not in there:
-                named.setdefault(file_name(role, major, system), file.name)
+                named.setdefault(shipped_name(role, major, system), file.name)
     return tuple(sorted(named)), ", ".join(dict.fromkeys(named[n] for n in sorted(named)))
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from core.common.versions import version_tuple
-from core.knowledge.cudnn_file_names import file_name, names_tried, parse, sub_libraries
+from core.knowledge.cudnn_file_names import names_tried, parse, shipped_name, sub_libraries
 from core.loader.contents import library_names
 from core.loader.cudnn_version import true_version
 from core.loader.linux import Loaded, Search
@@ -121,7 +121,7 @@ class Tracer:
 
         Of the other names only those candidates are kept that exist, to keep the list readable.
         """
-        name = file_name(role, self._major, "linux")
+        name = shipped_name(role, self._major, "linux")
         known = self._known(name)
         if known:
             return known

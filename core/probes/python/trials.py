@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from core.common.versions import whole_number
 from core.host import child
+from core.knowledge.cudnn_file_names import version_text
 from core.model.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined
 from core.probes.loading.origin import PATH_VARIABLE, origin, runs_here
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
@@ -157,7 +158,7 @@ def run(trial: Trial, request: ProbeRequest, env: Mapping[str, str], where: Sysr
         devices=next((e.devices for e in said if e.devices is not None), None),
         device=last("device"),
         cuda=last("cuda"),
-        cudnn=dotted(last("cudnn")),
+        cudnn=cudnn_version(last("cudnn")),
         cudnn_compiled=last("cudnn_compiled"),
         right=next((e.right for e in said if e.right is not None), None),
         backward=any(e.backward for e in said),
@@ -191,10 +192,7 @@ def _tail(output: str) -> str:
     return "\n".join(lines[-6:])[-2000:]
 
 
-def dotted(version: str) -> str:
-    """Return cudnnGetVersion's number as dotted text: 91002 is 9.10.2, 8907 is 8.9.7."""
-    number = whole_number(version)
-    if number is None:
-        return version
-    high = 10000 if number >= 90000 else 1000
-    return f"{number // high}.{number % high // 100}.{number % 100}"
+def cudnn_version(said: str) -> str:
+    """Return what a framework says of its cuDNN as dotted text; what is no number of cuDNN's stays as it is."""
+    number = whole_number(said)
+    return (version_text(number) if number is not None else None) or said
