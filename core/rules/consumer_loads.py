@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import msgspec
@@ -14,7 +13,7 @@ from core.knowledge.cudnn_file_names import parse, role_of
 from core.knowledge.releases import FaultyRelease, compatibility, faulty_release, lost, never_there
 from core.model.facts import Attempt, Call, CudnnCopy, How, LibraryFile, Load, Resolution, RollCall, Snapshot, System
 from core.model.findings import Evidence
-from core.model.paths import is_inside, normalise, parent
+from core.model.paths import file_name, form_of, is_inside, normalise, parent
 from core.rules.counter import Outcome, of_failures
 from core.rules.snapshot_queries import copy_at, cudnn_mapped, main_resolution
 from core.rules.wording import Concern, concern, observation
@@ -147,7 +146,7 @@ def waiting(c: ConsumerLoad) -> list[Call]:
 
 
 def _file(call: Call) -> str:
-    return re.split(r"[\\/]", call.library)[-1]
+    return file_name(form_of(call.library), call.library)
 
 
 def _failed(roll: RollCall, row: FaultyRelease | None, needing: frozenset[str]) -> tuple[list[Call], bool]:
@@ -275,7 +274,7 @@ def true_name(file: LibraryFile) -> str:
     own = parse(file.name)
     if own is None or own.major is None:
         return ""
-    real = re.split(r"[\\/]", file.real_path)[-1]
+    real = file_name(form_of(file.real_path), file.real_path)
     for name in (file.soname, real):
         other = parse(name)
         if other and other.major is not None and (other.role, other.major) != (own.role, own.major):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ntpath
-import posixpath
 import re
 from collections.abc import Iterable
 
@@ -21,7 +19,7 @@ from core.model.facts import (
     Variable,
 )
 from core.model.findings import Evidence
-from core.model.paths import is_inside, normalise, parent
+from core.model.paths import form_of, is_inside, normalise, parent, path_module
 
 SHOWN = 8
 """At most so many rows of one kind are shown as evidence; a last row counts the rest."""
@@ -165,9 +163,8 @@ def candidate_evidence(search: Resolution | None) -> list[Evidence]:
 
 def _plain_folder(path: str) -> str:
     """Return the folder of a candidate without the detours that RUNPATH texts make."""
-    if "\\" in path:
-        return ntpath.normpath(ntpath.dirname(path))
-    return posixpath.normpath(posixpath.dirname(path))
+    form = path_module(form_of(path))
+    return str(form.normpath(form.dirname(path)))
 
 
 def _way(attempt: Attempt) -> str:

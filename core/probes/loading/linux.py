@@ -12,6 +12,7 @@ from core.loader.cudnn_version import true_version
 from core.loader.linux import Loaded, Search
 from core.loader.linux_policy import LdSo, policy
 from core.model.facts import Attempt, How, Machine, Resolution, text
+from core.model.paths import file_name
 from core.probes.sysroot import Sysroot
 
 CUDA = re.compile(r"lib(cublas|cublasLt|cudart|nvrtc|nvJitLink)\.so\.\d[\d.]*|libcuda\.so\.1|libz\.so\.1")
@@ -71,7 +72,7 @@ class Tracer:
                 taken = self._take(self._wish(name, chain), chain)
                 if taken and what:
                     yield taken
-        what = parse(path.rsplit("/", 1)[-1], "linux")
+        what = parse(file_name("linux", path), "linux")
         if what is None or what.role not in (
             "",
             "graph",

@@ -13,6 +13,7 @@ from core.host.interface import Host
 from core.knowledge.cudnn import Knowledge
 from core.knowledge.cudnn_file_names import version_text
 from core.model.facts import Call, Mapped, RollCall
+from core.model.paths import file_name
 from core.probes.loading.roll_call.child import LOAD, answer
 from core.probes.loading.roll_call.protocol import RollCallEvent, RollCallRequest
 
@@ -72,7 +73,7 @@ def run(roll: RollCallRequest, fragile: Mapping[str, int], known: Knowledge, ask
         loaded=tally.loaded,
         version=tally.version,
         calls=tuple(tally.calls),
-        mapped=tuple(Mapped(path=path, name=base(path)) for path in tally.mapped),
+        mapped=tuple(Mapped(path=path, name=file_name(roll.system, path)) for path in tally.mapped),
         output=tally.output[:OUTPUT_LIMIT],
         ended=tally.ended,
     )
@@ -135,8 +136,3 @@ def _meaning(event: RollCallEvent, major: int, known: Knowledge) -> str:
         return f"{event.result // 1000}.{event.result // 10 % 100}"
     names = (s.name for s in known.statuses if s.code == event.result and s.major == max(major, 8))
     return next(names, f"status {event.result}")
-
-
-def base(path: str) -> str:
-    """Return the last part of a path of either system."""
-    return path.replace("\\", "/").rsplit("/", 1)[-1]
