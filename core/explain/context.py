@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from core.common.versions import all_numbers, whole_number
+from core.common.versions import all_numbers, version_tuple, whole_number
 from core.knowledge.cudnn_file_names import version_numbers
 from core.knowledge.library_names import Library
 
@@ -49,7 +49,7 @@ def _versions(low: str) -> dict[str, Version]:
     versions: dict[str, Version] = {}
     for m in _NAMED.finditer(low):
         name = m[1].replace("_", "-").removesuffix("-gpu")
-        versions.setdefault(_ALIASES.get(name, name), tuple(int(n) for n in m[2].split(".")))
+        versions.setdefault(_ALIASES.get(name, name), version_tuple(m[2]))
     return versions
 
 

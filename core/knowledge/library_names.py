@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from core.common.versions import version_tuple
 from core.knowledge.cudnn_file_names import parse
+from core.model.facts import cuda_in_name
 
 MARKERS: tuple[tuple[str, str], ...] = (
     # the first prefix that fits names the family; longer ones stand before shorter ones
@@ -111,11 +112,8 @@ def _windows(stem: str, family: str) -> tuple[int | None, int | None]:
     if family in ("cudnn", "tensorrt") or len(digits) < 2:
         return int(digits), None
     # the toolkit's own scheme: 80 is 8.0, 101 is 10.1, 110 is 11.0, 12 is 12 and any minor
-    if len(digits) == 2 and int(digits) in (65, 70, 75, 80, 90, 91, 92):
-        return int(digits[0]), int(digits[1])
-    if len(digits) == 3:
-        return int(digits[:2]), int(digits[2])
-    return int(digits), None
+    major = cuda_in_name(int(digits))
+    return major, None if major == int(digits) else int(digits[-1])
 
 
 def _linux(name: str) -> tuple[int | None, int | None]:
