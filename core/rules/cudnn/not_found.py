@@ -10,7 +10,7 @@ from core.common.i18n import N_, _, translate_fact
 from core.common.text import capitalised
 from core.common.versions import versions_differ
 from core.knowledge.causes import Cause
-from core.knowledge.cudnn_file_names import role_of
+from core.knowledge.cudnn_file_names import role_of, shipped_name
 from core.model.facts import Attempt, CudnnCopy, Snapshot
 from core.model.findings import Finding, Fix
 from core.model.paths import normalise, parent
@@ -32,7 +32,7 @@ from core.rules.consumer_loads import (
 )
 from core.rules.counter import Outcome, blamed
 from core.rules.cudnn.files import completed, faults
-from core.rules.snapshot_queries import candidate_evidence, copy_at, file_at, installed_programs, main_name, near_misses
+from core.rules.snapshot_queries import candidate_evidence, copy_at, file_at, installed_programs, near_misses
 from core.rules.wording import ERROR, NOTE, make_finding, manual_fix, observation
 
 ROLL = N_("roll call in a child process")
@@ -214,7 +214,7 @@ def not_found(c: ConsumerLoad) -> Iterator[Finding]:
 def _closed(c: ConsumerLoad, attempt: Attempt) -> Finding:
     shut = attempt.outcome == "unreadable"
     copy = copy_at(c.seen, attempt.path)
-    name = main_name(c.system, c.load.major)
+    name = shipped_name("", c.load.major, c.system)
     return make_finding(
         Step.CUDNN,
         ERROR,
@@ -283,7 +283,7 @@ def _other_major(c: ConsumerLoad, others: list[CudnnCopy]) -> Finding:
         why=_(
             "It opens {main_name} by this name. Files of another major version have other names and "
             "functions; renaming or linking them does not help. Both majors may lie side by side.",
-            main_name=main_name(c.system, wanted),
+            main_name=shipped_name("", wanted, c.system),
         ),
         evidence=[
             *(observation(_("On this machine"), describe_copy(x), x.folder) for x in others),

@@ -223,7 +223,7 @@ def _main(r: Resolution) -> bool:
 
 
 def _only_on_path(seen: Snapshot, load: Load, lost: str, path: str) -> Finding:
-    folder = path.rpartition("\\")[0]
+    folder = parent("windows", path)
     home = next(
         (
             h
