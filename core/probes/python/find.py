@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from core.common.home import home as users_home
 from core.model.facts import Frozen, Way
 from core.model.path_list import searched
 from core.probes.probe import ProbeRequest
@@ -91,6 +92,6 @@ def _absolute(path: str, where: Sysroot) -> str:
     if where.form.isabs(path):
         return path
     if path.startswith("~"):
-        return where.shown(str(Path(path).expanduser())) if path[1:2] in ("", "/", "\\") else path
+        return where.shown(str(users_home() / path[2:])) if path[1:2] in ("", "/", "\\") else path
     here = _here(where)
     return where.join(here, path) if here else path
