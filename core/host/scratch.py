@@ -73,8 +73,8 @@ def held(place: Path) -> Path:
 
 def clear(parent: str | os.PathLike[str] | None = None) -> None:
     """Remove what processes left below ``parent`` that live no longer. Never raises; what is another user's stays."""
-    base = Path(parent or tempfile.gettempdir())
-    with suppress(OSError):
+    with suppress(OSError):  # there may be no folder for temporary files at all
+        base = Path(parent or tempfile.gettempdir())
         names = {e.name.removesuffix(HELD) for e in os.scandir(base) if _NAME.fullmatch(e.name) and _is_mine(e)}
         for place in (base / name for name in sorted(names)):
             with suppress(OSError):

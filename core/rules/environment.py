@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _, n_
+from core.common.shell import command
 from core.model.facts import How, Mark, PathEntry, Snapshot
 from core.model.findings import Finding
 from core.model.remedies import DropDead
@@ -221,7 +222,9 @@ def renewed(seen: Snapshot) -> Iterator[Finding]:
 def activation_command(seen: Snapshot, prefix: str) -> str:
     """Return what a person types to activate an environment."""
     python = python_of(seen, prefix)
-    return f"conda activate {prefix}" if python and python.kind == "conda" else f"source {prefix}/bin/activate"
+    return command(
+        *(("conda", "activate", prefix) if python and python.kind == "conda" else ("source", f"{prefix}/bin/activate"))
+    )
 
 
 RULES = (tidy_paths, broken_entries, limits, writable, renewed, good)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _, n_, translate_fact
+from core.common.shell import quoted
 from core.common.text import join_names
 from core.common.versions import version_tuple, versions_differ
 from core.knowledge.causes import Cause
@@ -123,7 +124,7 @@ def _set_variable(seen: Snapshot, name: str, better: Toolkit | None) -> Fix:
     line = (
         _("Start menu: Edit environment variables. Set {name} to {root}", name=name, root=better.root)
         if windows
-        else f'export {name}="{better.root}"'
+        else f"export {name}={quoted(better.root)}"
     )
     return manual_fix(_("Let {name} name {root}", name=name, root=better.root), line, restart="terminal")
 
@@ -224,10 +225,10 @@ def _again(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severity: 
     packages = [p for f in bad if (p := package_of(f.version_source))]
     home = next((p.prefix for p in seen.pythons or () if is_inside(seen.machine.system, toolkit.root, p.prefix)), "")
     if toolkit.origin == "wheel" and packages:
-        names = " ".join(dict.fromkeys("==".join(p) for p in packages))
+        names = list(dict.fromkeys("==".join(p) for p in packages))
         return manual_fix(
-            _("Install {names} again", names=names),
-            pip(seen, home, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", names),
+            _("Install {names} again", names=" ".join(names)),
+            pip(seen, home, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", *names),
             restart="program",
         )
     return manual_fix(

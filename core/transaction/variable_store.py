@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
+from core.common.home import home as users_home
 from core.common.i18n import _
 from core.host import activation_scripts as activation
 from core.host import environment_files as assignments
@@ -69,7 +70,7 @@ class LinuxVariables:
 
     def __init__(self, root: str = "/", home: str | None = None) -> None:
         self._root = root
-        self._home = home if home is not None else str(Path.home())
+        self._home = home if home is not None else str(users_home())
 
     def read(self, name: str, scope: Scope, at: str) -> Value | None:
         """See Writer."""

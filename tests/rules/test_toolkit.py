@@ -109,7 +109,7 @@ def test_no_false_alarm(name: str) -> None:
 def test_cure_names_a_toolkit_that_is_there() -> None:
     finding = next(f for f in diagnose(cuda_path("/usr/local/cuda-11.8", "missing")()) if f.primary)
     assert finding.fix is not None
-    assert finding.fix.advice == 'export CUDA_PATH="/usr/local/cuda-12.4"'
+    assert finding.fix.advice == "export CUDA_PATH=/usr/local/cuda-12.4"
 
 
 def test_two_variables_that_disagree_are_a_note() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from core.common.home import home as users_home
 from core.common.patience import asked
 from core.model.facts import Frozen, Way
 from core.model.path_list import searched
@@ -98,7 +99,7 @@ def _absolute(path: str, where: Sysroot) -> str:
     if where.form.isabs(path):
         return path
     if path.startswith("~"):
-        return where.shown(str(Path(path).expanduser())) if path[1:2] in ("", "/", "\\") else path
+        return where.shown(str(users_home() / path[2:])) if path[1:2] in ("", "/", "\\") else path
     here = _here(where)
     return where.join(here, path) if here else path
 

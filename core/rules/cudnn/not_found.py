@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.common.i18n import N_, _, translate_fact
+from core.common.shell import command
 from core.common.text import capitalised
 from core.common.versions import versions_differ
 from core.knowledge.causes import Cause
@@ -228,7 +229,7 @@ def _closed(c: ConsumerLoad, attempt: Attempt) -> Finding:
         else _("The file is there, but it is for another processor."),
         evidence=candidate_evidence(c.main),
         subject=parent(c.system, attempt.path),
-        fix=manual_fix(_("Allow reading"), f'sudo chmod -R a+rX "{parent(c.system, attempt.path)}"')
+        fix=manual_fix(_("Allow reading"), command("sudo", "chmod", "-R", "a+rX", parent(c.system, attempt.path)))
         if shut
         else manual_fix(
             _("Install cuDNN for this processor"),
@@ -324,10 +325,9 @@ def install(c: ConsumerLoad) -> Fix:
     prefix = c.load.consumer.prefix
     wish = pinned(c.seen, prefix, "nvidia-cudnn")
     if wish and wish[1].startswith(f"{c.load.major}."):
-        command = pip(c.seen, prefix, "install", "==".join(wish))
         return manual_fix(
             _("Install {package} {version}, which the framework asks for", package=wish[0], version=wish[1]),
-            command,
+            pip(c.seen, prefix, "install", "==".join(wish)),
             restart="program",
         )
     what = f"cuDNN {c.load.wanted_version}" if c.load.wanted_version else f"cuDNN {c.load.major}"
@@ -336,7 +336,7 @@ def install(c: ConsumerLoad) -> Fix:
         name = f"nvidia-cudnn-cu{cuda}" if cuda else _("nvidia-cudnn-cu12 (or -cu11, -cu13: as the framework's CUDA)")
         return manual_fix(
             _("Install {what} into this environment", what=what),
-            pip(c.seen, prefix, "install", f'"{name}=={c.load.major}.*"')
+            pip(c.seen, prefix, "install", f"{name}=={c.load.major}.*")
             if cuda
             else _(
                 "Install {name}, version {major}.*, with pip in {prefix}.", name=name, major=c.load.major, prefix=prefix
