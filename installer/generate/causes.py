@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = ROOT / "resources" / "knowledge" / "causes.json"
-MODULE = ROOT / "core" / "causes.py"
+MODULE = ROOT / "core" / "knowledge" / "causes.py"
 _TYPE = re.compile(r"^Cause = Literal\[\n.*?^\]\n", re.MULTILINE | re.DOTALL)
 
 

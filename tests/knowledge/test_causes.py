@@ -40,14 +40,14 @@ def test_the_type_of_causes_is_as_its_rows_want_it() -> None:
 
 MISSPELT = """\
 from core.knowledge.causes import Cause
-from core.rules.wording import finding
+from core.rules.wording import make_finding
 from core.model.steps import Severity, Step
 a: dict[Cause, int] = {"gpu_busy": 1}
 b: dict[Cause, int] = {"gpu_buzy": 1}
 c: tuple[Cause, ...] = ("gpu_busy", "gpu_buzy")
-d = finding(Step.DRIVER, Severity.ERROR, "x", "X.", cause="gpu_busy")
-e = finding(Step.DRIVER, Severity.ERROR, "x", "X.", cause="gpu_buzy")
-f = finding(Step.DRIVER, Severity.ERROR, "x", "X.")
+d = make_finding(Step.DRIVER, Severity.ERROR, "x", "X.", cause="gpu_busy")
+e = make_finding(Step.DRIVER, Severity.ERROR, "x", "X.", cause="gpu_buzy")
+f = make_finding(Step.DRIVER, Severity.ERROR, "x", "X.")
 """
 
 
