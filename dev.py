@@ -70,6 +70,8 @@ def main(argv: list[str]) -> int:
         return lock()
     if task == "causes":
         return call([sys.executable, "-m", "installer.generate.causes"])
+    if task == "architecture":
+        return call([sys.executable, "-m", "installer.generate.architecture"])
     if task == "language":
         set_up("dev")
         return call([PYTHON, "-m", "installer.generate.catalogues", *arguments])
@@ -78,6 +80,7 @@ def main(argv: list[str]) -> int:
         print("       dev.py test [PYTEST ARGUMENTS]        format, lint, types, tests")
         print("       dev.py language [LANGUAGE]            make or update a catalogue")
         print("       dev.py causes                         write the type of causes from their rows")
+        print("       dev.py architecture                   draw the folders from the import contracts")
         print("       dev.py lock                           lock the newest versions")
         return 0 if task else 2
     set_up("app")

@@ -1,4 +1,4 @@
-"""The program's start: what must be quick comes before anything is imported; the rest is the command line's or the window's."""
+"""Start the command line, the window, a child process or the elevated part; what must be quick comes before any import."""
 
 from __future__ import annotations
 

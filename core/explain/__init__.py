@@ -1,4 +1,4 @@
-"""Explain: an error text becomes ranked causes, each proved or refuted on a Snapshot."""
+"""From an error text to ranked causes, each proved or refuted on a Snapshot."""
 
 from core.explain.engine import explain
 from core.explain.extract import decode

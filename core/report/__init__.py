@@ -1,1 +1,1 @@
-"""Tell a Report: text, HTML, Markdown, JSON, redaction, comparison, triage, session code, help pages."""
+"""A Report as text, HTML, Markdown or JSON; redaction, comparison, triage, session codes, help pages."""

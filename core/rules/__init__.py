@@ -1,9 +1,8 @@
-"""Rules: pure functions from a Snapshot to Findings. No os, no subprocess, no ctypes, no clock.
+"""Pure functions from a Snapshot to Findings: no os, no subprocess, no ctypes, no clock.
 
 A rule is ``rule(snapshot) -> Iterator[Finding]``; each topic's module lists its own in ``RULES``, under the same name
-that its probe and its tests have. Beside them lie what rules share: ``view`` and ``loads`` (questions to a Snapshot),
-``known`` (the tables), ``words`` and ``cures`` (how it is said, what to do), and the reasons that a topic chooses from
-(``driver_reasons``, ``driver_module``, ``cudnn_files``, ``loading_search``, ``loading_cuda``).
+that its probe and its tests have. Beside them lies what rules share: ``snapshot_queries`` and ``consumer_loads`` (questions
+to a Snapshot), ``wording`` and ``advice`` (how a finding is put, what to do). ``core.knowledge`` has the tables.
 """
 
 from __future__ import annotations
