@@ -246,15 +246,19 @@ class _One:
                 name = begun[-1].begin if begun else UPPER[0][0]
                 self._heard.break_rung(name, "cudnn", names[name], f"The process {answer.ended}.")
                 return
-            self._fatal(begun[-1], f"The process {answer.ended}.")
+            self._fatal(begun[-1], todo, f"The process {answer.ended}.")
             todo = _without(todo, {s.id for s in begun})
             if answer.timed_out or not (todo.exact or todo.compared or todo.timed):
                 return
 
-    def _fatal(self, begun: BenchmarkEvent, ended: str) -> None:
+    def _fatal(self, begun: BenchmarkEvent, todo: Job, ended: str) -> None:
         """Keep a timing that says which convolution ended the process."""
+        steps = (("exact", todo.exact), ("compared", todo.compared), ("timed", todo.timed))
+        what = next((p for kind, problems in steps for p in problems if identity(kind, p) == begun.id), None)
         self._heard.timings.append(
-            Timing(shape=begun.begin.partition(" ")[2] or begun.begin, type=_type(begun.begin), problem=ended)
+            Timing(shape=what.words, type=what.type, problem=ended)
+            if what
+            else Timing(shape=begun.begin, type="fp32", problem=ended)
         )
 
     def _told(self) -> GpuRun:
@@ -308,10 +312,6 @@ def _without(todo: Job, done: set[str]) -> Job:
         compared=tuple(p for p in todo.compared if identity("compared", p) not in done),
         timed=tuple(p for p in todo.timed if identity("timed", p) not in done),
     )
-
-
-def _type(words: str) -> Any:
-    return next((t for t in ("tf32", "fp16", "bf16", "int8") if t in words), "fp32")
 
 
 def _merged(managed: GpuCard | None, driven: GpuCard | None, gpu: Gpu) -> GpuCard:

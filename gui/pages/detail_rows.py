@@ -227,8 +227,7 @@ def _told(
     system = snapshot.machine.system
     for attempt in attempts:
         if attempt.how in BY_SEARCH_PATH and attempt.outcome == "wrong architecture":
-            bits = any(word in attempt.detail for word in ("for x86,", "for i386,"))
-            yield attempt, _("32-bit") if bits else _("for another processor")
+            yield attempt, _("32-bit") if attempt.architecture in ("x86", "i386") else _("for another processor")
     if not found or found[0].how not in BY_SEARCH_PATH:
         return
     mine = normalise(system, parent(system, found[0].path))

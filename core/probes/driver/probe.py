@@ -138,7 +138,7 @@ def ended(said: T, answer: Answer[DriverEvent], call: str) -> T:
     if not answer.ended:
         return said
     how = "gave no answer in time" if answer.timed_out else answer.ended
-    return replace(said, problem=f"The process that called {call} {how}.")
+    return replace(said, problem=f"The process that called {call} {how}.", asked=answer.started)
 
 
 def gpus(nvml: Heard, shown: Heard, cuda: Heard) -> tuple[Gpu, ...] | None:

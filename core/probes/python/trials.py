@@ -166,6 +166,7 @@ def run(trial: Trial, request: ProbeRequest, env: Mapping[str, str], where: Sysr
         printed=_printed(answer.output),
         problem=last("problem") or (_tail(answer.output) if answer.ended else ""),
         ended=answer.ended,
+        timed_out=answer.timed_out,
         seconds=round(time.monotonic() - start, 2),
     )
 
