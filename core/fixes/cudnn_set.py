@@ -7,7 +7,6 @@ import binascii
 import csv
 import hashlib
 import os
-import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -323,9 +322,3 @@ def _digest(path: str) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError:
         return ""
-
-
-def forget_staging(journal: Journal) -> None:
-    """Remove everything that was unpacked. Call it when no plan that uses it is waiting any more."""
-    if journal.staging.is_dir() and not journal.staging.is_symlink():
-        shutil.rmtree(journal.staging, ignore_errors=True)

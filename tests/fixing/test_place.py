@@ -107,7 +107,7 @@ def test_nvidias_tar_is_placed_with_its_links_and_undone(
     assert (placed / "libcudnn_cnn.so").resolve().read_bytes() == (
         libraries("9.1.0") / "libcudnn_cnn.so.9"
     ).read_bytes()
-    place.forget_staging(journal)
+    shutil.rmtree(journal.staging)
     assert undo(done.entry, writer=MemoryWriter("linux"), journal=journal).kind == "undone"
     assert tree(home) == before
 
