@@ -17,7 +17,6 @@ from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
 TYPES: tuple[NumberType, ...] = ("fp16", "bf16", "tf32", "fp32", "int8")
-FLOATING = TYPES[:4]
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Literal
 
 import msgspec
 
 from core.benchmark.shapes import Problem
 from core.common.progress import Progress
 from core.model.facts import Check, Frozen, GpuCard, GpuState, Rung, Timing
-
-Kind = Literal["exact", "two algorithms"]
 
 
 class Which(Frozen, frozen=True, kw_only=True):

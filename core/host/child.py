@@ -67,11 +67,6 @@ def order_of(work: Callable[..., None], request: object) -> bytes:
     return marshal.dumps((name, os.getpid(), form))
 
 
-def work_of(order: bytes) -> str:
-    """Return the name in an order that ``order_of`` made."""
-    return str(marshal.loads(order)[0])  # noqa: S302 - our own bytes
-
-
 def name_of(work: Callable[..., None]) -> str:
     """Return the name under which a child finds the function, "module:function".
 

@@ -50,22 +50,6 @@ def library_names(path: str | os.PathLike[str], *, root: str = "/") -> tuple[str
     return tuple(sorted(names))
 
 
-def strings(path: str | os.PathLike[str], pattern: bytes, *, root: str = "/") -> tuple[str, ...]:
-    """Return every distinct match of ``pattern`` (of at most 250 bytes) in a library's data, sorted.
-
-    The pattern's first group is taken if it has one. Empty when nothing matches or the file cannot be read.
-    """
-    wanted = re.compile(pattern)
-    found: set[str] = set()
-    try:
-        with layout(under(root, os.fspath(path))) as file:
-            for piece in _data(file):
-                found.update(text(match[1] if wanted.groups else match[0]) for match in wanted.finditer(piece))
-    except UnfitError:
-        return ()
-    return tuple(sorted(found))
-
-
 def _data(file: Layout) -> Iterator[bytes]:
     for section in file.sections:
         if _holds_strings(section):

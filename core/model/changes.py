@@ -259,28 +259,6 @@ def _entry(value: Value, index: int, system: System, name: str) -> str:
     return entries[index]
 
 
-# --- JSON --------------------------------------------------------------------------------------------------
-
-
-def to_json(changes: tuple[Change, ...]) -> bytes:
-    """Return the changes as JSON."""
-    return msgspec.json.encode(changes)
-
-
-def from_json(data: bytes) -> tuple[Change, ...]:
-    """Read changes.
-
-    Raises:
-        ChangeError: the data are no changes; the message says where.
-    """
-    try:
-        return msgspec.json.decode(data, type=tuple[Change, ...])
-    except RecursionError:
-        raise ChangeError(_("This plan is nested more deeply than any real one.")) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as e:
-        raise ChangeError(_("This plan cannot be read: {e}.", e=e)) from None
-
-
 # --- words -------------------------------------------------------------------------------------------------
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

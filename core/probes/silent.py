@@ -42,9 +42,8 @@ def _wanted(place: str, seen: Snapshot, request: ProbeRequest) -> Iterator[str]:
         if _inside(request.env.get(name, ""), place, where):
             yield name
     for python in seen.pythons or ():
-        ways = python.found_by.split(", ")
-        if _inside(place, python.prefix, where) and ("VIRTUAL_ENV" in ways or "CONDA_PREFIX" in ways):
-            yield from (way for way in ways if way in ACTIVE)
+        if _inside(place, python.prefix, where):
+            yield from (way for way in python.ways if way in ACTIVE)
     if where.system == "linux":
         listed = [(folder.path, folder.source) for folder in conf_folders(root=where.root)]
         for folder, source in (*listed, *((default, "ld.so") for default in DEFAULTS)):

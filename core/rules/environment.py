@@ -16,14 +16,8 @@ from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, manual_
 
 SEARCHED = ("PATH", "LD_LIBRARY_PATH")
 
-HARMLESS: dict[Mark, str] = {
-    "duplicate": "are listed twice",
-    "missing": "do not exist",
-    "not a folder": "are not folders",
-    "trailing slash": "end in a slash",
-    "empty": "are empty",
-}
-"""Marks that a loader skips over, and what they say of several entries."""
+HARMLESS: frozenset[Mark] = frozenset({"duplicate", "missing", "not a folder", "trailing slash", "empty"})
+"""Marks that a loader skips over."""
 
 LONGEST = 32_767
 """Characters that Windows allows in one variable; of a longer PATH programs see a part."""

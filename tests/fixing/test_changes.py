@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.model import changes
 from core.model import path_list as pathlist
-from core.model.changes import Change, ChangeError, EditPath, FileItem, FileSet, SetVariable, Value
+from core.model.changes import Change, EditPath, FileItem, FileSet, SetVariable, Value
 from core.model.findings import Fix
 from core.model.path_list import PathError
 
@@ -29,7 +29,6 @@ SEVERAL: tuple[Change, ...] = (
 def test_a_fix_with_every_kind_of_change_round_trips_through_json() -> None:
     fix = Fix(title="t", changes=SEVERAL)
     assert msgspec.json.decode(msgspec.json.encode(fix), type=Fix) == fix
-    assert changes.from_json(changes.to_json(SEVERAL)) == SEVERAL
 
 
 @pytest.mark.parametrize(
@@ -47,9 +46,9 @@ def test_a_fix_with_every_kind_of_change_round_trips_through_json() -> None:
         b'[{"change": "path", "name": "PATH", "scope": "user", "system": "windows", "entry": "x", "old": "0", "new": null}]',
     ],
 )
-def test_hostile_json_gives_one_sentence(data: bytes) -> None:
-    with pytest.raises(ChangeError, match=r"^This plan .*\.$"):
-        changes.from_json(data)
+def test_hostile_json_is_no_changes(data: bytes) -> None:
+    with pytest.raises((msgspec.DecodeError, UnicodeDecodeError, RecursionError)):
+        msgspec.json.decode(data, type=tuple[Change, ...])
 
 
 def test_every_inverse_of_an_inverse_is_the_change() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.loader.contents import EDGE, WHOLE, cuda_major, library_names, strings
+from core.loader.contents import EDGE, WHOLE, cuda_major, library_names
 from core.loader.cudnn_version import cudnn_version
 from core.loader.exports import address, dll_name, value
 from core.loader.fatbin import GAP, Code, machine_code
@@ -71,13 +71,6 @@ def test_of_a_huge_section_only_the_edges_are_read(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read_name_nothing(tmp_path: Path) -> None:
     (tmp_path / "text.so").write_text("libcudnn.so.9")
     assert library_names(tmp_path / "text.so") == library_names(tmp_path / "none.so") == ()
-    assert strings(tmp_path / "none.so", rb"x") == ()
-
-
-def test_strings_by_a_pattern(tmp_path: Path) -> None:
-    path = tmp_path / "x.dll"
-    path.write_bytes(build.pe(data=b"\0built with V12.4.127\0 V11.8.89\0"))
-    assert strings(path, rb"V(\d+\.\d+)\.\d+") == ("11.8", "12.4")
 
 
 @pytest.mark.parametrize(

@@ -269,7 +269,7 @@ def run(count: int, seed: int) -> tuple[Counter[str], list[str]]:
             if plan := fuzzer.plan():
                 end, found = fuzzer.tried(plan)
                 ends[end] += 1
-                rows += [f"{row}: {changes.to_json(plan).decode()}" for row in found]
+                rows += [f"{row}: {msgspec.json.encode(plan).decode()}" for row in found]
     finally:
         broker.LINUX_FOLDERS = kept
         shutil.rmtree(root)

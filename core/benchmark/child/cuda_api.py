@@ -44,7 +44,7 @@ FORMS = {
 }
 """cuda.h. CUdeviceptr is an integer of pointer size."""
 
-CLOCK_RATE, MULTIPROCESSORS, CC_MAJOR, CC_MINOR, L2_SIZE = 13, 16, 75, 76, 38
+CLOCK_RATE, MULTIPROCESSORS, CC_MAJOR, CC_MINOR = 13, 16, 75, 76
 """CUdevice_attribute of cuda.h."""
 
 

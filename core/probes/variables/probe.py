@@ -143,10 +143,6 @@ def _printable(variable: Variable) -> Variable:
     )
 
 
-def _bare(path: str, system: System) -> str:
-    return path.strip('"') if system == "windows" else path
-
-
 def look_at(folder: str, where: Sysroot) -> Seen:
     """Ask the disk about one entry. A relative one depends on the current folder, so nothing is said about it.
 
