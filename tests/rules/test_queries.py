@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import DamagedFile, Environment, PackageRecords, PathEntry, Snapshot
+from core.model.facts import (
+    ComputeCache,
+    DamagedFile,
+    Distribution,
+    Environment,
+    Nvml,
+    PackageRecords,
+    PathEntry,
+    PciDevice,
+    Snapshot,
+    Unexamined,
+)
 from core.model.steps import Severity
 from core.rules import toolkit
 from core.rules.advice import without_variable
-from core.rules.cudnn.not_found import all_overriding
+from core.rules.consumer_loads import consumer_loads
+from core.rules.cudnn.copies import headers
+from core.rules.cudnn.not_found import _closed, all_overriding
+from core.rules.driver.facts import answers
+from core.rules.driver.gpu_access import compute_cache
 from core.rules.environment import activation_command
+from core.rules.frameworks.packages import retired_pynvml
+from core.rules.incomplete_scan import unexamined
+from core.rules.newer import copies
 from core.rules.root_cause import diagnose, follows
 from core.rules.snapshot_queries import near_misses
 from core.rules.wording import ERROR, Step, make_finding
@@ -114,3 +133,119 @@ def test_an_altered_library_matters_less_where_the_framework_ran(
     if ran and state == "size differs":
         wrong = [f for f in diagnose(replace(seen, trials=(trial(gpu=True, right=False),))) if f.id == found.id]
         assert [f.severity for f in wrong] == [Severity.WARNING]
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"name": "RTX 3090", "device_id": "2204", "bound_driver": ""}, "RTX 3090 at 01:00.0, held by no driver"),
+        ({"device_id": "2204", "bound_driver": "nouveau"}, "2204 at 01:00.0, held by nouveau"),
+        ({"device_id": "2204", "bound_driver": None}, "2204 at 01:00.0"),
+    ],
+)
+def test_a_gpu_on_the_bus_is_told_by_name_and_holder(fields: dict[str, Any], says: str) -> None:
+    device = PciDevice(address="01:00.0", vendor_id="10de", **fields)
+    other = PciDevice(address="00:02.0", vendor_id="8086", device_id="9a49")
+    rows = answers(m.working_driver(pci=(device, other)))
+    assert [e.value for e in rows if e.label == "GPU on the bus"] == [says]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [(0, "it answered"), (18, "18 NVML_ERROR_LIB_RM_VERSION_MISMATCH")],
+)
+def test_what_nvml_answered_is_told(status: int, said: str) -> None:
+    name = "" if status == 0 else "NVML_ERROR_LIB_RM_VERSION_MISMATCH"
+    rows = answers(m.working_driver(nvml=Nvml(status=status, status_name=name)))
+    assert [e.value for e in rows if e.label == "NVML"] == [said]
+
+
+def test_a_newer_cudnn_that_nothing_loads_is_a_note() -> None:
+    ten = replace(m.system_copy("10.1.0", "/opt/ten"), major=10)
+    seen = replace(m.wheel_machine(), cudnn=(*(m.wheel_machine().cudnn or ()), ten))
+    assert [(f.subject, f.severity) for f in copies(seen)] == [("/opt/ten", Severity.NOTE)]
+    load = replace((seen.loads or ())[0], major=10)
+    assert list(copies(replace(seen, loads=(load,)))) == []
+    assert list(copies(m.wheel_machine())) == []
+
+
+CACHE = ComputeCache(path="/home/ada/.nv", source="default", exists=True, writable=False, owner="root")
+
+
+@pytest.mark.parametrize(
+    ("cache", "owner"),
+    [(CACHE, ["root"]), (replace(CACHE, owner=""), ["unknown"]), (replace(CACHE, exists=False), [])],
+)
+def test_a_cache_is_told_with_its_owner(cache: ComputeCache, owner: list[str]) -> None:
+    found = compute_cache(m.with_driver(m.wheel_machine(), compute_cache=cache))
+    assert [e.value for f in found for e in f.evidence if e.label == "Owner"] == owner
+
+
+@pytest.mark.parametrize(
+    ("header", "cause", "severity", "refuses"),
+    [
+        ("9.19.0", "cudnn_minor_too_old", Severity.WARNING, True),
+        ("9.1.0", "", Severity.NOTE, False),
+        ("8.9.7", "", Severity.NOTE, False),
+    ],
+)
+def test_a_header_of_another_release_refuses_only_an_older_library(
+    header: str, cause: str, severity: Severity, refuses: bool
+) -> None:
+    [found] = headers(m.with_copy(m.system_machine(), header_version=header))
+    assert (found.cause, found.severity) == (cause, severity)
+    assert ("refuse this older library" in found.why) is refuses
+
+
+@pytest.mark.parametrize(
+    ("wanted", "what", "id", "step", "why"),
+    [
+        (("PATH",), "folder", "environment.not-examined", Step.ENVIRONMENT, "hangs as well"),
+        (("PATH",), "program", "frameworks.not-examined", Step.FRAMEWORKS, "hangs as well"),
+        ((), "folder", "environment.left-alone", Step.ENVIRONMENT, "Nothing that was named"),
+    ],
+)
+def test_what_gave_no_answer_is_told_to_whom_it_matters(
+    wanted: tuple[str, ...], what: Any, id: str, step: Step, why: str
+) -> None:
+    one = Unexamined(path="/net/dead", seconds=3.0, what=what, wanted_by=wanted)
+    [found] = unexamined(replace(m.wheel_machine(), unexamined=(one,)))
+    assert (found.id, found.step, found.subject) == (id, step, "/net/dead")
+    assert why in found.why
+    assert [e.value for e in found.evidence] == ["3 seconds", *(["PATH"] if wanted else [])]
+
+
+def shut(outcome: str, copy: bool = True) -> Snapshot:
+    """The one main library of cuDNN that the loader meets is passed over."""
+    seen = m.wheel_machine()
+    met = replace(m.found(f"{m.CUDNN}/libcudnn.so.9"), outcome=outcome)
+    return replace(m.with_search(seen, "libcudnn.so.9", met), cudnn=seen.cudnn if copy else ())
+
+
+@pytest.mark.parametrize(
+    ("outcome", "cause", "title", "advice"),
+    [
+        ("unreadable", "library_unreadable", "may not read", f'sudo chmod -R a+rX "{m.CUDNN}"'),
+        ("wrong architecture", "dll_wrong_architecture", "passes over", "This computer is x86_64."),
+    ],
+)
+def test_a_file_that_is_passed_over_is_told_with_its_own_reason(
+    outcome: str, cause: str, title: str, advice: str
+) -> None:
+    seen = shut(outcome)
+    [attempt] = next(r for r in (seen.loads or ())[0].resolutions if r.name == "libcudnn.so.9").attempts
+    found = _closed(next(iter(consumer_loads(seen))), attempt)
+    assert (found.cause, found.subject) == (cause, m.CUDNN)
+    assert title in found.title
+    assert found.fix is not None
+    assert found.fix.advice == advice
+    assert found.remedy is None or outcome != "unreadable"
+
+
+@pytest.mark.parametrize(("found_by", "told"), [("VIRTUAL_ENV", 1), ("conda's list of environments", 0)])
+def test_a_retired_package_is_told_where_somebody_uses_it(found_by: str, told: int) -> None:
+    had = (Distribution(name="pynvml", version="11.5.0", location=m.SITE),)
+    seen = replace(m.wheel_machine(), pythons=(m.python(found_by=found_by, distributions=had),))
+    assert len(list(retired_pynvml(seen))) == told
+    without = replace(seen, pythons=(m.python(found_by=found_by),))
+    assert list(retired_pynvml(without)) == []
