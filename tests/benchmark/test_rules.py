@@ -30,6 +30,7 @@ from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
 from core.report.json_form import from_json, to_json
 from core.report.redact import redact
+from core.rules.benchmark.reasons import explaining
 from core.rules.benchmark.wording import working
 from core.rules.root_cause import diagnose
 
@@ -231,6 +232,23 @@ def test_a_slow_card_is_told_with_what_was_seen(its: GpuRun, id: str, severity: 
     assert words in found.title + " ".join(e.value for e in found.evidence)
     assert ("nothing explains it" in found.why) is (id == "benchmark.slow")
     assert ("it has finished" in found.why) is (found.cause == "gpu_busy")
+
+
+@pytest.mark.parametrize(
+    ("used", "type", "limits", "told"),
+    [
+        (False, "fp16", TWO, True),
+        (True, "fp16", TWO, False),
+        (False, "fp32", TWO, False),
+        (False, "fp16", TWO[:1], False),
+    ],
+)
+def test_tensor_cores_that_lie_idle_are_told_where_the_card_has_them(
+    used: bool, type: str, limits: tuple[RateLimit, ...], told: bool
+) -> None:
+    rate = replace(timing(300.0), tensor_cores=used, type=type)
+    rows = explaining(run(timings=(rate,), limits=limits), gpu_rates())
+    assert any(e.label == "Tensor cores" for e in rows) is told
 
 
 def test_a_card_whose_usual_speed_is_unknown_is_not_judged() -> None:

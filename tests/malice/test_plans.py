@@ -161,6 +161,10 @@ FILES: dict[str, tuple[Callable[[Box], Change], str]] = {
     "a whole folder aside": (lambda b: FileSet(title="t", items=(FileItem(path=f"{b.root}/opt/libcuda.so", before="folder", after=""),)), "from which file"),
     "a folder for nothing": (lambda b: FileSet(title="t", folders=(f"{b.root}/opt/systemd",), items=()), "not a folder that is made"),
     "a folder taken away": (lambda b: FileSet(title="t", folders=(f"{b.root}/opt/spare",), items=(), unmake=True), "not a folder that is made"),
+    "a folder that is taken away though files go into it": (
+        lambda b: FileSet(title="t", folders=(f"{b.root}/opt/new",), items=place(f"{b.root}/opt/new/libcudnn.so", b.root / "opt/spare" / LIB).items, unmake=True),
+        "not a folder that is made",
+    ),
     "a folder below a user's": (
         lambda b: FileSet(
             title="t", folders=(f"{give(b.root / 'opt/spare')}/new",), items=place(f"{b.root}/opt/spare/new/libcudnn.so", f"{b.root}/opt/cuda/lib64/{LIB}").items

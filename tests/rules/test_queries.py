@@ -22,8 +22,8 @@ from core.model.facts import (
 )
 from core.model.steps import Severity
 from core.rules import toolkit
-from core.rules.advice import without_variable
-from core.rules.consumer_loads import consumer_loads
+from core.rules.advice import anew, without_variable
+from core.rules.consumer_loads import consumer_loads, misses_cudnn
 from core.rules.cudnn.copies import headers
 from core.rules.cudnn.not_found import _closed, all_overriding
 from core.rules.driver.facts import answers
@@ -249,3 +249,36 @@ def test_a_retired_package_is_told_where_somebody_uses_it(found_by: str, told: i
     assert len(list(retired_pynvml(seen))) == told
     without = replace(seen, pythons=(m.python(found_by=found_by),))
     assert list(retired_pynvml(without)) == []
+
+
+@pytest.mark.parametrize(
+    ("origin", "owner", "fields", "advice"),
+    [
+        ("wheel", "nvidia-cudnn-cu12 9.1.0.70", {}, "nvidia-cudnn-cu12==9.1.0.70"),
+        ("wheel", "", {}, "Download cuDNN 9.1.0"),
+        ("folder", "nvidia-cudnn-cu12 9.1.0.70", {}, "Download cuDNN 9.1.0"),
+        ("conda", "cudnn 9.1.0", {}, f'conda install -p "{m.PREFIX}" --force-reinstall cudnn'),
+        ("distribution", "", {}, "dpkg -S"),
+        ("framework", "torch 2.6.0", {}, "came with torch 2.6.0"),
+        ("framework", "", {}, "came with a program"),
+        ("folder", "", {"cuda_major": None}, "Download cuDNN 9.1.0 from developer.nvidia.com"),
+        ("folder", "", {"cuda_major": 12}, "for CUDA 12 from developer.nvidia.com"),
+        ("folder", "", {"version": None}, "Download the same cuDNN 9 release"),
+    ],
+)
+def test_a_set_is_put_right_as_it_came(origin: Any, owner: str, fields: dict[str, Any], advice: str) -> None:
+    fix = anew(m.wheel_machine(), replace(m.cudnn(), origin=origin, owner=owner, **fields))
+    assert advice in fix.advice
+
+
+def test_a_program_misses_cudnn_where_it_asks_for_it_or_nobody_has_one() -> None:
+    seen = m.wheel_machine()
+    load = next(c for c in consumer_loads(seen) if c.load.consumer.kind != "plain").load
+    plain = replace(load, consumer=replace(load.consumer, kind="plain", id="plain", prefix=""), resolutions=())
+    for others, missed in (((load,), False), ((), True), ((replace(load, resolutions=()),), False)):
+        of_plain = next(
+            c for c in consumer_loads(replace(seen, loads=(plain, *others))) if c.load.consumer.kind == "plain"
+        )
+        assert (misses_cudnn(of_plain) or False) is (missed or of_plain.wanted)
+    nobody = replace(seen, cudnn=(), loads=(plain, replace(load, resolutions=())))
+    assert misses_cudnn(next(c for c in consumer_loads(nobody) if c.load.consumer.kind == "plain"))
