@@ -12,6 +12,7 @@ import pytest
 from core.fixes.catalogue import attach_changes
 from core.fixes.files import dll_hook
 from core.fixes.search_paths import to_those_concerned
+from core.fixes.variables import has_activation
 from core.model.changes import EditPath, FileSet, SetVariable, Value
 from core.model.facts import (
     Attempt,
@@ -251,6 +252,20 @@ def test_dead_entries_go_from_the_users_path_before_the_machines() -> None:
     remedy = DropDead(variable="PATH", entries=dead)
     assert [c.after.text for c in changes(found(remedy), machine("windows", *both))] == ["C:\\x"]
     assert [c.after.text for c in changes(found(remedy), machine("windows", both[1]))] == ["C:\\y"]
+
+
+@pytest.mark.parametrize(
+    ("system", "kind", "prefix", "has"),
+    [
+        ("linux", "venv", "/home/ada/ml", True),
+        ("linux", "conda", "/home/ada/ml", True),
+        ("linux", "system", "/home/ada/ml", False),
+        ("linux", "venv", "/home/ada/other", False),
+        ("windows", "venv", "/home/ada/ml", False),
+    ],
+)
+def test_which_environments_have_an_activation_for_a_step(system: str, kind: str, prefix: str, has: bool) -> None:
+    assert has_activation(machine(system, pythons=named("/home/ada/ml", kind=kind)), prefix) is has
 
 
 def test_the_title_says_whether_an_environment_alone_is_changed() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from core.model import changes
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
+from core.transaction.broker import action
 from tests.malice.conftest import Box, give, grant, needs_root
 
 pytestmark = needs_root
@@ -209,3 +210,10 @@ def test_a_way_back_puts_nothing_where_others_could_make_it(box: Box) -> None:
     assert box.allowed(variable("CUDA_VISIBLE_DEVICES", "-1"), back=True) == ()
     [row] = box.allowed(variable("LD_PRELOAD", "/opt/x.so"), back=True)
     assert "LD_PRELOAD" in row
+
+
+def test_what_is_asked_for_has_the_word_of_its_kind() -> None:
+    one, other = variable("CUDA_PATH", None), FileSet(title="t", items=())
+    assert action((one,), back=True) == "undo"
+    assert action((one, other)) == "changes"
+    assert action((one,)) == action((one, one)) not in ("undo", "changes")
