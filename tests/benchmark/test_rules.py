@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from core.rules.benchmark.reasons import explaining
 from msgspec.structs import replace
 
 from core.benchmark.terminal_table import as_table
@@ -30,6 +31,7 @@ from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
 from core.report.json_form import from_json, to_json
 from core.report.redact import redact
+from core.rules.benchmark.wording import working
 from core.rules.root_cause import diagnose
 
 GIB = 1 << 30
@@ -130,6 +132,26 @@ def test_a_gpu_that_a_variable_hides_is_noted_and_no_fault() -> None:
     assert worst(found) is Severity.NOTE
 
 
+@pytest.mark.parametrize(
+    ("status", "name", "told"),
+    [
+        (100, "CUDA_ERROR_NO_DEVICE", "cuInit: 100 CUDA_ERROR_NO_DEVICE"),
+        (100, "", "cuInit: 100"),
+        (None, "", "cuInit"),
+    ],
+)
+def test_a_failed_call_is_told_with_its_status(status: int | None, name: str, told: str) -> None:
+    its = broken("cuInit", status, "driver")
+    its = replace(its, rungs=tuple(replace(r, status_name=name) if r.state == "failed" else r for r in its.rungs))
+    [ladder] = [f for f in findings(its).values() if f.id.startswith("benchmark.ladder")]
+    assert [e.value for e in ladder.evidence if e.label == "Call"] == [told]
+
+
+def test_only_looks_at_a_card_that_works_count() -> None:
+    looks = (replace(WORK, load=None), replace(WORK, load=1), WORK)
+    assert working(run(states=looks)) == (WORK,)
+
+
 def test_who_holds_the_memory_is_named() -> None:
     found = findings(broken("cuMemAlloc_v2", 2, before=FULL))["benchmark.ladder-device"]
     assert any("python3 (number 7, 139.0 GiB)" in e.value for e in found.evidence)
@@ -208,6 +230,25 @@ def test_a_slow_card_is_told_with_what_was_seen(its: GpuRun, id: str, severity: 
     found = findings(its)[id]
     assert found.severity is severity
     assert words in found.title + " ".join(e.value for e in found.evidence)
+    assert ("nothing explains it" in found.why) is (id == "benchmark.slow")
+    assert ("it has finished" in found.why) is (found.cause == "gpu_busy")
+
+
+@pytest.mark.parametrize(
+    ("used", "type", "limits", "told"),
+    [
+        (False, "fp16", TWO, True),
+        (True, "fp16", TWO, False),
+        (False, "fp32", TWO, False),
+        (False, "fp16", TWO[:1], False),
+    ],
+)
+def test_tensor_cores_that_lie_idle_are_told_where_the_card_has_them(
+    used: bool, type: str, limits: tuple[RateLimit, ...], told: bool
+) -> None:
+    rate = replace(timing(300.0), tensor_cores=used, type=type)
+    rows = explaining(run(timings=(rate,), limits=limits), gpu_rates())
+    assert any(e.label == "Tensor cores" for e in rows) is told
 
 
 def test_a_card_whose_usual_speed_is_unknown_is_not_judged() -> None:

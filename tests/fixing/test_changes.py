@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.model import changes
 from core.model import path_list as pathlist
-from core.model.changes import Change, EditPath, FileItem, FileSet, SetVariable, Value
+from core.model.changes import Change, EditPath, FileItem, FileSet, Scope, SetVariable, Value
 from core.model.findings import Fix
 from core.model.path_list import PathError
 
@@ -61,6 +61,11 @@ def test_the_preview_shows_what_was_and_what_will_be() -> None:
     assert path == ("  PATH, for this user", "  C:\\a", '+ "C:\\x;y"', "  ", "  D:\\b")
     assert "+ /opt/cudnn (folder)" in files
     assert "+ /opt/cudnn/libcudnn.so.9 -> libcudnn.so.9.1" in files
+
+
+@pytest.mark.parametrize(("scope", "nothing"), [("environment", "(left as it is)"), ("user", "(not set)")])
+def test_the_preview_says_what_no_value_means(scope: Scope, nothing: str) -> None:
+    assert f"- {nothing}" in SetVariable(name="X", scope=scope, after=Value(text="1")).lines()
 
 
 def test_the_preview_cannot_be_painted_over_by_control_characters() -> None:

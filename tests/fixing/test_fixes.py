@@ -12,6 +12,7 @@ import pytest
 from core.fixes.catalogue import attach_changes
 from core.fixes.files import dll_hook
 from core.fixes.search_paths import to_those_concerned
+from core.fixes.variables import has_activation
 from core.model.changes import EditPath, FileSet, SetVariable, Value
 from core.model.facts import (
     Attempt,
@@ -34,7 +35,7 @@ from core.model.facts import (
     Variable,
 )
 from core.model.findings import Finding, Fix
-from core.model.remedies import AddFolder, Place, PointTo, PutPackageBack, Remedy, TakeOut, Unset
+from core.model.remedies import AddFolder, DropDead, Place, PointTo, PutPackageBack, Remedy, TakeOut, Unset
 from core.model.steps import Severity, Step
 from core.rules.consumer_loads import ConsumerLoad, consumer_loads
 from core.rules.cudnn.cuda_libraries import half_away
@@ -243,6 +244,41 @@ def test_dead_entries_go_and_folders_that_may_come_back_stay() -> None:
     assert made[-1].after.text == "E:\\usb;C:\\x"
     assert all(c.problem() == "" for c in made)
     assert [c.before.text for c in made[1:]] == [c.after.text for c in made[:-1]]
+
+
+def test_dead_entries_go_from_the_users_path_before_the_machines() -> None:
+    dead = (("user", "C:\\gone"), ("machine", "C:\\lost"))
+    both = (kept("Path", "C:\\gone;C:\\x"), kept("Path", "C:\\lost;C:\\y", "machine"))
+    remedy = DropDead(variable="PATH", entries=dead)
+    assert [c.after.text for c in changes(found(remedy), machine("windows", *both))] == ["C:\\x"]
+    assert [c.after.text for c in changes(found(remedy), machine("windows", both[1]))] == ["C:\\y"]
+
+
+@pytest.mark.parametrize(
+    ("system", "kind", "prefix", "has"),
+    [
+        ("linux", "venv", "/home/ada/ml", True),
+        ("linux", "conda", "/home/ada/ml", True),
+        ("linux", "system", "/home/ada/ml", False),
+        ("linux", "venv", "/home/ada/other", False),
+        ("windows", "venv", "/home/ada/ml", False),
+    ],
+)
+def test_which_environments_have_an_activation_for_a_step(system: str, kind: str, prefix: str, has: bool) -> None:
+    assert has_activation(machine(system, pythons=named("/home/ada/ml", kind=kind)), prefix) is has
+
+
+def test_the_title_says_whether_an_environment_alone_is_changed() -> None:
+    seen = machine("linux", pythons=named("/home/ada/ml"))
+    made = attach_changes(
+        found(PointTo(variable="CUDA_PATH", folder="/usr/local/cuda", right=("/usr/local/cuda",))), seen
+    )
+    assert made.fix is not None
+    assert made.fix.title == "Do it, in this environment"
+    lasting = machine("windows", kept("CUDA_PATH", "C:\\gone"))
+    made = attach_changes(found(Unset(variable="CUDA_PATH")), lasting)
+    assert made.fix is not None
+    assert made.fix.title == "Do it"
 
 
 # --- files ---------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pytest
 
 from core.model import changes
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
+from core.transaction.broker import action
 from tests.malice.conftest import Box, give, grant, needs_root
 
 pytestmark = needs_root
@@ -161,6 +162,10 @@ FILES: dict[str, tuple[Callable[[Box], Change], str]] = {
     "a whole folder aside": (lambda b: FileSet(title="t", items=(FileItem(path=f"{b.root}/opt/libcuda.so", before="folder", after=""),)), "from which file"),
     "a folder for nothing": (lambda b: FileSet(title="t", folders=(f"{b.root}/opt/systemd",), items=()), "not a folder that is made"),
     "a folder taken away": (lambda b: FileSet(title="t", folders=(f"{b.root}/opt/spare",), items=(), unmake=True), "not a folder that is made"),
+    "a folder that is taken away though files go into it": (
+        lambda b: FileSet(title="t", folders=(f"{b.root}/opt/new",), items=place(f"{b.root}/opt/new/libcudnn.so", b.root / "opt/spare" / LIB).items, unmake=True),
+        "not a folder that is made",
+    ),
     "a folder below a user's": (
         lambda b: FileSet(
             title="t", folders=(f"{give(b.root / 'opt/spare')}/new",), items=place(f"{b.root}/opt/spare/new/libcudnn.so", f"{b.root}/opt/cuda/lib64/{LIB}").items
@@ -205,3 +210,10 @@ def test_a_way_back_puts_nothing_where_others_could_make_it(box: Box) -> None:
     assert box.allowed(variable("CUDA_VISIBLE_DEVICES", "-1"), back=True) == ()
     [row] = box.allowed(variable("LD_PRELOAD", "/opt/x.so"), back=True)
     assert "LD_PRELOAD" in row
+
+
+def test_what_is_asked_for_has_the_word_of_its_kind() -> None:
+    one, other = variable("CUDA_PATH", None), FileSet(title="t", items=())
+    assert action((one,), back=True) == "undo"
+    assert action((one, other)) == "changes"
+    assert action((one,)) == action((one, one)) not in ("undo", "changes")

@@ -89,6 +89,12 @@ def test_a_whole_copy_that_nothing_loads_is_silent() -> None:
     assert [f for rule in cudnn.RULES for f in rule(stray())] == []
 
 
+def odd_ones() -> tuple[LibraryFile, ...]:
+    """Files of which all but one are cut short, with a version of their own."""
+    first, *rest = m.cudnn().files
+    return (first, *(replace(f, state="truncated", version="9.9.9") for f in rest))
+
+
 @pytest.mark.parametrize(
     ("copy", "release"),
     [
@@ -98,6 +104,7 @@ def test_a_whole_copy_that_nothing_loads_is_silent() -> None:
         (replace(m.cudnn(), owner="nvidia-cudnn-cu11 2022.5.19"), "9.1.0"),
         (replace(m.cudnn(), owner="", files=()), "9.1.0"),
         (replace(m.cudnn(), owner="", files=(), version=None), None),
+        (replace(m.cudnn(), owner="", files=odd_ones()), "9.1.0"),
     ],
 )
 def test_the_release_that_a_copy_is_meant_to_be(copy: CudnnCopy, release: str | None) -> None:

@@ -14,6 +14,7 @@ from core.rules.driver import compatibility as gpu_fit
 from core.rules.driver import gpu_access as devices
 from core.rules.driver import status as driver
 from core.rules.driver.gpu_access import hides_all
+from core.rules.root_cause import diagnose
 from tests import machines as m
 
 ERROR, WARNING, NOTE, UNKNOWN = Severity.ERROR, Severity.WARNING, Severity.NOTE, Severity.UNKNOWN
@@ -499,3 +500,22 @@ def test_no_gpu_has_no_second_finding_for_the_driver_that_does_not_start() -> No
 def test_driver_maximum_is_not_called_an_installed_toolkit() -> None:
     texts = [e.value for f in findings(m.wheel_machine()) for e in f.evidence if "Newest CUDA" in e.label]
     assert texts == ["13.0 (the driver's maximum, not an installed toolkit)"]
+
+
+@pytest.mark.parametrize(
+    ("cuda", "title", "advice"),
+    [
+        (CudaInit(status=100, library=LIBCUDA), "A Linux driver hides the one that WSL brings.", "Never install"),
+        (GONE, "WSL's own driver library is not found.", "sudo ldconfig"),
+    ],
+)
+def test_wsl_s_library_is_told_as_hidden_or_not_found(cuda: CudaInit, title: str, advice: str) -> None:
+    [found] = [f for f in diagnose(in_wsl(cuda=cuda)()) if f.cause == "wsl_libcuda_not_found"]
+    assert found.title == title
+    assert found.fix is not None
+    assert advice in found.fix.advice
+
+
+def test_wsl_s_own_library_that_answers_with_an_error_is_not_to_blame() -> None:
+    own = CudaInit(status=100, library="/usr/lib/wsl/lib/libcuda.so.1")
+    assert [f for f in diagnose(in_wsl(cuda=own)()) if f.cause == "wsl_libcuda_not_found"] == []
