@@ -159,7 +159,7 @@ def lock() -> int:
     set_up("dev")
     compiler = [PYTHON, "-m", "uv", "pip", "compile", "--universal", "--python-version", "3.11", "--generate-hashes"]
     compiler += ["--no-emit-index-url", "--upgrade", "--quiet", "--custom-compile-command", "python dev.py lock"]
-    for kind, extra in (("app", []), ("dev", ["--group", "dev"]), ("build", ["--group", "build"])):
+    for kind, extra in (("app", []), *((group, ["--group", group]) for group in ("dev", "build", "mutation"))):
         status = call([*compiler, "pyproject.toml", *extra, "-o", f"requirements/{kind}.txt"])
         if status:
             return status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from core import __version__
@@ -16,8 +17,10 @@ def main() -> int:
     """Run the program with the arguments that it was started with; return its exit status."""
     arguments = sys.argv[1:]
     if arguments == ["--version"]:
-        print(f"convalesce {__version__}")
-        return 0
+        with suppress(OSError, AttributeError):  # a standard output that is full or closed: told below
+            print(f"convalesce {__version__}", flush=True)
+            if sys.stdout is not None:
+                return 0
     frozen.plain_ctypes()
     if arguments[:1] == ["--child"]:
         from core.host import child_main

@@ -247,11 +247,11 @@ def test_no_single_file_stops_a_scan(text: str, path: str, tmp_path_factory: pyt
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
 def test_nothing_that_the_driver_says_stops_a_scan(text: str, tmp_path: Path) -> None:
     from core.model.facts import CudaInit, Gpu, Nvml
-    from core.probes.driver.protocol import Said
+    from core.probes.driver.protocol import DriverEvent
 
-    nvml = Said(nvml=Nvml(status=0, driver_version=text, driver_cuda=text, device_count=1))
-    gpu = Said(gpu=Gpu(index=0, name=text, uuid=text, compute_capability=text))
-    cuda = Said(cuda=CudaInit(status=0, status_name=text, driver_cuda=text, device_count=1))
+    nvml = DriverEvent(nvml=Nvml(status=0, driver_version=text, driver_cuda=text, device_count=1))
+    gpu = DriverEvent(gpu=Gpu(index=0, name=text, uuid=text, compute_capability=text))
+    cuda = DriverEvent(cuda=CudaInit(status=0, status_name=text, driver_cuda=text, device_count=1))
     children = {
         "core.probes.driver.nvidia_calls:ask_nvml": said(nvml, gpu),
         "core.probes.driver.nvidia_calls:ask_cuda": said(cuda, gpu),

@@ -111,7 +111,7 @@ def test_making_a_language_is_one_command(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_pages_of_help_are_the_same_in_every_language_that_has_them(name: str) -> None:
-    folder = Path(pages_of_help.__file__).parents[1] / "resources" / "help" / name
+    folder = Path(pages_of_help.__file__).parents[2] / "resources" / "help" / name
     if not folder.exists():
         return
     for page in pages_of_help.names():

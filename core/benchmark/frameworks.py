@@ -24,7 +24,7 @@ from core.model.facts import FrameworkBuild, FrameworkRun, Layout, Mapped, Numbe
 from core.probes.loading.origin import origin
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
-from core.probes.python.trials import Trial, dotted, installed
+from core.probes.python.trials import Trial, cudnn_version, installed
 from core.probes.sysroot import Sysroot, sysroot_of
 
 SECONDS = 15.0
@@ -60,7 +60,7 @@ ABILITIES = {
 """In this order: the first is whom most people ask."""
 
 
-class Said(msgspec.Struct, frozen=True):
+class FrameworkEvent(msgspec.Struct, frozen=True):
     """One line that the script emitted."""
 
     begin: str = ""
@@ -139,7 +139,7 @@ def _run(
         input=json.dumps(order(problems, 0 if only else gpu.ordinal, seconds)).encode(),
         watch=request.watch,
     )
-    run = heard(read(completed, Said), problems, request, trial, predicted=predicted)
+    run = heard(read(completed, FrameworkEvent), problems, request, trial, predicted=predicted)
     return replace(run, seconds=round(time.monotonic() - start, 2))
 
 
@@ -177,7 +177,12 @@ def order(problems: tuple[Problem, ...], ordinal: int, seconds: float, *, anywhe
 
 
 def heard(
-    answer: Answer[Said], problems: tuple[Problem, ...], request: ProbeRequest, trial: Trial, *, predicted: bool
+    answer: Answer[FrameworkEvent],
+    problems: tuple[Problem, ...],
+    request: ProbeRequest,
+    trial: Trial,
+    *,
+    predicted: bool,
 ) -> FrameworkRun:
     """Return what the script said, as far as it came."""
     said = answer.events
@@ -210,21 +215,21 @@ def heard(
             Mapped(path=p, name=where.name(p), origin=origin(p, trial.python.prefix, request.env, where))
             for p in dict.fromkeys(paths)
         ),
-        cudnn=dotted(last("cudnn")),
+        cudnn=cudnn_version(last("cudnn")),
         problem=problem,
         steps=tuple(_steps(said)),
         output=answer.output[-2000:] if gpu is False and last("cuda") else "",
     )
 
 
-def _steps(said: tuple[Said, ...]) -> Iterator[tuple[str, float]]:
+def _steps(said: tuple[FrameworkEvent, ...]) -> Iterator[tuple[str, float]]:
     """Yield each step with the seconds until the next one began."""
     marked = [(s.begin, s.at) for s in said if s.at is not None]
     for (begin, start), (_then, end) in pairwise(marked):
         yield begin, round(end - start, 3)
 
 
-def _timing(problem: Problem, said: Said, name: str) -> Timing:
+def _timing(problem: Problem, said: FrameworkEvent, name: str) -> Timing:
     about = Timing(
         shape=problem.shape.text,
         label=problem.shape.label,

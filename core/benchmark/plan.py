@@ -9,6 +9,7 @@ from core.benchmark.protocol import Job, Which
 from core.benchmark.shapes import DIRECTIONS, LARGE, MIDDLE, RESNET, SMALL, TIMED, Problem
 from core.knowledge.cudnn import knowledge
 from core.model.facts import Gpu, Layout, NumberType, PythonEnvironment, Resolution, Snapshot
+from core.model.paths import is_inside
 from core.probes.loading.plan import LoadContext, LoadPlan
 from core.probes.loading.plan import plan as planned
 from core.probes.loading.probe import Want, wanted
@@ -56,14 +57,10 @@ def choose(request: ProbeRequest, where: Sysroot) -> Chosen | None:
 
 def _rank(want: Want, request: ProbeRequest) -> tuple[bool, bool, bool, bool, int]:
     prefix = want.consumer.prefix
-    named = bool(prefix) and any(_within(given, prefix) for given in request.pythons)
+    named = bool(prefix) and any(is_inside(request.host.system, given, prefix) for given in request.pythons)
     active = bool(prefix) and prefix in (request.env.get("VIRTUAL_ENV"), request.env.get("CONDA_PREFIX"))
     torch = want.wish.framework.startswith("torch ")
     return not named, not active, not torch, not want.wish.framework, -want.wish.major
-
-
-def _within(path: str, folder: str) -> bool:
-    return path == folder or path.startswith((folder.rstrip("/\\") + "/", folder.rstrip("/\\") + "\\"))
 
 
 def _library(

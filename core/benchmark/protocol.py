@@ -1,10 +1,15 @@
-"""What the benchmark's children are asked, and what they say as they go."""
+"""What the benchmark's children are asked, what they say as they go, and how the parent hears it."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Literal
 
+import msgspec
+
 from core.benchmark.shapes import Problem
+from core.common.progress import Progress
 from core.model.facts import Check, Frozen, GpuCard, GpuState, Rung, Timing
 
 Kind = Literal["exact", "two algorithms"]
@@ -45,7 +50,7 @@ class Job(Frozen, frozen=True, kw_only=True):
     """For one timed problem."""
 
 
-class Said(Frozen, frozen=True, kw_only=True):
+class BenchmarkEvent(Frozen, frozen=True, kw_only=True):
     """One thing that a child says. ``begin`` stands before each step, because it may be the child's last."""
 
     begin: str = ""
@@ -64,3 +69,54 @@ class Said(Frozen, frozen=True, kw_only=True):
 def identity(kind: str, problem: Problem) -> str:
     """Return the id of a step."""
     return f"{kind}: {problem.words} ({problem.shape.name})"
+
+
+class Ear:
+    """Takes a child's bytes as they come and hands each whole event on."""
+
+    def __init__(self, heard: Callable[[BenchmarkEvent], None]) -> None:
+        self._heard = heard
+        self._rest = b""
+        self._decoder = msgspec.json.Decoder(BenchmarkEvent)
+
+    def __call__(self, data: bytes) -> None:
+        """Take some bytes; what is not an event is passed over, for the parent reads everything once more at the end."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            if line.startswith(b"+"):
+                try:
+                    said = self._decoder.decode(line[1:])
+                except msgspec.DecodeError:
+                    continue
+                self._heard(said)
+
+
+def telling(watch: Progress, prefix: str = "") -> Progress:
+    """Return a watch that tells a child's steps through ``watch``; use it together with ``following``."""
+    return Progress(
+        watch.say, heard=Ear(lambda said: watch.say(prefix + _sentence(said.begin)) if said.begin else None)
+    )
+
+
+def _sentence(begin: str) -> str:
+    return begin if begin.startswith("cu") else begin[:1].upper() + begin[1:]
+
+
+class Background:
+    """Work in a thread with a watch of its own, which ends it; the outer watch's cancellation ends it, too."""
+
+    def __init__(
+        self, work: Callable[[Progress], object], outer: Progress, heard: Callable[[BenchmarkEvent], None]
+    ) -> None:
+        self._watch = Progress(heard=Ear(heard))
+        self._result: list[object] = []
+        self._outer = outer
+        self._thread = threading.Thread(target=lambda: self._result.append(work(self._watch)), daemon=True)
+
+    def __enter__(self) -> Background:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._watch.cancel()
+        self._thread.join(10)

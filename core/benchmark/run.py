@@ -15,12 +15,12 @@ from core.benchmark.child import ladder
 from core.benchmark.child import nvml_sampler as sampler
 from core.benchmark.child import worker as engine
 from core.benchmark.deadline import Deadline, until
-from core.benchmark.hearing import Background, telling
 from core.benchmark.plan import Chosen, choose, job, which
-from core.benchmark.protocol import Climb, Job, Said, identity
+from core.benchmark.protocol import Background, BenchmarkEvent, Climb, Job, identity, telling
 from core.benchmark.status_names import explained
 from core.common.progress import Progress
 from core.host.child import Answer, ask
+from core.knowledge.cudnn_file_names import version_numbers, version_text
 from core.knowledge.gpu_rates import gpu_rates, limits
 from core.model.facts import Benchmark, Check, Driver, Gpu, GpuCard, GpuRun, GpuState, Mapped, Rung, Timing
 from core.probes.driver.kernel_log import kernel_log
@@ -110,7 +110,7 @@ class _Heard:
     during: str = ""
     ended: str = ""
 
-    def take(self, answer: Answer[Said]) -> str:
+    def take(self, answer: Answer[BenchmarkEvent]) -> str:
         """Take one child's answer; return the id of the step that it died in, empty when it did not die."""
         begun = begin = ""
         for said in answer.events:
@@ -190,23 +190,23 @@ class _One:
     def _name(self) -> str:
         return f"GPU {self._gpu.index}: "
 
-    def _ask(self, work: Callable[..., None], request: Any, timeout: float) -> Answer[Said]:
+    def _ask(self, work: Callable[..., None], request: Any, timeout: float) -> Answer[BenchmarkEvent]:
         """Ask a child, telling its steps as it goes; the person's cancellation ends it."""
         outer = self._request.watch
         inner = telling(outer, self._name)
         env = {"CUDA_MODULE_LOADING": "LAZY", **self._request.env}  # the default of newer drivers; older ones load all
         with outer.when_cancelled(inner.cancel):
-            answer = ask(work, request, Said, host=self._request.host, env=env, timeout=timeout, watch=inner)
+            answer = ask(work, request, BenchmarkEvent, host=self._request.host, env=env, timeout=timeout, watch=inner)
         outer.check()
         return answer
 
     def _observe(self, watch: Progress) -> None:
         about = sampler.Observe(index=self._gpu.index)
         host, env = self._request.host, self._request.env
-        ask(sampler.observe, about, Said, host=host, env=env, timeout=about.seconds, watch=watch)
+        ask(sampler.observe, about, BenchmarkEvent, host=host, env=env, timeout=about.seconds, watch=watch)
         self._first.set()
 
-    def _observed(self, said: Said) -> None:
+    def _observed(self, said: BenchmarkEvent) -> None:
         if said.state:
             self._states.append(said.state)
             self._first.set()
@@ -246,21 +246,25 @@ class _One:
                 name = begun[-1].begin if begun else UPPER[0][0]
                 self._heard.break_rung(name, "cudnn", names[name], f"The process {answer.ended}.")
                 return
-            self._fatal(begun[-1], f"The process {answer.ended}.")
+            self._fatal(begun[-1], todo, f"The process {answer.ended}.")
             todo = _without(todo, {s.id for s in begun})
             if answer.timed_out or not (todo.exact or todo.compared or todo.timed):
                 return
 
-    def _fatal(self, begun: Said, ended: str) -> None:
+    def _fatal(self, begun: BenchmarkEvent, todo: Job, ended: str) -> None:
         """Keep a timing that says which convolution ended the process."""
+        steps = (("exact", todo.exact), ("compared", todo.compared), ("timed", todo.timed))
+        what = next((p for kind, problems in steps for p in problems if identity(kind, p) == begun.id), None)
         self._heard.timings.append(
-            Timing(shape=begun.begin.partition(" ")[2] or begun.begin, type=_type(begun.begin), problem=ended)
+            Timing(shape=what.words, type=what.type, problem=ended)
+            if what
+            else Timing(shape=begun.begin, type="fp32", problem=ended)
         )
 
     def _told(self) -> GpuRun:
         heard, chosen, gpu = self._heard, self._chosen, self._gpu
         number = heard.version or 0
-        major = number // 10000 if number >= 90000 else number // 1000
+        major = (version_numbers(number) or (0,))[0]
         card = _merged(self._card, heard.card, gpu)
         roll = chosen.plan.roll if chosen else None
         prefix = chosen.want.consumer.prefix if chosen else ""
@@ -270,7 +274,7 @@ class _One:
             consumer=chosen.label if chosen else "",
             consumer_id=chosen.want.consumer.full_id if chosen else "",
             library=roll.main if roll else "",
-            version=_dotted(number),
+            version=version_text(number),
             rungs=self._rungs(major or (chosen.want.wish.major if chosen else 9)),
             checks=tuple(heard.checks),
             timings=tuple(heard.timings),
@@ -310,10 +314,6 @@ def _without(todo: Job, done: set[str]) -> Job:
     )
 
 
-def _type(words: str) -> Any:
-    return next((t for t in ("tf32", "fp16", "bf16", "int8") if t in words), "fp32")
-
-
 def _merged(managed: GpuCard | None, driven: GpuCard | None, gpu: Gpu) -> GpuCard:
     """Return what NVML says of the card, completed by what the driver and the scan say."""
     card = managed or GpuCard()
@@ -328,11 +328,3 @@ def _merged(managed: GpuCard | None, driven: GpuCard | None, gpu: Gpu) -> GpuCar
         multiprocessors=extra.multiprocessors or card.multiprocessors,
         memory_total=card.memory_total or gpu.memory_total,
     )
-
-
-def _dotted(number: int) -> str | None:
-    """Return 91900 as 9.19.0 and 8907 as 8.9.7."""
-    if not number:
-        return None
-    major, rest = divmod(number, 10000) if number >= 90000 else divmod(number, 1000)
-    return f"{major}.{rest // 100}.{rest % 100}"

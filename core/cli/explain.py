@@ -43,7 +43,10 @@ def _given_text(given: str) -> str:
     if given == "-":
         if sys.stdin.isatty():
             print(_("Paste the error, then press Ctrl+D (Windows: Ctrl+Z and Enter)."), file=sys.stderr)
-        return decode(sys.stdin.buffer.read(BIGGEST_TEXT))
+        try:
+            return decode(sys.stdin.buffer.read(BIGGEST_TEXT))
+        except OSError as e:
+            raise UsageError(_("{given} cannot be read: {strerror}.", given="stdin", strerror=e.strerror)) from None
     path = Path(given)
     try:
         if path.is_file():

@@ -12,7 +12,7 @@ from core import __version__
 from core.cli.explain import _explain
 from core.cli.scan import _replay, _scan
 from core.cli.terminal import UsageError
-from core.common import i18n
+from core.common import i18n, streams
 from core.common.exit_codes import FAILED, INTERRUPTED, OK, USAGE
 from core.common.i18n import _
 from core.host.this_host import display_language
@@ -23,26 +23,44 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None, *, without_command: Callable[[], int] | None = None) -> int:
     """Run one command and return its exit status. ``without_command`` is what to do when none is named."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    with streams.standing_in():
+        try:
+            return _answered(list(sys.argv[1:] if argv is None else argv), without_command)
+        except BrokenPipeError:  # the reader went away
+            streams.give_up(sys.stdout)
+            return OK
+        except streams.UnwritableError as e:
+            streams.give_up(sys.stdout)
+            print(
+                "convalesce: " + _("standard output cannot be written: {strerror}.", strerror=e),
+                file=sys.stderr,
+            )
+            return FAILED
+
+
+def _answered(arguments: list[str], without_command: Callable[[], int] | None) -> int:
     try:
-        return _run(_choose_language(arguments), without_command)
+        status = _run(_choose_language(arguments), without_command)
+    except SystemExit:  # argparse: after help, and on wrong use
+        sys.stdout.flush()
+        raise
     except UsageError as e:
         print(f"convalesce: {e}", file=sys.stderr)
-        return USAGE
+        status = USAGE
     except KeyboardInterrupt:
         print(f"convalesce: {_('stopped. Nothing was changed.')}", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        # the reader went away: the interpreter's last flush must neither print nor change the status
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
+        status = INTERRUPTED
+    except (BrokenPipeError, streams.UnwritableError):
+        raise
     except Exception as e:  # noqa: BLE001 - the edge of the program: exit status 3 and one sentence
         print(
             "convalesce: "
             + _("it failed by a fault of its own: {error}. Please report it with this line.", error=_where(e)),
             file=sys.stderr,
         )
-        return FAILED
+        status = FAILED
+    sys.stdout.flush()
+    return status
 
 
 def _choose_language(arguments: list[str]) -> list[str]:

@@ -109,21 +109,26 @@ def use_preferred_language(chosen: str = "", system: str = "") -> None:
 
 def _(message: str, /, **values: object) -> str:
     """Return ``message`` in the language in use, with ``values`` filled in; a translation that cannot take them is passed over."""
-    if _translation is None:
-        return message.format_map(values) if values else message
-    translated = _translation.gettext(message)
     if not values:
-        return translated
-    return _filled(translated, message, values)
+        return message if _translation is None else _translation.gettext(message)
+    values = {name: _in_line(value) for name, value in values.items()}
+    if _translation is None:
+        return message.format_map(values)
+    return _filled(_translation.gettext(message), message, values)
 
 
 def n_(singular: str, plural: str, number: int, /, **values: object) -> str:
     """Return the form for ``number`` in the language in use, with ``{n}`` and ``values`` filled in."""
-    values.setdefault("n", number)
+    values = {"n": number, **{name: _in_line(value) for name, value in values.items()}}
     english = singular if number == 1 else plural
     if _translation is None:
         return english.format_map(values)
     return _filled(_translation.ngettext(singular, plural, number), english, values)
+
+
+def _in_line(value: object) -> object:
+    r"""Return a value for a sentence: a line feed, as in a folder's name, would begin a line of its own there."""
+    return value.replace("\n", "\\n") if isinstance(value, str) and "\n" in value else value
 
 
 def N_(message: str, /) -> str:  # noqa: N802 - gettext's name for it

@@ -90,6 +90,3 @@ def versions_differ(one: str | None, other: str | None) -> bool | None:
         return None
     shared = min(len(a), len(b))
     return a[:shared] != b[:shared]
-
-
-"""The name under which the rules know it."""

@@ -11,18 +11,22 @@ if TYPE_CHECKING:
     from core.model.findings import Finding
 
 
-CURED_BY_A_SET: frozenset[Cause] = frozenset(
+CURED_IN_PLACE: frozenset[Cause] = frozenset(
     {
-        "cudnn_not_installed",
         "cudnn_sublibrary_missing",
         "corrupt_or_truncated_file",
         "mixed_cudnn_sublibraries",
-        "cudnn_major_mismatch",
-        "cudnn_cuda_major_mismatch",
-        "cudnn_minor_too_old",
         "dll_wrong_architecture",
     }
 )
+"""Causes that lie in a copy's own files: the same release makes it whole in its own folder."""
+
+CURED_BY_A_SET: frozenset[Cause] = CURED_IN_PLACE | {
+    "cudnn_not_installed",
+    "cudnn_major_mismatch",
+    "cudnn_cuda_major_mismatch",
+    "cudnn_minor_too_old",
+}
 """Causes that a complete cuDNN cures; whether the one that is named does, its rehearsal decides."""
 
 

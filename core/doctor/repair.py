@@ -11,12 +11,13 @@ from msgspec.structs import replace
 
 from core.common.i18n import _, n_, sentences
 from core.common.progress import CancelledError, Progress
+from core.doctor.offers import CURED_IN_PLACE
 from core.doctor.verify import verify
 from core.fixes import cudnn_set as place
 from core.fixes.cudnn_set import CudnnSet
 from core.fixes.search_paths import add_folder, to_those_concerned
+from core.host import scratch
 from core.host.interface import Host
-from core.knowledge.causes import Cause
 from core.model.changes import ChangeError, EditPath
 from core.model.facts import CudnnCopy, Frozen, Snapshot
 from core.model.findings import Finding, Fix, Report
@@ -122,6 +123,8 @@ def apply(proposal: Proposal, report: Report, shop: RepairContext, examine: Exam
 
     if not proposal.elevated:
         outcome = engine.execute(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
+        if outcome.kind == "done":  # what was unpacked for it is in place now
+            scratch.drop_all(shop.journal.staging)
         return _completed(outcome, proposal.plan, found)
     outcome = elevate.ask(elevate.Order(plan=proposal.plan), host=shop.host, journal=shop.journal)
     try:
@@ -204,16 +207,9 @@ def with_cudnn_from(source: str, finding: Finding, snapshot: Snapshot, shop: Rep
     return replace(finding, fix=fix)
 
 
-RENEWED: tuple[Cause, ...] = (
-    *("cudnn_sublibrary_missing", "corrupt_or_truncated_file"),
-    *("mixed_cudnn_sublibraries", "dll_wrong_architecture"),
-)
-"""Causes that lie in a copy's own files."""
-
-
 def _renewable(finding: Finding, snapshot: Snapshot, cudnn: CudnnSet) -> CudnnCopy | None:
     """Return the copy that the finding is about, if it is nobody's package and is meant to be this very release."""
-    if finding.cause not in RENEWED:
+    if finding.cause not in CURED_IN_PLACE:
         return None
     copy = next((c for c in snapshot.cudnn or () if c.folder == finding.subject), None)
     if copy is None or copy.owner or copy.origin not in ("installer", "folder") or copy.major != cudnn.major:

@@ -21,9 +21,9 @@ from core.probes.cudnn import probe as cudnn
 from core.probes.driver import probe as driver
 from core.probes.loading import probe as loading
 from core.probes.probe import Probe, ProbeRequest
+from core.probes.python import builds as framework_builds
 from core.probes.python import probe as frameworks
 from core.probes.python import records as frameworks_records
-from core.probes.python import sweep as frameworks_sweep
 from core.probes.python import trials as framework_run
 from core.probes.silent import unexamined
 from core.probes.toolkit import probe as toolkit
@@ -37,7 +37,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("environment", environment.look),
     Probe("pythons", frameworks.look, needs=("environment",)),
     # it would be ready before cudnn; after it, it uses the time in which loads waits for children
-    Probe("frameworks", frameworks_sweep.look, needs=("pythons", "cudnn")),
+    Probe("frameworks", framework_builds.look, needs=("pythons", "cudnn")),
     Probe("trials", framework_run.look, needs=("pythons", "driver"), timeout=150),
     Probe("records", frameworks_records.look, needs=("pythons", "frameworks"), timeout=30),
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),

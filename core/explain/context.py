@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from core.common.versions import all_numbers, whole_number
+from core.common.versions import all_numbers, version_tuple, whole_number
+from core.knowledge.cudnn_file_names import version_numbers
 from core.knowledge.library_names import Library
 
 Version = tuple[int, ...]
@@ -48,7 +49,7 @@ def _versions(low: str) -> dict[str, Version]:
     versions: dict[str, Version] = {}
     for m in _NAMED.finditer(low):
         name = m[1].replace("_", "-").removesuffix("-gpu")
-        versions.setdefault(_ALIASES.get(name, name), tuple(int(n) for n in m[2].split(".")))
+        versions.setdefault(_ALIASES.get(name, name), version_tuple(m[2]))
     return versions
 
 
@@ -83,11 +84,9 @@ def compiled_and_loaded(low: str) -> tuple[Version, Version] | None:
 
 
 def decode(number: str) -> Version:
-    """Return cudnnGetVersion's number as a version: 8907 is 8.9.7, 90100 is 9.1.0, 5105 is 5.1.5; dotted text stays."""
-    n = whole_number(number)
-    if n is None:
-        return all_numbers(number)
-    return (n // 10000, n // 100 % 100, n % 100) if n >= 10000 else (n // 1000, n // 100 % 10, n % 100)
+    """Return what ``_ANY_VERSION`` found as a version: a number of cudnnGetVersion, or dotted text."""
+    code = whole_number(number)
+    return all_numbers(number) if code is None else version_numbers(code) or ()
 
 
 def _systems(_text: str, low: str, _v: dict[str, Version], _l: tuple[Library, ...], so_far: set[str]) -> set[str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from core.common.i18n import _
+from core.common.versions import version_tuple
 from core.explain.context import compiled_and_loaded
 from core.explain.reading import CUDA_NUMBERS, ParsedText, named_libraries, read
 from core.knowledge.library_names import TOOLKIT, Library
@@ -155,20 +156,16 @@ def same_versions(reading: ParsedText, about: About) -> bool:
 
 
 def _is_here(loaded: Version, seen: Snapshot) -> bool:
-    here = [_numbers(c.version) for c in seen.cudnn or ()] + [
-        _numbers(x.roll_call.version) for x in seen.loads or () if x.roll_call
+    here = [version_tuple(c.version) for c in seen.cudnn or ()] + [
+        version_tuple(x.roll_call.version) for x in seen.loads or () if x.roll_call
     ]
     return any(_begins(h, loaded) for h in here if h)
 
 
 def _is_wanted(compiled: Version, seen: Snapshot) -> bool:
     """No consumer says that it was built with another one."""
-    wanted = [_numbers(x.wanted_version) for x in seen.loads or () if x.wanted_version]
+    wanted = [version_tuple(x.wanted_version) for x in seen.loads or () if x.wanted_version]
     return not wanted or any(_begins(w, compiled) for w in wanted)
-
-
-def _numbers(text: str | None) -> Version:
-    return tuple(int(n) for n in re.findall(r"\d{1,6}", text or "")[:4])
 
 
 def _begins(one: Version, other: Version) -> bool:
@@ -542,7 +539,9 @@ def another_library(reading: ParsedText, about: About) -> str:
 def another_release(reading: ParsedText, about: About) -> str:
     """The text asks for cuDNN's files by a full version that no copy on this machine has."""
     asked = {(x.major, x.minor) for x in _blamed(reading) if x.family == "cudnn" and x.minor is not None}
-    here = {_numbers(v)[:2] for c in about.seen.cudnn or () for v in (c.version, *(f.version for f in c.files)) if v}
+    here = {
+        version_tuple(v)[:2] for c in about.seen.cudnn or () for v in (c.version, *(f.version for f in c.files)) if v
+    }
     if not asked or not here or asked & here:
         return ""
     return _("The message is of cuDNN {version}.", version=".".join(map(str, max(asked))))

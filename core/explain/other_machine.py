@@ -8,6 +8,7 @@ from core.common.i18n import _
 from core.explain.context import compiled_and_loaded
 from core.explain.reading import ParsedText
 from core.model.facts import Snapshot
+from core.model.paths import file_name
 
 _HOME = re.compile(r"(?:/home/|/Users/|[A-Za-z]:[\\/]Users[\\/])([^/\\:;\"'<>\s]{1,40})")
 COMMON = {
@@ -73,7 +74,7 @@ def _people(reading: ParsedText, seen: Snapshot) -> str:
         for m in _HOME.finditer(text)
         if m[1].lower() not in COMMON and not m[1].startswith(("<", "$", "%", "{", "."))
     }
-    mine = {machine.user.lower(), re.split(r"[\\/]", machine.home)[-1].lower()}
+    mine = {machine.user.lower(), file_name(machine.system, machine.home).lower()}
     known = " ".join([p.prefix for p in seen.pythons or ()] + [c.folder for c in seen.cudnn or ()]).lower()
     others = sorted(n for n in named if n.lower() not in mine and n.lower() not in known)
     if not others or any(n.lower() in mine for n in named):

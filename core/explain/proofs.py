@@ -8,8 +8,10 @@ from core.common.i18n import _
 from core.explain.reading import ParsedText
 from core.explain.refutations import wanted_majors
 from core.knowledge.library_names import TOOLKIT
-from core.model.facts import PythonEnvironment, Snapshot
+from core.model.facts import PythonEnvironment, Snapshot, Variable
 from core.model.findings import Evidence
+from core.model.path_list import searched
+from core.model.paths import is_inside, normalise
 
 For = tuple[Evidence, ...]
 _VERSION = re.compile(r"\((\d{1,2}\.\d{1,2})\)")
@@ -154,9 +156,9 @@ def toolkit_beside(reading: ParsedText, seen: Snapshot) -> For:
     if "missing:toolkit" not in reading.marks or seen.environment is None:
         return ()
     wanted = {x.name for x in reading.libraries if x.family in TOOLKIT and x.platform == seen.machine.system}
-    windows = seen.machine.system == "windows"
+    system = seen.machine.system
     searched = {
-        _tidy(e.expanded or e.text, windows)
+        normalise(system, e.expanded or e.text)
         for e in seen.environment.entries
         if e.variable in ("PATH", "LD_LIBRARY_PATH")
     }
@@ -166,39 +168,37 @@ def toolkit_beside(reading: ParsedText, seen: Snapshot) -> For:
         for f in t.libraries
         if any(_same(w, f.name.lower()) for w in wanted)
     ]
-    if not there or any(_tidy(folder, windows) in searched for _, folder in there) or (not windows and not seen.loads):
+    if (
+        not there
+        or any(normalise(system, folder) in searched for _, folder in there)
+        or (system != "windows" and not seen.loads)
+    ):
         return ()
     cached = {a.path for x in seen.loads or () for r in x.resolutions for a in r.attempts if a.outcome == "found"}
     return tuple(
         Evidence(label=_("{name} is here, in a folder that is not searched", name=name), value=folder)
         for name, folder in there
-        if not any(path.startswith(folder) for path in cached)
+        if not any(is_inside(system, path, folder) for path in cached)
     )
-
-
-def _tidy(folder: str, windows: bool) -> str:
-    return folder.rstrip("\\/").lower() if windows else folder.rstrip("/")
 
 
 def older_variables(_r: ParsedText, seen: Snapshot) -> For:
     """New programs get a folder with CUDA or cuDNN from a variable, and this running session does not have it."""
     variables = seen.environment.variables if seen.environment else ()
     folders = [c.folder for c in seen.cudnn or ()] + [t.folder for t in seen.toolkits or () if t.folder]
-    windows = seen.machine.system == "windows"
-    split = ";" if windows else ":"
+    system = seen.machine.system
+
+    def holds(v: Variable) -> set[str]:
+        return {normalise(system, entry) for entry in searched(v.value, system, v.name.upper())}
+
     found: list[Evidence] = []
     for name in ("PATH", "LD_LIBRARY_PATH"):
-        now = {
-            _tidy(p, windows)
-            for v in variables
-            if v.name.upper() == name and v.scope == "process"
-            for p in v.value.split(split)
-        }
+        now = {folder for v in variables if v.name.upper() == name and v.scope == "process" for folder in holds(v)}
         soon = [v for v in variables if v.name.upper() == name and v.scope != "process"]
         if not soon or not any(v.scope == "process" for v in variables):
             continue
         for v in soon:
-            new = [f for f in folders if _tidy(f, windows) in {_tidy(p, windows) for p in v.value.split(split)} - now]
+            new = [f for f in folders if normalise(system, f) in holds(v) - now]
             found += [
                 Evidence(
                     label=_("{name} of new programs has it, that of this session has not", name=name),

@@ -19,11 +19,6 @@ def _saw(label: str, value: object, source: str = "") -> Against:
     return (Evidence(label=label, value=str(value), source=source),)
 
 
-def version(text: str | None) -> tuple[int, ...]:
-    """Return a dotted version as numbers; what is no number ends it."""
-    return version_tuple(text)
-
-
 def wanted_majors(reading: ParsedText, seen: Snapshot, family: str = "cudnn") -> frozenset[int]:
     """Return the major versions that the text names under a file name of this system."""
     return frozenset(
@@ -78,7 +73,7 @@ def no_wsl(_r: ParsedText, seen: Snapshot) -> Against:
 def zlib_inside(reading: ParsedText, seen: Snapshot) -> Against:
     """Every cuDNN that fits has zlib inside."""
     copies = _fitting(reading, seen)
-    if copies and all(c.major != 8 or version(c.version) >= STATIC_ZLIB for c in copies):
+    if copies and all(c.major != 8 or version_tuple(c.version) >= STATIC_ZLIB for c in copies):
         return tuple(
             Evidence(label=_("cuDNN with zlib inside"), value=c.version or str(c.major), source=c.folder)
             for c in copies
@@ -146,7 +141,7 @@ def new_enough(_r: ParsedText, seen: Snapshot) -> Against:
         for x in seen.loads or ()
         if x.roll_call and x.roll_call.version and x.wanted_version
     ]
-    if pairs and all(version(had)[:3] >= version(wanted)[:3] for had, wanted in pairs):
+    if pairs and all(version_tuple(had)[:3] >= version_tuple(wanted)[:3] for had, wanted in pairs):
         return tuple(
             Evidence(label=_("Loaded, and wanted at least"), value=f"{had}, {wanted}") for had, wanted in pairs
         )
@@ -228,7 +223,7 @@ def no_such_tensorflow(_r: ParsedText, seen: Snapshot) -> Against:
     flows = [
         d.version for p in seen.pythons for d in p.distributions if d.name.lower() in ("tensorflow", "tensorflow-gpu")
     ]
-    newer = [v for v in flows if version(v)[:2] > (2, 10)]
+    newer = [v for v in flows if version_tuple(v)[:2] > (2, 10)]
     return () if newer else _saw(_("TensorFlow after 2.10"), _("not installed"))
 
 
@@ -265,8 +260,8 @@ def driver_new_enough(_r: ParsedText, seen: Snapshot) -> Against:
     newest = (driver.cuda.driver_cuda if driver and driver.cuda else None) or (
         driver.nvml.driver_cuda if driver and driver.nvml else None
     )
-    needs = [version(t.version)[:2] for t in seen.toolkits or () if t.version]
-    if newest and needs and all(version(newest) >= need for need in needs):
+    needs = [version_tuple(t.version)[:2] for t in seen.toolkits or () if t.version]
+    if newest and needs and all(version_tuple(newest) >= need for need in needs):
         return _saw(_("Newest CUDA that the driver runs"), newest)
     return ()
 

@@ -6,12 +6,12 @@ and what would cure it the rule has said: nothing of its reasoning is found agai
 
 from __future__ import annotations
 
-import shlex
 from typing import assert_never
 
 from msgspec.structs import replace
 
 from core.common.i18n import _
+from core.common.shell import quoted
 from core.fixes.files import add_dll_folders, complete_set, give_plain_name, put_aside, put_cache_aside
 from core.fixes.search_paths import add_folder, drop_dead, prefer, take_out
 from core.fixes.variables import activation, in_single_scope, persistent_values, set_value, target_environments
@@ -109,7 +109,7 @@ def _with_lines(finding: Finding, remedy: Remedy, snapshot: Snapshot) -> Finding
 
 def _out_of_pam(name: str, file: str) -> tuple[str, str]:
     words = _("{file} sets {name}. Newer systems no longer read that file. Take the line out:", file=file, name=name)
-    return words, f"sed -i '/^[[:space:]]*{name}[[:space:]=]/d' {shlex.quote(file)}"
+    return words, f"sed -i '/^[[:space:]]*{name}[[:space:]=]/d' {quoted(file)}"
 
 
 def _title(fix: Fix, changes: tuple[Change, ...]) -> str:

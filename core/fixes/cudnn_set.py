@@ -7,7 +7,6 @@ import binascii
 import csv
 import hashlib
 import os
-import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -16,6 +15,7 @@ from types import ModuleType
 
 import platformdirs
 
+from core.common.home import below_home
 from core.common.i18n import _, fact_text, translate_fact
 from core.common.progress import Progress
 from core.common.versions import whole_number
@@ -262,7 +262,7 @@ def _require(copy: CudnnCopy, source: str, wanted: SetRequirement) -> None:
 def own_folder(cudnn: CudnnSet) -> str:
     """Return the folder of this user's own that the set goes into; each version and CUDA major has one of its own."""
     cuda = f"-cuda{cudnn.cuda_major}" if cudnn.cuda_major else ""
-    base = Path(os.path.realpath(platformdirs.user_data_path("convalesce", appauthor=False)))
+    base = Path(os.path.realpath(below_home(lambda: platformdirs.user_data_path("convalesce", appauthor=False))))
     return str(base / "cudnn" / f"{cudnn.version}{cuda}" / ("bin" if cudnn.system == "windows" else "lib"))
 
 
@@ -323,9 +323,3 @@ def _digest(path: str) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError:
         return ""
-
-
-def forget_staging(journal: Journal) -> None:
-    """Remove everything that was unpacked. Call it when no plan that uses it is waiting any more."""
-    if journal.staging.is_dir() and not journal.staging.is_symlink():
-        shutil.rmtree(journal.staging, ignore_errors=True)

@@ -47,6 +47,8 @@ class Answer(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
     ended: str = ""
     """Empty when it ended well, else one sentence: "was killed by SIGBUS: a file is shorter than its headers say"."""
     timed_out: bool = False
+    started: bool = True
+    """False: the system refused to start it, so nothing was asked."""
 
 
 def order_of(work: Callable[..., None], request: object) -> bytes:
@@ -142,7 +144,9 @@ def read(completed: Completed, event: type[E]) -> Answer[E]:
     if not ended and not finished:
         ended = "ended with status 0 before its work was done"
     output = _printable(completed.err)[:OUTPUT_LIMIT]
-    return Answer(events=tuple(events), output=output, ended=ended, timed_out=completed.timed_out)
+    return Answer(
+        events=tuple(events), output=output, ended=ended, timed_out=completed.timed_out, started=completed.started
+    )
 
 
 def _printable(text: str) -> str:

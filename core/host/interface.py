@@ -24,6 +24,8 @@ class Completed(Frozen, frozen=True, kw_only=True):
     ended: str = ""
     """Empty when it ended with status 0, else one sentence: "was killed by SIGBUS (a damaged file)"."""
     timed_out: bool = False
+    started: bool = True
+    """False: the system refused to start it."""
 
 
 class Host(Protocol):

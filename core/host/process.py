@@ -45,7 +45,7 @@ def run(
     try:
         process = _start(argv, env)
     except (OSError, ValueError) as e:  # ValueError: a NUL or an unencodable character in an argument
-        return Completed(status=None, ended=f"could not be started: {_reason(e)}")
+        return Completed(status=None, ended=f"could not be started: {_reason(e)}", started=False)
     return _Running(process, input, watch.hear if watch else _deaf).finish(timeout, watch)
 
 

@@ -286,6 +286,14 @@ def split(path: str) -> tuple[str, str]:
     return str(Path(anchor, *names[:-1])), names[-1]
 
 
+def nearest_existing(path: str) -> str:
+    """Return the path, or the nearest folder above it that exists and can be looked at; the root where none does."""
+    here = Path(path)
+    while not os.path.exists(here) and here != here.parent:  # noqa: PTH110  # Path's own raises where nobody may look
+        here = here.parent
+    return str(here)
+
+
 def make_folders(path: str, mode: int = 0o755) -> None:
     """Make a folder and those above it that are not there, durably: each is synced into the one that holds it.
 

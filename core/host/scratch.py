@@ -17,6 +17,8 @@ from pathlib import Path
 HELD = ".in-use"
 """A file that the process holds locked as long as it lives; the system itself lets go of the lock."""
 _NAME = re.compile(r"convalesce-[0-9a-f]{8}(?:\.in-use)?")
+_locks: dict[Path, int] = {}
+"""Folder of ``make`` -> the descriptor that holds its lock."""
 
 
 def make(parent: str | os.PathLike[str] | None = None) -> Path:
@@ -25,15 +27,22 @@ def make(parent: str | os.PathLike[str] | None = None) -> Path:
     It is removed when the program ends; who is done with it earlier may ``drop`` it.
     """
     folder, fd = _made(parent)
-    atexit.register(_end, folder, fd)
+    _locks[folder] = fd
+    atexit.register(drop, folder)
     return folder
 
 
 def drop(place: Path) -> None:
-    """Remove a folder of ``make`` before the program ends."""
-    shutil.rmtree(place, ignore_errors=True)
-    with suppress(OSError):  # Windows keeps the name of a file that is open; the end of the program removes it
-        held(place).unlink()
+    """Remove a folder of ``make``, and let go of its lock: Windows keeps the name of a file that is open."""
+    fd = _locks.pop(place, None)
+    if fd is not None:
+        _end(place, fd)
+
+
+def drop_all(parent: str | os.PathLike[str]) -> None:
+    """Remove every folder that this process made below ``parent``."""
+    for place in [p for p in _locks if p.parent == Path(os.path.realpath(parent))]:
+        drop(place)
 
 
 @contextmanager
@@ -64,8 +73,8 @@ def held(place: Path) -> Path:
 
 def clear(parent: str | os.PathLike[str] | None = None) -> None:
     """Remove what processes left below ``parent`` that live no longer. Never raises; what is another user's stays."""
-    base = Path(parent or tempfile.gettempdir())
-    with suppress(OSError):
+    with suppress(OSError):  # there may be no folder for temporary files at all
+        base = Path(parent or tempfile.gettempdir())
         names = {e.name.removesuffix(HELD) for e in os.scandir(base) if _NAME.fullmatch(e.name) and _is_mine(e)}
         for place in (base / name for name in sorted(names)):
             with suppress(OSError):

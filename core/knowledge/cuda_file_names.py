@@ -6,7 +6,7 @@ import re
 
 from core.common.versions import all_numbers
 from core.knowledge import tables as knowledge
-from core.model.facts import Frozen, System
+from core.model.facts import Frozen, System, cuda_in_name
 
 
 class Root(Frozen, frozen=True, kw_only=True):
@@ -102,9 +102,8 @@ def cuda_major(family: str, number: tuple[int, ...], known: Locations) -> int | 
     """Return the CUDA major that a library belongs to, by its name; None where the number belongs to several."""
     if not number:
         return None
-    first = number[0] // 10 if number[0] >= 90 else number[0]  # Windows writes 11.2 as 112, 12.9 as 129
     if family in NUMBERED_AS_CUDA:
-        return first
+        return cuda_in_name(number[0])
     return next((m.cuda for m in known.majors if m.family == family and m.number == number[0]), None)
 
 

@@ -33,13 +33,17 @@ class Name(Frozen, frozen=True, kw_only=True):
     """Renamed by a packager (libcudnn-f0ff4753.so.8.1.1): only its own program finds it."""
 
 
-def parse(name: str, system: System) -> Name | None:
-    """Return what a file name says; None when it is not one of cuDNN's shared libraries."""
-    m = (_WINDOWS if system == "windows" else _LINUX).fullmatch(name)
+def parse(name: str, system: System | None = None) -> Name | None:
+    """Return what a file name says; None when it is not one of cuDNN's shared libraries. Without a system: of either."""
+    m = None
+    if system != "windows":
+        m = _LINUX.fullmatch(name)
+    if m is None and system != "linux":
+        m = _WINDOWS.fullmatch(name)
     if m is None:
         return None
     release = m["release"] or ""
-    hashed = system == "linux" and m["hash"] is not None
+    hashed = bool(m.groupdict().get("hash"))
     major = whole_number(release.split(".")[0])
     role = (m["role"] or "").lower()
     return Name(role=role, major=major, release=release, hashed=hashed)
@@ -50,7 +54,7 @@ def is_link_library(name: str) -> bool:
     return _IMPORT.fullmatch(name) is not None
 
 
-def file_name(role: str, major: int, system: System) -> str:
+def shipped_name(role: str, major: int, system: System) -> str:
     """Return the name under which a role's library is shipped; an empty role is the main library."""
     tail = f"_{role}" if role else ""
     return f"cudnn{tail}64_{major}.dll" if system == "windows" else f"libcudnn{tail}.so.{major}"
@@ -64,7 +68,7 @@ def names_tried(role: str, major: int, version: str | None, system: System) -> t
     ``version`` is that of the library that asks.
     """
     if system == "windows" or major < 9:
-        return (file_name(role, major, system),)
+        return (shipped_name(role, major, system),)
     bare = f"libcudnn_{role}.so"
     parts = version.split(".")[:3] if version else [str(major)]
     return (*(f"{bare}.{'.'.join(parts[:n])}" for n in range(len(parts), 0, -1)), bare)
@@ -83,25 +87,26 @@ def sub_libraries(names: tuple[str, ...], major: int, system: System) -> tuple[s
     return tuple(roles)
 
 
-def version_text(code: int) -> str | None:
-    """Return cudnnGetVersion's number as text: 8907 is 8.9.7, 90100 is 9.1.0; None for no cuDNN's number."""
+def version_numbers(code: int) -> tuple[int, int, int] | None:
+    """Return cudnnGetVersion's number as numbers: 8907 is 8.9.7, 90100 is 9.1.0; None for no cuDNN's number.
+
+    CUDNN_VERSION is 1000 * major + 100 * minor + patch up to cuDNN 8, and 10000 * major + 100 * minor + patch from 9 on
+    (cudnn_version.h).
+    """
     if 90000 <= code < 1_000_000:
-        return f"{code // 10000}.{code // 100 % 100}.{code % 100}"
+        return code // 10000, code // 100 % 100, code % 100
     if 1000 <= code < 10_000:
-        return f"{code // 1000}.{code // 100 % 10}.{code % 100}"
+        return code // 1000, code // 100 % 10, code % 100
     return None
 
 
-def version_from_constant(code: int) -> str | None:
-    """Return an exported version constant as text: 0x080907 is 8.9.7; None when it cannot be one."""
-    major, minor, patch = code >> 16, code >> 8 & 255, code & 255
-    return f"{major}.{minor}.{patch}" if MAJORS[0] <= major < 100 else None
-
-
-_CUDNN = re.compile(r"libcudnn(?:_([a-z0-9_]+?))?(?:\.so.*)|cudnn(?:_([a-z0-9_]+?))?64_\d+\.dll", re.IGNORECASE)
+def version_text(code: int) -> str | None:
+    """Return cudnnGetVersion's number as text: 8907 is 8.9.7, 90100 is 9.1.0; None for no cuDNN's number."""
+    numbers = version_numbers(code)
+    return ".".join(map(str, numbers)) if numbers else None
 
 
 def role_of(name: str) -> str | None:
     """Return which part of cuDNN a file name stands for: "" for the main library, None for no part of cuDNN."""
-    found = _CUDNN.fullmatch(name)
-    return (found[1] or found[2] or "").lower() if found else None
+    what = parse(name)
+    return what.role if what else None

@@ -10,6 +10,7 @@ import functools
 import re
 from typing import Literal
 
+from core.common.versions import version_tuple
 from core.knowledge.tables import read
 from core.model.facts import Frozen
 
@@ -97,7 +98,7 @@ def family(distribution: str) -> Family | None:
 
 def beyond(name: Family | None, version: str | int | None) -> bool:
     """Whether a release is newer than the tables know; False where either is unknown."""
-    its = _numbers(str(version or ""))
+    its = version_tuple(str(version or ""))
     if name is None or not its:
         return False
     edge = horizon(name)
@@ -115,24 +116,19 @@ def horizon(name: Family) -> Horizon:
     if name == "gpu":
         gpus = read("gpus", _Gpus)
         compiled = {divmod(sm, 10) for t in read("compatibility", _Compatibility).toolkits for sm in t.sm}
-        listed = compiled | {_numbers(c) for a in gpus.architectures for c in a.compute_capability}
+        listed = compiled | {version_tuple(c) for a in gpus.architectures for c in a.compute_capability}
         return Horizon(newest=max(listed), known_until=gpus.known_until, listed=frozenset(listed))
     if name in ("torch", "tensorflow"):
         known_builds = read("frameworks", _Frameworks)
         rows = known_builds.torch if name == "torch" else known_builds.tensorflow
-        return Horizon(newest=max(_numbers(getattr(r, name)) for r in rows), known_until=known_builds.known_until)
+        return Horizon(newest=max(version_tuple(getattr(r, name)) for r in rows), known_until=known_builds.known_until)
     cudnn = read("cudnn", _Cudnn)
     if name == "cudnn":
         return Horizon(newest=(max(c.major for c in cudnn.checks),), known_until=cudnn.known_until)
-    newest = (_numbers(f.newest) for f in cudnn.frameworks if f.newest and _of(f.distribution) == name)
+    newest = (version_tuple(f.newest) for f in cudnn.frameworks if f.newest and _of(f.distribution) == name)
     return Horizon(newest=max(newest), known_until=cudnn.known_until)
 
 
 def _of(pattern: str) -> str:
     """Return the family that a row of cudnn.json, whose key is a pattern, is about."""
     return pattern.split("-", maxsplit=1)[0]
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    found = re.match(r"\d{1,9}(?:\.\d{1,9})*", version, re.ASCII)
-    return tuple(int(part) for part in found[0].split(".")) if found else ()

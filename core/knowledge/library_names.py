@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from core.common.versions import version_tuple
+from core.knowledge.cudnn_file_names import parse
+from core.model.facts import cuda_in_name
+
 MARKERS: tuple[tuple[str, str], ...] = (
     # the first prefix that fits names the family; longer ones stand before shorter ones
     ("cudnn", "cudnn"),
@@ -80,6 +84,10 @@ class Library:
 
 def classify(name: str) -> Library | None:
     """Take a file name (lower case) apart; None when it is of no family that matters here."""
+    if cudnn := parse(name):
+        _, minor, *_ = (*version_tuple(cudnn.release), None, None)
+        platform = "windows" if name.endswith(".dll") else "linux"
+        return Library(name, "cudnn", cudnn.major, minor, platform, cudnn.role)
     if name.endswith((".dll", ".pyd")):
         stem, platform = name[:-4].split(".", 1)[0], "windows"
     elif ".so" in name:
@@ -93,11 +101,7 @@ def classify(name: str) -> Library | None:
     if not family:
         return None
     major, minor = _windows(stem, family) if platform == "windows" else _linux(name)
-    part = ""
-    if family == "cudnn":
-        part = re.sub(r"(64)?_\d{1,2}$", "", stem.removeprefix("cudnn")).strip("_")
-        part = "" if part == "64" else part
-    return Library(name, family, major, minor, platform, part)
+    return Library(name, family, major, minor, platform)
 
 
 def _windows(stem: str, family: str) -> tuple[int | None, int | None]:
@@ -108,11 +112,8 @@ def _windows(stem: str, family: str) -> tuple[int | None, int | None]:
     if family in ("cudnn", "tensorrt") or len(digits) < 2:
         return int(digits), None
     # the toolkit's own scheme: 80 is 8.0, 101 is 10.1, 110 is 11.0, 12 is 12 and any minor
-    if len(digits) == 2 and int(digits) in (65, 70, 75, 80, 90, 91, 92):
-        return int(digits[0]), int(digits[1])
-    if len(digits) == 3:
-        return int(digits[:2]), int(digits[2])
-    return int(digits), None
+    major = cuda_in_name(int(digits))
+    return major, None if major == int(digits) else int(digits[-1])
 
 
 def _linux(name: str) -> tuple[int | None, int | None]:

@@ -8,6 +8,7 @@ from core.common.versions import version_tuple
 from core.knowledge.cudnn_file_names import role_of
 from core.knowledge.tables import read
 from core.model.facts import CudnnCopy, Frozen, System
+from core.model.paths import file_name, form_of
 
 
 class Row(Frozen, frozen=True, kw_only=True):
@@ -170,7 +171,7 @@ def faulty_release(copy: CudnnCopy) -> FaultyRelease | None:
 
 def never_there(row: FaultyRelease | None, name: str) -> bool:
     """Whether a library's name stands for the part that a faulty release was published without."""
-    return row is not None and bool(row.lacks) and role_of(re.split(r"[\\/]", name)[-1]) == row.lacks
+    return row is not None and bool(row.lacks) and role_of(file_name(form_of(name), name)) == row.lacks
 
 
 def lost(copy: CudnnCopy) -> tuple[str, ...]:

@@ -1,14 +1,15 @@
 """The true version of a cuDNN file, from what its maker compiled into it; nothing of it is run.
 
-File names, PE version resources and headers lie or are absent, so they are not asked. In order of trust:
+File names and headers lie or are absent, so they are not asked. In order of trust:
 
 1. exported data such as ``cudnn_graph_version`` (0x00090A02 = 9.10.2), on both systems and every architecture;
 2. the number that the file's own ...VersionCheck function compares with (x86_64 code: ``cmp dword [reg], 0x00090A02``);
 3. for cuDNN 9's engine and heuristic libraries, the number that their hidden start function compares with
    (``cmp reg, 91002``);
-4. for the Linux shim of cuDNN 9, the numbers from which it makes the names libcudnn_graph.so.9.10.2 that it opens.
+4. for the Linux shim of cuDNN 9, the numbers from which it makes the names libcudnn_graph.so.9.10.2 that it opens;
+5. a DLL's version resource, where it is cuDNN's own style of number (``true_version`` alone asks it).
 
-All four were read in the files of 8.9.7, 9.1.0, 9.10.2, 9.20.0 and 9.21.1. The shims of cuDNN 8, and those of cuDNN 9
+The first four were read in the files of 8.9.7, 9.1.0, 9.10.2, 9.20.0 and 9.21.1. The shims of cuDNN 8, and those of cuDNN 9
 on Windows, contain no version at all.
 """
 
@@ -152,3 +153,35 @@ def _agreed(versions: Iterator[str | None]) -> str | None:
     """Return the one version that all name; None when they name none, or several."""
     named = {version for version in versions if version}
     return named.pop() if len(named) == 1 else None
+
+
+RESOURCE_LIMIT = 1 << 18
+"""Bytes of a resource section that are read; cuDNN's have a few hundred."""
+
+
+def true_version(path: str, root: str = "/") -> tuple[str | None, str]:
+    """Return a library's version and what in the file says so; (None, "") when nothing does. Never raises."""
+    found = cudnn_version(path, root=root)
+    if found:
+        return found.version, found.source
+    resource = _resource(under(root, path))
+    return (resource, "the file's version resource, which is true from 8.9.4 on") if resource else (None, "")
+
+
+def _resource(path: str) -> str | None:
+    """Return a PE file's FileVersion where it is cuDNN's own.
+
+    Up to 8.9.3 it is in the driver's style (6.14.11.xxxx) and lies; read in the wheels 8.9.7.29 and 9.1.0.70.
+    """
+    try:
+        with layout(path) as file:
+            for section in file.named(".rsrc") if file.format == "PE" else ():
+                data = file.source.read(section.offset, min(section.size, RESOURCE_LIMIT))
+                at = data.find(b"\xbd\x04\xef\xfe")  # the signature of VS_FIXEDFILEINFO
+                if 0 <= at <= len(data) - 16:
+                    high, low = struct.unpack_from("<II", data, at + 8)
+                    parts = (high >> 16, high & 0xFFFF, low >> 16)
+                    return ".".join(map(str, parts)) if (8, 9, 4) <= parts < (100,) else None
+    except UnfitError:
+        return None
+    return None

@@ -19,6 +19,7 @@ from functools import lru_cache, partial, wraps
 from typing import Any, TypeVar, cast
 
 from core.common.patience import asked
+from core.loader.image import NoFile
 from core.model.facts import FileState
 
 Reader = TypeVar("Reader", bound=Callable[..., Any])
@@ -27,17 +28,14 @@ CHUNK = 1 << 20
 """Largest single read, in bytes, whatever a header asks for."""
 
 
-LOOP = "is a symbolic link that leads back to itself"
-"""The problem of such a link: ld.so treats it unlike other dangling links."""
-
-
 class UnfitError(Exception):
     """The file cannot be read as a library: its state in one word and one sentence on why."""
 
-    def __init__(self, state: FileState, problem: str) -> None:
+    def __init__(self, state: FileState, problem: str, really: NoFile = "") -> None:
         super().__init__(problem)
         self.state: FileState = state
         self.problem = problem
+        self.really: NoFile = really
 
 
 REMEMBERED = 256
@@ -145,7 +143,7 @@ def kind(path: str | os.PathLike[str]) -> os.stat_result:
     except (OSError, ValueError) as error:
         raise _absent(path, error) from None
     if stat.S_ISDIR(seen.st_mode):
-        raise UnfitError("not a library", "is a folder, not a file")
+        raise UnfitError("not a library", "is a folder, not a file", "folder")
     if not stat.S_ISREG(seen.st_mode):
         raise UnfitError("not a library", "is a pipe, a socket or a device, not a regular file")
     if seen.st_size == 0:
@@ -160,7 +158,7 @@ def _absent(path: str | os.PathLike[str], error: OSError | ValueError) -> UnfitE
     if isinstance(error, TimeoutError):
         return UnfitError("unreadable", "lies in a place that gives no answer")
     if number == errno.ELOOP:
-        return UnfitError("dangling", LOOP)
+        return UnfitError("dangling", "is a symbolic link that leads back to itself", "loop")
     if _is_link(path):
         return UnfitError("dangling", "is a symbolic link to a file that is not there")
     if number in (None, errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from core.model.facts import FileState, Frozen
+
+NoFile = Literal["", "folder", "loop", "not asked"]
 
 
 class Image(Frozen, frozen=True, kw_only=True):
@@ -15,6 +19,8 @@ class Image(Frozen, frozen=True, kw_only=True):
     state: FileState = "good"
     problem: str = ""
     """What is wrong with the file, to follow its name in a sentence: "is empty (0 bytes)"."""
+    really: NoFile = ""
+    """What loaders treat unlike other unfit files: a folder; a link that leads back to itself; what was not asked."""
     format: str = ""
     """"ELF" or "PE"; empty when it is neither."""
     architecture: str = ""

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from core.common.patience import asked
 from core.loader import read_image as images
-from core.loader.files import LOOP, under
+from core.loader.files import under
 from core.loader.image import Image
 from core.loader.linux_cache import CacheEntry
 from core.loader.linux_policy import LdSo, hwcaps, policy
@@ -184,13 +184,22 @@ class Search:
             attempt = self._attempt(path, place.how, place.via)
             refused = "the list ended at a link to itself before it" if ended else place.refused
             if refused:
-                attempt = replace(attempt, outcome="passed over", stops=False, detail=refused)
+                attempt = replace(attempt, outcome="passed over", stops=False, detail=refused, architecture="")
             yield attempt
-            ended = ended or self.image(path).problem == LOOP
+            ended = ended or self.image(path).really == "loop"
 
     def _attempt(self, path: str, how: How, via: str) -> Attempt:
-        outcome, detail = judge(self.image(path), self.policy.architecture)
-        return Attempt(path=text(path), how=how, outcome=outcome, detail=detail, via=via, stops=outcome == "damaged")
+        image = self.image(path)
+        outcome, detail = judge(image, self.policy.architecture)
+        return Attempt(
+            path=text(path),
+            how=how,
+            outcome=outcome,
+            detail=detail,
+            via=via,
+            stops=outcome == "damaged",
+            architecture=image.architecture if outcome == "wrong architecture" else "",
+        )
 
     def _absolute(self, path: str) -> str:
         """Return the path that a relative or empty entry stands for, without trailing slashes."""

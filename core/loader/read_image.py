@@ -24,7 +24,11 @@ def read(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") ->
     except UnfitError as unfit:
         there = unfit.state not in ("missing", "dangling")
         return Image(
-            path=text(name), size=_size(under(root, name)) if there else None, state=unfit.state, problem=unfit.problem
+            path=text(name),
+            size=_size(under(root, name)) if there else None,
+            state=unfit.state,
+            problem=unfit.problem,
+            really=unfit.really,
         )
 
 

@@ -33,10 +33,11 @@ def is_api_set(name: str) -> bool:
 def judge(image: Image, architecture: str) -> tuple[Outcome, str, bool]:
     """Return what Windows makes of the first file of the wanted name, one sentence on why, and whether it stops there."""
     if image.state in ("missing", "dangling"):
-        return "not there", image.problem if image.state == "dangling" else "", False
+        told = image.state == "dangling" or image.really == "not asked"
+        return "not there", image.problem if told else "", False
     if image.state == "unreadable":
         return "unreadable", f"{image.problem} (error 5)", True
-    if image.problem == "is a folder, not a file":
+    if image.really == "folder":
         return "passed over", image.problem, False
     if image.format == "PE" and image.architecture not in ("", architecture, "arm64ec"):
         return "wrong architecture", f"is built for {image.architecture}, not {architecture} (error 193)", True
@@ -58,8 +59,8 @@ class Search:
         key = ntpath.normcase(path)
         if key not in self._images:
             if path.startswith(("\\\\", "//")):  # a server that is away would hold the scan up for a minute
-                gone = Image(path=text(path), state="missing", problem="lies on a network drive, which was not asked")
-                self._images[key] = gone
+                away = "lies on a network drive, which was not asked"
+                self._images[key] = Image(path=text(path), state="missing", problem=away, really="not asked")
             else:
                 self._images[key] = replace(images.read(self._real(path)), path=text(path))
         return self._images[key]
@@ -113,8 +114,11 @@ class Search:
         image = self.image(path)
         outcome, detail, stops = judge(image, self.policy.architecture)
         if outcome == "not there":
-            detail = remark or detail or image.problem.removeprefix("is not there")
-        return Attempt(path=text(path), how=how, outcome=outcome, detail=detail, via=text(via), stops=stops)
+            detail = remark or detail
+        built = image.architecture if outcome == "wrong architecture" else ""
+        return Attempt(
+            path=text(path), how=how, outcome=outcome, detail=detail, via=text(via), stops=stops, architecture=built
+        )
 
 
 def resolve(name: str, policy: Policy) -> Resolution:

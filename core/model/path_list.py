@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ntpath
-import posixpath
-
 from core.common.i18n import _, number
 from core.model.facts import System
+from core.model.paths import normalise
 
 LONGEST = {"windows": 32_766, "linux": 131_071}
 """Most characters (Linux: bytes, with the name) that the system lets one variable have, without its terminator.
@@ -96,10 +94,8 @@ def key(entry: str, system: System) -> str:
     around it; ``%VAR%`` is compared as written.
     """
     if system != "windows":
-        plain = posixpath.normpath(entry) if entry else ""
-        return f"/{plain.lstrip('/')}" if plain.startswith("/") else plain
-    bare = entry.replace('"', "").strip()
-    plain = ntpath.normcase(ntpath.normpath(bare)) if bare else ""
+        return normalise(system, entry)
+    plain = normalise(system, entry.replace('"', "").strip())
     return plain + "\\" if plain.endswith(":") else plain
 
 

@@ -1,34 +1,65 @@
-"""Paths of the machine that was examined, in its own system's form: parent, name, inside, equal."""
+"""Paths of the machine that was examined, as text in its own system's form: parent, name, join, inside, equal.
+
+Nothing here asks a disk. The path modules of the standard library know both forms on either system. ``pathlib``'s pure
+paths stand on them, but keep ``..``, so that /a/../b would lie in /a, and take 2 to 20 times as long (measured).
+"""
 
 from __future__ import annotations
 
 import ntpath
 import posixpath
+from types import ModuleType
 
 from core.model.facts import System
 
 
+def path_module(system: System) -> ModuleType:
+    """Return the standard library's path module of a system; usable on either."""
+    return ntpath if system == "windows" else posixpath
+
+
+def form_of(path: str) -> System:
+    """Return the system in whose form a full path or a bare name is written, where nothing else tells."""
+    return "windows" if "\\" in path and not path.startswith("/") else "linux"
+
+
 def normalise(system: System, path: str) -> str:
-    """Return a path in the form in which two names of one file compare equal (links are not followed)."""
+    """Return a path in the form in which two names of one file compare equal (links are not followed).
+
+    POSIX lets a system give two leading slashes a meaning of their own; Linux gives them none (path_resolution(7)).
+    """
+    if not path:
+        return ""
     if system == "windows":
-        return ntpath.normcase(ntpath.normpath(path)) if path else ""
-    return posixpath.normpath(path) if path else ""
+        return ntpath.normcase(ntpath.normpath(path))
+    plain = posixpath.normpath(path)
+    return plain[1:] if plain.startswith("//") else plain
+
+
+def join(system: System, *parts: str) -> str:
+    """Return parts as one path; a full path among them replaces what stands before it."""
+    return str(path_module(system).join(*parts))
 
 
 def parent(system: System, path: str) -> str:
     """Return the folder that a path lies in."""
-    return ntpath.dirname(path) if system == "windows" else posixpath.dirname(path)
+    return str(path_module(system).dirname(path))
 
 
 def file_name(system: System, path: str) -> str:
     """Return the last part of a path."""
-    return ntpath.basename(path) if system == "windows" else posixpath.basename(path)
+    return str(path_module(system).basename(path))
+
+
+def is_same(system: System, one: str, other: str) -> bool:
+    """Whether two paths name the same place by their words."""
+    return normalise(system, one) == normalise(system, other)
 
 
 def is_inside(system: System, path: str, folder: str) -> bool:
     """Whether ``path`` is ``folder`` or lies in it."""
     if not path or not folder:
         return False
-    child, parent = normalise(system, path), normalise(system, folder)
+    child, above = normalise(system, path), normalise(system, folder)
     separator = "\\" if system == "windows" else "/"
-    return child == parent or child.startswith(parent.rstrip(separator) + separator)
+    return child == above or child.startswith(above.rstrip(separator) + separator)

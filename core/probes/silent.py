@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from core.common.patience import Patience
 from core.loader.linux_cache import conf_folders
 from core.model.facts import Snapshot, Unexamined, text
+from core.model.paths import is_inside
 from core.probes.cudnn.locations import DEFAULTS
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
@@ -66,8 +67,4 @@ def _leads_to(folder: str, place: str, where: Sysroot) -> bool:
 
 def _inside(path: str, folder: str, where: Sysroot) -> bool:
     """Whether ``path`` is ``folder`` or lies in it, by their words alone: the disk may give no answer."""
-    if not where.form.isabs(path):
-        return False
-    form = where.form
-    path, folder = (str(form.normcase(form.normpath(p))) for p in (path, folder))
-    return path == folder or path.startswith(folder.rstrip(form.sep) + form.sep)
+    return where.form.isabs(path) and is_inside(where.system, path, folder)

@@ -6,9 +6,7 @@ the disk is touched. Nothing here raises for what is on the disk: what cannot be
 
 from __future__ import annotations
 
-import ntpath
 import os
-import posixpath
 import stat
 from collections.abc import Mapping
 from types import ModuleType
@@ -18,7 +16,9 @@ import msgspec
 from core.common.patience import asked, is_silent
 from core.host.interface import Host, Planned
 from core.loader.files import reachable
+from core.model import paths
 from core.model.facts import System
+from core.model.path_list import LIBRARIES, remove, split
 
 MAX_NAMES = 200_000
 """Names that are taken from one folder at most; a folder with more is no library folder."""
@@ -35,12 +35,12 @@ class Sysroot(msgspec.Struct, frozen=True):
     @property
     def form(self) -> ModuleType:
         """The path module of the examined system; usable on either."""
-        return ntpath if self.system == "windows" else posixpath
+        return paths.path_module(self.system)
 
     @property
     def whole(self) -> bool:
         r"""Whether the root is the running system's own: "/", or a drive such as "C:\\"."""
-        return ntpath.splitdrive(self.root)[1] in ("", "/", "\\")
+        return paths.path_module("windows").splitdrive(self.root)[1] in ("", "/", "\\")
 
     def under(self, path: str) -> str:
         """Return where ``path`` lies for the running system."""
@@ -61,15 +61,15 @@ class Sysroot(msgspec.Struct, frozen=True):
 
     def join(self, *parts: str) -> str:
         """Join in the examined system's form."""
-        return str(self.form.join(*parts))
+        return paths.join(self.system, *parts)
 
     def parent(self, path: str) -> str:
         """Return the folder that holds ``path``."""
-        return str(self.form.dirname(path))
+        return paths.parent(self.system, path)
 
     def name(self, path: str) -> str:
         """Return the last part of ``path``."""
-        return str(self.form.basename(path))
+        return paths.file_name(self.system, path)
 
     def stat(self, path: str) -> os.stat_result | None:
         """Return what is known of ``path``, links followed; None when it is not there or may not be looked at."""
@@ -132,8 +132,7 @@ class Sysroot(msgspec.Struct, frozen=True):
         return None if data is None else data.decode("utf-8", "replace")
 
     def _planned_in(self, folder: str) -> list[str]:
-        place = self.form.normcase(folder).rstrip("/\\")
-        return [self.name(path) for path in self.planned if self.form.normcase(self.parent(path)) == place]
+        return [self.name(path) for path in self.planned if paths.is_same(self.system, self.parent(path), folder)]
 
 
 def _names(folder: str) -> list[str]:
@@ -155,13 +154,12 @@ def _start(path: str, limit: int) -> bytes | None:
 
 def answering(env: Mapping[str, str], where: Sysroot) -> dict[str, str]:
     """Return ``env`` for a child: without the folders of the loader's search path that give no answer, which would hang it."""
-    name, separator = ("PATH", ";") if where.system == "windows" else ("LD_LIBRARY_PATH", ":")
+    name = "PATH" if where.system == "windows" else LIBRARIES
     found = dict(env)
     for variable in [n for n in env if n.upper() == name]:
-        folders = env[variable].split(separator)
-        there = [f for f in folders if not (where.form.isabs(f) and is_silent(where.under(f)))]
-        if len(there) < len(folders):
-            found[variable] = separator.join(there)
+        for index, folder in reversed(list(enumerate(split(env[variable], where.system, name)))):
+            if where.form.isabs(folder) and is_silent(where.under(folder)):
+                found[variable] = remove(found[variable], folder, index, where.system, name=name)
     return found
 
 

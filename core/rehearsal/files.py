@@ -24,10 +24,10 @@ from core.loader import read_image as images
 from core.model import path_list as pathlist
 from core.model.changes import Change, FileSet
 from core.model.facts import Frozen, Mapped, Resolution, RollCall, Snapshot, System
-from core.model.paths import normalise, parent
+from core.model.paths import form_of, normalise, parent
 from core.probes.loading.roll_call.parent import by_child, run
 from core.probes.loading.roll_call.protocol import Part, RollCallRequest
-from core.rehearsal.nvrtc_child import Compiled, Question, compile_empty
+from core.rehearsal.nvrtc_child import Compiled, CompileQuery, compile_empty
 from core.rules.consumer_loads import ConsumerLoad, consumer_loads, failed
 
 
@@ -43,14 +43,9 @@ class Rehearsal(Frozen, frozen=True, kw_only=True):
 def works(loaded: tuple[Mapped, ...], real: Mapping[str, str], how: str = "") -> Rehearsal:
     """Return that it works, with what was loaded from where, by the names that the files will have (``real``)."""
     named = _real(loaded, real)
-    folders = list(dict.fromkeys(_folder(m.path) for m in named if "cudnn" in m.name))
+    folders = list(dict.fromkeys(parent(form_of(m.path), m.path) for m in named if "cudnn" in m.name))
     where = _("cuDNN was loaded from {folders}.", folders=join_names(folders[:3])) if folders else ""
     return Rehearsal(works=True, sentence=sentences(_("Rehearsed on this machine: works."), where, how), loaded=named)
-
-
-def _folder(path: str) -> str:
-    """Return a file's folder in its own system's form."""
-    return path.rpartition("/" if path.startswith("/") else "\\")[0]
 
 
 def _real(mapped: tuple[Mapped, ...], real: Mapping[str, str]) -> tuple[Mapped, ...]:
@@ -164,7 +159,7 @@ def _compiler_in(overlay: str) -> str:
 
 def _compiled(compiler: str, host: Host, watch: Progress) -> Rehearsal:
     """Compile an empty kernel with the compiler in an overlay, which opens its built-ins by their plain name."""
-    question = Question(library=compiler)
+    question = CompileQuery(library=compiler)
     answer = ask(compile_empty, question, Compiled, host=host, env=host.fresh_environment(), timeout=60, watch=watch)
     said = next(iter(answer.events), Compiled(problem=answer.ended))
     if said.status == 0:

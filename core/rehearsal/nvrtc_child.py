@@ -10,7 +10,7 @@ from core.model.facts import Frozen
 SOURCE = b'extern "C" __global__ void nothing() {}'
 
 
-class Question(Frozen, frozen=True, kw_only=True):
+class CompileQuery(Frozen, frozen=True, kw_only=True):
     """Which compiler."""
 
     library: str
@@ -25,7 +25,7 @@ class Compiled(Frozen, frozen=True, kw_only=True):
     problem: str = ""
 
 
-def compile_empty(question: Question, emit: Callable[[Compiled], None]) -> None:
+def compile_empty(question: CompileQuery, emit: Callable[[Compiled], None]) -> None:
     """Load the compiler by its path and compile. Runs in a child process: it may end it."""
     try:
         nvrtc = ctypes.CDLL(question.library)

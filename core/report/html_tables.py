@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -11,6 +10,7 @@ from core.common.text import capitalised, printable
 from core.knowledge.releases import lost
 from core.model.facts import Attempt, FrameworkTrial, LibraryFile, Load, Resolution, Snapshot
 from core.model.findings import HistoryEntry
+from core.model.paths import file_name, form_of
 
 MOST = 400
 """Rows of one table; a hostile report may hold any number."""
@@ -152,7 +152,7 @@ def _resolution(r: Resolution) -> str:
         rows = [
             f'<td></td><td class="path"></td><td></td>{cell(_("Found at none of {count} places", count=absent), tag="td", css="warning")}'
         ]
-    by = "\n" + _("for {name}", name=re.split(r"[\\/]", r.wanted_by)[-1]) if r.wanted_by else ""
+    by = "\n" + _("for {name}", name=file_name(form_of(r.wanted_by), r.wanted_by)) if r.wanted_by else ""
     head = f'<th scope="rowgroup" rowspan="{len(rows)}">{cell(r.name + by)}</th>'
     rows[0] = head + rows[0]
     return f"<tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody>"

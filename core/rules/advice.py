@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from core.common.i18n import _
+from core.common.shell import Shell, command, quoted, shell_of
 from core.common.text import join_names
 from core.knowledge.releases import FaultyRelease, package_of
 from core.model.facts import CudnnCopy, PythonEnvironment, Snapshot
@@ -14,13 +15,12 @@ from core.rules.wording import manual_fix
 
 
 def python_of_environment(seen: Snapshot, prefix: str) -> str:
-    """Return the quoted interpreter of an environment, for a command."""
+    """Return the interpreter of an environment."""
     python = python_of(seen, prefix) if prefix else None
     if python and python.executable:
-        return f'"{python.executable}"' if " " in python.executable else python.executable
+        return python.executable
     windows = seen.machine.system == "windows"
-    path = (prefix + (r"\python.exe" if windows else "/bin/python")) if prefix else "python"
-    return f'"{path}"' if " " in path else path
+    return (prefix + (r"\python.exe" if windows else "/bin/python")) if prefix else "python"
 
 
 _UV = {"--force-reinstall": "--reinstall", "--no-cache-dir": "--no-cache", "-y": ""}
@@ -29,37 +29,36 @@ _UV = {"--force-reinstall": "--reinstall", "--no-cache-dir": "--no-cache", "-y":
 
 def pip(seen: Snapshot, prefix: str, *arguments: str) -> str:
     """Return the command that does in one environment what pip does with these arguments."""
-    return installing(python_of(seen, prefix) if prefix else None, python_of_environment(seen, prefix), *arguments)
+    python, shell = python_of(seen, prefix) if prefix else None, shell_of(seen.machine.system)
+    return installing(python, python_of_environment(seen, prefix), shell, *arguments)
 
 
-def installing(python: PythonEnvironment | None, interpreter: str, verb: str, *arguments: str) -> str:
+def installing(python: PythonEnvironment | None, interpreter: str, shell: Shell, verb: str, *arguments: str) -> str:
     """Return a command for pip, or for uv where uv made the environment without pip; two lines where pip comes first.
 
     Where pip refuses, since the distribution owns that Python (PEP 668), what is there was installed by overruling it.
     """
     if python and python.installer == "uv":
-        words = ("uv", "pip", verb, "--python", interpreter, *(_UV.get(a, a) for a in arguments))
-        return " ".join(w for w in words if w)
+        return command("uv", "pip", verb, "--python", interpreter, *(_UV.get(a, a) for a in arguments), of=shell)
     overrule = ("--break-system-packages",) if python and python.managed else ()
-    command = " ".join((interpreter, "-m", "pip", verb, *overrule, *arguments))
-    first = f"{interpreter} -m ensurepip\n" if python and python.installer == "none" else ""
-    return first + command
+    first = command(interpreter, "-m", "ensurepip", of=shell) + "\n" if python and python.installer == "none" else ""
+    return first + command(interpreter, "-m", "pip", verb, *overrule, *arguments, of=shell)
 
 
 def anew(seen: Snapshot, copy: CudnnCopy) -> Fix:
     """Return how to put a damaged, incomplete or mixed set right: the whole set again, never one file."""
-    package = package_of(copy.owner)
+    package, shell = package_of(copy.owner), shell_of(seen.machine.system)
     whole = _("Always replace the whole set; one file of another release makes it worse.")
     if copy.origin == "wheel" and package:
-        command = pip(
+        line = pip(
             seen, copy.environment, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", "==".join(package)
         )
         return manual_fix(
-            _("Install {package} {version} again", package=package[0], version=package[1]), command, restart="program"
+            _("Install {package} {version} again", package=package[0], version=package[1]), line, restart="program"
         )
     if copy.origin == "conda":
-        command = f'conda install -p "{copy.environment}" --force-reinstall cudnn'
-        return manual_fix(_("Install conda's cuDNN again"), command, restart="program")
+        line = command("conda", "install", "-p", copy.environment, "--force-reinstall", "cudnn", of=shell)
+        return manual_fix(_("Install conda's cuDNN again"), line, restart="program")
     if copy.origin == "distribution":
         name = _system_package(copy.owner)
         commands = (
@@ -67,7 +66,7 @@ def anew(seen: Snapshot, copy: CudnnCopy) -> Fix:
             if name
             else _(
                 "Find the package and install it again: dpkg -S {folder}/*cudnn* or rpm -qf {folder}/*cudnn*",
-                folder=copy.folder,
+                folder=quoted(copy.folder),
             )
         )
         return manual_fix(_("Install the distribution's cuDNN again"), commands, whole, restart="program")
@@ -165,11 +164,11 @@ def name_folder(seen: Snapshot, folder: str) -> Fix:
         _("Let the loader search {folder}", folder=folder),
         _(
             "For this terminal: export LD_LIBRARY_PATH={shell}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",
-            shell=_shell(folder),
+            shell=quoted(folder),
         ),
         _(
             "For all programs: echo {shell} | sudo tee -a /etc/ld.so.conf.d/{conf} && sudo ldconfig",
-            shell=_shell(folder),
+            shell=quoted(folder),
             conf=_conf(folder),
         ),
         restart="terminal",
@@ -178,10 +177,6 @@ def name_folder(seen: Snapshot, folder: str) -> Fix:
 
 def _conf(folder: str) -> str:
     return "cudnn.conf" if "cudnn" in folder else "cuda.conf"
-
-
-def _shell(text: str) -> str:
-    return text if re.fullmatch(r"[\w@%+=:,./-]+", text) else "'" + text.replace("'", "'\\''") + "'"
 
 
 def without_variable(folders: list[str]) -> Fix:

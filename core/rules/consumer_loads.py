@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import msgspec
@@ -10,13 +9,13 @@ import msgspec
 from core.common.i18n import _, translate_fact
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple, versions_differ
-from core.knowledge.cudnn_file_names import role_of
+from core.knowledge.cudnn_file_names import parse, role_of
 from core.knowledge.releases import FaultyRelease, compatibility, faulty_release, lost, never_there
 from core.model.facts import Attempt, Call, CudnnCopy, How, LibraryFile, Load, Resolution, RollCall, Snapshot, System
 from core.model.findings import Evidence
-from core.model.paths import is_inside, normalise, parent
+from core.model.paths import file_name, form_of, is_inside, normalise, parent
 from core.rules.counter import Outcome, of_failures
-from core.rules.snapshot_queries import copy_at, main_resolution
+from core.rules.snapshot_queries import copy_at, cudnn_mapped, main_resolution
 from core.rules.wording import Concern, concern, observation
 
 
@@ -147,7 +146,7 @@ def waiting(c: ConsumerLoad) -> list[Call]:
 
 
 def _file(call: Call) -> str:
-    return re.split(r"[\\/]", call.library)[-1]
+    return file_name(form_of(call.library), call.library)
 
 
 def _failed(roll: RollCall, row: FaultyRelease | None, needing: frozenset[str]) -> tuple[list[Call], bool]:
@@ -258,7 +257,7 @@ def _real(c: ConsumerLoad, path: str) -> str:
 def mapped_folders(c: ConsumerLoad) -> list[str]:
     """Return the folders that cuDNN's files were really mapped from."""
     roll = c.load.roll_call
-    files = [m.path for m in (roll.mapped if roll else ()) if role_of(m.name) is not None]
+    files = [m.path for m in cudnn_mapped(roll.mapped if roll else ())]
     return list(dict.fromkeys(parent(c.system, path) for path in files))
 
 
@@ -272,21 +271,17 @@ def true_name(file: LibraryFile) -> str:
 
     A link or a copy under another name does not change what is inside: its own name (SONAME), the real file's, its version.
     """
-    role, major = role_of(file.name), _major(file.name)
-    if role is None or major is None:
+    own = parse(file.name)
+    if own is None or own.major is None:
         return ""
-    real = re.split(r"[\\/]", file.real_path)[-1]
+    real = file_name(form_of(file.real_path), file.real_path)
     for name in (file.soname, real):
-        if role_of(name) is not None and _major(name) is not None and (role_of(name), _major(name)) != (role, major):
+        other = parse(name)
+        if other and other.major is not None and (other.role, other.major) != (own.role, own.major):
             return name
-    if version_tuple(file.version)[:1] not in ((), (major,)):
+    if version_tuple(file.version)[:1] not in ((), (own.major,)):
         return f"cuDNN {file.version}"
     return ""
-
-
-def _major(name: str) -> int | None:
-    found = re.search(r"(?:\.so\.|64_)(\d{1,3})\b", name)
-    return int(found[1]) if found else None
 
 
 def put_together(c: ConsumerLoad, copy: CudnnCopy) -> bool:

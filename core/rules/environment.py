@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _, n_
+from core.common.shell import command
 from core.model.facts import How, Mark, PathEntry, Snapshot
 from core.model.findings import Finding
 from core.model.remedies import DropDead
@@ -23,6 +24,9 @@ HARMLESS: dict[Mark, str] = {
     "empty": "are empty",
 }
 """Marks that a loader skips over, and what they say of several entries."""
+
+LONGEST = 32_767
+"""Characters that Windows allows in one variable; of a longer PATH programs see a part."""
 
 CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
 
@@ -121,16 +125,16 @@ def _broken(e: PathEntry, windows: bool) -> str:
 
 def limits(seen: Snapshot) -> Iterator[Finding]:
     """Limits that a variable exceeds, and values of a wrong kind."""
-    for problem in seen.environment.problems if seen.environment else ():
-        beyond = problem.startswith("PATH is ") and "32,767" in problem
+    for limit in seen.environment.limits if seen.environment else ():
+        beyond = limit.variable.upper() == "PATH" and limit.limit == LONGEST
         yield make_finding(
             Step.ENVIRONMENT,
-            NOTE if "did not answer" in problem else ERROR if beyond and _lost(seen) else WARNING,
+            NOTE if limit.kind == "no answer" else ERROR if beyond and _lost(seen) else WARNING,
             "limit",
-            problem,
+            limit.text,
             cause="path_too_long" if beyond else "",
             why=_("Programs may get a shortened or unusable value."),
-            subject=problem[:80],
+            subject=limit.text[:80],
             fix=manual_fix(
                 _("Shorten or repair the variable"),
                 _("Remove entries that are not needed, in the system's own dialogue."),
@@ -221,7 +225,9 @@ def renewed(seen: Snapshot) -> Iterator[Finding]:
 def activation_command(seen: Snapshot, prefix: str) -> str:
     """Return what a person types to activate an environment."""
     python = python_of(seen, prefix)
-    return f"conda activate {prefix}" if python and python.kind == "conda" else f"source {prefix}/bin/activate"
+    return command(
+        *(("conda", "activate", prefix) if python and python.kind == "conda" else ("source", f"{prefix}/bin/activate"))
+    )
 
 
 RULES = (tidy_paths, broken_entries, limits, writable, renewed, good)

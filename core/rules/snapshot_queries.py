@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import ntpath
-import posixpath
 import re
 from collections.abc import Iterable
 
 from core.common.i18n import N_, _, translate_fact
+from core.knowledge import cudnn_file_names
 from core.model.facts import (
     Attempt,
     CudnnCopy,
     LibraryFile,
     Load,
+    Mapped,
     PythonEnvironment,
     Resolution,
     Snapshot,
-    System,
     Variable,
 )
 from core.model.findings import Evidence
-from core.model.paths import is_inside, normalise, parent
+from core.model.paths import form_of, is_inside, normalise, parent, path_module
 
 SHOWN = 8
 """At most so many rows of one kind are shown as evidence; a last row counts the rest."""
@@ -33,11 +32,6 @@ def installed_programs(seen: Snapshot, word: str) -> list[Evidence]:
     return [
         Evidence(label=_("Listed as installed"), value=f"{p.name} {p.version}".strip(), source=source) for p in found
     ]
-
-
-def main_name(system: System, major: int) -> str:
-    """Return the name under which programs open cuDNN: cudnn64_9.dll, libcudnn.so.9."""
-    return f"cudnn64_{major}.dll" if system == "windows" else f"libcudnn.so.{major}"
 
 
 def copy_at(seen: Snapshot, path: str) -> CudnnCopy | None:
@@ -85,7 +79,12 @@ def resolution(load: Load, name: str) -> Resolution | None:
 
 def main_resolution(seen: Snapshot, load: Load) -> Resolution | None:
     """Return the search for cuDNN's main library."""
-    return resolution(load, main_name(seen.machine.system, load.major))
+    return resolution(load, cudnn_file_names.shipped_name("", load.major, seen.machine.system))
+
+
+def cudnn_mapped(mapped: Iterable[Mapped]) -> list[Mapped]:
+    """Return cuDNN's files of those that a process mapped, without those that a packager renamed: each serves one program."""
+    return [m for m in mapped if (what := cudnn_file_names.parse(m.name)) and not what.hashed]
 
 
 def effective_variable(seen: Snapshot, name: str) -> Variable | None:
@@ -164,9 +163,8 @@ def candidate_evidence(search: Resolution | None) -> list[Evidence]:
 
 def _plain_folder(path: str) -> str:
     """Return the folder of a candidate without the detours that RUNPATH texts make."""
-    if "\\" in path:
-        return ntpath.normpath(ntpath.dirname(path))
-    return posixpath.normpath(posixpath.dirname(path))
+    form = path_module(form_of(path))
+    return str(form.normpath(form.dirname(path)))
 
 
 def _way(attempt: Attempt) -> str:

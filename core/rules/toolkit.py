@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _, n_, translate_fact
+from core.common.shell import command, quoted, shell_of
 from core.common.text import join_names
 from core.common.versions import version_tuple, versions_differ
 from core.knowledge.causes import Cause
+from core.knowledge.cuda_file_names import family_of, locations, number_of
 from core.knowledge.horizon import beyond
 from core.knowledge.releases import package_of
-from core.model.facts import LibraryFile, PathEntry, Snapshot, Toolkit
+from core.model.facts import LibraryFile, PathEntry, Snapshot, System, Toolkit
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import is_inside, normalise, parent
+from core.model.paths import file_name, is_inside, normalise, parent
 from core.model.remedies import PointTo
 from core.model.steps import Severity, Step
 from core.rules.advice import pip
@@ -123,7 +125,7 @@ def _set_variable(seen: Snapshot, name: str, better: Toolkit | None) -> Fix:
     line = (
         _("Start menu: Edit environment variables. Set {name} to {root}", name=name, root=better.root)
         if windows
-        else f'export {name}="{better.root}"'
+        else f"export {name}={quoted(better.root)}"
     )
     return manual_fix(_("Let {name} name {root}", name=name, root=better.root), line, restart="terminal")
 
@@ -162,14 +164,46 @@ def libraries(seen: Snapshot) -> Iterator[Finding]:
                 why=_("Every program that loads this library fails, often with a message that names another file.")
                 if loaded
                 else _("Nothing that was examined loads it now."),
-                evidence=[
-                    observation(f.path, translate_fact(f.problem) or f.architecture or _(f.state), _(f.record))
-                    for f in bad
-                ]
-                + loaded,
+                evidence=[*(_seen(f, system, renamed=name == RENAMED) for f in bad), *loaded],
                 subject=parent(system, bad[0].path),
-                fix=_again(seen, toolkit, bad, severity),
+                fix=_away(bad, system) if name == RENAMED else _again(seen, toolkit, bad, severity),
             )
+
+
+RENAMED = "renamed"
+"""Name of the finding about links and copies that bear another library's name."""
+
+
+def true_name(f: LibraryFile, system: System) -> str:
+    """Return the name under which a library of CUDA was built, where the file bears that of another; empty where it agrees.
+
+    A link or a copy under another name does not change what is inside: its own name (SONAME), or where the link leads.
+    """
+    known = locations()
+
+    def kind(name: str) -> tuple[str | None, tuple[int, ...]]:
+        return family_of(name, system, known), number_of(name, system)[:1]
+
+    mine = kind(f.name)
+    names = (f.soname, file_name(system, f.real_path)) if all(mine) else ()
+    return next((name for name in names if all(kind(name)) and kind(name) != mine), "")
+
+
+def _seen(f: LibraryFile, system: System, *, renamed: bool) -> Evidence:
+    if renamed:
+        leads = _("leads to {path}", path=f.real_path) if f.real_path else ""
+        return observation(f.path, leads or _("a copy of {name}", name=true_name(f, system)), f.soname)
+    return observation(f.path, translate_fact(f.problem) or f.architecture or _(f.state), _(f.record))
+
+
+def _away(bad: list[LibraryFile], system: System) -> Fix:
+    remove = "del" if system == "windows" else "rm"
+    return manual_fix(
+        _("Take the file with the wrong name away, and install the CUDA that is asked for"),
+        *(command(remove, f.path, of=shell_of(system)) for f in bad),
+        _("Two releases of CUDA may lie side by side: each program asks for its own by name."),
+        restart="program",
+    )
 
 
 def _used(seen: Snapshot) -> dict[str, list[Evidence]]:
@@ -210,6 +244,14 @@ def _bad(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[Cause, str, str, li
         ),
     )
     yield from ((c, n, w, bad) for c, n, w, bad in groups if bad)
+    system = seen.machine.system
+    if renamed := [f for f in files if f.state == "good" and true_name(f, system)]:
+        yield (
+            "cuda_toolkit_version_mismatch",
+            RENAMED,
+            N_("{names} of CUDA is another library under this name."),
+            renamed,
+        )
     odd = [f for f in files if f.state == "good" and f.architecture and mine and f.architecture != mine]
     if odd and len(odd) < len(files):  # a whole tree for another processor is for building, not for running
         yield (
@@ -224,10 +266,10 @@ def _again(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severity: 
     packages = [p for f in bad if (p := package_of(f.version_source))]
     home = next((p.prefix for p in seen.pythons or () if is_inside(seen.machine.system, toolkit.root, p.prefix)), "")
     if toolkit.origin == "wheel" and packages:
-        names = " ".join(dict.fromkeys("==".join(p) for p in packages))
+        names = list(dict.fromkeys("==".join(p) for p in packages))
         return manual_fix(
-            _("Install {names} again", names=names),
-            pip(seen, home, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", names),
+            _("Install {names} again", names=" ".join(names)),
+            pip(seen, home, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", *names),
             restart="program",
         )
     return manual_fix(

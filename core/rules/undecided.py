@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.common.i18n import _
+from core.common.shell import command, shell_of
 from core.model.facts import Snapshot, split_id
 from core.model.findings import Finding, Fix
 from core.model.paths import normalise
@@ -22,7 +23,10 @@ def deciding(finding: Finding, seen: Snapshot) -> Fix:
     return manual_fix(
         _("Find out more") if finding.severity is Severity.UNKNOWN else _("Find out what causes it"),
         *(
-            _("Let its framework compute once: {command}", command=f"convalesce scan --try --python {python}")
+            _(
+                "Let its framework compute once: {command}",
+                command=command("convalesce", "scan", "--try", "--python", python, of=shell_of(system)),
+            )
             for python in (python_of_environment(seen, p) for p in prefixes[:2])
         ),
         "" if seen.thorough else _("Check every file's content: {command}", command="convalesce scan --thorough"),

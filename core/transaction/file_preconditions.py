@@ -157,12 +157,12 @@ def _space(change: FileSet, journal: Journal) -> list[str]:
     wanted: dict[int, int] = defaultdict(int)
     example: dict[int, str] = {}
     for item in change.items:
-        place = _existing(folders.split(item.path)[0])
+        place = Path(folders.nearest_existing(folders.split(item.path)[0]))
         device = place.stat().st_dev
         wanted[device] += item.size
         example.setdefault(device, str(place))
         if item.before and not item.before.startswith("-> ") and Path(item.path).is_file():
-            keep = _existing(journal.folder)
+            keep = Path(folders.nearest_existing(journal.folder))
             if keep.stat().st_dev != device or Path(item.path).stat().st_nlink > 1:
                 wanted[keep.stat().st_dev] += Path(item.path).stat().st_size
                 example.setdefault(keep.stat().st_dev, str(keep))
@@ -179,13 +179,6 @@ def _space(change: FileSet, journal: Journal) -> list[str]:
                 )
             )
     return rows
-
-
-def _existing(path: str) -> Path:
-    here = Path(path)
-    while not here.exists():
-        here = here.parent
-    return here
 
 
 def words(state: str) -> str:

@@ -21,6 +21,7 @@ import msgspec
 import platformdirs
 
 from core import __version__
+from core.common.home import below_home
 from core.common.i18n import _
 from core.host import ownership
 from core.host import safe_folder as folders
@@ -103,7 +104,8 @@ class UnreadableEntry(Frozen, frozen=True, kw_only=True):
 def state_folder() -> Path:
     """Return this user's state folder; CONVALESCE_STATE names another."""
     named = os.environ.get("CONVALESCE_STATE", "")
-    return Path(os.path.realpath(named or platformdirs.user_state_path("convalesce", appauthor=False)))
+    own = below_home(lambda: platformdirs.user_state_path("convalesce", appauthor=False))
+    return Path(os.path.realpath(named or own))
 
 
 def machine_state_folder() -> Path:

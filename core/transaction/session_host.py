@@ -19,6 +19,7 @@ from core.host.this_host import this_host
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, ChangeError, EditPath, Scope, SetVariable, Value, agree
 from core.model.facts import Activation, Renewal
+from core.model.paths import is_inside
 from core.transaction.journal import Entry, Journal, UnreadableEntry, machine_state_folder, state_folder
 
 Read = Callable[[str, Scope, str], Value | None]
@@ -147,7 +148,7 @@ def _holds(change: Edit, read: Read) -> bool:
 def _lies_in(path: str, prefix: str) -> bool:
     """Whether a named interpreter or folder belongs to the environment at ``prefix``."""
     named = Path(path).absolute()
-    return Path(prefix) in (named, *named.parents) or str(named.resolve()) == prefix
+    return is_inside("linux", str(named), prefix) or str(named.resolve()) == prefix
 
 
 def _value_after(change: Edit, value: str | None) -> str | None:

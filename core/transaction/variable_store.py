@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
+from core.common.home import home as users_home
 from core.common.i18n import _
 from core.host import activation_scripts as activation
 from core.host import environment_files as assignments
@@ -69,7 +70,7 @@ class LinuxVariables:
 
     def __init__(self, root: str = "/", home: str | None = None) -> None:
         self._root = root
-        self._home = home if home is not None else str(Path.home())
+        self._home = home if home is not None else str(users_home())
 
     def read(self, name: str, scope: Scope, at: str) -> Value | None:
         """See Writer."""
@@ -100,7 +101,7 @@ class LinuxVariables:
             self.read(name, scope, at)
             paths = [p for p, _ in self._scripts(at, {})] if scope == "environment" else [self._file(scope, at)]
             for path in paths:
-                if not os.access(_existing(path), os.W_OK):
+                if not os.access(folders.nearest_existing(path), os.W_OK):
                     return _("This user may not change {path}.", path=path)
         except (ChangeError, OSError) as e:
             return sentence(e)
@@ -112,10 +113,10 @@ class LinuxVariables:
             return False
         if isinstance(change, FileSet):
             places = [folders.split(i.path)[0] for i in change.items]
-            return any(not os.access(_existing(p), os.W_OK) for p in (*places, *change.folders))
+            return any(not os.access(folders.nearest_existing(p), os.W_OK) for p in (*places, *change.folders))
         if change.scope == "environment":
             return not os.access(at, os.W_OK) if (at := change.at) else False
-        return not os.access(_existing(self._file(change.scope, change.at)), os.W_OK)
+        return not os.access(folders.nearest_existing(self._file(change.scope, change.at)), os.W_OK)
 
     def holders(self, paths: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's form
         """See Writer. Nobody: a program goes on with the old file after another has taken its name."""
@@ -214,14 +215,6 @@ def _follow_none_of_others(path: str) -> None:
     for part in ownership.who_can_write(path):
         if part.kind == "link" and part.owner not in ownership.ADMINISTRATORS:
             raise ChangeError(_("{link} is a link of another account's; no administrator follows it.", link=part.path))
-
-
-def _existing(path: str) -> str:
-    """Return the path, or the nearest folder above it that exists."""
-    here = Path(path)
-    while not here.exists() and here != here.parent:
-        here = here.parent
-    return str(here)
 
 
 def sentence(error: ChangeError | OSError) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import winreg
 from collections.abc import Iterable
 from contextlib import suppress
-from pathlib import Path
 
-from core.host.safe_folder import split
+from core.host.safe_folder import nearest_existing, split
 from core.model.changes import Change, ChangeError, FileSet, Scope, Value
 from core.model.facts import System
 
@@ -84,7 +82,7 @@ class WindowsVariables:
             return False
         if isinstance(change, FileSet):
             places = (*(split(item.path)[0] for item in change.items), *change.folders)
-            return any(not may_change(_existing(place)) for place in places)
+            return any(not may_change(nearest_existing(place)) for place in places)
         return change.scope == "machine"
 
     def holders(self, paths: Iterable[str]) -> tuple[str, ...]:
@@ -110,11 +108,3 @@ def _kind_there(opened: winreg.HKEYType, name: str) -> str:
         return KINDS.get(winreg.QueryValueEx(opened, name)[1], "")
     except FileNotFoundError:
         return ""
-
-
-def _existing(path: str) -> str:
-    """Return the path, or the nearest folder above it that exists."""
-    here = Path(path)
-    while not os.path.lexists(here) and here != here.parent:
-        here = here.parent
-    return str(here)

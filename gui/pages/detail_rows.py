@@ -10,7 +10,7 @@ from core.knowledge.horizon import beyond
 from core.knowledge.releases import lost
 from core.model.facts import Attempt, CudnnCopy, Gpu, How, LibraryFile, Load, Snapshot, Toolkit
 from core.model.findings import CompatibilityGrid, GridCell, GridRow, Report
-from core.model.paths import normalise, parent
+from core.model.paths import file_name, form_of, normalise, parent
 from core.model.steps import Severity
 from core.rules.snapshot_queries import main_resolution
 from gui.widgets.row_model import Row
@@ -153,7 +153,7 @@ def consumer(load: Load) -> str:
     """Return a consumer's name for a narrow column."""
     if not load.consumer.prefix:
         return translate_fact(load.consumer.label)
-    name = load.consumer.prefix.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    name = file_name(form_of(load.consumer.prefix), load.consumer.prefix.rstrip("\\/"))
     return f"{load.consumer.framework} ({name})" if load.consumer.framework else name
 
 
@@ -227,8 +227,7 @@ def _told(
     system = snapshot.machine.system
     for attempt in attempts:
         if attempt.how in BY_SEARCH_PATH and attempt.outcome == "wrong architecture":
-            bits = any(word in attempt.detail for word in ("for x86,", "for i386,"))
-            yield attempt, _("32-bit") if bits else _("for another processor")
+            yield attempt, _("32-bit") if attempt.architecture in ("x86", "i386") else _("for another processor")
     if not found or found[0].how not in BY_SEARCH_PATH:
         return
     mine = normalise(system, parent(system, found[0].path))

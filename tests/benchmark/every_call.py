@@ -19,7 +19,7 @@ import msgspec
 
 from core.benchmark.child import ladder, timing
 from core.benchmark.child import worker as engine
-from core.benchmark.protocol import Climb, Job, Said, Which
+from core.benchmark.protocol import BenchmarkEvent, Climb, Job, Which
 from core.benchmark.shapes import DIRECTIONS, SMALL, Problem, Shape, reference
 
 TINY = Shape(name="tiny", label="tiny", n=1, c=4, size=4, k=4, r=3)
@@ -27,7 +27,7 @@ WHOLE = tuple(Problem(shape=TINY, type="fp16", direction=d) for d in DIRECTIONS)
 WIDE = Shape(name="wide", label="wide", n=1, c=48, size=12, k=2, r=1)
 """More data than any before it, so that memory is given back and asked for anew."""
 GPU = Which(uuid="gpu-10101010-1010-1010-1010-101010101010")
-CHILDREN: dict[str, Callable[[int, Callable[[Said], None]], None]] = {
+CHILDREN: dict[str, Callable[[int, Callable[[BenchmarkEvent], None]], None]] = {
     "ladder": lambda _major, emit: ladder.climb(
         Climb(gpu=GPU, nvrtc=("libnvrtc.so.12",), cublas=("libcublas.so.12",)), emit
     ),
@@ -61,7 +61,7 @@ class Tried(msgspec.Struct, frozen=True):
     mode: str
     signal: int
     problem: str
-    said: tuple[Said, ...]
+    said: tuple[BenchmarkEvent, ...]
 
 
 def in_a_fork(child: str, major: int, call: str, mode: str, switches: dict[str, str]) -> Tried:
@@ -79,7 +79,7 @@ def in_a_fork(child: str, major: int, call: str, mode: str, switches: dict[str, 
     with os.fdopen(reader, "rb") as pipe:
         lines = pipe.read().splitlines()
     _, status = os.waitpid(pid, 0)
-    said = tuple(msgspec.json.decode(line, type=Said) for line in lines if not line.startswith(b"!"))
+    said = tuple(msgspec.json.decode(line, type=BenchmarkEvent) for line in lines if not line.startswith(b"!"))
     problem = next((line[1:].decode() for line in lines if line.startswith(b"!")), "")
     return Tried(child, call, mode, os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0, problem, said)
 

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from core.benchmark.framework_script import SCRIPT
-from core.benchmark.frameworks import Said, heard, order
+from core.benchmark.frameworks import FrameworkEvent, heard, order
 from core.benchmark.shapes import Problem, Shape
 from core.common.progress import Progress
 from core.host.child import read
@@ -45,7 +45,7 @@ def run(python: str, module: str, todo: tuple[Problem, ...], env: dict[str, str]
         env={**os.environ, **(env or {})},
         input=json.dumps(order(todo, 0, 60, anywhere=True)).encode(),
     )
-    return heard(read(completed, Said), todo, request, trial, predicted=False)
+    return heard(read(completed, FrameworkEvent), todo, request, trial, predicted=False)
 
 
 @functools.cache

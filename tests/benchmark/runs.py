@@ -7,7 +7,7 @@ from pathlib import Path
 
 from core.benchmark.child import ladder
 from core.benchmark.child import worker as engine
-from core.benchmark.protocol import Climb, Job, Said, Which
+from core.benchmark.protocol import BenchmarkEvent, Climb, Job, Which
 from core.benchmark.shapes import SMALL, Problem, Shape
 from core.host.child import Answer, ask
 from core.host.linux import LinuxHost
@@ -24,10 +24,12 @@ def env(folder: Path, **switches: str) -> dict[str, str]:
     return {**kept, "LD_LIBRARY_PATH": str(folder), **switches}
 
 
-def climb(major: int = 9, timeout: float = 60, **switches: str) -> Answer[Said]:
+def climb(major: int = 9, timeout: float = 60, **switches: str) -> Answer[BenchmarkEvent]:
     """Climb the lower part."""
     order = Climb(gpu=Which(), nvrtc=("libnvrtc.so.12",), cublas=("libcublas.so.12",))
-    return ask(ladder.climb, order, Said, host=LinuxHost(), env=env(built(major), **switches), timeout=timeout)
+    return ask(
+        ladder.climb, order, BenchmarkEvent, host=LinuxHost(), env=env(built(major), **switches), timeout=timeout
+    )
 
 
 def convolve(
@@ -38,24 +40,24 @@ def convolve(
     timed: tuple[Problem, ...] = (),
     seconds: float = 50,
     **switches: str,
-) -> Answer[Said]:
+) -> Answer[BenchmarkEvent]:
     """Run the engine."""
     main = f"libcudnn.so.{major}"
     job = Job(gpu=Which(), cudnn=(main,), exact=exact, compared=compared, timed=timed, seconds=seconds, each=20)
-    return ask(engine.work, job, Said, host=LinuxHost(), env=env(built(major), **switches), timeout=timeout)
+    return ask(engine.work, job, BenchmarkEvent, host=LinuxHost(), env=env(built(major), **switches), timeout=timeout)
 
 
-def rungs(answer: Answer[Said]) -> list[Rung]:
+def rungs(answer: Answer[BenchmarkEvent]) -> list[Rung]:
     """Return the rungs that were told."""
     return [e.rung for e in answer.events if e.rung]
 
 
-def checks(answer: Answer[Said]) -> list[Check]:
+def checks(answer: Answer[BenchmarkEvent]) -> list[Check]:
     """Return the checks beyond the ladder's own."""
     found = [e.check for e in answer.events if e.check]
     return [c for c in found if (c.type, c.layout, c.shape) != ("fp32", "NCHW", SMALL[0].text) or c.kind != "exact"]
 
 
-def timings(answer: Answer[Said]) -> list[Timing]:
+def timings(answer: Answer[BenchmarkEvent]) -> list[Timing]:
     """Return the timings."""
     return [e.timing for e in answer.events if e.timing]

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from core.cli.main import main
 from core.common.progress import Progress
-from core.doctor import scan as doctor
 from core.doctor.benchmark import measure
 from core.doctor.examine import diagnose_snapshot
 from core.host.this_host import this_host
@@ -22,7 +21,7 @@ from core.rules.frameworks.grid import grid
 
 @pytest.fixture(autouse=True)
 def _no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "PROBES", (Probe("driver", lambda _request: Driver(pci=(), gpus=())),))
+    monkeypatch.setattr("core.doctor.benchmark.PROBES", (Probe("driver", lambda _request: Driver(pci=(), gpus=())),))
 
 
 def test_without_a_gpu_one_sentence_and_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,7 +66,7 @@ def probed(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str],
         "frameworks": Frameworks(builds=(build,)),
         "trials": (),
     }
-    monkeypatch.setattr(doctor, "PROBES", tuple(stand_in(n, v) for n, v in sections.items()))
+    monkeypatch.setattr("core.doctor.benchmark.PROBES", tuple(stand_in(n, v) for n, v in sections.items()))
     return asked, measure(this_host(), Progress(), quick="--quick" in arguments)
 
 

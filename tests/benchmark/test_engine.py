@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.benchmark.child import worker as engine
-from core.benchmark.protocol import Job, Said, Which
+from core.benchmark.protocol import BenchmarkEvent, Job, Which
 from core.benchmark.shapes import DIRECTIONS, SMALL, Problem, Shape
 from core.model.facts import NumberType
 from tests.benchmark.runs import ONE, TINY, checks, climb, convolve, rungs, timings
@@ -185,7 +185,7 @@ def test_the_time_that_is_left_is_shared_and_what_one_does_not_need_is_for_those
 ) -> None:
     now, given = [0.0], []
 
-    def timed(_bench: object, problem: Problem, _end: float, each: float) -> tuple[Said, ...]:
+    def timed(_bench: object, problem: Problem, _end: float, each: float) -> tuple[BenchmarkEvent, ...]:
         given.append(round(each, 3))
         now[0] += 0.1 if problem.type == "fp16" else each
         return ()

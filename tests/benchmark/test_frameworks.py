@@ -11,7 +11,7 @@ import pytest
 
 from core.benchmark import frameworks as framework
 from core.benchmark.framework_script import SCRIPT
-from core.benchmark.frameworks import ABILITIES, FURTHER, LEAST, SECONDS, WITHOUT, Said, heard, needs
+from core.benchmark.frameworks import ABILITIES, FURTHER, LEAST, SECONDS, WITHOUT, FrameworkEvent, heard, needs
 from core.benchmark.number_types import whole
 from core.benchmark.shapes import LARGE, SMALL, TIMED, reference
 from core.common.progress import Progress
@@ -30,7 +30,7 @@ TRIAL = Trial(PYTHON, "torch", "2.11.0", "torch")
 
 def its(out: str, err: str = "", ended: str = "") -> FrameworkRun:
     request = ProbeRequest(host=LinuxHost(), seen=Snapshot(machine=Machine(system="linux")), env={}, watch=Progress())
-    answer = read(Completed(status=0, out=out, err=err, ended=ended), Said)
+    answer = read(Completed(status=0, out=out, err=err, ended=ended), FrameworkEvent)
     return heard(answer, (ONE,), request, TRIAL, predicted=True)
 
 

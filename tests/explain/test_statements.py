@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
+from core.common.progress import Progress
 from core.explain import explain, render_text
 from core.explain.mechanism import COMPLAINTS, MAKES
 from core.knowledge.causes import causes, ranks
@@ -146,11 +147,11 @@ def test_a_container_engines_message_on_the_host_is_no_proof(text: str) -> None:
 
 
 def test_the_cure_is_the_one_that_the_report_offers() -> None:
-    from core.doctor.examine import diagnose_snapshot
+    from core.doctor.examine import diagnose_snapshot, explained
 
     case = cases.CASES["LD_LIBRARY_PATH of a cluster"]
     seen = case.machine()
-    told = explain(case.text, seen)
+    told, _seen = explained(case.text, seen, None, Progress())
     assert told.causes[0].finding == next(f for f in diagnose_snapshot(seen).findings if f.primary)
 
 

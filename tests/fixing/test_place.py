@@ -18,6 +18,7 @@ from core.fixes import archives
 from core.fixes import cudnn_set as place
 from core.fixes.archives import ArchiveError
 from core.fixes.cudnn_set import CudnnSet, SetRequirement
+from core.host import scratch
 from core.model.changes import ChangeError
 from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Journal
@@ -107,7 +108,7 @@ def test_nvidias_tar_is_placed_with_its_links_and_undone(
     assert (placed / "libcudnn_cnn.so").resolve().read_bytes() == (
         libraries("9.1.0") / "libcudnn_cnn.so.9"
     ).read_bytes()
-    place.forget_staging(journal)
+    scratch.drop_all(journal.staging)
     assert undo(done.entry, writer=MemoryWriter("linux"), journal=journal).kind == "undone"
     assert tree(home) == before
 

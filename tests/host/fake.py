@@ -96,4 +96,4 @@ class FakeHost:
             return process.run(
                 argv, timeout=timeout, env=self.environment if env is None else env, input=input, watch=watch
             )
-        return Completed(status=None, ended="could not be started: No such file or directory")
+        return Completed(status=None, ended="could not be started: No such file or directory", started=False)

@@ -121,6 +121,7 @@ def test_a_program_that_is_not_there(host: Host) -> None:
     done = host.run(ABSENT, timeout=60)
     assert done.status is None
     assert done.ended.startswith("could not be started: ")
+    assert not done.started
     assert (done.out, done.err, done.timed_out) == ("", "", False)
 
 

@@ -24,7 +24,7 @@ FORMS: dict[str, type[Frozen]] = {
     "releases": Releases,
     "hints": Hints,
 }
-RULES = sorted(Path(core.rules.__file__).parent.glob("*.py"))
+RULES = sorted(Path(core.rules.__file__).parent.rglob("*.py"))
 CAUSES: set[str] = {c.cause for c in causes()}
 
 
@@ -153,4 +153,4 @@ def test_versions_compare_as_far_as_both_go(
 
 
 def test_hostile_versions_have_bounded_numbers() -> None:
-    assert version_tuple("9" * 5000 + ".1") == (999999999,)
+    assert version_tuple("9" * 5000 + ".1") == ()

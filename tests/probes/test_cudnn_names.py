@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from core.knowledge.cudnn_file_names import file_name, is_link_library, names_tried, parse, sub_libraries, version_text
+from core.explain.context import compiled_and_loaded, decode
+from core.knowledge.cudnn_file_names import (
+    is_link_library,
+    names_tried,
+    parse,
+    role_of,
+    shipped_name,
+    sub_libraries,
+    version_text,
+)
+from core.knowledge.library_names import classify
+from core.loader.cudnn_version import _decimal as from_code
 from core.model.facts import System
+from core.probes.python.trials import cudnn_version
 
 
 @pytest.mark.parametrize(
@@ -85,5 +97,59 @@ def test_the_number_that_cudnn_returns(code: int, version: str | None) -> None:
 
 
 def test_names_of_shipped_files() -> None:
-    assert file_name("", 9, "linux") == "libcudnn.so.9"
-    assert file_name("adv_train", 8, "windows") == "cudnn_adv_train64_8.dll"
+    assert shipped_name("", 9, "linux") == "libcudnn.so.9"
+    assert shipped_name("adv_train", 8, "windows") == "cudnn_adv_train64_8.dll"
+
+
+NAMES: list[tuple[str, str, int | None]] = [
+    ("libcudnn.so.9", "", 9),
+    ("libcudnn.so.8.9.7", "", 8),
+    ("libcudnn.so", "", None),
+    ("libcudnn-f0ff4753.so.8.1.1", "", 8),
+    ("libcudnn_engines_precompiled.so.9.1.0", "engines_precompiled", 9),
+    ("libcudnn_ops_infer.so.8", "ops_infer", 8),
+    ("cudnn64_9.dll", "", 9),
+    ("cudnn64_10.dll", "", 10),
+    ("cudnn_cnn_infer64_8.dll", "cnn_infer", 8),
+]
+
+
+@pytest.mark.parametrize(("name", "role", "major"), NAMES)
+def test_a_name_means_the_same_to_probes_rules_and_explanations(name: str, role: str, major: int | None) -> None:
+    system: System = "windows" if name.endswith(".dll") else "linux"
+    known, seen, named = parse(name), parse(name, system), classify(name)
+    assert known == seen
+    assert seen is not None
+    assert named is not None
+    assert (seen.role, seen.major) == (role_of(name), major) == (role, major)
+    assert (named.family, named.part, named.major, named.platform) == ("cudnn", role, major, system)
+
+
+@pytest.mark.parametrize("name", ["libcudnn.so.9.bak", "libcudnnx.so.9", "cudnn64_9.dll.old", "libcudnn_static.so.9"])
+def test_what_is_no_library_of_cudnn_has_no_part(name: str) -> None:
+    assert parse(name) is None
+    assert role_of(name) is None
+
+
+def test_a_module_that_is_named_after_cudnn_is_no_part_of_it() -> None:
+    module = classify("cudnn.cp310-win_amd64.pyd")
+    assert module is not None
+    assert (module.family, module.part, module.major) == ("cudnn", "", None)
+
+
+@pytest.mark.parametrize("code", [90_000, 90_100, 91_002, 92_800, 100_000, 120_304])
+def test_a_number_means_the_same_in_a_binary_in_a_text_and_from_a_child(code: int) -> None:
+    version = version_text(code)
+    assert version is not None
+    assert version == from_code(code) == cudnn_version(str(code))
+    if code < 100_000:
+        assert compiled_and_loaded(f"cudnn: loaded runtime {code} but source was compiled with 9.99.9") is not None
+        assert ".".join(map(str, decode(str(code)))) == version
+
+
+@pytest.mark.parametrize("code", [0, 999, 12_345, 89_999, 1_000_000])
+def test_a_number_of_no_cudnn_is_no_version(code: int) -> None:
+    """10,000 to 89,999 were read as 10.0.0 to 89.9.99 in one place and as 1.0.0 to 8.99.99 in another."""
+    assert version_text(code) is None
+    assert decode(str(code)) == ()
+    assert cudnn_version(str(code)) == str(code)

@@ -11,7 +11,7 @@ import pytest
 from core.model.facts import CudaInit, Driver, DriverLibrary, Gpu, Nvml
 from core.probes.driver import probe as driver
 from core.probes.driver.probe import Heard, gpus, stubs_told
-from core.probes.driver.protocol import Said
+from core.probes.driver.protocol import DriverEvent
 from tests.host.fake import said
 from tests.probes.driver_standin import CUDA, NVML, built, install
 from tests.probes.request import request
@@ -218,10 +218,10 @@ def test_only_the_library_that_answered_34_is_called_a_stub():
 def test_a_recorded_windows_driver(tmp_path: Path):
     children = {
         "core.probes.driver.nvidia_calls:ask_nvml": said(
-            Said(nvml=Nvml(status=0, driver_version="581.15", library=r"C:\Windows\System32\nvml.dll")),
-            Said(gpu=CARD, driver_model="WDDM"),
+            DriverEvent(nvml=Nvml(status=0, driver_version="581.15", library=r"C:\Windows\System32\nvml.dll")),
+            DriverEvent(gpu=CARD, driver_model="WDDM"),
         ),
-        "core.probes.driver.nvidia_calls:ask_cuda": said(Said(cuda=WORKS)),
+        "core.probes.driver.nvidia_calls:ask_cuda": said(DriverEvent(cuda=WORKS)),
     }
     system = tmp_path / "C:" / "Windows" / "System32"
     system.mkdir(parents=True)

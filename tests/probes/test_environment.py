@@ -202,6 +202,10 @@ def test_percent_signs_in_a_reg_sz_path_are_told(tmp_path: Path):
 def test_only_the_largest_limit_is_told(tmp_path: Path, system, length, says):
     seen = environment.look(request(tmp_path, {"PATH": "x" * length}, system=system))
     assert [says in p for p in seen.problems] == ([True] if says else [])
+    assert [(x.kind, x.variable, f"{x.limit:,}", x.text) for x in seen.limits] == [
+        ("length", "PATH", says, words) for words in seen.problems
+    ]
+    assert Environment(problems=seen.problems).limits == seen.limits  # what older reports have
 
 
 @pytest.mark.parametrize(

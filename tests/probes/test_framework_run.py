@@ -16,7 +16,7 @@ from core.model.facts import Driver, FrameworkTrial, Gpu, Snapshot, Unexamined
 from core.probes.probe import ProbeRequest
 from core.probes.python import probe as frameworks
 from core.probes.python import trials as framework_run
-from core.probes.python.trials import dotted, wanted
+from core.probes.python.trials import cudnn_version, wanted
 from core.probes.sysroot import sysroot_of
 
 BASE = getattr(sys, "_base_executable", sys.executable)
@@ -163,7 +163,8 @@ def test_one_that_never_answers_is_ended(environment: Path, monkeypatch: pytest.
     monkeypatch.setattr(framework_run, "TIMEOUT", 1.0)
     trial = tried(environment, "import threading; threading.Event().wait()")
     assert "did not end within" in trial.ended
-    assert trial.reached == "nothing"
+    assert (trial.reached, trial.timed_out) == ("nothing", True)
+    assert replace(trial, timed_out=False).timed_out  # what older reports have
 
 
 def test_an_interpreter_that_hangs_has_one_time_out_and_the_next_environment_is_tried(
@@ -241,7 +242,7 @@ def test_a_stand_in_without_an_extension_module_is_not_run(environment: Path):
 
 @pytest.mark.parametrize(("number", "version"), [("91002", "9.10.2"), ("8907", "8.9.7"), ("7605", "7.6.5"), ("", "")])
 def test_cudnns_numbers(number: str, version: str):
-    assert dotted(number) == version
+    assert cudnn_version(number) == version
 
 
 def test_the_script_is_for_any_python_from_3_6_on():

@@ -15,7 +15,7 @@ import pytest
 from core.model.facts import PythonEnvironment
 from core.probes.python import probe as frameworks
 from core.probes.python.distributions import distributions
-from core.probes.python.find import STEPS, Candidate
+from core.probes.python.locations import STEPS, Candidate
 from core.probes.sysroot import Sysroot
 from tests.probes.request import link, request, write
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import PythonEnvironment
+from core.probes.python import builds as framework_builds
 from core.probes.python import probe as frameworks
-from core.probes.python import sweep as frameworks_sweep
 from core.probes.python.locations import MAX_FOLDERS, in_projects
 from tests.probes.request import link, request, write
 from tests.probes.test_frameworks import interpreter, venv
@@ -25,7 +25,7 @@ def _elsewhere(tmp_path: Path, monkeypatch):
 def listed(root: Path, env: dict[str, str] | None = None, **more) -> dict[str, str]:
     """Return prefix -> how it was found, for everything that is not near."""
     given = request(root, {"HOME": HOME} | (env or {}), **more)
-    seen = frameworks_sweep.look(given)
+    seen = framework_builds.look(given)
     return {p.prefix: p.found_by for p in seen.others}
 
 
@@ -83,7 +83,7 @@ def test_every_usual_place_on_windows(tmp_path: Path, folder: str, files: tuple[
         "ProgramData": r"C:\ProgramData",
         "SystemDrive": "C:",
     }
-    seen = frameworks_sweep.look(request(tmp_path, env, system="windows"))
+    seen = framework_builds.look(request(tmp_path, env, system="windows"))
     assert [(p.prefix, p.kind, p.found_by) for p in seen.others] == [(folder, kind, found_by)]
 
 
@@ -91,7 +91,7 @@ def test_pythons_of_the_registry_are_found_once(tmp_path: Path):
     for file in ("python.exe", "python311.dll"):
         write(tmp_path, f"C:/Python311/{file}", b"MZ")
     listed_twice = ("C:\\Python311\\", "C:\\Python311")
-    seen = frameworks_sweep.look(request(tmp_path, {}, system="windows", registered=listed_twice))
+    seen = framework_builds.look(request(tmp_path, {}, system="windows", registered=listed_twice))
     assert [(p.prefix.rstrip("\\"), p.found_by) for p in seen.others] == [(r"C:\Python311", "the registry (PEP 514)")]
 
 
@@ -121,7 +121,7 @@ def test_what_is_not_readable_or_no_folder_is_passed_over(tmp_path: Path):
     write(tmp_path, f"{HOME}/.pyenv", b"a file")
     link(tmp_path, f"{HOME}/miniconda3", "miniconda3")
     write(tmp_path, f"{HOME}/.virtualenvs/broken/pyvenv.cfg", b"\xff\xfe\0")
-    (only,) = frameworks_sweep.look(request(tmp_path, {"HOME": HOME})).others
+    (only,) = framework_builds.look(request(tmp_path, {"HOME": HOME})).others
     assert (only.prefix, only.problem) == (f"{HOME}/.virtualenvs/broken", "Its interpreter is not there.")
 
 
@@ -155,7 +155,7 @@ def test_an_environment_is_not_listed_twice(tmp_path: Path):
     pythons = frameworks.look(given)
     again = request(tmp_path, {"HOME": HOME, "VIRTUAL_ENV": f"{HOME}/ml/venv"}, pythons=pythons)
     assert [p.found_by for p in pythons] == ["VIRTUAL_ENV"]
-    assert frameworks_sweep.look(again).others == ()
+    assert framework_builds.look(again).others == ()
 
 
 def test_the_stores_python_has_its_packages_in_its_own_data(tmp_path: Path):
@@ -164,7 +164,7 @@ def test_the_stores_python_has_its_packages_in_its_own_data(tmp_path: Path):
     write(tmp_path, f"{local}\\Microsoft\\WindowsApps\\{family}\\python.exe".replace("\\", "/"), b"MZ")
     site = rf"{local}\Packages\{family}\LocalCache\local-packages\Python311\site-packages"
     write(tmp_path, f"{site}\\torch-2.8.0.dist-info\\METADATA".replace("\\", "/"), "Name: torch\nVersion: 2.8.0\n")
-    (found,) = frameworks_sweep.look(request(tmp_path, {"LOCALAPPDATA": local}, system="windows")).others
+    (found,) = framework_builds.look(request(tmp_path, {"LOCALAPPDATA": local}, system="windows")).others
     assert (found.kind, found.version, found.found_by) == ("store", "3.11", "the Windows Store")
     assert found.site_packages == (site,)
     assert [(d.name, d.version) for d in found.distributions] == [("torch", "2.8.0")]

@@ -6,7 +6,7 @@ from core.host.child import Answer
 from core.knowledge.cudnn import knowledge
 from core.model.facts import Call
 from core.probes.loading.roll_call.parent import CHILDREN, SPARED, run
-from core.probes.loading.roll_call.protocol import Event, Part, RollCallRequest
+from core.probes.loading.roll_call.protocol import Part, RollCallEvent, RollCallRequest
 
 KNOWN = knowledge()
 ROLL = RollCallRequest(
@@ -32,20 +32,20 @@ class Children:
         self.results = {"cudnnGetVersion": 8907} | (results or {})
         self.asked: list[RollCallRequest] = []
 
-    def __call__(self, roll: RollCallRequest) -> Answer[Event]:
+    def __call__(self, roll: RollCallRequest) -> Answer[RollCallEvent]:
         self.asked.append(roll)
-        events = [Event(kind="begin", name="dlopen")]
+        events = [RollCallEvent(kind="begin", name="dlopen")]
         if "dlopen" in self.fatal:
             return Answer(events=tuple(events), ended=ABORTED)
-        events += [Event(kind="call", name="dlopen", library=roll.main, result=0)]
-        events += [Event(kind="loaded", name=roll.main), Event(kind="mapped", name=roll.main)]
+        events += [RollCallEvent(kind="call", name="dlopen", library=roll.main, result=0)]
+        events += [RollCallEvent(kind="loaded", name=roll.main), RollCallEvent(kind="mapped", name=roll.main)]
         for name in (*roll.functions, *(p.name for p in roll.parts)):
-            events.append(Event(kind="begin", name=name))
+            events.append(RollCallEvent(kind="begin", name=name))
             if name in self.fatal:
                 return Answer(events=tuple(events), ended=ABORTED, output=f"{name} failed\n")
             function = "dlopen" if name.startswith("lib") else name
             library = f"/c/{name}" if function == "dlopen" else ""
-            events.append(Event(kind="call", name=function, library=library, result=self.results.get(name, 0)))
+            events.append(RollCallEvent(kind="call", name=function, library=library, result=self.results.get(name, 0)))
         return Answer(events=tuple(events))
 
 
@@ -99,10 +99,13 @@ def test_a_main_library_that_kills_is_not_tried_again() -> None:
 def test_a_child_that_hangs_is_not_tried_again() -> None:
     asked = []
 
-    def hang(roll: RollCallRequest) -> Answer[Event]:
+    def hang(roll: RollCallRequest) -> Answer[RollCallEvent]:
         asked.append(roll)
-        begun = (Event(kind="begin", name="dlopen"), Event(kind="call", name="dlopen", library=roll.main, result=0))
-        late = Event(kind="begin", name="cudnnGetVersion")
+        begun = (
+            RollCallEvent(kind="begin", name="dlopen"),
+            RollCallEvent(kind="call", name="dlopen", library=roll.main, result=0),
+        )
+        late = RollCallEvent(kind="begin", name="cudnnGetVersion")
         return Answer(events=(*begun, late), ended="did not end within 20 seconds and was stopped", timed_out=True)
 
     roll = run(ROLL, {}, KNOWN, hang)

@@ -10,15 +10,17 @@ import pytest
 from core.host.child import ask
 from core.host.this_host import this_host
 from core.probes.loading.roll_call.child import answer
-from core.probes.loading.roll_call.protocol import Event, Part, RollCallRequest
+from core.probes.loading.roll_call.protocol import Part, RollCallEvent, RollCallRequest
 
 pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="asks Windows' loader")
 
 
-def roll(main: str, *functions: str, parts: tuple[Part, ...] = (), folders: tuple[str, ...] = ()) -> list[Event]:
+def roll(
+    main: str, *functions: str, parts: tuple[Part, ...] = (), folders: tuple[str, ...] = ()
+) -> list[RollCallEvent]:
     host = this_host()
     asked = RollCallRequest(system="windows", major=9, main=main, functions=functions, parts=parts, folders=folders)
-    said = ask(answer, asked, Event, host=host, env=host.fresh_environment(), timeout=60)
+    said = ask(answer, asked, RollCallEvent, host=host, env=host.fresh_environment(), timeout=60)
     assert said.ended == ""
     return [e for e in said.events if e.kind in ("call", "loaded")]
 

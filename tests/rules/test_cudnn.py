@@ -66,6 +66,15 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
         "",
         NOTE,
     ),
+    "a main library alone, renamed by its packager": (
+        lambda: stray(
+            files=(replace(with_state("good")[0], name="libcudnn-f0ff4753.so.9.1.0"),),
+            missing=("libcudnn_graph.so.9",),
+            origin="framework",
+        ),
+        "",
+        NOTE,
+    ),
 }
 
 

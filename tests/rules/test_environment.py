@@ -62,3 +62,26 @@ def test_exceeded_limit_is_a_warning_and_a_silent_folder_a_note() -> None:
     problems = ("PATH is 9,000 characters long. cmd.exe cuts it.", "The folder /net/x did not answer within 3 seconds.")
     snapshot = replace(base, environment=replace(base.environment or Environment(), problems=problems))
     assert [f.severity for f in environment.limits(snapshot)] == [WARNING, NOTE]
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "variable", "limit"),
+    [
+        ("PATH is 38,704 characters long. Windows allows 32,767 characters in one variable.", "length", "PATH", 32767),
+        (
+            "Path is 40,000 characters long. Windows allows 32,767 characters in one variable; x.",
+            "length",
+            "Path",
+            32767,
+        ),
+        ("PATH is 9,000 characters long.", "length", "PATH", 0),
+        ("The user variable CUDA_PATH is stored as REG_DWORD, which is no text.", "kind", "", 0),
+        ("The folder /net/x did not answer within 3 seconds.", "no answer", "", 0),
+        ("PATH is " + "9" * 5000 + " characters long. " + "9" * 5000, "length", "PATH", int("9" * 20)),
+    ],
+)
+def test_the_limits_of_an_older_report_are_taken_from_its_sentences(
+    said: str, kind: str, variable: str, limit: int
+) -> None:
+    [found] = Environment(problems=(said,)).limits
+    assert (found.kind, found.variable, found.limit, found.text) == (kind, variable, limit, said)

@@ -65,12 +65,35 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
     ),
     "a library may not be read, so that the loader finds none": (shut_out, "library_unreadable", ERROR),
     "a library that may not be read": (library("libnvrtc.so.12", state="unreadable"), "library_unreadable", ERROR),
+    "a link gives a library the name of another release": (
+        library("libcublas.so.12", soname="libcublas.so.11", real_path="/opt/cuda-11.8/lib64/libcublas.so.11"),
+        "cuda_toolkit_version_mismatch",
+        ERROR,
+    ),
+    "a copy of a library that nothing loads bears another release's name": (
+        library("libnvrtc-builtins.so.12.4", soname="libnvrtc-builtins.so.11.8"),
+        "cuda_toolkit_version_mismatch",
+        WARNING,
+    ),
     "a library for another processor": (
         library("libcublas.so.12", architecture="aarch64"),
         "dll_wrong_architecture",
         ERROR,
     ),
 }
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"soname": "libcublas.so.12", "real_path": "/usr/local/cuda-12.4/lib64/libcublas.so.12.4.5.8"},
+        {"soname": "libcublas.so.12", "real_path": "/store/3f9a-cublas/libcublas.so"},
+        {"soname": "", "real_path": ""},
+    ],
+)
+def test_a_link_to_the_same_release_is_in_order(fields: dict[str, str]) -> None:
+    seen = library("libcublas.so.12", **fields)()
+    assert [f.id for rule in toolkit.RULES for f in rule(seen) if f.severity > NOTE] == []
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -109,7 +132,7 @@ def test_no_false_alarm(name: str) -> None:
 def test_cure_names_a_toolkit_that_is_there() -> None:
     finding = next(f for f in diagnose(cuda_path("/usr/local/cuda-11.8", "missing")()) if f.primary)
     assert finding.fix is not None
-    assert finding.fix.advice == 'export CUDA_PATH="/usr/local/cuda-12.4"'
+    assert finding.fix.advice == "export CUDA_PATH=/usr/local/cuda-12.4"
 
 
 def test_two_variables_that_disagree_are_a_note() -> None:

@@ -16,6 +16,7 @@ from core.model.facts import (
     CudaInit,
     Environment,
     How,
+    Nvml,
     Program,
     RollCall,
     Signature,
@@ -239,3 +240,16 @@ def test_signatures_are_evidence_and_their_lack_is_no_fault() -> None:
     assert signed("valid", "intact") == ["8 of 8 files are as their maker signed them; by the signed hashes"]
     assert signed("not signed", "valid") == ["4 of 8 files are as their maker signed them; Windows knows the signer"]
     assert signed("not signed") == ["0 of 8 files are as their maker signed them; no file has one that decides"]
+
+
+def test_an_older_report_keeps_what_it_says_of_processors_and_of_its_own_children() -> None:
+    for said, built in (
+        ("is built for x86, not x64 (error 193)", "x86"),
+        ("is built for aarch64, not x86_64", "aarch64"),
+        ("", ""),
+    ):
+        attempt = Attempt(path="C:\\x.dll", how=How.PATH, outcome="wrong architecture", detail=said)
+        assert attempt.architecture == built
+    assert not CudaInit(problem="The process that called cuInit could not be started: No such file.").asked
+    assert not Nvml(problem="The process that called NVML could not be started: No such file.").asked
+    assert CudaInit(problem="libcuda.so.1: a part of it could not be started: x").asked

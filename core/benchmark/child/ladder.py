@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from core.benchmark.child.c_api import LOADS, CallError, Library, loader, opened, string
 from core.benchmark.child.cuda_api import Device, driver, find
-from core.benchmark.protocol import Climb, Said
+from core.benchmark.protocol import BenchmarkEvent, Climb
 from core.model.facts import Layer, Rung
 
 PTX = """.version {version}
@@ -81,11 +81,11 @@ class WrongError(Exception):
     """Every call succeeded, and the result is wrong."""
 
 
-def climber(emit: Callable[[Said], None]) -> Climber:
+def climber(emit: Callable[[BenchmarkEvent], None]) -> Climber:
     """Return the function that takes one rung: says so before, and says what happened after."""
 
     def take(name: str, layer: Layer, call: str, step: Step) -> bool:
-        emit(Said(begin=name, id=call))
+        emit(BenchmarkEvent(begin=name, id=call))
         start = time.perf_counter()
         rung = Rung(name=name, layer=layer, state="passed", call=call)
         try:
@@ -97,7 +97,7 @@ def climber(emit: Callable[[Said], None]) -> Climber:
         except WrongError as e:
             rung = Rung(name=name, layer=layer, state="failed", call=call, status=0, meaning=str(e))
         took = round(time.perf_counter() - start, 4)
-        emit(Said(rung=replace(rung, seconds=took)))
+        emit(BenchmarkEvent(rung=replace(rung, seconds=took)))
         # after a wrong result everything can still be called, and shows what else is wrong
         return rung.state != "failed" or rung.status == 0
 
@@ -111,7 +111,7 @@ def failed(name: str, layer: Layer, e: CallError) -> Rung:
     )
 
 
-def climb(request: Climb, emit: Callable[[Said], None]) -> None:
+def climb(request: Climb, emit: Callable[[BenchmarkEvent], None]) -> None:
     """Take one rung after another until one breaks. Runs in a child process: any step may end it."""
     take, lower = climber(emit), Lower(request)
     for name, layer, call, step in lower.rungs():

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from core.benchmark.protocol import Said
+from core.benchmark.protocol import BenchmarkEvent
 from core.model.facts import Frozen, GpuCard, GpuProcess, GpuState
 
 _MODELS: dict[Any, str] = {0: "WDDM", 1: "TCC", 2: "MCDM"}
@@ -26,7 +26,7 @@ class Observe(Frozen, frozen=True, kw_only=True):
     seconds: float = 90.0
 
 
-def observe(request: Observe, emit: Callable[[Said], None]) -> None:
+def observe(request: Observe, emit: Callable[[BenchmarkEvent], None]) -> None:
     """Describe the card, then say its state again and again until time is up or somebody ends this process."""
     import pynvml
 
@@ -37,10 +37,10 @@ def observe(request: Observe, emit: Callable[[Said], None]) -> None:
         return
     ask = _Asker(pynvml, handle)
     start = time.monotonic()
-    emit(Said(state=ask.state(0.0)))  # before anything of ours is on the GPU, so first of all
-    emit(Said(card=ask.card()))
+    emit(BenchmarkEvent(state=ask.state(0.0)))  # before anything of ours is on the GPU, so first of all
+    emit(BenchmarkEvent(card=ask.card()))
     while (now := time.monotonic() - start) < request.seconds:
-        emit(Said(state=ask.state(now)))
+        emit(BenchmarkEvent(state=ask.state(now)))
         time.sleep(INTERVAL)  # in the sampler's own child: it is killed when the work ends
 
 

@@ -19,7 +19,7 @@ from core.benchmark.child.cudnn_api import Buffers, Plan
 from core.benchmark.child.session import CudnnSession
 from core.benchmark.child.spot_check import places, true
 from core.benchmark.number_types import bound, decode, random_data
-from core.benchmark.protocol import Said
+from core.benchmark.protocol import BenchmarkEvent
 from core.benchmark.shapes import BYTES, Problem, Shape, position
 from core.model.facts import Check, NumberType, Timing
 
@@ -53,7 +53,7 @@ class _Try:
     milliseconds: float
 
 
-def timed(bench: CudnnSession, problem: Problem, about: Timing, seconds: float) -> Iterator[Said]:
+def timed(bench: CudnnSession, problem: Problem, about: Timing, seconds: float) -> Iterator[BenchmarkEvent]:
     """Time one problem for at most about so many seconds; say its check and its timing.
 
     Raises:
@@ -69,11 +69,11 @@ def timed(bench: CudnnSession, problem: Problem, about: Timing, seconds: float) 
         raise failed or bench.failed or CallError("", None, detail="no algorithm is offered for it")
     measured = [(t, _measure(bench, t, end)) for t in sorted(tries, key=lambda t: t.milliseconds)[:2]]
     best, times = min(measured, key=lambda m: statistics.median(m[1]))
-    yield Said(check=_sampled(bench, problem, buffers, best))
+    yield BenchmarkEvent(check=_sampled(bench, problem, buffers, best))
     median = statistics.median(times)
     quarters = statistics.quantiles(times, n=4) if len(times) > 1 else [median] * 3
     moved = sum(problem.size(which) for which in range(3))
-    yield Said(
+    yield BenchmarkEvent(
         timing=replace(
             about,
             milliseconds=median,

@@ -18,8 +18,9 @@ from core.benchmark.child.cudnn_legacy_api import Legacy
 from core.benchmark.child.ladder import Lower, Step, WrongError, climber, failed
 from core.benchmark.child.session import CudnnSession
 from core.benchmark.child.timing import fitted, timed
-from core.benchmark.protocol import Climb, Job, Said, identity
+from core.benchmark.protocol import BenchmarkEvent, Climb, Job, identity
 from core.benchmark.shapes import SMALL, Problem
+from core.knowledge.cudnn_file_names import version_numbers
 from core.model.facts import Check, GpuCard, Layer, Timing
 from core.probes.loading.roll_call.linux_loader import Loader
 
@@ -30,7 +31,7 @@ ENOUGH = 0.15
 NO_TIME = "not measured: the time was used up"
 
 
-def work(job: Job, emit: Callable[[Said], None]) -> None:
+def work(job: Job, emit: Callable[[BenchmarkEvent], None]) -> None:
     """Do a job. Runs in a child process: any step may end it."""
     end = time.monotonic() + job.seconds
     upper = _Upper(job, emit)
@@ -42,24 +43,24 @@ def work(job: Job, emit: Callable[[Said], None]) -> None:
         for said in _steps(job, upper.bench, end):
             emit(said)
     except CallError as e:
-        emit(Said(rung=failed("the GPU stays in order", "device", e)))
+        emit(BenchmarkEvent(rung=failed("the GPU stays in order", "device", e)))
     upper.list_mapped()
 
 
-def _steps(job: Job, bench: CudnnSession, end: float) -> Iterator[Said]:
+def _steps(job: Job, bench: CudnnSession, end: float) -> Iterator[BenchmarkEvent]:
     """Yield what is begun and what came of it.
 
     Raises:
         CallError: the GPU failed so that nothing more can be done in this process.
     """
     for problem in job.exact:
-        yield Said(begin=f"Checking {problem.words}", id=identity("exact", problem))
-        yield from (Said(check=c) for c in _checked(exact, bench, problem, end))
+        yield BenchmarkEvent(begin=f"Checking {problem.words}", id=identity("exact", problem))
+        yield from (BenchmarkEvent(check=c) for c in _checked(exact, bench, problem, end))
     for problem in job.compared:
-        yield Said(begin=f"Comparing algorithms: {problem.words}", id=identity("compared", problem))
-        yield from (Said(check=c) for c in _checked(compared, bench, problem, end))
+        yield BenchmarkEvent(begin=f"Comparing algorithms: {problem.words}", id=identity("compared", problem))
+        yield from (BenchmarkEvent(check=c) for c in _checked(compared, bench, problem, end))
     for n, problem in enumerate(job.timed):
-        yield Said(begin=f"Measuring {problem.words}", id=identity("timed", problem))
+        yield BenchmarkEvent(begin=f"Measuring {problem.words}", id=identity("timed", problem))
         # what one does not need, because few algorithms are offered for it, is for those after it
         share = max(0.0, end - time.monotonic()) / (len(job.timed) - n)
         yield from _timed(bench, problem, end, min(job.each, max(share, ENOUGH)))
@@ -90,7 +91,7 @@ def _checked(
         bench.close()
 
 
-def _timed(bench: CudnnSession, problem: Problem, end: float, each: float) -> tuple[Said, ...]:
+def _timed(bench: CudnnSession, problem: Problem, end: float, each: float) -> tuple[BenchmarkEvent, ...]:
     if not offered(problem, bench.capability, bench.major):
         return ()
     problem = replace(problem, shape=fitted(problem, bench))
@@ -103,7 +104,7 @@ def _timed(bench: CudnnSession, problem: Problem, end: float, each: float) -> tu
     )
     left = end - time.monotonic()
     if left < 0.1:
-        return (Said(timing=replace(about, problem=NO_TIME)),)
+        return (BenchmarkEvent(timing=replace(about, problem=NO_TIME)),)
     try:
         start = time.monotonic()
         said = tuple(timed(bench, problem, about, min(each, left)))
@@ -112,7 +113,7 @@ def _timed(bench: CudnnSession, problem: Problem, end: float, each: float) -> tu
     except CallError as e:
         if spoilt(e):
             raise
-        return (Said(timing=replace(about, problem=words(e))),)
+        return (BenchmarkEvent(timing=replace(about, problem=words(e))),)
     finally:
         bench.close()
 
@@ -122,7 +123,7 @@ class _Upper:
 
     bench: CudnnSession
 
-    def __init__(self, job: Job, emit: Callable[[Said], None]) -> None:
+    def __init__(self, job: Job, emit: Callable[[BenchmarkEvent], None]) -> None:
         self._job, self._emit = job, emit
         self._loader: Loader = loader(job.folders)
         self._lower = Lower(Climb(gpu=job.gpu))
@@ -143,13 +144,13 @@ class _Upper:
         for path in self._loader.mapped():
             if path not in self._seen:
                 self._seen.add(path)
-                self._emit(Said(mapped=path))
+                self._emit(BenchmarkEvent(mapped=path))
 
     def _load(self) -> str:
         for path in self._job.preload:
             self._loader.load(path)
         self._cudnn = cu.load(self._job.cudnn, self._loader)
-        self._emit(Said(version=cu.version(self._cudnn), library=self._cudnn.path))
+        self._emit(BenchmarkEvent(version=cu.version(self._cudnn), library=self._cudnn.path))
         device = self._lower.device
         capability = device.capability
         card = GpuCard(
@@ -157,15 +158,14 @@ class _Upper:
             multiprocessors=device.attribute(MULTIPROCESSORS),
             max_clock=device.attribute(CLOCK_RATE) // 1000,
         )
-        self._emit(Said(card=card))
+        self._emit(BenchmarkEvent(card=card))
         return self._cudnn.path
 
     def _create(self) -> str:
         handle = create(self._cudnn)
         device = self._lower.device
         self._cudnn.call("cudnnSetStream", handle, device.stream)
-        number = cu.version(self._cudnn)
-        major = number // 10000 if number >= 90000 else number // 1000
+        major = (version_numbers(cu.version(self._cudnn)) or (0,))[0]
         ways: list[Callable[[], Way]] = [partial(Legacy, self._cudnn, handle, major)]
         if self._cudnn.has("cudnnBackendExecute"):
             ways.insert(0, partial(Graph, self._cudnn, handle))
@@ -181,7 +181,7 @@ class _Upper:
             self.bench.close()
             self.list_mapped()
         for check in checks:
-            self._emit(Said(check=check))
+            self._emit(BenchmarkEvent(check=check))
         if wrong := next((c for c in checks if c.right is False), None):
             raise WrongError(f"{wrong.algorithm}: {wrong.detail}")
         if not any(c.right for c in checks):

@@ -27,7 +27,7 @@ from core.model.facts.benchmark import (
     Timing,
 )
 from core.model.facts.driver import ComputeCache, CudaInit, DeviceNode, Driver, DriverLibrary, Gpu, Nvml, PciDevice
-from core.model.facts.environment import Activation, Environment, Mark, PathEntry, Renewal, Scope, Variable
+from core.model.facts.environment import Activation, Environment, Limit, Mark, PathEntry, Renewal, Scope, Variable
 from core.model.facts.frameworks import (
     DamagedFile,
     Distribution,
@@ -97,6 +97,7 @@ __all__ = [
     "Layer",
     "Layout",
     "LibraryFile",
+    "Limit",
     "Load",
     "Machine",
     "Mapped",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import force_setattr
+
 from core.model.facts.base import Frozen
 
 
@@ -60,6 +62,11 @@ class DriverLibrary(Frozen, frozen=True, kw_only=True):
     source: str = ""
 
 
+def _was_asked(problem: str) -> bool:
+    """Return what reports from before ``asked`` say in ``problem``."""
+    return not (problem.startswith("The process that called ") and " could not be started: " in problem)
+
+
 class CudaInit(Frozen, frozen=True, kw_only=True):
     """What the CUDA driver API answered in a child process, in the consumer's environment."""
 
@@ -72,6 +79,13 @@ class CudaInit(Frozen, frozen=True, kw_only=True):
     library: str = ""
     """Path of the libcuda or nvcuda file that was really mapped."""
     problem: str = ""
+    asked: bool = True
+    """False: the process that asks could not be started, so this says nothing of the driver."""
+
+    def __post_init__(self) -> None:
+        """Take from an older report's text whether anything was asked."""
+        if not _was_asked(self.problem):
+            force_setattr(self, "asked", False)
 
 
 class Nvml(Frozen, frozen=True, kw_only=True):
@@ -84,6 +98,13 @@ class Nvml(Frozen, frozen=True, kw_only=True):
     device_count: int | None = None
     library: str = ""
     problem: str = ""
+    asked: bool = True
+    """False: the process that asks could not be started, so this says nothing of the driver."""
+
+    def __post_init__(self) -> None:
+        """Take from an older report's text whether anything was asked."""
+        if not _was_asked(self.problem):
+            force_setattr(self, "asked", False)
 
 
 class ComputeCache(Frozen, frozen=True, kw_only=True):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
+
+from msgspec.structs import force_setattr
 
 from core.model.facts.base import Frozen
 
@@ -78,14 +81,44 @@ class Activation(Frozen, frozen=True, kw_only=True):
     """The history's entry that made it."""
 
 
+class Limit(Frozen, frozen=True, kw_only=True):
+    """What is wrong with a whole variable."""
+
+    kind: Literal["length", "kind", "no answer"]
+    """Longer than ``limit``; a registry value of a wrong kind; a folder that it names gave no answer (older reports)."""
+    text: str
+    """It in one sentence, which stands in ``problems``, too."""
+    variable: str = ""
+    limit: int = 0
+    """The largest limit that is exceeded, in characters (bytes on Linux)."""
+
+
+_LENGTH = re.compile(r"(\S+) is [\d,]+ characters long\.(?:.*?([\d,]*\d))?")
+
+
+def _limit_of(problem: str) -> Limit:
+    """Return what reports from before ``limits`` say in ``problems``."""
+    if length := _LENGTH.match(problem):
+        return Limit(
+            kind="length", text=problem, variable=length[1], limit=int((length[2] or "0")[:20].replace(",", ""))
+        )
+    return Limit(kind="no answer" if " did not answer within " in problem else "kind", text=problem)
+
+
 class Environment(Frozen, frozen=True, kw_only=True):
     """Relevant variables of every scope, and the search-path entries of the consumer's environment."""
 
     variables: tuple[Variable, ...] = ()
     entries: tuple[PathEntry, ...] = ()
     problems: tuple[str, ...] = ()
-    """Sentences about limits: a PATH longer than its limit, a registry value of a wrong kind."""
+    """Sentences about limits: a PATH longer than its limit, a registry value of a wrong kind. Programs read ``limits``."""
+    limits: tuple[Limit, ...] = ()
     renewed: tuple[Renewal, ...] = ()
     """Variables that this session has from before a change; all sections were looked at with the new values."""
     activations: tuple[Activation, ...] = ()
     """Changes that hold for programs that are started while an environment is active, and for no others."""
+
+    def __post_init__(self) -> None:
+        """Take the limits of an older report from its sentences."""
+        if self.problems and not self.limits:
+            force_setattr(self, "limits", tuple(map(_limit_of, self.problems)))

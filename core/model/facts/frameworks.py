@@ -172,6 +172,13 @@ class FrameworkTrial(Frozen, frozen=True, kw_only=True):
     """The last lines about the GPU and its libraries that it printed, whether it failed or not."""
     ended: str = ""
     """How the process ended, in one sentence; empty when it ended well."""
+    timed_out: bool = False
+    """It gave no answer within its time and was stopped."""
     seconds: float = 0.0
     clean: FrameworkTrial | None = None
     """The same without LD_LIBRARY_PATH, where that was set and something went wrong or came from there."""
+
+    def __post_init__(self) -> None:
+        """Take from an older report's text whether its time ran out."""
+        if self.ended.startswith("did not end within ") and not self.timed_out:
+            force_setattr(self, "timed_out", True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Literal
+
+from msgspec.structs import force_setattr
 
 from core.model.facts.base import Frozen
 
@@ -46,6 +49,17 @@ class Attempt(Frozen, frozen=True, kw_only=True):
     stops: bool = False
     """The loader gives up here with an error, and looks no further: a damaged file, and on Windows also one that is of
     another architecture or may not be read."""
+    architecture: str = ""
+    """Of a file with the wrong architecture: which one it is built for."""
+
+    def __post_init__(self) -> None:
+        """Take the architecture of an older report from its text."""
+        if self.outcome == "wrong architecture" and not self.architecture and (built := _BUILT.match(self.detail)):
+            force_setattr(self, "architecture", built[1])
+
+
+_BUILT = re.compile(r"is built for ([^,]+), not ")
+"""How reports from before ``architecture`` say it in ``detail``."""
 
 
 class Resolution(Frozen, frozen=True, kw_only=True):

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from core.knowledge.cudnn_file_names import VERSION_LIBRARY, file_name, names_tried, parse, sub_libraries
+from core.knowledge.cudnn_file_names import VERSION_LIBRARY, names_tried, parse, shipped_name, sub_libraries
 from core.loader import read_image as images
 from core.loader.contents import cuda_major, library_names
+from core.loader.cudnn_version import true_version
 from core.loader.fatbin import machine_code
+from core.loader.files import UnfitError, under
+from core.loader.sections import layout
 from core.model.facts import CudnnCopy, LibraryFile, Signature, System, text
 from core.probes.cudnn.locations import Found
-from core.probes.cudnn.pages import zeroed
-from core.probes.cudnn.versions import true_version
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import Row, verdict
 
@@ -35,7 +36,7 @@ def choose(found: Found, major: int, where: Sysroot) -> dict[str, str]:
         what = parse(name, where.system)
         if what and what.major == major and not (what.hashed and what.role):
             by_role.setdefault(what.role, []).append(name)
-    main = _first((file_name("", major, where.system),), by_role.get("", []))
+    main = _first((shipped_name("", major, where.system),), by_role.get("", []))
     version = true_version(where.join(found.spot.folder, main), where.root)[0] if main else None
     chosen = {"": main} if main else {}
     for role in sorted(by_role.keys() - {""}):
@@ -158,11 +159,11 @@ def lacking(
     for name in recorded:
         what = parse(name, system)
         if what and what.major == major and what.role not in there:
-            named.setdefault(file_name(what.role, major, system), "RECORD")
+            named.setdefault(shipped_name(what.role, major, system), "RECORD")
     for file in files:
         for role in sub_libraries((*file.mentions, *file.needed), major, system):
             if role not in there:
-                named.setdefault(file_name(role, major, system), file.name)
+                named.setdefault(shipped_name(role, major, system), file.name)
     return tuple(sorted(named)), ", ".join(dict.fromkeys(named[n] for n in sorted(named)))
 
 
@@ -185,3 +186,46 @@ def with_owner(copy: CudnnCopy, owner: str, cuda: int | None) -> CudnnCopy:
 def deadline(seconds: float) -> float:
     """Return the moment until which pages are looked at."""
     return time.monotonic() + seconds
+
+
+PAGE = 4096
+STRETCH = {".text": 64 << 10, ".nv_fatbin": 512 << 10, ".nv_fatb": 512 << 10}
+"""Section -> bytes of which one page is looked at. A run of zeroed pages as long as the stretch is always found."""
+
+SAMPLES = 128
+"""At least so many pages of a section are looked at, or all: zeroed pages scattered over a small file are found, too."""
+
+ZEROS = bytes(PAGE)
+START = bytes(32)
+
+
+def zeroed(path: str, root: str = "/", *, until: float) -> str:
+    """Return one sentence on the first page of code that is all zeros, to follow the file's name; empty when none is.
+
+    A failing disk or a broken copy leaves such pages. No page of 4096 bytes in .text or .nv_fatbin is all zeros in any
+    file of cuDNN 8.9.7, 9.1.0, 9.10.2, 9.20.0 (Linux), 9.21.1 (Linux), and 8.9.7 and 9.1.0 for Windows (.text,
+    .nv_fatb): every page of those was read once to make sure. In .rodata and .data such pages are normal. So one zeroed
+    page of code proves damage; none found proves nothing: one page in each stretch is looked at, and a flipped bit is
+    seen only by its hash (--thorough).
+
+    ``until`` (of time.monotonic) ends the look on a slow disk: what was not looked at counts as not found.
+    """
+    try:
+        with layout(under(root, path)) as file:
+            hop = file.source.hop
+            for section in file.named(*STRETCH):
+                first = -(-section.offset // PAGE) * PAGE
+                step = max(PAGE, min(STRETCH[section.name], section.size // SAMPLES // PAGE * PAGE))
+                for at in range(first, section.offset + section.size - PAGE + 1, step):
+                    # its first bytes spare the rest of nearly every page
+                    if hop(len(START), at) == START and file.source.read(at, PAGE) == ZEROS:
+                        return f"holds nothing but zeros at byte {at}, where its {_kind(section.name)} should be"
+                    if time.monotonic() > until:
+                        return ""
+    except UnfitError:
+        return ""
+    return ""
+
+
+def _kind(section: str) -> str:
+    return "machine code" if section == ".text" else "GPU code"

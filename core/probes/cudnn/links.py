@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from core.knowledge.cudnn_file_names import file_name, is_link_library, parse
+from core.knowledge.cudnn_file_names import is_link_library, parse, shipped_name
 from core.loader import read_image as images
+from core.loader.cudnn_version import true_version
 from core.loader.linux_cache import CacheEntry
 from core.model.facts import LibraryFile, System, text
 from core.probes.cudnn.locations import Found
-from core.probes.cudnn.versions import true_version
 from core.probes.sysroot import Sysroot
 
 HEADERS = ("cudnn_version.h", "cudnn.h")
@@ -91,7 +91,7 @@ def stale(folder: str, major: int, cache: tuple[CacheEntry, ...], where: Sysroot
 
     Empty when the cache is in order for this name, or does not know it at all.
     """
-    name = file_name("", major, system)
+    name = shipped_name("", major, system)
     for entry in cache:
         if entry.name != name:
             continue

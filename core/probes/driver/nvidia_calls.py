@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from msgspec.structs import replace
 
     from core.model.facts import CudaInit, Gpu, Nvml
-    from core.probes.driver.protocol import Question, Said
+    from core.probes.driver.protocol import DriverEvent, DriverQuery
 
     T = TypeVar("T")
 else:
-    CudaInit = Gpu = Nvml = Said = dict
+    CudaInit = Gpu = Nvml = DriverEvent = dict
 
     def replace(said, **changed):
         """Return what was said with some fields changed."""
@@ -50,27 +50,27 @@ _MODELS = {0: "WDDM", 1: "TCC", 2: "MCDM"}
 """nvmlDriverModel_t: nvml.h."""
 
 
-def ask_cuda(request: Question, emit: Callable[[Said], None]) -> None:
+def ask_cuda(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
     """Load the CUDA driver, initialise it and describe its GPUs, in this process. Call it in a child only."""
     name = request.library or ("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     said = CudaInit(problem="It gave no answer.")
     try:
         cuda = _load_cuda(name)
         said = replace(said, library=mapped(cuda, "cuInit", name))
-        emit(Said(cuda=said))
+        emit(DriverEvent(cuda=said))
         status = int(cuda.cuInit(0))
     except OSError as error:
-        emit(Said(cuda=replace(said, problem=_reason(error))))
+        emit(DriverEvent(cuda=replace(said, problem=_reason(error))))
         return
     except AttributeError:
-        emit(Said(cuda=replace(said, problem="It has no function cuInit, so it is not the CUDA driver.")))
+        emit(DriverEvent(cuda=replace(said, problem="It has no function cuInit, so it is not the CUDA driver.")))
         return
     said = replace(said, status=status, status_name=_status_name(cuda, status), problem="")
     said = replace(said, driver_cuda=_dotted(_integer(cuda, "cuDriverGetVersion")))
     count = _integer(cuda, "cuDeviceGetCount") if status == 0 else None
-    emit(Said(cuda=replace(said, device_count=count)))
+    emit(DriverEvent(cuda=replace(said, device_count=count)))
     for index in range(min(count or 0, MAX_GPUS)):
-        emit(Said(gpu=_cuda_gpu(cuda, index)))
+        emit(DriverEvent(gpu=_cuda_gpu(cuda, index)))
 
 
 def _load_cuda(name: str) -> Any:
@@ -171,29 +171,29 @@ def _works(cuda: Any, function: str, *arguments: Any) -> bool:
     return entry is not None and entry(*arguments) == 0
 
 
-def ask_nvml(request: Question, emit: Callable[[Said], None]) -> None:
+def ask_nvml(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
     """Load NVML, ask it for driver and GPUs, in this process. Call it in a child only."""
     said = Nvml(problem="It gave no answer.")
     try:
         # first by hand: pynvml calls every failure "not found", the loader says which
         library = _load_nvml(request.library)
         said = replace(said, library=mapped(library, "nvmlInit_v2", request.library or "libnvidia-ml.so.1"))
-        emit(Said(nvml=said))
+        emit(DriverEvent(nvml=said))
         import pynvml  # not before there is something to ask: it is half of this child's time
 
         status = _started(pynvml, library)
     except OSError as error:
-        emit(Said(nvml=replace(said, problem=_reason(error))))
+        emit(DriverEvent(nvml=replace(said, problem=_reason(error))))
         return
     if status:
-        emit(Said(nvml=replace(said, status=status, status_name=_nvml_name(pynvml, status), problem="")))
+        emit(DriverEvent(nvml=replace(said, status=status, status_name=_nvml_name(pynvml, status), problem="")))
         return
     said = replace(said, status=0, status_name="NVML_SUCCESS", problem="")
     said = replace(said, driver_version=_nvml(pynvml, pynvml.nvmlSystemGetDriverVersion))
-    emit(Said(nvml=said))
+    emit(DriverEvent(nvml=said))
     said = replace(said, driver_cuda=_dotted(_nvml(pynvml, pynvml.nvmlSystemGetCudaDriverVersion_v2)))
     count = _nvml(pynvml, pynvml.nvmlDeviceGetCount)
-    emit(Said(nvml=replace(said, device_count=count)))
+    emit(DriverEvent(nvml=replace(said, device_count=count)))
     for index in range(min(count or 0, MAX_GPUS)):
         emit(_nvml_gpu(pynvml, index))
 
@@ -232,10 +232,10 @@ def _nvml_name(pynvml: Any, status: int) -> str:
     return next((n for n in names if getattr(pynvml, n) == status), "")
 
 
-def _nvml_gpu(pynvml: Any, index: int) -> Said:
+def _nvml_gpu(pynvml: Any, index: int) -> DriverEvent:
     handle = _nvml(pynvml, lambda: pynvml.nvmlDeviceGetHandleByIndex(index))
     if handle is None:
-        return Said(gpu=Gpu(index=index, name=""))
+        return DriverEvent(gpu=Gpu(index=index, name=""))
     capability = _nvml(pynvml, lambda: pynvml.nvmlDeviceGetCudaComputeCapability(handle))
     memory = _nvml(pynvml, lambda: pynvml.nvmlDeviceGetMemoryInfo(handle))
     mig = _nvml(pynvml, lambda: pynvml.nvmlDeviceGetMigMode(handle))
@@ -250,7 +250,7 @@ def _nvml_gpu(pynvml: Any, index: int) -> Said:
         mig=bool(mig[0]) if mig else None,
         pci=pci.decode("ascii", "replace") if isinstance(pci, bytes) else str(pci or ""),
     )
-    return Said(gpu=gpu, driver_model=_driver_model(pynvml, handle))
+    return DriverEvent(gpu=gpu, driver_model=_driver_model(pynvml, handle))
 
 
 def _driver_model(pynvml: Any, handle: Any) -> str:

@@ -16,7 +16,7 @@ from core.probes.driver import kernel as driver_linux
 from core.probes.driver.compute_cache import compute_cache
 from core.probes.driver.libraries import libraries, search_folders
 from core.probes.driver.nvidia_calls import ask_cuda, ask_nvml
-from core.probes.driver.protocol import Question, Said
+from core.probes.driver.protocol import DriverEvent, DriverQuery
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, answering, sysroot_of
 
@@ -103,19 +103,27 @@ def brings_driver(env: Mapping[str, str], where: Sysroot) -> bool:
 
 def _nvml(request: ProbeRequest) -> Heard:
     answer = ask(
-        ask_nvml, Question(), Said, host=request.host, env=request.env, timeout=NVML_PATIENCE, watch=request.watch
+        ask_nvml,
+        DriverQuery(),
+        DriverEvent,
+        host=request.host,
+        env=request.env,
+        timeout=NVML_PATIENCE,
+        watch=request.watch,
     )
     heard = hear(answer)
     return Heard(nvml=ended(heard.nvml or Nvml(), answer, "NVML"), gpus=heard.gpus, driver_model=heard.driver_model)
 
 
 def _cuda(request: ProbeRequest, env: Mapping[str, str]) -> Heard:
-    answer = ask(ask_cuda, Question(), Said, host=request.host, env=env, timeout=CUDA_PATIENCE, watch=request.watch)
+    answer = ask(
+        ask_cuda, DriverQuery(), DriverEvent, host=request.host, env=env, timeout=CUDA_PATIENCE, watch=request.watch
+    )
     heard = hear(answer)
     return Heard(cuda=ended(heard.cuda or CudaInit(), answer, "cuInit"), gpus=heard.gpus)
 
 
-def hear(answer: Answer[Said]) -> Heard:
+def hear(answer: Answer[DriverEvent]) -> Heard:
     """Return the last answer of each kind."""
     return Heard(
         nvml=next((s.nvml for s in reversed(answer.events) if s.nvml), None),
@@ -125,12 +133,12 @@ def hear(answer: Answer[Said]) -> Heard:
     )
 
 
-def ended(said: T, answer: Answer[Said], call: str) -> T:
+def ended(said: T, answer: Answer[DriverEvent], call: str) -> T:
     """Return ``said`` with how its child ended as its problem, if it ended badly."""
     if not answer.ended:
         return said
     how = "gave no answer in time" if answer.timed_out else answer.ended
-    return replace(said, problem=f"The process that called {call} {how}.")
+    return replace(said, problem=f"The process that called {call} {how}.", asked=answer.started)
 
 
 def gpus(nvml: Heard, shown: Heard, cuda: Heard) -> tuple[Gpu, ...] | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from core.model.facts import CudaInit, Frozen, Gpu, Nvml
 
 
-class Question(Frozen, frozen=True, kw_only=True):
+class DriverQuery(Frozen, frozen=True, kw_only=True):
     """Which library to ask."""
 
     library: str = ""
     """Name or path to load; empty for the name that programs use."""
 
 
-class Said(Frozen, frozen=True, kw_only=True):
+class DriverEvent(Frozen, frozen=True, kw_only=True):
     """One step's answer."""
 
     nvml: Nvml | None = None

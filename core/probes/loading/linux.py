@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from core.common.versions import version_tuple
-from core.knowledge.cudnn_file_names import file_name, names_tried, parse, sub_libraries
+from core.knowledge.cudnn_file_names import names_tried, parse, shipped_name, sub_libraries
 from core.loader.contents import library_names
+from core.loader.cudnn_version import true_version
 from core.loader.linux import Loaded, Search
 from core.loader.linux_policy import LdSo, policy
 from core.model.facts import Attempt, How, Machine, Resolution, text
-from core.probes.cudnn.versions import true_version
+from core.model.paths import file_name
 from core.probes.sysroot import Sysroot
 
 CUDA = re.compile(r"lib(cublas|cublasLt|cudart|nvrtc|nvJitLink)\.so\.\d[\d.]*|libcuda\.so\.1|libz\.so\.1")
@@ -71,7 +72,7 @@ class Tracer:
                 taken = self._take(self._wish(name, chain), chain)
                 if taken and what:
                     yield taken
-        what = parse(path.rsplit("/", 1)[-1], "linux")
+        what = parse(file_name("linux", path), "linux")
         if what is None or what.role not in (
             "",
             "graph",
@@ -121,7 +122,7 @@ class Tracer:
 
         Of the other names only those candidates are kept that exist, to keep the list readable.
         """
-        name = file_name(role, self._major, "linux")
+        name = shipped_name(role, self._major, "linux")
         known = self._known(name)
         if known:
             return known

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from core.model.path_list import searched
+from core.model.paths import is_inside, is_same
 from core.probes.sysroot import Sysroot
 
 PATH_VARIABLE = "LD_LIBRARY_PATH"
@@ -20,7 +21,7 @@ def runs_here(where: Sysroot) -> bool:
 
 def origin(path: str, prefix: str, env: Mapping[str, str], where: Sysroot) -> str:
     """Return in a few words who owns a file that was mapped."""
-    if prefix and _inside(path, prefix, where):
+    if prefix and any(is_inside(where.system, path, base) for base in (prefix, where.real(prefix))):
         return "this environment's wheel" if re.search(r"[\\/]nvidia[\\/]", path) else "this environment"
     variable = PATH_VARIABLE if where.system == "linux" else "PATH"
     value = next((v for n, v in env.items() if n.upper() == variable), "")
@@ -28,7 +29,9 @@ def origin(path: str, prefix: str, env: Mapping[str, str], where: Sysroot) -> st
     system = re.match(r"/(usr/)?lib(32|64)?/|[a-z]:\\windows\\", path, re.IGNORECASE) is not None
     if where.system == "linux" or not system:
         for entry in searched(value, where.system, variable):
-            if where.form.isabs(entry) and _same(entry, folder, where):
+            if not where.form.isabs(entry):
+                continue
+            if is_same(where.system, entry, folder) or where.real(entry) == where.real(folder):
                 return variable
     if re.search(r"[\\/](site|dist)-packages[\\/]", path):
         return "another environment"
@@ -37,16 +40,3 @@ def origin(path: str, prefix: str, env: Mapping[str, str], where: Sysroot) -> st
     ):
         return "installer"
     return "system" if system else "another folder"
-
-
-def _same(one: str, two: str, where: Sysroot) -> bool:
-    form = where.form
-    return bool(form.normcase(form.normpath(one)) == form.normcase(two)) or where.real(one) == where.real(two)
-
-
-def _inside(path: str, prefix: str, where: Sysroot) -> bool:
-    form = where.form
-    for base in {prefix, where.real(prefix)}:
-        if form.normcase(path).startswith(form.normcase(base).rstrip("\\/") + form.sep):
-            return True
-    return False

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from core.knowledge.cudnn import Check, Knowledge, Way
-from core.knowledge.cudnn_file_names import file_name, parse
+from core.knowledge.cudnn_file_names import parse, shipped_name
 from core.loader.linux import Loaded, Search
 from core.loader.windows import conda_folders
 from core.model.facts import Consumer, How, PythonEnvironment, Resolution, System
@@ -64,7 +64,7 @@ def _on_linux(wish: CudnnRequirement, python: PythonEnvironment | None, setting:
     askers = [search.load(path) for path in wish.askers]
     chain: list[Loaded] = [*askers[-1:], *program]
     tracer = Tracer(search, wish.major, chain, preloaded(askers, program, search))
-    tracer.trace(wish.main or file_name("", wish.major, "linux"))
+    tracer.trace(wish.main or shipped_name("", wish.major, "linux"))
     return tuple(tracer.resolutions)
 
 
@@ -76,7 +76,7 @@ def _on_windows(
     way: Way | None = wish.way if wish.askers else "whole folder" if wish.main else None
     added = added_folders(python)
     policy = windows_loader(setting.env, application, way, (*_folders(wish, where), *added), where)
-    main = wish.main or file_name("", wish.major, "windows")
+    main = wish.main or shipped_name("", wish.major, "windows")
     traced = windows_trace(main, wish.major, policy, setting.known.zlibwapi, where, preload=_preload(wish, where))
     return (*traced, *imported(wish.askers, wish.way, policy))
 
@@ -112,7 +112,7 @@ def _main(wish: CudnnRequirement, resolutions: tuple[Resolution, ...], setting: 
     A framework's main library that is not found is not looked for by another way: the search has the answer.
     """
     if not wish.main and not wish.askers:
-        return file_name("", wish.major, setting.where.system)
+        return shipped_name("", wish.major, setting.where.system)
     return _spelt(resolutions[0]) if resolutions and resolutions[0].winner else ""
 
 

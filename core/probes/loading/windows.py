@@ -12,10 +12,10 @@ from core.common.versions import version_tuple
 from core.knowledge.cudnn import Way, Zlibwapi
 from core.knowledge.cudnn_file_names import parse
 from core.loader.contents import cuda_major, library_names
+from core.loader.cudnn_version import true_version
 from core.loader.windows import Policy, Search, closure, plain, python
 from core.loader.windows_policy import DEFAULT_DIRS, DLL_LOAD_DIR
 from core.model.facts import Attempt, How, Resolution
-from core.probes.cudnn.versions import true_version
 from core.probes.sysroot import Sysroot
 
 CUDA = re.compile(r"(cublas|cublasLt|cudart|nvrtc|nvJitLink)\w*\.dll|nvcuda\.dll|nvrtc-builtins\w+\.dll", re.IGNORECASE)

@@ -15,9 +15,11 @@ from core.loader.contents import cuda_major
 from core.loader.fatbin import Code, machine_code
 from core.loader.files import UnfitError
 from core.loader.sections import layout
-from core.model.facts import Distribution, FrameworkBuild, PythonEnvironment
+from core.model.facts import Distribution, FrameworkBuild, Frameworks, PythonEnvironment
+from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normal
-from core.probes.sysroot import Sysroot
+from core.probes.python.probe import further
+from core.probes.sysroot import Sysroot, sysroot_of
 
 FILE_LIMIT, RECORD_LIMIT = 64 << 10, 4 << 20
 """Bytes that are read of a version file and of a RECORD."""
@@ -302,3 +304,23 @@ def read_all(
     """Return the builds of all environments; past ``seconds`` the machine code is no longer read."""
     end = clock() + seconds
     return tuple(b for p in pythons for b in builds(p, where, code=clock() < end))
+
+
+MAX_OTHERS = 200
+"""Environments from further away that are kept in the Snapshot at most."""
+
+NEAR_SECONDS, FAR_SECONDS = 2.0, 1.0
+"""Seconds after which machine code is no longer read, for environments that are near and for all others."""
+
+
+def look(request: ProbeRequest) -> Frameworks:
+    """Return the builds of all frameworks, and the environments beyond those that ``pythons`` lists."""
+    where = sysroot_of(request.host)
+    near = request.seen.pythons or ()
+    found = further(request, near, time.monotonic)
+    problems: tuple[str, ...] = ()
+    if len(found) > MAX_OTHERS:
+        problems = (f"{len(found) - MAX_OTHERS} more environments were found and not kept.",)
+    others = found[:MAX_OTHERS]
+    builds = read_all(near, where, NEAR_SECONDS) + read_all(others, where, FAR_SECONDS)
+    return Frameworks(builds=builds, others=others, problems=problems)

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from core.model.facts import PythonEnvironment, Way, text
 from core.probes.probe import ProbeRequest
 from core.probes.python.environment import describe, prefix_of
-from core.probes.python.find import STEPS, Candidate
-from core.probes.python.locations import FAR_STEPS
+from core.probes.python.locations import FAR_STEPS, STEPS, Candidate
 from core.probes.sysroot import Sysroot, sysroot_of
 
 BUDGET = 5.0

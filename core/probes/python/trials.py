@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from core.common.versions import whole_number
 from core.host import child
+from core.knowledge.cudnn_file_names import version_text
 from core.model.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined
 from core.probes.loading.origin import PATH_VARIABLE, origin, runs_here
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
@@ -46,7 +47,7 @@ MODULES = {
 """Distribution: its module, and a file without which there is nothing to import."""
 
 
-class Said(msgspec.Struct, frozen=True):
+class TrialEvent(msgspec.Struct, frozen=True):
     """One line that the script emitted."""
 
     stage: str = ""
@@ -142,7 +143,7 @@ def run(trial: Trial, request: ProbeRequest, env: Mapping[str, str], where: Sysr
     command = (trial.python.executable, "-B", "-c", SCRIPT, trial.module)
     start = time.monotonic()
     done = request.host.run(command, timeout=TIMEOUT, env={**env, "PYTHONDONTWRITEBYTECODE": "1"}, watch=request.watch)
-    answer = child.read(done, Said)
+    answer = child.read(done, TrialEvent)
     said = answer.events
 
     def last(name: str) -> str:
@@ -157,7 +158,7 @@ def run(trial: Trial, request: ProbeRequest, env: Mapping[str, str], where: Sysr
         devices=next((e.devices for e in said if e.devices is not None), None),
         device=last("device"),
         cuda=last("cuda"),
-        cudnn=dotted(last("cudnn")),
+        cudnn=cudnn_version(last("cudnn")),
         cudnn_compiled=last("cudnn_compiled"),
         right=next((e.right for e in said if e.right is not None), None),
         backward=any(e.backward for e in said),
@@ -165,11 +166,12 @@ def run(trial: Trial, request: ProbeRequest, env: Mapping[str, str], where: Sysr
         printed=_printed(answer.output),
         problem=last("problem") or (_tail(answer.output) if answer.ended else ""),
         ended=answer.ended,
+        timed_out=answer.timed_out,
         seconds=round(time.monotonic() - start, 2),
     )
 
 
-def _mapped(said: tuple[Said, ...], trial: Trial, env: Mapping[str, str], where: Sysroot) -> tuple[Mapped, ...]:
+def _mapped(said: tuple[TrialEvent, ...], trial: Trial, env: Mapping[str, str], where: Sysroot) -> tuple[Mapped, ...]:
     paths = (p for e in said for p in e.mapped if is_cuda_file(where.name(p)))
     return tuple(
         Mapped(path=path, name=where.name(path), origin=origin(path, trial.python.prefix, env, where))
@@ -191,10 +193,7 @@ def _tail(output: str) -> str:
     return "\n".join(lines[-6:])[-2000:]
 
 
-def dotted(version: str) -> str:
-    """Return cudnnGetVersion's number as dotted text: 91002 is 9.10.2, 8907 is 8.9.7."""
-    number = whole_number(version)
-    if number is None:
-        return version
-    high = 10000 if number >= 90000 else 1000
-    return f"{number // high}.{number % high // 100}.{number % 100}"
+def cudnn_version(said: str) -> str:
+    """Return what a framework says of its cuDNN as dotted text; what is no number of cuDNN's stays as it is."""
+    number = whole_number(said)
+    return (version_text(number) if number is not None else None) or said

@@ -12,7 +12,7 @@ from typing import Literal
 from core.common.patience import asked
 from core.knowledge import tables as knowledge
 from core.model import path_list as pathlist
-from core.model.facts import Environment, Frozen, Scope, System, Variable, text
+from core.model.facts import Environment, Frozen, Limit, Scope, System, Variable, text
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.search_paths import Part, Seen, entries, expand
@@ -20,7 +20,7 @@ from core.probes.variables.search_paths import Part, Seen, entries, expand
 _PASSWORD_IN_URL = re.compile(r"//[^/@\s]*:[^/@\s]*@")
 
 
-class Limit(Frozen, frozen=True, kw_only=True):
+class KnownLimit(Frozen, frozen=True, kw_only=True):
     """A length that something in the system cannot exceed."""
 
     system: System
@@ -34,7 +34,7 @@ class Limit(Frozen, frozen=True, kw_only=True):
 class Known(Frozen, frozen=True, kw_only=True):
     """resources/knowledge/environment.json."""
 
-    limits: tuple[Limit, ...]
+    limits: tuple[KnownLimit, ...]
     names: tuple[str, ...]
     prefixes: tuple[str, ...]
     secret_words: tuple[str, ...]
@@ -51,10 +51,12 @@ def look(request: ProbeRequest) -> Environment:
     wanted = [(name, parts(name, request.env, variables, system)) for name in searched(request.env, system, known)]
     seen = functools.cache(lambda folder: look_at(folder, where))
     found = tuple(e for name, its in wanted for e in entries(name, its, system, seen))
+    exceeded = limits(request.env, variables, system, known)
     return Environment(
         variables=tuple(_printable(v) for v in variables),
         entries=found,
-        problems=problems(request.env, variables, system, known),
+        problems=tuple(x.text for x in exceeded),
+        limits=exceeded,
     )
 
 
@@ -106,8 +108,8 @@ def _scope_of(name: str, value: str, variables: Sequence[Variable], env: Mapping
     return "process"
 
 
-def problems(env: Mapping[str, str], variables: Sequence[Variable], system: System, known: Known) -> tuple[str, ...]:
-    """Return one sentence per exceeded limit (the largest only) and per registry value of a wrong kind."""
+def limits(env: Mapping[str, str], variables: Sequence[Variable], system: System, known: Known) -> tuple[Limit, ...]:
+    """Return one row per exceeded limit (the largest only) and per registry value of a wrong kind."""
     found = []
     for name, value in sorted(env.items()):
         upper = name.upper()
@@ -119,14 +121,15 @@ def problems(env: Mapping[str, str], variables: Sequence[Variable], system: Syst
         ]
         if over:
             worst = max(over, key=lambda x: x.characters)
-            found.append(f"{text(name)} is {length:,} characters long. {worst.says}")
+            words = f"{text(name)} is {length:,} characters long. {worst.says}"
+            found.append(Limit(kind="length", text=words, variable=text(name), limit=worst.characters))
     for v in variables:
         if v.kind == "REG_SZ" and v.name.upper() == "PATH" and v.value.count("%") > 1:
-            found.append(
-                f"The {v.scope} PATH is stored as REG_SZ, so the variables in it, such as %SystemRoot%, are not replaced."
-            )
+            words = f"The {v.scope} PATH is stored as REG_SZ, so the variables in it, such as %SystemRoot%, are not replaced."
+            found.append(Limit(kind="kind", text=words, variable=text(v.name)))
         elif v.kind and v.kind not in ("REG_SZ", "REG_EXPAND_SZ"):
-            found.append(f"The {v.scope} variable {v.name} is stored as {v.kind}, which is no text.")
+            words = f"The {v.scope} variable {v.name} is stored as {v.kind}, which is no text."
+            found.append(Limit(kind="kind", text=words, variable=text(v.name)))
     return tuple(found)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _
-from core.knowledge.cudnn_file_names import role_of
 from core.model.facts import FrameworkRun, GpuRun, Snapshot
 from core.model.findings import Finding
 from core.model.paths import file_name, normalise, parent
 from core.model.steps import Step
 from core.rules.benchmark.wording import concerns, named, runs, stem
 from core.rules.cudnn.not_found import all_overriding
+from core.rules.snapshot_queries import cudnn_mapped
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, observation
 
 
@@ -69,7 +69,7 @@ def framework_files(seen: Snapshot) -> Iterator[Finding]:
     system = seen.machine.system
     for run in runs(seen):
         for its in run.frameworks or ():
-            parts = [m for m in its.mapped if role_of(m.name) is not None]
+            parts = cudnn_mapped(its.mapped)
             folders = tuple(dict.fromkeys(normalise(system, parent(system, m.path)) for m in parts))
             predicted = {stem(file_name(system, p)): p for p in run.predicted} if its.predicted else {}
             differ = [

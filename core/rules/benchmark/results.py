@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from core.common.i18n import _, translate_fact
 from core.common.text import capitalised, join_names
 from core.knowledge.causes import Cause, OptionalCause
-from core.knowledge.cudnn_file_names import role_of
 from core.model.facts import Check, GpuRun, Rung, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, normalise, parent
@@ -17,6 +16,7 @@ from core.rules.benchmark import frameworks as benchmark_frameworks
 from core.rules.benchmark import speed as benchmark_speed
 from core.rules.benchmark.wording import cause_of, concerns, free_memory, hiding, holders, named, runs, stem, subject
 from core.rules.cudnn.not_found import all_overriding
+from core.rules.snapshot_queries import cudnn_mapped
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, observation
 
 PROGRAMS_XID = re.compile(r"Xid \([^)]*\): (13|31|32|43|45|69)\b")
@@ -225,8 +225,7 @@ def _blamed(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[Cause, str, 
 def cudnn_folders(run: GpuRun, seen: Snapshot) -> tuple[str, ...]:
     """Return the folders from which cuDNN's files were mapped."""
     system = seen.machine.system
-    paths = [m.path for m in run.mapped if "cudnn" in m.name.lower()]
-    return tuple(dict.fromkeys(normalise(system, parent(system, p)) for p in paths))
+    return tuple(dict.fromkeys(normalise(system, parent(system, m.path)) for m in cudnn_mapped(run.mapped)))
 
 
 def other_files(seen: Snapshot) -> Iterator[Finding]:
@@ -236,10 +235,8 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
         predicted = {stem(file_name(system, p)): p for p in run.predicted}
         differ = [
             (predicted[stem(m.name)], m)
-            for m in run.mapped
-            if role_of(m.name) is not None
-            and stem(m.name) in predicted
-            and normalise(system, m.path) != normalise(system, predicted[stem(m.name)])
+            for m in cudnn_mapped(run.mapped)
+            if stem(m.name) in predicted and normalise(system, m.path) != normalise(system, predicted[stem(m.name)])
         ]
         folders = cudnn_folders(run, seen)
         if differ and len(folders) == 1:

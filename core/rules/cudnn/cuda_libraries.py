@@ -188,7 +188,7 @@ def _other_build(c: ConsumerLoad, gone: Absent, majors: str, rows: list[Evidence
     if package and majors.isdigit() and c.load.consumer.prefix:
         right = f"nvidia-cudnn-cu{majors}"
         wish = pinned(c.seen, c.load.consumer.prefix, right)
-        exact = "==".join(wish) if wish else f'"{right}=={c.load.major}.*"'
+        exact = "==".join(wish) if wish else f"{right}=={c.load.major}.*"
         cure = manual_fix(
             _("Install the cuDNN that was built for CUDA {majors}", majors=majors),
             pip(c.seen, c.load.consumer.prefix, "uninstall", "-y", package[0]),
@@ -237,7 +237,7 @@ def install(c: ConsumerLoad, gone: Absent) -> Fix:
     if prefix and gone.major >= 13:
         return manual_fix(
             _("Install nvidia-{middle} for CUDA {major}", middle=middle, major=gone.major),
-            pip(c.seen, prefix, "install", f'"nvidia-{middle}=={gone.major}.*"'),
+            pip(c.seen, prefix, "install", f"nvidia-{middle}=={gone.major}.*"),
             restart="program",
         )
     return manual_fix(

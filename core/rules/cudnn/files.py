@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _, n_, number, sentences, translate_fact
+from core.common.shell import command, quoted, shell_of
 from core.common.text import join_names
 from core.common.versions import versions_differ
 from core.knowledge.causes import Cause
@@ -107,8 +108,11 @@ def unreadable(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             subject=copy.folder,
             fix=manual_fix(
                 _("Allow reading"),
-                _('If the files are yours: chmod -R u+rX "{folder}"', folder=copy.folder),
-                _('If they are not: sudo chmod -R a+rX "{folder}", or ask the administrator.', folder=copy.folder),
+                _("If the files are yours: chmod -R u+rX {folder}", folder=quoted(copy.folder)),
+                _(
+                    "If they are not: sudo chmod -R a+rX {folder} (or ask the administrator).",
+                    folder=quoted(copy.folder),
+                ),
                 restart="program",
             ),
         )
@@ -224,7 +228,7 @@ def renamed(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         if owned
         else manual_fix(
             _("Take the file with the wrong name away, and install the cuDNN that is asked for"),
-            *(f'{remove} "{f.path}"' for f, _name in other),
+            *(command(remove, f.path, of=shell_of(seen.machine.system)) for f, _name in other),
             _("Then install cuDNN {major} beside the other one: both may lie side by side.", major=copy.major),
             restart="program",
         ),

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.common.i18n import N_, _, translate_fact
+from core.common.shell import command
 from core.common.text import capitalised
 from core.common.versions import versions_differ
 from core.knowledge.causes import Cause
-from core.knowledge.cudnn_file_names import role_of
+from core.knowledge.cudnn_file_names import role_of, shipped_name
 from core.model.facts import Attempt, CudnnCopy, Snapshot
 from core.model.findings import Finding, Fix
 from core.model.paths import normalise, parent
@@ -32,7 +33,7 @@ from core.rules.consumer_loads import (
 )
 from core.rules.counter import Outcome, blamed
 from core.rules.cudnn.files import completed, faults
-from core.rules.snapshot_queries import candidate_evidence, copy_at, file_at, installed_programs, main_name, near_misses
+from core.rules.snapshot_queries import candidate_evidence, copy_at, file_at, installed_programs, near_misses
 from core.rules.wording import ERROR, NOTE, make_finding, manual_fix, observation
 
 ROLL = N_("roll call in a child process")
@@ -214,7 +215,7 @@ def not_found(c: ConsumerLoad) -> Iterator[Finding]:
 def _closed(c: ConsumerLoad, attempt: Attempt) -> Finding:
     shut = attempt.outcome == "unreadable"
     copy = copy_at(c.seen, attempt.path)
-    name = main_name(c.system, c.load.major)
+    name = shipped_name("", c.load.major, c.system)
     return make_finding(
         Step.CUDNN,
         ERROR,
@@ -228,7 +229,7 @@ def _closed(c: ConsumerLoad, attempt: Attempt) -> Finding:
         else _("The file is there, but it is for another processor."),
         evidence=candidate_evidence(c.main),
         subject=parent(c.system, attempt.path),
-        fix=manual_fix(_("Allow reading"), f'sudo chmod -R a+rX "{parent(c.system, attempt.path)}"')
+        fix=manual_fix(_("Allow reading"), command("sudo", "chmod", "-R", "a+rX", parent(c.system, attempt.path)))
         if shut
         else manual_fix(
             _("Install cuDNN for this processor"),
@@ -283,7 +284,7 @@ def _other_major(c: ConsumerLoad, others: list[CudnnCopy]) -> Finding:
         why=_(
             "It opens {main_name} by this name. Files of another major version have other names and "
             "functions; renaming or linking them does not help. Both majors may lie side by side.",
-            main_name=main_name(c.system, wanted),
+            main_name=shipped_name("", wanted, c.system),
         ),
         evidence=[
             *(observation(_("On this machine"), describe_copy(x), x.folder) for x in others),
@@ -324,10 +325,9 @@ def install(c: ConsumerLoad) -> Fix:
     prefix = c.load.consumer.prefix
     wish = pinned(c.seen, prefix, "nvidia-cudnn")
     if wish and wish[1].startswith(f"{c.load.major}."):
-        command = pip(c.seen, prefix, "install", "==".join(wish))
         return manual_fix(
             _("Install {package} {version}, which the framework asks for", package=wish[0], version=wish[1]),
-            command,
+            pip(c.seen, prefix, "install", "==".join(wish)),
             restart="program",
         )
     what = f"cuDNN {c.load.wanted_version}" if c.load.wanted_version else f"cuDNN {c.load.major}"
@@ -336,7 +336,7 @@ def install(c: ConsumerLoad) -> Fix:
         name = f"nvidia-cudnn-cu{cuda}" if cuda else _("nvidia-cudnn-cu12 (or -cu11, -cu13: as the framework's CUDA)")
         return manual_fix(
             _("Install {what} into this environment", what=what),
-            pip(c.seen, prefix, "install", f'"{name}=={c.load.major}.*"')
+            pip(c.seen, prefix, "install", f"{name}=={c.load.major}.*")
             if cuda
             else _(
                 "Install {name}, version {major}.*, with pip in {prefix}.", name=name, major=c.load.major, prefix=prefix

@@ -9,6 +9,7 @@ from typing import Literal
 from core.common.i18n import _, n_, sentences, translate_fact
 from core.common.text import capitalised, join_names
 from core.common.versions import is_older, versions_differ
+from core.knowledge.cudnn_file_names import shipped_name
 from core.knowledge.releases import faulty_release, never_there
 from core.model.facts import Attempt, CudnnCopy, How
 from core.model.findings import Evidence, Finding, Fix
@@ -27,7 +28,7 @@ from core.rules.consumer_loads import (
 )
 from core.rules.cudnn.files import faults
 from core.rules.cudnn.not_found import ROLL, install, lies_in
-from core.rules.snapshot_queries import candidate_evidence, copy_at, copy_in, main_name
+from core.rules.snapshot_queries import candidate_evidence, copy_at, copy_in
 from core.rules.wording import ERROR, WARNING, make_finding, manual_fix, observation
 
 SYSTEM_FOLDERS = (How.SYSTEM, How.SYSTEM16, How.WINDOWS)
@@ -263,7 +264,7 @@ def mixed(c: ConsumerLoad) -> Iterator[Finding]:
     rows += [observation(_("Mapped from"), folder, ROLL) for folder in folders]
     if not unlike and not load_failures(c):
         return
-    alone = base is not None and {f.name for f in base.files} == {main_name(c.system, c.load.major)}
+    alone = base is not None and {f.name for f in base.files} == {shipped_name("", c.load.major, c.system)}
     if alone and not load_failures(c):
         return  # a main library that is meant to use the machine's parts, and does
     row = faulty_release(base) if base else None

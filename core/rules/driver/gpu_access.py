@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, n_, sentences, translate_fact
+from core.common.shell import command, quoted
 from core.common.text import join_names
 from core.knowledge.releases import Hints
 from core.knowledge.tables import read
@@ -163,7 +164,11 @@ def permission(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if not shut or works(driver):
         return
     groups = sorted({n.group for n in shut if n.group and n.group != "root"})
-    join = _("sudo usermod -aG {groups} $USER, then log out and in again.", groups=",".join(groups)) if groups else ""
+    join = (
+        _("sudo usermod -aG {groups} $USER, then log out and in again.", groups=quoted(",".join(groups)))
+        if groups
+        else ""
+    )
     yield make_finding(
         Step.DRIVER,
         ERROR,
@@ -260,9 +265,9 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
     ]
     if cache.problem:
         evidence.append(observation(_("Problem"), translate_fact(cache.problem), cache.path))
-    move = f'sudo mv "{cache.path}" "{cache.path}.old"'
+    move = command("sudo", "mv", cache.path, f"{cache.path}.old")
     if seen.machine.system == "windows":
-        move = f'ren "{cache.path}" ComputeCache.old'
+        move = command("ren", cache.path, "ComputeCache.old", of="cmd")
     yield make_finding(
         Step.DRIVER,
         WARNING,

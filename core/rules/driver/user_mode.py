@@ -340,7 +340,7 @@ def unexplained(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     cuda = driver.cuda
     if cuda is None:
         return
-    if cuda.status is None and "could not be started" in cuda.problem:  # our own child: it says nothing of the driver
+    if not cuda.asked:
         yield make_finding(
             Step.DRIVER,
             UNKNOWN,

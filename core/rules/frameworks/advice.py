@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from core.common.i18n import _
+from core.common.shell import shell_of
 from core.common.versions import version_tuple
 from core.knowledge.horizon import Family, beyond, horizon
 from core.model.facts import FrameworkBuild, PythonEnvironment, Snapshot
@@ -17,9 +18,7 @@ from core.rules.wording import manual_fix
 def pip(seen: Snapshot, python: PythonEnvironment, *arguments: str) -> str:
     """Return the command that does in one environment what pip does with these arguments."""
     interpreter = python.executable or python_of_environment(seen, python.prefix)
-    if " " in interpreter and not interpreter.startswith('"'):
-        interpreter = f'"{interpreter}"'
-    return installing(python, interpreter, *arguments)
+    return installing(python, interpreter, shell_of(seen.machine.system), *arguments)
 
 
 def whole_again(seen: Snapshot, python: PythonEnvironment, name: str, version: str) -> Fix:
@@ -102,7 +101,6 @@ def newer_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild
 
 def _torch_command(seen: Snapshot, python: PythonEnvironment, wanted: str, choice: Choice) -> str:
     beside = [d.name for d in python.distributions if d.name in ("torchvision", "torchaudio")]
-    wanted = f'"{wanted}"' if "*" in wanted else wanted
     index = f"{tables().torch_index.url}{choice.variant}"
     return pip(seen, python, "install", "--force-reinstall", wanted, *beside, "--index-url", index)
 
@@ -217,7 +215,7 @@ def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) 
         fact = tables().fact("tf_extra")
         return manual_fix(
             _("Install TensorFlow with its CUDA libraries"),
-            pip(seen, python, "install", "--force-reinstall", f'"tensorflow[and-cuda]=={version}"'),
+            pip(seen, python, "install", "--force-reinstall", f"tensorflow[and-cuda]=={version}"),
             f"({fact.source})",
             restart="program",
         )
@@ -257,7 +255,7 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
     best = max(fitting, key=lambda p: p.plugin)
     return manual_fix(
         _("Install JAX's plugin for CUDA {plugin}", plugin=best.plugin[8:10]),
-        pip(seen, python, "install", f'"jax[cuda{best.plugin[8:10]}]=={version}"'),
+        pip(seen, python, "install", f"jax[cuda{best.plugin[8:10]}]=={version}"),
         _(
             "(It needs driver {driver} or newer and compute capability {capability}: {source}.)",
             driver=best.driver,
@@ -274,5 +272,4 @@ def _takes(capability: str, side: GpuSide) -> bool:
 
 def again(seen: Snapshot, python: PythonEnvironment, *wanted: str) -> Fix:
     """Return how to install what was required."""
-    quoted = [f'"{w}"' if any(c in w for c in "<>!*[~") else w for w in wanted]
-    return manual_fix(_("Install what is required"), pip(seen, python, "install", *quoted), restart="program")
+    return manual_fix(_("Install what is required"), pip(seen, python, "install", *wanted), restart="program")

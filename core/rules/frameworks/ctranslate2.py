@@ -112,7 +112,7 @@ def _cure(home: EnvironmentView, build: FrameworkBuild, places: list[Toolkit]) -
     if places:
         return name_folder(home.seen, places[0].folder or places[0].root)
     major = (build.cuda or "").partition(".")[0]
-    package = f"nvidia-cublas-cu{major}" if major in ("11", "12") else f'"nvidia-cublas=={major}.*"'
+    package = f"nvidia-cublas-cu{major}" if major in ("11", "12") else f"nvidia-cublas=={major}.*"
     command = pip(home.seen, home.python, "install", package)
     if home.seen.machine.system == "windows" or not home.python.site_packages:
         return manual_fix(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _, n_, translate_fact
+from core.common.shell import command, quoted, shell_of
 from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.model import path_list as pathlist
@@ -118,8 +119,10 @@ def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
 
 def _activation(seen: Snapshot, name: str, prefix: str) -> str:
     if name == "CONDA_PREFIX":
-        return f'conda activate "{prefix}"'
-    return f'& "{prefix}\\Scripts\\Activate.ps1"' if seen.machine.system == "windows" else f". '{prefix}/bin/activate'"
+        return command("conda", "activate", prefix, of=shell_of(seen.machine.system))
+    if seen.machine.system == "windows":
+        return "& " + quoted(f"{prefix}\\Scripts\\Activate.ps1", "powershell")
+    return command(".", f"{prefix}/bin/activate")
 
 
 def _without_framework(seen: Snapshot, name: str) -> Iterator[Finding]:
@@ -223,7 +226,7 @@ def _main(r: Resolution) -> bool:
 
 
 def _only_on_path(seen: Snapshot, load: Load, lost: str, path: str) -> Finding:
-    folder = path.rpartition("\\")[0]
+    folder = parent("windows", path)
     home = next(
         (
             h
@@ -289,9 +292,9 @@ def _other_compiler(home: EnvironmentView, torch: str, cuda: str, version: str, 
     )
     windows = home.seen.machine.system == "windows"
     set_it = (
-        f'$env:CUDA_HOME = "{fitting.root}"'
+        "$env:CUDA_HOME = " + quoted(fitting.root, "powershell")
         if windows and fitting
-        else f"export CUDA_HOME={fitting.root}"
+        else f"export CUDA_HOME={quoted(fitting.root)}"
         if fitting
         else ""
     )

@@ -8,7 +8,7 @@ from core.common.i18n import _, n_, number
 from core.common.text import join_names
 from core.model.facts import DamagedFile, PackageRecords, Snapshot
 from core.model.findings import Evidence, Finding
-from core.model.paths import normalise
+from core.model.paths import file_name, normalise
 from core.model.remedies import PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import whole_again
@@ -68,7 +68,7 @@ def _severity(home: EnvironmentView, files: list[DamagedFile]) -> Severity:
 
 def _damaged(home: EnvironmentView, files: list[DamagedFile]) -> Finding:
     one = files[0]
-    names = join_names(_name(home, f.path) for f in files)
+    names = join_names(file_name(home.seen.machine.system, f.path) for f in files)
     broken, gone = any(_broken(f) for f in files), all(f.state == "missing" for f in files)
     values = {"names": names, "package": f"{one.distribution} {one.version}", "prefix": home.python.prefix}
     if broken:
@@ -96,10 +96,6 @@ def _damaged(home: EnvironmentView, files: list[DamagedFile]) -> Finding:
         fix=whole_again(home.seen, home.python, one.distribution, one.version),
         remedy=PutPackageBack(prefix=home.python.prefix, package=one.distribution, version=one.version),
     )
-
-
-def _name(home: EnvironmentView, path: str) -> str:
-    return path.rpartition("\\" if home.seen.machine.system == "windows" else "/")[2]
 
 
 def _row(file: DamagedFile) -> Evidence:

@@ -270,7 +270,7 @@ def _waiting(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
 
 def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     message = recognised(trial)
-    if "did not end within" in trial.ended and not message:
+    if trial.timed_out and not message:
         return make_finding(
             STEP,
             UNKNOWN,

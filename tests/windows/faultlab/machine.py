@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
 
+from core.host import scratch
 from tests.standin import CHECKS as BY_ROLE
 
 assert sys.platform == "win32"
@@ -160,6 +161,7 @@ class Machine:
 
     def clean(self) -> None:
         """Take everything away that was planted, and restore the registry."""
+        scratch.drop_all(HOME / "convalesce-state" / "staging")
         for root in ROOTS:
             shutil.rmtree(_long(root), onerror=_again)
             assert not root.exists(), root

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.model.facts import System
-    from core.probes.loading.roll_call.protocol import Event, Part, RollCallRequest
+    from core.probes.loading.roll_call.protocol import Part, RollCallEvent, RollCallRequest
 else:
-    Event = dict
+    RollCallEvent = dict
 
 PLAIN = True
 """For ``core.host.child``: nothing of msgspec is needed here."""
@@ -26,19 +26,19 @@ LOAD: dict[System, str] = {"linux": "dlopen", "windows": "LoadLibraryExW"}
 """What a Call is named that loads a file instead of calling a function."""
 
 
-def answer(roll: RollCallRequest, emit: Callable[[Event], None]) -> None:
+def answer(roll: RollCallRequest, emit: Callable[[RollCallEvent], None]) -> None:
     """Do one roll call. Runs in a child process: any step may end it."""
     loader = _loader(roll.folders)
     known: set[str] = set()
 
-    def step(name: str, act: Callable[..., tuple[Event, int | None]], *arguments: object) -> int | None:
-        emit(Event(kind="begin", name=name))
+    def step(name: str, act: Callable[..., tuple[RollCallEvent, int | None]], *arguments: object) -> int | None:
+        emit(RollCallEvent(kind="begin", name=name))
         event, handle = act(loader, *arguments)
         emit(event)
         for path in loader.mapped():
             if path not in known:
                 known.add(path)
-                emit(Event(kind="mapped", name=path))
+                emit(RollCallEvent(kind="mapped", name=path))
         return handle
 
     load = LOAD[roll.system]
@@ -47,7 +47,7 @@ def answer(roll: RollCallRequest, emit: Callable[[Event], None]) -> None:
     main = step(load, _loaded, load, roll.main)
     if main is None:
         return
-    emit(Event(kind="loaded", name=loader.path(main)))
+    emit(RollCallEvent(kind="loaded", name=loader.path(main)))
     for function in roll.functions:
         step(function, _called, main, function)
     for part in roll.parts:
@@ -62,28 +62,28 @@ def _loader(folders: tuple[str, ...]) -> Loader:
     return DynamicLoader()
 
 
-def _loaded(loader: Loader, load: str, path: str) -> tuple[Event, int | None]:
+def _loaded(loader: Loader, load: str, path: str) -> tuple[RollCallEvent, int | None]:
     handle, number, problem = loader.load(path)
     result = 0 if handle is not None else number
-    return Event(kind="call", name=load, library=path, result=result, problem=problem), handle
+    return RollCallEvent(kind="call", name=load, library=path, result=result, problem=problem), handle
 
 
-def _opened(loader: Loader, load: str, part: Part) -> tuple[Event, int | None]:
+def _opened(loader: Loader, load: str, part: Part) -> tuple[RollCallEvent, int | None]:
     """Load a part under the first of its names that works; the first failure is what is told otherwise."""
     number, problem = None, ""
     for path in part.tries:
         handle, failed, reason = loader.load(path)
         if handle is not None:
-            return Event(kind="call", name=load, library=loader.path(handle) or path, result=0), handle
+            return RollCallEvent(kind="call", name=load, library=loader.path(handle) or path, result=0), handle
         if not problem:
             number, problem = failed, reason
     problem = problem or "There is no file of this name where cuDNN looks for it."
-    return Event(kind="call", name=load, library=part.name, result=number, problem=problem), None
+    return RollCallEvent(kind="call", name=load, library=part.name, result=number, problem=problem), None
 
 
-def _called(loader: Loader, handle: int, function: str) -> tuple[Event, int | None]:
+def _called(loader: Loader, handle: int, function: str) -> tuple[RollCallEvent, int | None]:
     address = loader.symbol(handle, function)
     if not address:
-        return Event(kind="call", name=function, problem="This library has no such function."), handle
+        return RollCallEvent(kind="call", name=function, problem="This library has no such function."), handle
     kind = ctypes.c_size_t if function.startswith("cudnnGet") else ctypes.c_int
-    return Event(kind="call", name=function, result=int(ctypes.CFUNCTYPE(kind)(address)())), handle
+    return RollCallEvent(kind="call", name=function, result=int(ctypes.CFUNCTYPE(kind)(address)())), handle

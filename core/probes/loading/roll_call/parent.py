@@ -13,8 +13,9 @@ from core.host.interface import Host
 from core.knowledge.cudnn import Knowledge
 from core.knowledge.cudnn_file_names import version_text
 from core.model.facts import Call, Mapped, RollCall
+from core.model.paths import file_name
 from core.probes.loading.roll_call.child import LOAD, answer
-from core.probes.loading.roll_call.protocol import Event, RollCallRequest
+from core.probes.loading.roll_call.protocol import RollCallEvent, RollCallRequest
 
 CHILDREN = 5
 """At most so many children for one roll call: one, and one more for each step that killed its child."""
@@ -38,7 +39,7 @@ class _Tally(msgspec.Struct):
     ended: str = ""
 
 
-Ask = Callable[[RollCallRequest], Answer[Event]]
+Ask = Callable[[RollCallRequest], Answer[RollCallEvent]]
 
 
 def run(roll: RollCallRequest, fragile: Mapping[str, int], known: Knowledge, asking: Ask) -> RollCall:
@@ -72,7 +73,7 @@ def run(roll: RollCallRequest, fragile: Mapping[str, int], known: Knowledge, ask
         loaded=tally.loaded,
         version=tally.version,
         calls=tuple(tally.calls),
-        mapped=tuple(Mapped(path=path, name=base(path)) for path in tally.mapped),
+        mapped=tuple(Mapped(path=path, name=file_name(roll.system, path)) for path in tally.mapped),
         output=tally.output[:OUTPUT_LIMIT],
         ended=tally.ended,
     )
@@ -80,10 +81,10 @@ def run(roll: RollCallRequest, fragile: Mapping[str, int], known: Knowledge, ask
 
 def by_child(host: Host, env: Mapping[str, str], watch: Progress) -> Ask:
     """Return the function that asks a real child with the consumer's environment."""
-    return lambda roll: ask(answer, roll, Event, host=host, env=env, timeout=SECONDS, watch=watch)
+    return lambda roll: ask(answer, roll, RollCallEvent, host=host, env=env, timeout=SECONDS, watch=watch)
 
 
-def _count(said: Answer[Event], tally: _Tally, roll: RollCallRequest, known: Knowledge) -> str:
+def _count(said: Answer[RollCallEvent], tally: _Tally, roll: RollCallRequest, known: Knowledge) -> str:
     """Add one child's answer to the tally; return what it was about to do when it died, empty when it did not."""
     begun = ""
     for event in said.events:
@@ -117,7 +118,7 @@ def _add(call: Call, tally: _Tally) -> None:
         tally.version = version_text(call.result)
 
 
-def _call(event: Event, major: int, known: Knowledge) -> Call:
+def _call(event: RollCallEvent, major: int, known: Knowledge) -> Call:
     return Call(
         function=event.name,
         library=event.library,
@@ -126,7 +127,7 @@ def _call(event: Event, major: int, known: Knowledge) -> Call:
     )
 
 
-def _meaning(event: Event, major: int, known: Knowledge) -> str:
+def _meaning(event: RollCallEvent, major: int, known: Knowledge) -> str:
     if event.result is None or event.name in LOAD.values():
         return ""
     if event.name == "cudnnGetVersion":
@@ -135,8 +136,3 @@ def _meaning(event: Event, major: int, known: Knowledge) -> str:
         return f"{event.result // 1000}.{event.result // 10 % 100}"
     names = (s.name for s in known.statuses if s.code == event.result and s.major == max(major, 8))
     return next(names, f"status {event.result}")
-
-
-def base(path: str) -> str:
-    """Return the last part of a path of either system."""
-    return path.replace("\\", "/").rsplit("/", 1)[-1]

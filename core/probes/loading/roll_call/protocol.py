@@ -30,7 +30,7 @@ class RollCallRequest(Frozen, frozen=True, kw_only=True):
     parts: tuple[Part, ...] = ()
 
 
-class Event(Frozen, frozen=True, kw_only=True):
+class RollCallEvent(Frozen, frozen=True, kw_only=True):
     """One step of a child. ``begin`` stands before each ``call``; a begin without its call is where the child died."""
 
     kind: Literal["begin", "call", "loaded", "mapped"]

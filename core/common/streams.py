@@ -1,0 +1,85 @@
+"""The standard streams, also where one is closed or full: results are written or it is said; complaints never end the program."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO, cast
+
+
+class UnwritableError(Exception):
+    """Standard output takes nothing more; the message is the system's reason. No OSError: argparse passes over those."""
+
+
+@contextmanager
+def standing_in() -> Iterator[None]:
+    """Have all three streams for the time of a ``with``, whatever the program was started with."""
+    before = sys.stdin, sys.stdout, sys.stderr
+    _open_missing()
+    sys.stdout, sys.stderr = cast("TextIO", _Results(sys.stdout)), cast("TextIO", _Complaints(sys.stderr))
+    try:
+        yield
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+
+
+def give_up(stream: TextIO) -> None:
+    """Let a stream lead nowhere: the interpreter's last flush must neither print nor change the exit status."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _open_missing() -> None:
+    """Open what was closed, so that no file of ours gets its number; using it fails, as it did (Windows: it is silent)."""
+    wrong_way = (os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            flags = os.O_RDWR if sys.platform == "win32" else wrong_way[number]
+            fd = os.open(os.devnull, flags)
+            stream = open(fd, "r" if number == 0 else "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115, PTH123 - it lives as long as the program
+            setattr(sys, name, stream)
+
+
+class _Stream:
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class _Results(_Stream):
+    def write(self, text: str) -> int:
+        """Write, or say why not."""
+        return cast("int", self._said(self._stream.write, text))
+
+    def flush(self) -> None:
+        """Write what waits, or say why not."""
+        self._said(self._stream.flush)
+
+    def _said(self, act: Any, *arguments: Any) -> Any:
+        try:
+            return act(*arguments)
+        except BrokenPipeError:
+            raise
+        except OSError as e:
+            raise UnwritableError(e.strerror or str(e)) from None
+
+
+class _Complaints(_Stream):
+    def write(self, text: str) -> int:
+        """Write if it can be."""
+        try:
+            return self._stream.write(text)
+        except OSError:
+            give_up(self._stream)
+            return len(text)
+
+    def flush(self) -> None:
+        """Write what waits if it can be."""
+        try:
+            self._stream.flush()
+        except OSError:
+            give_up(self._stream)

@@ -1,0 +1,74 @@
+"""The table in docs/mutation.md."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import msgspec
+
+from .mutants import Mutant
+
+REMARKS = Path(__file__).with_name("remarks.json")
+"""Why a change that nothing notices may stay: its name -> a sentence."""
+
+HEAD = """# What the tests see
+
+Made by hand with `python -m tests.mutation`: small wrong changes to the conditions of the modules that decide (a comparison
+turned round, `and` for `or`, a condition denied, a loop left out), made by the operators of Cosmic Ray {version}, one at a time.
+The quick tests (at most {quick} s each) that come through the changed line run until one fails.
+
+Seed {seed}; {number} of {places} places drawn, one change each. **{noticed} of {number} noticed ({share:.1f} %).**
+"""
+
+
+def table(known: list[tuple[Mutant, str]], seed: int, places: int) -> str:
+    """The whole page."""
+    from importlib.metadata import version
+
+    from .trial import QUICK
+
+    by_package: dict[str, list[bool]] = defaultdict(list)
+    for mutant, by in known:
+        by_package[package(mutant.path)].append(bool(by))
+    noticed = sum(bool(by) for _, by in known)
+    head = HEAD.format(
+        version=version("cosmic-ray"),
+        quick=QUICK,
+        seed=seed,
+        number=len(known),
+        places=places,
+        noticed=noticed,
+        share=100 * noticed / len(known),
+    )
+    rows = [f"| {name} | {len(told)} | {sum(told)} |" for name, told in sorted(by_package.items())]
+    remarks = msgspec.json.decode(REMARKS.read_bytes(), type=dict[str, str])
+    left = [
+        f"| `{m.path}` {m.function} | `{cell(m.before)}` | `{cell(m.after)}` | {remarks.get(m.name, '')} |"
+        for m, by in sorted(known, key=lambda k: (k[0].path, k[0].line))
+        if not by
+    ]
+    return "\n".join(
+        [
+            head,
+            "| part | changes | noticed |",
+            "|---|---|---|",
+            *rows,
+            "",
+            "## What nothing notices",
+            "",
+            "| where | before | after | why it may stay |",
+            "|---|---|---|---|",
+            *left,
+            "",
+        ]
+    )
+
+
+def package(path: str) -> str:
+    parts = path.split("/")
+    return "/".join(parts[:3]) if parts[1] in ("rules",) and len(parts) > 3 else "/".join(parts[:2])
+
+
+def cell(text: str) -> str:
+    return text.replace("|", "\\|")
