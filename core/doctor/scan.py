@@ -44,7 +44,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
 )
-"""Every probe, and the sections that it reads. A new probe is a row here and a section in core/facts."""
+"""Every probe, and the sections that it reads. A new probe is a row here and a section in core/model/facts."""
 
 SAYS = {
     "driver": N_("Asking the driver and the GPU"),

@@ -1,6 +1,6 @@
-"""Which texts a language's compiled catalogue lacks: a warning in every run of the checks, an end to a release build.
+"""Which texts and help pages a language lacks: a warning in every run of the checks, an end to a release build.
 
-``python -m installer.generate.missing`` prints a count for each language; with ``--release`` a text that is missing is status 1.
+``python -m installer.generate.missing`` prints a count for each language; with ``--release`` one that is missing is status 1.
 """
 
 from __future__ import annotations
@@ -11,16 +11,27 @@ import sys
 from installer.generate.texts import ROOT, every_text
 
 LOCALE = ROOT / "resources" / "locale"
+HELP = ROOT / "resources" / "help"
 
 
 def main(arguments: list[str]) -> int:
-    """Print how many texts each language lacks."""
-    missing = {name: untranslated(name) for name in sorted(p.name for p in LOCALE.iterdir() if p.is_dir())}
-    for name, texts in missing.items():
+    """Print how many texts and help pages each language lacks."""
+    names = sorted(p.name for p in LOCALE.iterdir() if p.is_dir())
+    missing = {name: (untranslated(name), without_page(name)) for name in names}
+    for name, (texts, pages) in missing.items():
         if texts:
             count = f"{name}: {len(texts)} texts are shown in English until they are translated"
             print(f"warning: {count} (python3 dev.py language {name})", file=sys.stderr)
-    return 1 if "--release" in arguments and any(missing.values()) else 0
+        if pages:
+            print(f"warning: {name}: {len(pages)} help pages are shown in English: {', '.join(pages)}", file=sys.stderr)
+    return 1 if "--release" in arguments and any(any(lacks) for lacks in missing.values()) else 0
+
+
+def without_page(name: str) -> list[str]:
+    """Return the help pages that a language does not have; none for a language that has no pages at all."""
+    if not (HELP / name).is_dir():
+        return []
+    return sorted(p.stem for p in (HELP / "en").glob("*.md") if not (HELP / name / p.name).exists())
 
 
 def untranslated(name: str) -> list[str]:
