@@ -25,23 +25,19 @@ A_THREAD = 0x10000
 WITHIN, KERNEL = 1, 16
 """AF_UNIX, AF_NETLINK: what stays on this machine."""
 
-MACHINES = {
+MACHINES: dict[str, tuple[int, dict[str, int], tuple[int, ...]]] = {
     "x86_64": (
         0xC000003E,
-        {
-            "clone": 56, "kill": 62, "tgkill": 234, "socket": 41, "clone3": 435,
-            "never": (57, 58, 101, 109, 112, 129, 200, 297, 311, 424, 425, 438),
-        },
+        {"clone": 56, "kill": 62, "tgkill": 234, "socket": 41, "clone3": 435},
+        (57, 58, 101, 109, 112, 129, 200, 297, 311, 424, 425, 438),
     ),
     "aarch64": (
         0xC00000B7,
-        {
-            "clone": 220, "kill": 129, "tgkill": 131, "socket": 198, "clone3": 435,
-            "never": (117, 130, 138, 154, 157, 240, 271, 424, 425, 438),
-        },
+        {"clone": 220, "kill": 129, "tgkill": 131, "socket": 198, "clone3": 435},
+        (117, 130, 138, 154, 157, 240, 271, 424, 425, 438),
     ),
-}  # fmt: skip
-"""The kernel's number of the processor (linux/audit.h), and of each call. Never: fork, vfork, ptrace, setpgid, setsid,
+}
+"""The kernel's number of the processor (linux/audit.h), the numbers of calls that are looked at, and of those that are refused: fork, vfork, ptrace, setpgid, setsid,
 rt_sigqueueinfo, tkill, rt_tgsigqueueinfo, process_vm_writev, pidfd_send_signal, io_uring_setup, pidfd_getfd."""
 
 
@@ -68,15 +64,14 @@ def _program(machine: str, own: int) -> list[tuple[int, int, int, int]]:
     """Return the filter's instructions: (code, jump if true, jump if false, value)."""
     if machine not in MACHINES:
         return []
-    processor, numbers = MACHINES[machine]
+    processor, numbers, never = MACHINES[machine]
     refuse, allow = (_RETURN, 0, 0, ERRNO | NOT_PERMITTED), (_RETURN, 0, 0, ALLOW)
     out = [(_LOAD, 0, 0, PROCESSOR), (_IS, 1, 0, processor), refuse, (_LOAD, 0, 0, CALL)]
     if machine == "x86_64":
         out += [(_AT_LEAST, 0, 1, OTHER_NUMBERS), refuse]
-    never = numbers["never"]
-    for call in never if isinstance(never, tuple) else ():
+    for call in never:
         out += [(_IS, 0, 1, call), refuse]
-    out += [(_IS, 0, 1, _number(numbers["clone3"])), (_RETURN, 0, 0, ERRNO | NO_SUCH_CALL)]
+    out += [(_IS, 0, 1, numbers["clone3"]), (_RETURN, 0, 0, ERRNO | NO_SUCH_CALL)]
     first = (_LOAD, 0, 0, FIRST)
     for name, tests in (
         ("clone", ((_HAS, A_THREAD),)),
@@ -85,10 +80,5 @@ def _program(machine: str, own: int) -> list[tuple[int, int, int, int]]:
         ("socket", ((_IS, WITHIN), (_IS, KERNEL))),
     ):
         block = [row for code, value in tests for row in ((code, 0, 1, value), allow)]
-        out += [(_IS, 0, len(block) + 2, _number(numbers[name])), first, *block, refuse]
+        out += [(_IS, 0, len(block) + 2, numbers[name]), first, *block, refuse]
     return [*out, allow]
-
-
-def _number(value: int | tuple[int, ...]) -> int:
-    assert isinstance(value, int)
-    return value
