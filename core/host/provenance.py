@@ -74,7 +74,7 @@ def may_run(paths: Mapping[str, bool], person: Person | None = None) -> Verdict:
     if not me.elevated:
         return Verdict(may=not unwanted, changeable=first)
     account = _whose(tuple(foreign), me)
-    own = account is not None and account == me.behind
+    own = account is not None and me.behind is not None and account.uid == me.behind.uid
     return Verdict(may=account is not None and (own or not unwanted), changeable=first, account=account)
 
 
@@ -193,9 +193,15 @@ else:
         trusted = ownership.ADMINISTRATORS | {f"uid:{uid}"} | _outside()
         if _account(uid).name == str(uid):  # a container that knows neither the account nor its group
             trusted |= {f"gid:{os.getegid()}"} if not _has_name(os.getegid()) else set()
-        behind = os.environ.get("SUDO_UID", "") if uid == 0 else ""
-        number = int(behind) if behind.isascii() and behind.isdigit() and int(behind) < WHOLE_MAP else 0
+        number = _behind() if uid == 0 else 0
         return Person(trusted=trusted, elevated=uid == 0, behind=_account(number) if number else None)
+
+    def _behind() -> int:
+        """Return whoever got an administrator's rights: by a set-user-ID bit, sudo(8) or pkexec(1); 0 for nobody else."""
+        if os.getuid() != os.geteuid():
+            return os.getuid()
+        said = os.environ.get("SUDO_UID") or os.environ.get("PKEXEC_UID") or ""
+        return int(said) if re.fullmatch(r"[0-9]{1,10}", said) and int(said) < WHOLE_MAP else 0
 
     def _outside() -> frozenset[str]:
         """Return the number that stands for accounts outside a user namespace, the administrator's among them."""
