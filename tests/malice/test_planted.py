@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,40 @@ def test_nvcc_of_hers_on_roots_path_is_not_run(street: Street) -> None:
     assert seen.marks == {}
     (finding,) = seen.findings("toolkit.not-trusted")
     assert str(toolkit / "bin/nvcc") in finding["title"]
+
+
+def framework(street: Street, mode: int) -> Path:
+    """Plant a torch of Eve's that leaves a mark when it is imported."""
+    its = street.plant(street.srv / "model/venv", mode=mode)
+    site = its / f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
+    info = site / "torch-2.4.1.dist-info"
+    (site / "torch").mkdir(parents=True)
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.4.1\n")
+    (site / "torch/_C.so").write_bytes(b"")
+    (site / "torch/__init__.py").write_text(f"open({str(street.marks / 'torch')!r}, 'w').close()\n")
+    (its / "pyvenv.cfg").write_text(f"home = /usr/bin\nversion = {sys.version_info[0]}.{sys.version_info[1]}.0\n")
+    return owned(its, EVE, mode)
+
+
+def test_a_framework_of_hers_is_imported_with_her_rights(street: Street) -> None:
+    its = framework(street, 0o755)
+    seen = street.scan(0, "--try", "--python", str(its))
+    assert seen.marks["torch"] == EVE
+    assert {e["account"] for e in seen.executions if e["what"] == "framework"} == {str(EVE)}
+
+
+def test_a_framework_that_everybody_may_change_is_not_imported_by_root(street: Street) -> None:
+    its = framework(street, 0o777)
+    seen = street.scan(0, "--try", "--python", str(its))
+    assert seen.marks == {}
+    (finding,) = seen.findings("frameworks.not-trusted")
+    assert str(its) in finding["title"]
+
+
+def test_one_module_that_everybody_may_change_is_enough(street: Street) -> None:
+    its = owned(framework(street, 0o755), 0)
+    next(its.rglob("torch/__init__.py")).chmod(0o666)
+    seen = street.scan(0, "--try", "--python", str(its))
+    assert "torch" not in seen.marks
+    assert seen.findings("frameworks.not-trusted")
