@@ -18,14 +18,15 @@ from core.benchmark.number_types import whole
 from core.benchmark.plan import Chosen
 from core.benchmark.protocol import Which
 from core.benchmark.shapes import LARGE, SMALL, TIMED, Problem, reference
-from core.common.i18n import _
+from core.common.i18n import _, fact_text
 from core.host.child import Answer, read
-from core.model.facts import FrameworkBuild, FrameworkRun, Layout, Mapped, NumberType, Timing
+from core.model.facts import FrameworkBuild, FrameworkRun, Layout, Mapped, NumberType, Timing, full_id
 from core.probes.loading.origin import origin
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
 from core.probes.python.trials import Trial, cudnn_version, installed
 from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.trust import of_interpreter, told, variables
 
 SECONDS = 15.0
 """For the first framework: its import, and every shape in every type. What it does not need is for the next."""
@@ -129,15 +130,23 @@ def _run(
         _("{prefix}{name}'s own convolution, in {place}", prefix=prefix, name=name, place=trial.python.prefix)
     )
     problems = tuple(_problems(ABILITIES[trial.module]))
+    verdict = of_interpreter(trial.python, sysroot_of(request.host))
+    told("framework", trial.python.executable, verdict, request, full_id(trial.python.prefix, trial.distribution))
+    if not verdict.may:
+        return FrameworkRun(
+            framework=f"{trial.distribution} {trial.version}", python=trial.python.executable, predicted=predicted,
+            problem=fact_text(_("Others can change it, so it was not run with an administrator's rights.")),
+        )  # fmt: skip
     # whoever reaches the GPU by its UUID here is not hindered by a variable that names it alone
     only = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu.uuid else {}
     start = time.monotonic()
     completed = request.host.run(
         [trial.python.executable, "-B", "-c", SCRIPT, trial.module],
         timeout=PATIENCE,
-        env={**request.env, **only},
+        env={**variables(verdict, request.env), **only},
         input=json.dumps(order(problems, 0 if only else gpu.ordinal, seconds)).encode(),
         watch=request.watch,
+        account=verdict.account,
     )
     run = heard(read(completed, FrameworkEvent), problems, request, trial, predicted=predicted)
     return replace(run, seconds=round(time.monotonic() - start, 2))

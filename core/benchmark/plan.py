@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core.benchmark.protocol import Job, Which
 from core.benchmark.shapes import DIRECTIONS, LARGE, MIDDLE, RESNET, SMALL, TIMED, Problem
+from core.host.provenance import Verdict
 from core.knowledge.cudnn import knowledge
 from core.model.facts import Gpu, Layout, NumberType, PythonEnvironment, Resolution, Snapshot
 from core.model.paths import is_inside
@@ -15,6 +16,7 @@ from core.probes.loading.plan import plan as planned
 from core.probes.loading.probe import Want, wanted
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
+from core.probes.trust import of_load, told
 
 TYPES: tuple[NumberType, ...] = ("fp16", "bf16", "tf32", "fp32", "int8")
 
@@ -29,6 +31,7 @@ class Chosen:
     """Real paths of the files that the search predicts."""
     nvrtc: tuple[str, ...]
     cublas: tuple[str, ...]
+    verdict: Verdict = field(default_factory=lambda: Verdict(may=True))
 
     @property
     def label(self) -> str:
@@ -44,7 +47,12 @@ def choose(request: ProbeRequest, where: Sysroot) -> Chosen | None:
     for want in wants:
         plan = planned(want.consumer, want.wish, want.python, setting)
         if plan.roll is not None and (plan.resolutions and plan.resolutions[0].winner):
+            verdict = of_load(plan, want.python, where)
+            told("roll call", plan.resolutions[0].winner.path, verdict, request, want.consumer.full_id)
+            if not verdict.may:
+                continue
             return Chosen(
+                verdict=verdict,
                 want=want,
                 plan=plan,
                 predicted=tuple(where.real(w.path) for r in plan.resolutions if (w := r.winner)),

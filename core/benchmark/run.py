@@ -20,6 +20,7 @@ from core.benchmark.protocol import Background, BenchmarkEvent, Climb, Job, iden
 from core.benchmark.status_names import explained
 from core.common.progress import Progress
 from core.host.child import Answer, ask
+from core.host.provenance import Verdict, obeyed
 from core.knowledge.cudnn_file_names import version_numbers, version_text
 from core.knowledge.gpu_rates import gpu_rates, limits
 from core.model.facts import Benchmark, Check, Driver, Gpu, GpuCard, GpuRun, GpuState, Mapped, Rung, Timing
@@ -27,6 +28,7 @@ from core.probes.driver.kernel_log import kernel_log
 from core.probes.loading.origin import origin
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.trust import variables
 
 LADDER_PATIENCE = 45.0
 """Seconds for the lower part; opening a GPU without persistence mode takes several."""
@@ -194,15 +196,20 @@ class _One:
         """Ask a child, telling its steps as it goes; the person's cancellation ends it."""
         outer = self._request.watch
         inner = telling(outer, self._name)
-        env = {"CUDA_MODULE_LOADING": "LAZY", **self._request.env}  # the default of newer drivers; older ones load all
+        verdict = self._chosen.verdict if self._chosen else Verdict(may=True)
+        given = variables(verdict, self._request.env)
+        env = {"CUDA_MODULE_LOADING": "LAZY", **given}  # the default of newer drivers; older ones load all
         with outer.when_cancelled(inner.cancel):
-            answer = ask(work, request, BenchmarkEvent, host=self._request.host, env=env, timeout=timeout, watch=inner)
+            answer = ask(
+                *(work, request, BenchmarkEvent), host=self._request.host, env=env, timeout=timeout, watch=inner,
+                account=verdict.account,
+            )  # fmt: skip
         outer.check()
         return answer
 
     def _observe(self, watch: Progress) -> None:
         about = sampler.Observe(index=self._gpu.index)
-        host, env = self._request.host, self._request.env
+        host, env = self._request.host, obeyed(self._request.env)
         ask(sampler.observe, about, BenchmarkEvent, host=host, env=env, timeout=about.seconds, watch=watch)
         self._first.set()
 

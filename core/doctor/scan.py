@@ -15,7 +15,7 @@ from core.common.i18n import N_, _, fact_text
 from core.common.patience import Patience
 from core.common.progress import CancelledError, Progress
 from core.host.interface import Host
-from core.model.facts import ProbeError, Snapshot, Unexamined
+from core.model.facts import Execution, ProbeError, Snapshot, Unexamined
 from core.model.steps import SECTIONS, Step
 from core.probes.cudnn import probe as cudnn
 from core.probes.driver import probe as driver
@@ -119,12 +119,13 @@ def look(
     done: queue.SimpleQueue[tuple[str, Any, ProbeError | None, float]] = queue.SimpleQueue()
     patience = Patience()
     missed: list[Unexamined] = []
+    told: list[Execution] = []
     kept: dict[str, list[Any]] = {}
     late: dict[str, float] = {}
     """Section -> seconds that it lost at places which gave no answer; its time-out comes so much later."""
 
     def run(probe: Probe, request: ProbeRequest) -> None:
-        request = replace(request, miss=missed.append)
+        request = replace(request, miss=missed.append, tell=told.append)
 
         def work() -> Any:
             mine = kept[probe.section] = []
@@ -163,7 +164,8 @@ def look(
                 snapshot = replace(snapshot, **{section: found})
         snapshot = replace(snapshot, seconds=(*snapshot.seconds, (section, round(seconds, 3))))
     silent = unexamined(patience, snapshot, request)
-    snapshot = replace(snapshot, unexamined=tuple(dict.fromkeys((*silent, *missed))))
+    executions = tuple(sorted(dict.fromkeys(told), key=lambda e: (e.what, e.path, e.consumer)))
+    snapshot = replace(snapshot, unexamined=tuple(dict.fromkeys((*silent, *missed))), executions=executions)
     return _with_changes_of_ours(snapshot, host)
 
 

@@ -6,12 +6,14 @@ only the next log-in brings (Linux' files of assignments) is supposed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.common.i18n import N_, _
 from core.fixes.variables import has_activation, target_environments
 from core.host.interface import Host
+from core.host.provenance import environment_for, may_run
 from core.host.with_environment import HostWithEnvironment
 from core.knowledge.tables import read
 from core.model.changes import Change, FileSet
@@ -135,7 +137,12 @@ SHELL = (
 def activated(prefix: str, host: Host) -> dict[str, str] | None:
     """Return the environment that a shell has after it activated a Python environment; None when that failed."""
     before = host.fresh_environment()
-    done = host.run(["/bin/sh", "-c", SHELL, "sh", prefix], timeout=20, env=before)
+    script = os.path.join(prefix, "bin", "activate")  # noqa: PTH118 - a text for the shell
+    verdict = may_run({p: True for p in (prefix, script) if p.startswith("/")})
+    if not verdict.may:
+        return None
+    before = environment_for(verdict, before)
+    done = host.run(["/bin/sh", "-c", SHELL, "sh", prefix], timeout=20, env=before, account=verdict.account)
     if done.status != 0 or not done.out:
         return None
     pairs = (line.partition("=") for line in done.out.split("\0"))

@@ -129,7 +129,7 @@ def roll_calls_pass(_r: ParsedText, seen: Snapshot) -> Against:
     made = [x.roll_call for x in seen.loads or () if x.roll_call]
     return (
         _saw(_("Every part could be called"), len(made), _("roll call"))
-        if made and all(map(roll_call_passed, made))
+        if made and all(map(roll_call_passed, made)) and not any(x.changeable for x in seen.loads or ())
         else ()
     )
 

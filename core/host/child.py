@@ -6,7 +6,8 @@ that what was learnt before a crash is not lost. ``core.host.child_main`` is the
 The order goes to the child's stdin, marshalled: it comes from ourselves, and reading it costs no import. The answer comes
 as JSON, since a library may have spoilt the memory that it came from: on a private copy of stdout one line for each
 event (``+`` and JSON) and a last line: ``.`` when the work came to its end, ``!`` and a text when it raised. Each starts
-with a line feed, so that it stays whole even behind something that found its way to that stream. File descriptors 1 and
+with a line feed and a token that only the order names: a line without it, or one after the last, is not ours, and then no line
+counts. File descriptors 1 and
 2 lead elsewhere, so that nothing that a native library prints can mix in.
 
 A module with ``PLAIN = True`` saves its children most of their start, the import of msgspec and what that needs (30 of 45
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import secrets
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -27,13 +29,15 @@ from core.common import frozen
 
 if TYPE_CHECKING:
     from core.common.progress import Progress
-    from core.host.interface import Completed, Host
+    from core.host.interface import Account, Completed, Host
 
 R = TypeVar("R")
 E = TypeVar("E")
 
 OUTPUT_LIMIT = 64 << 10
 """Characters of the libraries' own output that an Answer keeps."""
+
+FORGED = "wrote something into the answer that is not ours: a library that was loaded tampers with it"
 
 _START = "import sys; sys.path += sys.argv[1:]; del sys.argv[1:]; from core.host.child_main import main; main()"
 
@@ -51,8 +55,8 @@ class Answer(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
     """False: the system refused to start it, so nothing was asked."""
 
 
-def order_of(work: Callable[..., None], request: object) -> bytes:
-    """Return what a child reads: a function's name ("module:function"), our process number, and the request.
+def order_of(work: Callable[..., None], request: object, token: str = "") -> bytes:
+    """Return what a child reads: a function's name ("module:function"), our process number, the request and the token.
 
     A child that finds another parent than that process is an orphan already.
 
@@ -64,7 +68,12 @@ def order_of(work: Callable[..., None], request: object) -> bytes:
     form: Any = msgspec.json.encode(request)
     if getattr(sys.modules[work.__module__], "PLAIN", False):
         form = msgspec.to_builtins(request)
-    return marshal.dumps((name, os.getpid(), form))
+    return marshal.dumps((name, os.getpid(), form, token))
+
+
+def token_of(order: bytes) -> str:
+    """Return the token in an order that ``order_of`` made."""
+    return str(marshal.loads(order)[3])  # noqa: S302 - our own bytes
 
 
 def name_of(work: Callable[..., None]) -> str:
@@ -106,28 +115,42 @@ def ask(
     env: Mapping[str, str],
     timeout: float,
     watch: Progress | None = None,
+    account: Account | None = None,
 ) -> Answer[E]:
     """Run ``work(request, emit)`` in a child with the environment ``env`` and return every event that it emitted.
 
     ``work`` must be a module-level function of ``core``, annotated with its request's type. Never raises for
     anything that the child does; a time-out (seconds) or a cancelled watch kills the child and its descendants.
+    ``account``: whose rights the child gets; one's own for None.
 
     Raises:
         ValueError: ``work`` is not at the top level of an importable module (a mistake of ours).
     """
     try:
-        order = order_of(work, request)
+        order = order_of(work, request, token := secrets.token_hex(8))
     except UnicodeEncodeError as e:
         return Answer(ended=f"could not be asked: a name in the request is not valid text ({e.reason})")
     env = {**env, **frozen.child_variables()}
-    return read(host.run(command(), timeout=timeout, env=env, input=order, watch=watch), event)
+    done = host.run(command(), timeout=timeout, env=env, input=order, watch=watch, account=account)
+    return read(done, event, token)
 
 
-def read(completed: Completed, event: type[E]) -> Answer[E]:
-    """Return what a finished child said: its whole event lines, its output and its end."""
+def read(completed: Completed, event: type[E], token: str = "") -> Answer[E]:
+    """Return what a finished child said: its whole event lines, its output and its end.
+
+    With a ``token`` every line from the first that begins with it does, and nothing follows the last one: what does not
+    is somebody else's.
+    """
     decoder = msgspec.json.Decoder(event)
     events, ended, finished = [], completed.ended, False
-    for line in completed.out.split("\n")[:-1]:  # what follows the last line feed is a line cut short
+    begun = not token
+    for whole in completed.out.split("\n")[:-1]:  # what follows the last line feed is a line cut short
+        begun = begun or whole.startswith(token)
+        if not begun:
+            continue  # what was printed before the child was ours: by a library that LD_PRELOAD names
+        if token and whole and (finished or not whole.startswith(token)):
+            return Answer(output=_printable(completed.err)[:OUTPUT_LIMIT], ended=FORGED, timed_out=completed.timed_out)
+        line = whole.removeprefix(token)
         finished = finished or line == "."
         try:
             if line.startswith("+"):

@@ -23,18 +23,20 @@ def main() -> NoReturn:
         os.environ.pop(name, None)
     frozen.plain_search()
     out = _private_stdout()
-    work, parent, request = marshal.loads(_all_of(0))  # noqa: S302 - it comes from our own parent
+    work, parent, request, token = marshal.loads(_all_of(0))  # noqa: S302 - it comes from our own parent
+    mark = b"\n" + token.encode()
+    _write(out, mark + b"*\n")
     _be_quiet(parent)
     status = 0
     try:
-        _do(work, request, lambda line: _write(out, b"\n+" + line + b"\n"))
-        _write(out, b"\n.\n")
+        _do(work, request, lambda line: _write(out, mark + b"+" + line + b"\n"))
+        _write(out, mark + b".\n")
     except Exception as e:  # noqa: BLE001  # the edge of the process: it becomes data
         _end_as_windows_would(e)
         import traceback
 
         words = f"{type(e).__name__}: {e}"[:500].encode("utf-8", "backslashreplace").decode()
-        _write(out, b"\n!" + as_json(words) + b"\n")
+        _write(out, mark + b"!" + as_json(words) + b"\n")
         traceback.print_exc()
         status = 1
     for stream in (sys.stdout, sys.stderr):
@@ -59,6 +61,10 @@ def _do(name: str, request: Any, line: Callable[[bytes], None]) -> None:
     __import__(module_name)
     module = sys.modules[module_name]
     work = getattr(module, function)
+    if getattr(module, "CAGED", False):
+        from core.host import cage
+
+        cage.enter()
     if not isinstance(request, bytes):
         work(_shaped(request), lambda event: line(as_json(event)))
         return

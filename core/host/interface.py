@@ -28,6 +28,16 @@ class Completed(Frozen, frozen=True, kw_only=True):
     """False: the system refused to start it."""
 
 
+class Account(Frozen, frozen=True, kw_only=True):
+    """An account of Linux whose rights a program gets instead of an administrator's."""
+
+    uid: int
+    gid: int
+    groups: tuple[int, ...] = ()
+    name: str = ""
+    home: str = ""
+
+
 class Host(Protocol):
     """What the rest of core may ask of the operating system."""
 
@@ -85,11 +95,12 @@ class Host(Protocol):
         env: Mapping[str, str] | None = None,
         input: bytes = b"",
         watch: Progress | None = None,
+        account: Account | None = None,
     ) -> Completed:
         """Run a program to its end or its time-out (seconds), with all its descendants killed at the time-out.
 
         A cancelled watch kills it, too. ``env`` None stands for our own environment; the current folder is a neutral
-        one. Never raises for a program that is not there or fails: ``Completed.ended`` says so. Output beyond 4 MiB
+        one. ``account``: whose rights it gets, for an administrator alone; one's own for None. Never raises for a program that is not there or fails: ``Completed.ended`` says so. Output beyond 4 MiB
         a stream is dropped; invalid UTF-8 is replaced.
         """
         ...

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from core.common.progress import Progress
 from core.host import process
-from core.host.interface import Completed
+from core.host.interface import Account, Completed
 from core.host.linux_files import (
     architecture,
     bare,
@@ -24,6 +24,7 @@ from core.host.linux_files import (
     pci_devices,
     wsl,
 )
+from core.host.provenance import environment_for, may_run
 from core.model.facts import Machine, PciDevice, Signature, System, Variable, text
 
 assert sys.platform != "win32"  # here for mypy; what does not need Linux itself is in linux_files.py
@@ -91,7 +92,12 @@ class LinuxHost:
         script = f"printf '\\n%s\\n' {mark}; env -0 2>/dev/null || env"
         given = {**bare(ours), **{v.name: v.value for v in self._file_variables()}}
         shell = ours.get("SHELL") or _shell()
-        done = self.run([shell, "-l", "-c", script], timeout=timeout, env=given)
+        home = ours.get("HOME", "")
+        verdict = may_run({p: True for p in (shell, home) if p.startswith("/")})  # the shell obeys what lies there
+        if not verdict.may:
+            return None
+        given = environment_for(verdict, given)
+        done = self.run([shell, "-l", "-c", script], timeout=timeout, env=given, account=verdict.account)
         _, found, tail = done.out.partition(f"\n{mark}\n")
         if not found or done.timed_out:
             return None
@@ -126,11 +132,11 @@ class LinuxHost:
         env: Mapping[str, str] | None = None,
         input: bytes = b"",
         watch: Progress | None = None,
+        account: Account | None = None,
     ) -> Completed:
         """Run a program; see ``Host.run``."""
-        return process.run(
-            argv, timeout=timeout, env=self.fresh_environment() if env is None else env, input=input, watch=watch
-        )
+        given = self.fresh_environment() if env is None else env
+        return process.run(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)
 
     def _home(self) -> str:
         home = self._environ.get(b"HOME", b"")

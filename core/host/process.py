@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from queue import Empty, SimpleQueue
-from typing import IO, Protocol
+from typing import IO, Any, Protocol
 
 from core.common.progress import Progress
 from core.host.exit_status import describe
-from core.host.interface import Completed
+from core.host.interface import Account, Completed
 
 LIMIT = 4 << 20
 """Bytes of each stream that are kept; what comes after is read and dropped."""
@@ -34,6 +34,7 @@ def run(
     env: Mapping[str, str] | None = None,
     input: bytes = b"",
     watch: Progress | None = None,
+    account: Account | None = None,
 ) -> Completed:
     """Run a program, feed it ``input`` and return what it wrote and how it ended. ``Host.run`` on every system.
 
@@ -43,7 +44,7 @@ def run(
     if watch is not None and watch.cancelled:
         return Completed(status=None, ended="was not started: the work was cancelled")
     try:
-        process = _start(argv, env)
+        process = _start(argv, env, account)
     except (OSError, ValueError) as e:  # ValueError: a NUL or an unencodable character in an argument
         return Completed(status=None, ended=f"could not be started: {_reason(e)}", started=False)
     return _Running(process, input, watch.hear if watch else _deaf).finish(timeout, watch)
@@ -142,14 +143,17 @@ def _tree(process: subprocess.Popen[bytes]) -> _Tree:
     return _Group(process)
 
 
-def _start(argv: Sequence[str], env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
+def _start(argv: Sequence[str], env: Mapping[str, str] | None, account: Account | None) -> subprocess.Popen[bytes]:
     if sys.platform == "win32":
         from core.host.windows_job import start
 
         return start(argv, env)
     pipe = subprocess.PIPE
+    rights: dict[str, Any] = {}
+    if account:
+        rights = {"user": account.uid, "group": account.gid, "extra_groups": account.groups}
     return subprocess.Popen(
-        argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env, bufsize=0, start_new_session=True, cwd="/"
+        argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env, bufsize=0, start_new_session=True, cwd="/", **rights
     )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from core.common.progress import Progress
 from core.host import process
-from core.host.interface import Completed
+from core.host.interface import Account, Completed
 from core.host.linux_files import architecture
 from core.host.windows_environment import compose, is_display, pci_address, pci_ids, release_name
 from core.model.facts import Machine, PciDevice, Scope, Signature, System, Variable, text
@@ -124,9 +124,10 @@ class WindowsHost:
         env: Mapping[str, str] | None = None,
         input: bytes = b"",
         watch: Progress | None = None,
+        account: Account | None = None,
     ) -> Completed:
         """Run a program; see ``Host.run``."""
-        return process.run(argv, timeout=timeout, env=env, input=input, watch=watch)
+        return process.run(argv, timeout=timeout, env=env, input=input, watch=watch, account=account)
 
     def announce_environment(self, timeout: float = 5.0) -> bool:
         """Tell all windows that variables changed (WM_SETTINGCHANGE); False when one did not answer in time (seconds).

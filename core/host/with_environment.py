@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.common.progress import Progress
-from core.host.interface import Completed, Host
+from core.host.interface import Account, Completed, Host
 from core.model.facts import Machine, PciDevice, Signature, System, Variable
 
 
@@ -67,8 +67,8 @@ class HostWithEnvironment:
         env: Mapping[str, str] | None = None,
         input: bytes = b"",
         watch: Progress | None = None,
+        account: Account | None = None,
     ) -> Completed:
         """The real one's, in the environment as it would be."""
-        return self.host.run(
-            argv, timeout=timeout, env=self.fresh_environment() if env is None else env, input=input, watch=watch
-        )
+        given = self.fresh_environment() if env is None else env
+        return self.host.run(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)

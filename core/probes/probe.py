@@ -12,7 +12,7 @@ import msgspec
 
 from core.common.progress import Progress
 from core.host.interface import Host
-from core.model.facts import Snapshot, Unexamined
+from core.model.facts import Execution, Snapshot, Unexamined
 
 
 class ProbeRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +30,8 @@ class ProbeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Keep one item of the section as soon as it is there: it stays when the probe breaks off or runs out of time."""
     miss: Callable[[Unexamined], object] = lambda _item: None
     """Tell of something that could not be examined."""
+    tell: Callable[[Execution], object] = lambda _item: None
+    """Tell of something that was run or loaded, or that was not since others can change it."""
 
 
 class Probe(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from core.common.text import join_names
 from core.host import scratch
 from core.host.child import ask
 from core.host.interface import Host
+from core.host.provenance import may_run, obeyed
 from core.knowledge.cudnn import knowledge
 from core.knowledge.cudnn_file_names import parse
 from core.loader import read_image as images
@@ -88,6 +89,8 @@ def completed(
 ) -> Rehearsal | None:
     """Call the set in the first overlay of a folder that holds a known copy; None where there is none to call."""
     for overlay in moved.values():
+        if withheld := _withheld(overlay):
+            return withheld
         if compiler := _compiler_in(overlay):
             return _compiled(compiler, host, watch)
     for folder, overlay in moved.items():
@@ -95,6 +98,15 @@ def completed(
         if roll is not None:
             return works(roll.mapped, real_names(changes, moved)) if _answered(roll) else _failed(roll)
     return None
+
+
+def _withheld(folder: str) -> Rehearsal | None:
+    """Return that a folder's libraries are not loaded with an administrator's rights, since others can change them."""
+    verdict = may_run({os.path.realpath(p): True for p in Path(folder).iterdir()})
+    if verdict.changeable is None or (verdict.may and verdict.account is None):
+        return None
+    path = verdict.changeable.path
+    return Rehearsal(works=None, sentence=_("It was not tried out: others can change {path}.", path=path))
 
 
 def _is_known(folder: str, snapshot: Snapshot) -> bool:
@@ -124,7 +136,7 @@ def _roll_call(
         folders=(overlay,) if host.system == "windows" else (),
         preload=_by_need(parts) if by_path else (),
     )  # fmt: skip
-    env = host.fresh_environment()
+    env = obeyed(host.fresh_environment())
     if stands_for:
         env = standing_in(env, stands_for, overlay, host.system)
     return run(roll, {}, known, by_child(host, env, watch))
@@ -160,7 +172,8 @@ def _compiler_in(overlay: str) -> str:
 def _compiled(compiler: str, host: Host, watch: Progress) -> Rehearsal:
     """Compile an empty kernel with the compiler in an overlay, which opens its built-ins by their plain name."""
     question = CompileQuery(library=compiler)
-    answer = ask(compile_empty, question, Compiled, host=host, env=host.fresh_environment(), timeout=60, watch=watch)
+    env = obeyed(host.fresh_environment())
+    answer = ask(compile_empty, question, Compiled, host=host, env=env, timeout=60, watch=watch)
     said = next(iter(answer.events), Compiled(problem=answer.ended))
     if said.status == 0:
         how = _("CUDA's run-time compiler compiled a kernel with its built-ins in place.")
@@ -203,6 +216,8 @@ def aside(changes: tuple[Change, ...], snapshot: Snapshot, host: Host, watch: Pr
             return Rehearsal(
                 works=False, sentence=_("Rehearsed on this machine: without these files no cuDNN is found.")
             )
+        if withheld := _withheld(folder):
+            return withheld
         roll = _roll_call(folder, host, watch, by_path=True)
         if roll is None or not _answered(roll):
             return (

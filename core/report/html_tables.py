@@ -8,7 +8,7 @@ from html import escape
 from core.common.i18n import N_, _, moment, translate_fact
 from core.common.text import capitalised, printable
 from core.knowledge.releases import lost
-from core.model.facts import Attempt, FrameworkTrial, LibraryFile, Load, Resolution, Snapshot
+from core.model.facts import Attempt, Execution, FrameworkTrial, LibraryFile, Load, Resolution, Snapshot
 from core.model.findings import HistoryEntry
 from core.model.paths import file_name, form_of
 
@@ -100,8 +100,18 @@ def machine_facts(s: Snapshot) -> str:
                 (_("Framework"), _("Environment"), _("Passed"), _("On a GPU"), _("CUDA and cuDNN"), _("Problem")),
                 [_trial(t) for t in s.trials or ()],
             ),
+            plain(
+                _("What was run"),
+                (_("File"), _("For"), _("With the rights of"), _("What others can change")),
+                [(e.path, e.consumer, e.account or _("not run"), _others(e)) for e in s.executions],
+            ),
         )
     )
+
+
+def _others(e: Execution) -> str:
+    at = e.changeable
+    return f"{at.path} {at.mode} ({', '.join(at.writers)})" if at else ""
 
 
 def _trial(t: FrameworkTrial) -> tuple[str, ...]:

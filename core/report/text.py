@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.common.i18n import N_, _, plain_number, translate_fact
 from core.common.text import printable
 from core.common.text_width import wrap
+from core.model.facts import Execution
 from core.model.findings import Evidence, Finding, Report, Restart
 from core.model.steps import Severity
 from core.report.grid import as_lines
@@ -21,6 +22,15 @@ MARKS = {
     Severity.ERROR: ("✗", N_("error"), "31"),
 }
 """Sign, word and ANSI colour of each severity: never colour alone."""
+EXECUTIONS = {
+    "roll call": N_("cuDNN loaded and called"),
+    "driver": N_("The driver asked"),
+    "framework": N_("A framework tried"),
+    "nvcc": N_("nvcc asked for its version"),
+    "search path": N_("A search path followed"),
+}
+MOST_RUN = 40
+"""Lines about what was run; a hostile report may hold any number."""
 
 
 def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
@@ -80,9 +90,29 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
                 for line in _wrapped(text.strip(), (len(text) - len(text.lstrip())), width)
             ),
         ]
+    lines += _executions(report, width)
     if report.taken_out:
         lines += ["", *_wrapped(taken_out(report), 0, width)]
     return "\n".join(lines) + "\n"
+
+
+def _executions(report: Report, width: int) -> list[str]:
+    ran = report.snapshot.executions
+    if not ran:
+        return []
+    more = ["  " + _("and {count} more", count=len(ran) - MOST_RUN)] if len(ran) > MOST_RUN else []
+    return ["", _("What was run"), *(line for e in ran[:MOST_RUN] for line in _wrapped(execution(e), 2, width)), *more]
+
+
+def execution(one: Execution) -> str:
+    """Return what was run and with whose rights, or that it was not, in a line."""
+    what = _(EXECUTIONS.get(one.what, one.what))
+    if one.account:
+        return _("{what}: {path}, with the rights of {account}", what=what, path=one.path, account=one.account)
+    if one.changeable is None:
+        return _("{what}: {path}, not run", what=what, path=one.path)
+    at = one.changeable.path
+    return _("{what}: {path}, not run: others can change {at}", what=what, path=one.path, at=at)
 
 
 def healthy(stands: Severity) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from core.common.progress import Progress
 from core.host import child, process
 from core.host.exit_status import describe
-from core.host.interface import Completed
+from core.host.interface import Account, Completed
 from core.model.facts import Machine, PciDevice, Signature, System, Variable
 
 
@@ -20,6 +20,12 @@ def said(*events: object, output: str = "", status: int = 0, system: System = "l
     """Return what a child process leaves behind that emitted ``events`` and ended with ``status``."""
     lines = [b"\n+" + msgspec.json.encode(event) + b"\n" for event in events] + [b"\n.\n"] * (status == 0)
     return Completed(status=status, out=b"".join(lines).decode(), err=output, ended=describe(status, system))
+
+
+def _signed(answer: Completed, token: str) -> Completed:
+    """Return a scripted answer with the token that the order asks for."""
+    lines = [token + line if line else line for line in answer.out.split("\n")]
+    return msgspec.structs.replace(answer, out="\n".join(lines))
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,7 @@ class FakeHost:
         env: Mapping[str, str] | None = None,
         input: bytes = b"",
         watch: Progress | None = None,
+        account: Account | None = None,
     ) -> Completed:
         """Return the scripted answer; a child of ours without one really runs."""
         if watch is not None and watch.cancelled:
@@ -93,8 +100,7 @@ class FakeHost:
         if list(argv) == child.command():
             work = str(marshal.loads(input)[0])  # an order of core.host.child
             if work in self.children:
-                return self.children[work]
-            return process.run(
-                argv, timeout=timeout, env=self.environment if env is None else env, input=input, watch=watch
-            )
+                return _signed(self.children[work], child.token_of(input))
+            given = self.environment if env is None else env
+            return process.run(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)
         return Completed(status=None, ended="could not be started: No such file or directory", started=False)

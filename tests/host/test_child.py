@@ -260,7 +260,7 @@ ask(hang_with_a_child, Asked(what=sys.argv[2]), Said, host=host, env=host.fresh_
 def test_an_orphan_does_nothing() -> None:
     if WINDOWS:  # there the job object ends it
         return
-    order = marshal.dumps(("tests.host.child_work:echo", 1, b"{}"))
+    order = marshal.dumps(("tests.host.child_work:echo", 1, b"{}", ""))
     done = HOST.run(child.command(), timeout=60, env={}, input=order)
     assert "+" not in done.out
     assert done.status == 1

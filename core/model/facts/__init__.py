@@ -61,7 +61,15 @@ from core.model.facts.loading import (
     full_id,
     split_id,
 )
-from core.model.facts.machine import Machine, ProbeError, Program, Unexamined, platform_machine
+from core.model.facts.machine import (
+    Changeable,
+    Execution,
+    Machine,
+    ProbeError,
+    Program,
+    Unexamined,
+    platform_machine,
+)
 from core.model.facts.snapshot import Snapshot
 
 __all__ = [
@@ -70,6 +78,7 @@ __all__ = [
     "Attempt",
     "Benchmark",
     "Call",
+    "Changeable",
     "Check",
     "ComputeCache",
     "Consumer",
@@ -82,6 +91,7 @@ __all__ = [
     "Driver",
     "DriverLibrary",
     "Environment",
+    "Execution",
     "FileState",
     "FrameworkBuild",
     "FrameworkRun",

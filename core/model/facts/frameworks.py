@@ -8,6 +8,7 @@ from msgspec.structs import force_setattr
 
 from core.model.facts.base import Frozen
 from core.model.facts.loading import Consumer, Mapped, full_id
+from core.model.facts.machine import Changeable
 
 
 class Distribution(Frozen, frozen=True, kw_only=True):
@@ -58,11 +59,18 @@ class PythonEnvironment(Frozen, frozen=True, kw_only=True):
     """What led to it, in words; programs read ``ways``."""
     ways: tuple[Way, ...] = ()
     problem: str = ""
+    changeable: Changeable | None = None
+    """What others can change of it: its folder, its interpreter, its folders of packages."""
 
     def __post_init__(self) -> None:
         """Take the ways of an older report from its text."""
         if self.found_by and not self.ways:
             force_setattr(self, "ways", tuple(WAYS.get(text, "elsewhere") for text in self.found_by.split(", ")))
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody named it, activated it, or has it on PATH."""
+        return bool({"--python", "VIRTUAL_ENV", "CONDA_PREFIX", "python", "python3"} & set(self.ways))
 
     def consumer(self, framework: str = "") -> Consumer:
         """Return what loads libraries here: the whole environment, or its ``framework`` (name and version)."""

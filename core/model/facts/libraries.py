@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from core.model.facts.base import Frozen
+from core.model.facts.machine import Changeable
 
 FileState = Literal["good", "missing", "dangling", "empty", "truncated", "damaged", "unreadable", "not a library"]
 Signature = Literal["", "valid", "intact", "altered", "not signed", "not trusted", "undecided"]
@@ -108,3 +109,5 @@ class CudnnCopy(Frozen, frozen=True, kw_only=True):
     """Path under which ld.so.cache lists this name although the file there is gone or another; empty if in order."""
     source: str = ""
     """How it was found."""
+    changeable: Changeable | None = None
+    """What others can change of it: its folder, or a file; None: nothing, or it was not looked at."""

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec.structs import force_setattr
 
 from core.model.facts.base import Frozen
+from core.model.facts.machine import Changeable
 
 
 class How(StrEnum):
@@ -170,3 +171,7 @@ class Load(Frozen, frozen=True, kw_only=True):
     wanted_version: str | None = None
     """The cuDNN version that the consumer was built or pinned against, where known."""
     wanted_source: str = ""
+    changeable: Changeable | None = None
+    """What others can change of the files that are loaded; None: nothing, or it was not looked at."""
+    refused: bool = False
+    """Others can change it, and nobody named it, or it would have run with an administrator's rights: nothing was loaded."""

@@ -64,6 +64,32 @@ class Unexamined(Frozen, frozen=True, kw_only=True):
     """What leads there: "--python", names of variables, the loader's configuration. Empty: nothing that counts here."""
 
 
+class Changeable(Frozen, frozen=True, kw_only=True):
+    """The first step on the way to a file that somebody else can change: a folder, a link, or the file itself."""
+
+    path: str
+    owner: str = ""
+    """"uid:1000" on Linux, a security identifier on Windows."""
+    mode: str = ""
+    """Linux: permissions in octal ("2775"); an access list shows in ``writers``."""
+    writers: tuple[str, ...] = ()
+    """Who else can change it: accounts, groups ("gid:100"), "everyone". Empty: it could not be looked at."""
+
+
+class Execution(Frozen, frozen=True, kw_only=True):
+    """Something of the machine that was started or loaded, or that was not since others can change it."""
+
+    what: Literal["roll call", "driver", "framework", "nvcc", "search path"]
+    """roll call: cuDNN's libraries, loaded and called. driver: NVML and cuInit. framework: its own interpreter. search
+    path: an entry that an administrator's programs were started without."""
+    path: str
+    account: str = ""
+    """With whose rights; empty: it was not run."""
+    consumer: str = ""
+    """For whom: ``Consumer.full_id``."""
+    changeable: Changeable | None = None
+
+
 class ProbeError(Frozen, frozen=True, kw_only=True):
     """A probe that crashed, was refused or ran out of time. This is data, too."""
 

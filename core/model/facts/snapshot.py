@@ -9,7 +9,7 @@ from core.model.facts.environment import Environment
 from core.model.facts.frameworks import Frameworks, FrameworkTrial, PackageRecords, PythonEnvironment
 from core.model.facts.libraries import CudnnCopy, Toolkit
 from core.model.facts.loading import Load
-from core.model.facts.machine import Machine, ProbeError, Unexamined
+from core.model.facts.machine import Execution, Machine, ProbeError, Unexamined
 
 
 class Snapshot(Frozen, frozen=True, kw_only=True):
@@ -34,5 +34,7 @@ class Snapshot(Frozen, frozen=True, kw_only=True):
     errors: tuple[ProbeError, ...] = ()
     unexamined: tuple[Unexamined, ...] = ()
     """Candidates that were left alone because they gave no answer."""
+    executions: tuple[Execution, ...] = ()
+    """What was run or loaded, with whose rights, and what was not, since others can change it."""
     seconds: tuple[tuple[str, float], ...] = ()
     """How long each probe took."""

@@ -19,6 +19,7 @@ from core.probes.cudnn.links import header, links, stale
 from core.probes.cudnn.locations import Found, Spot, bundler_of, conda_package, debian_package, folders
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.trust import of_copy
 from core.probes.wheel_record import Row, hashes, rows
 
 PAGES_SECONDS = 0.25
@@ -50,7 +51,8 @@ def look(request: ProbeRequest) -> tuple[CudnnCopy, ...]:
     found += _emptied(request, found, where)
     copies = []
     for one in found:
-        for copy in _copies(one, survey):
+        for bare in _copies(one, survey):
+            copy = replace(bare, changeable=of_copy(bare, where))
             copies.append(copy)
             request.keep(copy)
     return tuple(copies)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from core.common.versions import whole_number
+from core.host import provenance
 from core.model.facts import text
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
@@ -45,7 +46,8 @@ def kernel_log(request: ProbeRequest, where: Sysroot) -> Log | None:
     """
     raw = _kmsg(where)
     if raw is None:
-        done = request.host.run(["dmesg"], timeout=2.0, env=request.env, watch=request.watch)
+        env = provenance.obeyed(request.env)
+        done = request.host.run(["dmesg"], timeout=2.0, env=env, watch=request.watch)
         raw = done.out.splitlines() if done.status == 0 and done.out else None
     if raw is None:
         content = next((t for f in LOG_FILES if (t := _tail(f, where))), None)

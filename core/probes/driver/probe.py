@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from core.host.child import Answer, ask
+from core.host.provenance import Verdict
 from core.model.facts import CudaInit, Driver, DriverLibrary, Gpu, Nvml
 from core.model.path_list import LIBRARIES, searched
 from core.probes.driver import kernel as driver_linux
@@ -19,6 +20,7 @@ from core.probes.driver.nvidia_calls import ask_cuda, ask_nvml
 from core.probes.driver.protocol import DriverEvent, DriverQuery
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, answering, sysroot_of
+from core.probes.trust import of_search_paths, told
 
 NVML_PATIENCE = 8.0
 """Seconds for NVML's child."""
@@ -43,7 +45,7 @@ class Heard(msgspec.Struct, frozen=True):
 def look(request: ProbeRequest) -> Driver:
     """Ask NVML and the CUDA driver, each in a child of the consumer's environment, and look at the files meanwhile."""
     where = sysroot_of(request.host)
-    env = answering(request.env, where)
+    env = of_search_paths(answering(request.env, where), request, where)
     request = replace(request, env=env)
     hidden = [name for name in HIDING if name in env]
     with ThreadPoolExecutor(max_workers=4) as pool:
@@ -58,6 +60,8 @@ def look(request: ProbeRequest) -> Driver:
             clean = _cuda(request, _clean(env))
         managed = nvml.result()
         unhidden = shown.result() if shown else None
+    for library in dict.fromkeys(x.library for x in (managed.nvml, answer.cuda) if x and x.library):
+        told("driver", library, Verdict(may=True), request)
     return Driver(
         **seen | {"libraries": stubs_told(seen["libraries"], answer.cuda)},
         nvml=managed.nvml,

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from core.host.provenance import Verdict
 from core.model.facts import Consumer, How, Load, PythonEnvironment, RollCall
 from core.probes.loading.consumers import CudnnRequirement
 from core.probes.loading.origin import PATH_VARIABLE, origin, runs_here
 from core.probes.loading.plan import LoadContext, LoadPlan, plan
 from core.probes.loading.roll_call.parent import by_child, run
 from core.probes.sysroot import Sysroot, answering
+from core.probes.trust import of_load, shown, told, variables
 
 
 def test_load(
@@ -20,12 +22,14 @@ def test_load(
 ) -> Load:
     """Return a consumer's search and its roll calls."""
     first = plan(consumer, wish, python, setting)
-    called = _call(first, setting)
+    verdict = of_load(first, python, setting.where) if is_callable(first, setting) else Verdict(may=True)
+    called = _call(first, setting, verdict)
     again: RollCall | None = None
     if called is not None and _path_mattered(first, called):
         env = {name: value for name, value in setting.env.items() if name != PATH_VARIABLE}
         clean = replace_env(setting, env)
-        again = _call(plan(consumer, wish, python, clean), clean)
+        second = plan(consumer, wish, python, clean)
+        again = _call(second, clean, of_load(second, python, setting.where))
     return Load(
         consumer=consumer,
         major=wish.major,
@@ -34,6 +38,8 @@ def test_load(
         clean_roll_call=again,
         wanted_version=wish.wanted_version,
         wanted_source=wish.wanted_source,
+        changeable=shown(verdict.changeable),
+        refused=not verdict.may,
     )
 
 
@@ -42,20 +48,27 @@ def replace_env(setting: LoadContext, env: Mapping[str, str]) -> LoadContext:
     return LoadContext(setting.request, setting.where, setting.known, env)
 
 
-def _call(its: LoadPlan, setting: LoadContext) -> RollCall | None:
-    """Make a roll call; None where nothing can be run: another system's files, or no main library."""
-    if its.roll is None or not runs_here(setting.where):
+def is_callable(its: LoadPlan, setting: LoadContext) -> bool:
+    """Whether there is something to call: files of the running system, and a main library."""
+    return its.roll is not None and runs_here(setting.where)
+
+
+def _call(its: LoadPlan, setting: LoadContext, verdict: Verdict) -> RollCall | None:
+    """Make a roll call; None where there is nothing to call, or others can change it and nobody named it."""
+    if its.roll is None or not is_callable(its, setting):
+        return None
+    main = next((r.winner.path for r in its.resolutions if r.winner), its.roll.main)
+    if not verdict.may:
+        told("roll call", main, verdict, setting.request, its.consumer.full_id)
         return None
     if pipe := _pipe(its, setting.where):
         return RollCall(library=its.roll.main, ended=f"was not made: {pipe} is no file, and opening it might never end")
     watch = setting.request.watch
     watch.check()
-    called = run(
-        its.roll,
-        its.fragile,
-        setting.known,
-        by_child(setting.request.host, answering(setting.env, setting.where), watch),
-    )
+    told("roll call", main, verdict, setting.request, its.consumer.full_id)
+    env = variables(verdict, answering(setting.env, setting.where))
+    asking = by_child(setting.request.host, env, watch, verdict.account)
+    called = run(its.roll, its.fragile, setting.known, asking)
     own = _own_files(its.consumer.prefix, setting)
     mapped = tuple(
         replace(m, origin=origin(own.get(m.path, m.path), its.consumer.prefix, setting.env, setting.where))

@@ -14,6 +14,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.environment import describe, prefix_of
 from core.probes.python.locations import FAR_STEPS, STEPS, Candidate
 from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.trust import of_environment
 
 BUDGET = 5.0
 """Seconds after which further environments are only named, not read."""
@@ -118,4 +119,5 @@ def _describe(
         return PythonEnvironment(prefix=text(candidate.path), problem=problem)
     if late:
         return PythonEnvironment(prefix=text(prefix), problem="It was not read: time ran out.")
-    return describe(prefix, candidate.path, request.env, where)
+    its = describe(prefix, candidate.path, request.env, where)
+    return replace(its, changeable=of_environment(its, where))

@@ -18,13 +18,15 @@ from msgspec.structs import replace
 
 from core.common.versions import whole_number
 from core.host import child
+from core.host.provenance import Verdict
 from core.knowledge.cudnn_file_names import version_text
-from core.model.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined
+from core.model.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined, full_id
 from core.probes.loading.origin import PATH_VARIABLE, origin, runs_here
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
 from core.probes.python.trial_script import SCRIPT
 from core.probes.sysroot import Sysroot, answering, sysroot_of
+from core.probes.trust import of_interpreter, told, variables
 
 TIMEOUT = 60.0
 """Seconds for one trial; the first import after an installation compiles nothing (-B) and may take ten."""
@@ -87,7 +89,11 @@ def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:
         if trial.python.executable in hung:
             continue  # each environment has one time-out, whatever it holds
         start = time.monotonic()
-        made = _tried(trial, request, where)
+        verdict = of_interpreter(trial.python, where)
+        told("framework", trial.python.executable, verdict, request, full_id(trial.python.prefix, trial.distribution))
+        if not verdict.may:
+            continue
+        made = _tried(trial, request, where, verdict)
         done.append(made)
         request.keep(made)
         if time.monotonic() - start >= TIMEOUT:
@@ -125,24 +131,27 @@ def installed(python: PythonEnvironment, where: Sysroot) -> Iterator[Trial]:
                     yield Trial(python, distribution.name, distribution.version, module)
 
 
-def _tried(trial: Trial, request: ProbeRequest, where: Sysroot) -> FrameworkTrial:
+def _tried(trial: Trial, request: ProbeRequest, where: Sysroot, verdict: Verdict) -> FrameworkTrial:
     request.watch.check()
     request.watch.say(f"Trying {trial.module} of {trial.python.prefix}")
-    first = run(trial, request, request.env, where)
+    first = run(trial, request, request.env, where, verdict)
     foreign = any(m.origin == PATH_VARIABLE for m in first.mapped)
     went_wrong = bool(first.problem or first.ended or first.right is False)
     if request.env.get(PATH_VARIABLE) and where.system == "linux" and (went_wrong or foreign):
         clean = {n: v for n, v in request.env.items() if n != PATH_VARIABLE}
-        return replace(first, clean=run(trial, request, clean, where))
+        return replace(first, clean=run(trial, request, clean, where, verdict))
     return first
 
 
-def run(trial: Trial, request: ProbeRequest, env: Mapping[str, str], where: Sysroot) -> FrameworkTrial:
-    """Run one trial to its end or its time-out in the environment ``env``."""
-    env = answering(env, where)
+def run(
+    trial: Trial, request: ProbeRequest, env: Mapping[str, str], where: Sysroot, verdict: Verdict
+) -> FrameworkTrial:
+    """Run one trial to its end or its time-out in the environment ``env``, with the rights that ``verdict`` says."""
+    env = variables(verdict, answering(env, where))
     command = (trial.python.executable, "-B", "-c", SCRIPT, trial.module)
     start = time.monotonic()
-    done = request.host.run(command, timeout=TIMEOUT, env={**env, "PYTHONDONTWRITEBYTECODE": "1"}, watch=request.watch)
+    env = {**env, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = request.host.run(command, timeout=TIMEOUT, env=env, watch=request.watch, account=verdict.account)
     answer = child.read(done, TrialEvent)
     said = answer.events
 

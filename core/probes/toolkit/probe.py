@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from core.host.provenance import Verdict, may_run
 from core.knowledge.cuda_file_names import locations
 from core.model.facts import Toolkit
+from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import answering, sysroot_of
 from core.probes.toolkit.contents import RELEASE, toolkits
 from core.probes.toolkit.locations import ToolkitSearch, gather
+from core.probes.trust import checked, told, variables
 
 PATIENCE = 3.0
 """Seconds for ``nvcc --version``, which is asked only where no file tells."""
@@ -31,7 +34,14 @@ def _with_compiler(toolkit: Toolkit, request: ProbeRequest) -> Toolkit:
     """Ask the nvcc that programs find on PATH for its version, and no other: it is theirs to run."""
     if "nvcc on PATH" not in toolkit.named_by or toolkit.nvcc_version:
         return toolkit
-    env = answering(request.env, sysroot_of(request.host))
-    done = request.host.run([toolkit.nvcc, "--version"], timeout=PATIENCE, env=env, watch=request.watch)
+    where = sysroot_of(request.host)
+    verdict = checked(may_run({where.under(toolkit.nvcc): True})) if runs_here(where) else Verdict(may=True)
+    told("nvcc", toolkit.nvcc, verdict, request)
+    if not verdict.may:
+        return toolkit
+    env = variables(verdict, answering(request.env, where))
+    done = request.host.run(
+        [toolkit.nvcc, "--version"], timeout=PATIENCE, env=env, watch=request.watch, account=verdict.account
+    )
     said = RELEASE.search(done.out)
     return replace(toolkit, nvcc_version=said[1]) if said else toolkit

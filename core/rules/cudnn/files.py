@@ -355,7 +355,8 @@ def completed(seen: Snapshot, copy: CudnnCopy) -> CompleteSet | None:
         return None
     spoilt = (f.name for f in copy.files if _is_spoilt(f, copy, seen.machine.architecture))
     wanted = tuple(dict.fromkeys([*lost(copy), *spoilt]))
-    donor = next((d for d in seen.cudnn or () if wanted and _gives(d, copy, wanted)), None)
+    donors = (d for d in seen.cudnn or () if wanted and _gives(d, copy, wanted) and _is_trusted(d, seen))
+    donor = next(donors, None)
     return CompleteSet(folder=copy.folder, files=wanted, donor=donor.folder) if donor else None
 
 
@@ -371,6 +372,14 @@ def _is_spoilt(f: LibraryFile, copy: CudnnCopy, architecture: str) -> bool:
     foreign = f.architecture not in ("", architecture)
     unlike = f.record in ("size differs", "hash differs")
     return f.state in SPOILT or unlike or foreign or versions_differ(f.version, release_of(copy)) is True
+
+
+def _is_trusted(donor: CudnnCopy, seen: Snapshot) -> bool:
+    """Whether nobody else can change a set; without an administrator's rights one that programs take anyway will do, too."""
+    if donor.changeable is None:
+        return True
+    wanted = any(p.prefix == donor.environment and p.is_wanted for p in seen.pythons or ())
+    return not seen.machine.elevated and (wanted or donor.source in ("LD_LIBRARY_PATH", "PATH", "ld.so.cache"))
 
 
 def _gives(donor: CudnnCopy, copy: CudnnCopy, wanted: tuple[str, ...]) -> bool:

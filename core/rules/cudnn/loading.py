@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from core.common.i18n import _, n_, translate_fact
+from core.common.i18n import _, n_, sentences, translate_fact
+from core.common.text import join_names
 from core.knowledge.horizon import beyond
-from core.model.facts import Snapshot
+from core.model.facts import Changeable, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import file_name
 from core.model.remedies import both
@@ -78,9 +79,69 @@ def unanswered(c: ConsumerLoad) -> Iterator[Finding]:
     )
 
 
+def refused(c: ConsumerLoad) -> Iterator[Finding]:
+    """Others can change what would be loaded, and nobody named it, or it would get an administrator's rights."""
+    at = c.load.changeable
+    if not c.load.refused or at is None:
+        return
+    elevated = c.seen.machine.elevated is True
+    label = translate_fact(c.load.consumer.label)
+    yield make_finding(
+        Step.CUDNN,
+        UNKNOWN,
+        "not-trusted",
+        _("Found, not tried: others can change {path}.", path=at.path),
+        why=sentences(
+            _("Loading a library runs its code, and whoever can change it decides what that does."),
+            _("With an administrator's rights nothing is run that others can change.")
+            if elevated
+            else _("Nobody named it, and it is neither active nor on a search path. Its files were read."),
+        ),
+        evidence=[observation(_("For"), label), *changeable_evidence(at), *candidate_evidence(c.main)],
+        subject=at.path,
+        fix=manual_fix(
+            _("Try it all the same"),
+            _("Run as the account that uses it: convalesce scan --python {path}", path=c.load.consumer.prefix)
+            if elevated
+            else _("Name it with --python to try it: convalesce scan --python {path}", path=c.load.consumer.prefix),
+        )
+        if c.load.consumer.prefix
+        else None,
+    )
+
+
+def changeable(c: ConsumerLoad) -> Iterator[Finding]:
+    """Others can change what was loaded: it was named, is active or lies on a search path, so it was tried."""
+    at = c.load.changeable
+    if at is None or c.load.roll_call is None:
+        return
+    yield make_finding(
+        Step.CUDNN,
+        NOTE,
+        "changeable",
+        _(
+            "{label} loads cuDNN from where others can change it: {path}.",
+            label=translate_fact(c.load.consumer.label),
+            path=at.path,
+        ),
+        why=_("Whoever can change a library decides what it answers, so its answers alone show nothing good."),
+        evidence=[
+            observation(_("Loaded"), c.load.roll_call.loaded or c.load.roll_call.library),
+            *changeable_evidence(at),
+        ],
+        subject=c.load.consumer.id,
+    )
+
+
+def changeable_evidence(at: Changeable) -> list[Evidence]:
+    """Return who else can change something, as evidence."""
+    rows = [observation(_("Others can change"), f"{at.path} {at.mode}".strip())]
+    return rows + ([observation(_("Who"), join_names(at.writers))] if at.writers else [])
+
+
 def undecided(c: ConsumerLoad) -> Iterator[Finding]:
     """The search was made, the roll call was not."""
-    if c.winner and c.load.roll_call is None:
+    if c.winner and c.load.roll_call is None and not c.load.refused:
         yield make_finding(
             Step.CUDNN,
             UNKNOWN,
@@ -134,6 +195,8 @@ def works(c: ConsumerLoad) -> Iterator[Finding]:
     roll = c.load.roll_call
     if roll is None or not (roll.calls or roll.version) or load_failures(c) or waiting(c):
         return
+    if c.load.changeable:
+        return  # whoever can change it wrote its answers
     yield make_finding(
         Step.CUDNN,
         GOOD,
@@ -173,6 +236,7 @@ REASONS: tuple[Reason, ...] = (
     loading_order.too_deep,
     loading_order.brackets,
     unanswered,
+    refused,
     undecided,
     without_driver,
     works,
@@ -180,7 +244,7 @@ REASONS: tuple[Reason, ...] = (
 """Why a load fails, the surest and deepest reason first. Of each load the first reason above a note is told."""
 
 
-NEWER_CUDNN: tuple[Reason, ...] = (files, newer.load)
+NEWER_CUDNN: tuple[Reason, ...] = (files, refused, newer.load)
 """What is said of a cuDNN that is newer than the tables: what its files' own headers and records say, and no more."""
 OF_CUDA = (loading_cuda.other_cuda, loading_cuda.pair, loading_extra.compiler, loading_cuda.runtime)
 
@@ -215,7 +279,7 @@ def loads(seen: Snapshot) -> Iterator[Finding]:
 
 def judge(c: ConsumerLoad) -> Iterator[Finding]:
     """Yield the reason why one load fails, or that it works; notes beside it."""
-    for reason in reasons(c):
+    for reason in (changeable, *reasons(c)):
         for found in reason(c):
             yield found
             if found.severity > Severity.NOTE:

@@ -170,7 +170,7 @@ def _loads_well(home: EnvironmentView, what: Distribution) -> bool:
         if normalise(system, load.consumer.prefix) == normalise(system, home.python.prefix)
         and load.consumer.framework.startswith((what.name + " ", f"{what.name}-"))
     ]
-    return bool(mine) and all(roll_call_passed(load.roll_call) for load in mine)
+    return bool(mine) and all(roll_call_passed(load.roll_call) and not load.changeable for load in mine)
 
 
 def _against(home: EnvironmentView, what: Distribution, findings: tuple[Finding, ...]) -> Finding | None:

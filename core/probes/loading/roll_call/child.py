@@ -22,6 +22,9 @@ else:
 PLAIN = True
 """For ``core.host.child``: nothing of msgspec is needed here."""
 
+CAGED = True
+"""For ``core.host.child_main``: what is loaded here can start nothing, reach no network and touch no other process."""
+
 LOAD: dict[System, str] = {"linux": "dlopen", "windows": "LoadLibraryExW"}
 """What a Call is named that loads a file instead of calling a function."""
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from core.common.progress import Progress
 from core.host.child import Answer, ask
-from core.host.interface import Host
+from core.host.interface import Account, Host
 from core.knowledge.cudnn import Knowledge
 from core.knowledge.cudnn_file_names import version_text
 from core.model.facts import Call, Mapped, RollCall
@@ -79,9 +79,11 @@ def run(roll: RollCallRequest, fragile: Mapping[str, int], known: Knowledge, ask
     )
 
 
-def by_child(host: Host, env: Mapping[str, str], watch: Progress) -> Ask:
-    """Return the function that asks a real child with the consumer's environment."""
-    return lambda roll: ask(answer, roll, RollCallEvent, host=host, env=env, timeout=SECONDS, watch=watch)
+def by_child(host: Host, env: Mapping[str, str], watch: Progress, account: Account | None = None) -> Ask:
+    """Return the function that asks a real child with the consumer's environment, with the rights of ``account``."""
+    return lambda roll: ask(
+        *(answer, roll, RollCallEvent), host=host, env=env, timeout=SECONDS, watch=watch, account=account
+    )
 
 
 def _count(said: Answer[RollCallEvent], tally: _Tally, roll: RollCallRequest, known: Knowledge) -> str:

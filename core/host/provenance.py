@@ -1,0 +1,239 @@
+"""Provenance: may a file be run or loaded, and with whose rights? Who else can change it decides.
+
+Everything that starts a program of the machine, or loads a library of it, asks ``may_run`` first. Whoever has no extra
+rights may try what was named, activated or lies on a search path, as any program would, and what nobody else can
+change. An administrator's rights run only what nobody else can change; what one other account alone can change runs with that
+account's rights, if it was named.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+from core.host import ownership
+from core.host.interface import Account
+from core.model.facts import Changeable, Frozen
+
+SEARCHED = ("PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "PYTHONPATH")
+"""Variables whose entries make a program run or load something."""
+PRELOADED = ("LD_PRELOAD", "LD_AUDIT")
+LEADING = ("PYTHONHOME", "PYTHONUSERBASE", "CUDA_INJECTION32_PATH", "CUDA_INJECTION64_PATH", "GCONV_PATH")
+"""Variables that do the same and name one place."""
+HANDED_ON = re.compile(
+    r"PATH|LANG|LC_\w+|LD_\w+|TZ|TMPDIR|_PYI\w+|(?:CUDA|CUDNN|CUBLAS|NVIDIA|TF|XLA|JAX|TORCH|PYTORCH|OMP|PYTHON)\w*"
+)
+"""Variables of the administrator that a program of another account gets; the rest may hold secrets."""
+DOMAIN_ADMINISTRATORS = re.compile(r"S-1-5-21-[\d-]+-(?:500|512|519)")
+"""Windows: the built-in administrator, and the domain's, who administer every machine of it (well-known SIDs)."""
+
+
+class Verdict(Frozen, frozen=True, kw_only=True):
+    """Whether something may be run, what others can change of it, and whose rights it gets."""
+
+    may: bool
+    changeable: Changeable | None = None
+    """The first part of the way that others can change."""
+    account: Account | None = None
+    """Whose rights; None for one's own."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """Who runs Convalesce."""
+
+    trusted: frozenset[str]
+    elevated: bool = False
+    behind: Account | None = None
+    """Whoever got an administrator's rights by sudo."""
+
+
+def may_run(paths: Mapping[str, bool], person: Person | None = None) -> Verdict:
+    """Return whether files may be run or loaded together. ``paths``: an absolute path -> whether somebody wanted it.
+
+    Wanted is what was named, is active, or lies on a search path.
+    """
+    me = person or this_person()
+    foreign: dict[str, None] = {}
+    first: Changeable | None = None
+    unwanted = False
+    for path, wanted in paths.items():
+        parts, problem = _way(path)
+        found = Changeable(path=problem) if problem else _loose(parts, me.trusted)
+        if found is None:
+            continue
+        first = first or found
+        unwanted = unwanted or not wanted
+        foreign |= dict.fromkeys(_able(parts, me.trusted) if not problem else ("unknown",))
+    if first is None:
+        return Verdict(may=True)
+    if not me.elevated:
+        return Verdict(may=not unwanted, changeable=first)
+    account = _whose(tuple(foreign), me)
+    own = account is not None and me.behind is not None and account.uid == me.behind.uid
+    return Verdict(may=account is not None and (own or not unwanted), changeable=first, account=account)
+
+
+def obeyed(env: Mapping[str, str], person: Person | None = None) -> dict[str, str]:
+    """Return the variables that a program may get: an administrator's rights follow no search path that others can change."""
+    me = person or this_person()
+    out = dict(env)
+    if not me.elevated:
+        return out
+    for name, value in env.items():
+        if name.upper() in LEADING and ownership.first_loose(value.split(os.pathsep)[0], me.trusted):
+            del out[name]
+        elif name.upper() in SEARCHED:
+            entries = value.replace(" ", ":").split(":") if name in PRELOADED else value.split(os.pathsep)
+            kept = [e for e in entries if not _leads_elsewhere(name, e, me)]
+            out[name] = os.pathsep.join(kept)
+            if not kept:
+                del out[name]
+            elif len(kept) == len(entries):
+                out[name] = value
+    return out
+
+
+def _leads_elsewhere(name: str, entry: str, me: Person) -> bool:
+    """Whether others can change what an entry leads to; a program starts in the root folder, so nothing else is meant by "."."""
+    if name in PRELOADED and "/" not in entry:
+        return False  # it is looked for on the search path
+    anchor = os.path.splitdrive(sys.executable)[0] + os.sep
+    return bool(ownership.first_loose(os.path.join(anchor, entry), me.trusted))  # noqa: PTH118 - may be no path
+
+
+def environment_for(verdict: Verdict, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables for a program that ``may_run``: of another account's only what it needs."""
+    me = this_person()
+    account = verdict.account
+    if account is None:
+        return obeyed(env, me)
+    its = Person(trusted=ownership.ADMINISTRATORS | {f"uid:{account.uid}"}, elevated=True)
+    out = {n: v for n, v in obeyed(env, its).items() if account == me.behind or HANDED_ON.fullmatch(n)}
+    return out | {"HOME": account.home or "/", "USER": account.name, "LOGNAME": account.name}
+
+
+def this_person() -> Person:
+    """Return who runs this process."""
+    return _this_person()
+
+
+def _way(path: str) -> tuple[tuple[ownership.Part, ...], str]:
+    """Return the way to a path, or the part that cannot be looked at."""
+    try:
+        return ownership.who_can_write(path), ""
+    except OSError as e:
+        return (), os.fsdecode(e.filename) if e.filename else path
+    except ValueError:
+        return (), path
+
+
+def _loose(parts: tuple[ownership.Part, ...], trusted: frozenset[str]) -> Changeable | None:
+    trusted |= _domain(parts)
+    path = ownership.loose_part(parts, trusted)
+    part = next((p for p in parts if p.path == path), None) if path else None
+    if part is None:
+        return None
+    able = dict.fromkeys((part.owner, *part.movers, *part.writers))
+    return Changeable(
+        path=path, owner=part.owner, mode=_mode(path), writers=tuple(w for w in able if not _is_trusted(w, trusted))
+    )
+
+
+def _able(parts: tuple[ownership.Part, ...], trusted: frozenset[str]) -> set[str]:
+    """Return everybody who can change something on the way."""
+    there = [p for p in parts if p.kind != "missing"]
+    trusted |= _domain(parts)
+    able = {who for p in there for who in (p.owner, *p.movers)} | {who for p in there[-1:] for who in p.writers}
+    return {who for who in able if not _is_trusted(who, trusted)}
+
+
+def _domain(parts: tuple[ownership.Part, ...]) -> frozenset[str]:
+    return frozenset(
+        who for p in parts for who in (p.owner, *p.movers, *p.writers) if DOMAIN_ADMINISTRATORS.fullmatch(who)
+    )
+
+
+def _is_trusted(who: str, trusted: frozenset[str]) -> bool:
+    return ownership.is_trusted(who, trusted)
+
+
+def _mode(path: str) -> str:
+    try:
+        return f"{os.lstat(path).st_mode & 0o7777:04o}"
+    except OSError:
+        return ""
+
+
+if sys.platform == "win32":
+    from core.host.windows_ownership import own_account
+
+    def _this_person() -> Person:
+        from ctypes import windll
+
+        mine = own_account()
+        trusted = ownership.ADMINISTRATORS | ({mine} if mine else set())
+        return Person(trusted=trusted, elevated=bool(windll.shell32.IsUserAnAdmin()))
+
+    def _whose(_foreign: tuple[str, ...], _me: Person) -> Account | None:
+        return None
+
+else:
+    import pwd
+
+    WHOLE_MAP = 4_294_967_295
+    """Accounts in a map that leaves none out (user_namespaces(7))."""
+
+    def _this_person() -> Person:
+        uid = os.geteuid()
+        trusted = ownership.ADMINISTRATORS | {f"uid:{uid}"} | _outside()
+        if _account(uid).name == str(uid):  # a container that knows neither the account nor its group
+            trusted |= {f"gid:{os.getegid()}"} if not _has_name(os.getegid()) else set()
+        number = _behind() if uid == 0 else 0
+        return Person(trusted=trusted, elevated=uid == 0, behind=_account(number) if number else None)
+
+    def _behind() -> int:
+        """Return whoever got an administrator's rights: by a set-user-ID bit, sudo(8) or pkexec(1); 0 for nobody else."""
+        if os.getuid() != os.geteuid():
+            return os.getuid()
+        said = os.environ.get("SUDO_UID") or os.environ.get("PKEXEC_UID") or ""
+        return int(said) if re.fullmatch(r"[0-9]{1,10}", said) and int(said) < WHOLE_MAP else 0
+
+    def _outside() -> frozenset[str]:
+        """Return the number that stands for accounts outside a user namespace, the administrator's among them."""
+        with suppress(OSError, ValueError, IndexError):
+            with open("/proc/self/uid_map", encoding="ascii") as lines:  # noqa: PTH123 - before every child
+                mapped = sum(int(line.split()[2]) for line in lines)
+            if mapped < WHOLE_MAP:
+                with open("/proc/sys/kernel/overflowuid", encoding="ascii") as number:  # noqa: PTH123
+                    return frozenset({f"uid:{int(number.read())}"})
+        return frozenset()
+
+    def _has_name(gid: int) -> bool:
+        import grp
+
+        try:
+            return bool(grp.getgrgid(gid))
+        except KeyError:
+            return False
+
+    def _account(uid: int) -> Account:
+        try:
+            row = pwd.getpwuid(uid)
+        except KeyError:
+            return Account(uid=uid, gid=uid, groups=(), name=str(uid))
+        groups = ownership.groups_of(uid, row.pw_gid)
+        return Account(uid=uid, gid=row.pw_gid, groups=tuple(sorted(groups)), name=row.pw_name, home=row.pw_dir)
+
+    def _whose(foreign: tuple[str, ...], me: Person) -> Account | None:
+        """Return the one account that can change everything, beside the administrator; None where there are more."""
+        accounts = [int(who[4:]) for who in foreign if who.startswith("uid:")]
+        for account in dict.fromkeys(([me.behind.uid] if me.behind else []) + accounts[:1]):
+            trusted = me.trusted | {f"uid:{account}"}
+            if all(_is_trusted(who, trusted) for who in foreign):
+                return _account(account)
+        return None

@@ -1,0 +1,143 @@
+"""What a probe asks before it starts or loads something: the verdict, the child's variables, and the fact that is told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from core.host import child, ownership, provenance
+from core.host.interface import Account
+from core.host.provenance import Verdict, may_run
+from core.model.facts import Changeable, CudnnCopy, Execution, How, PythonEnvironment, text
+from core.probes.loading.origin import runs_here
+from core.probes.loading.plan import LoadPlan
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot
+
+SEARCHED = frozenset(
+    (How.LD_LIBRARY_PATH, How.LD_CACHE, How.DEFAULT, How.PATH, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.KNOWN_DLL)
+)
+"""Ways of a loader's search that every program goes."""
+
+
+def of_load(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot) -> Verdict:
+    """Return whether what a load leads to may be loaded."""
+    wanted = python is None or python.is_wanted  # a plain program's search path always is
+    paths: dict[str, bool] = {}
+    for resolution in its.resolutions:
+        winner = resolution.winner
+        if winner and where.form.isabs(winner.path):
+            paths.setdefault(where.under(winner.path), wanted or winner.how in SEARCHED)
+    roll = its.roll
+    for path in (roll.main, *roll.preload, *(t for p in roll.parts for t in p.tries)) if roll else ():
+        if where.form.isabs(path):
+            paths.setdefault(where.under(path), wanted)
+    return checked(may_run(paths))
+
+
+def of_interpreter(python: PythonEnvironment, where: Sysroot) -> Verdict:
+    """Return whether an environment's interpreter may be run: with its settings, its folders of packages, and all in them.
+
+    All that lies in the folders counts for an administrator alone: nobody else's rights grow by it.
+    """
+    wanted = python.is_wanted
+    places = [python.executable, where.join(python.prefix, "pyvenv.cfg"), *python.site_packages]
+    paths = {where.under(p): wanted for p in places if p and where.form.isabs(p)}
+    me = provenance.this_person()
+    if me.elevated:
+        for folder in python.site_packages:
+            paths |= dict.fromkeys(_odd(where.under(folder)), wanted)
+    return checked(may_run(paths, me))
+
+
+def of_environment(python: PythonEnvironment, where: Sysroot) -> Changeable | None:
+    """Return what others can change of an environment; None for nothing, and for one of another system's."""
+    places = [p for p in (python.executable or python.prefix, *python.site_packages) if where.form.isabs(p)]
+    return shown(may_run({where.under(p): False for p in places}).changeable) if runs_here(where) else None
+
+
+def of_copy(copy: CudnnCopy, where: Sysroot) -> Changeable | None:
+    """Return what others can change of a copy of cuDNN; None for nothing, and for one of another system's."""
+    paths = {where.under(f.path): False for f in copy.files if f.state != "missing" and where.form.isabs(f.path)}
+    return shown(may_run(paths).changeable) if runs_here(where) else None
+
+
+def _odd(folder: str) -> Iterator[str]:
+    """Yield what lies below a folder and belongs to another account, is a link, or may be written by more than its owner."""
+    for here, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = os.path.join(here, name)  # noqa: PTH118 - tens of thousands of files
+            try:
+                seen = os.lstat(path)
+            except OSError:
+                continue
+            if seen.st_uid != 0 or seen.st_mode & 0o022 or os.path.islink(path):  # noqa: PTH114
+                yield path
+
+
+def checked(verdict: Verdict) -> Verdict:
+    """Return a verdict that holds: another account can only run what it can reach, our own interpreter included."""
+    account = verdict.account
+    if not verdict.may or account is None:
+        return verdict
+    ours = [p for p in child.command() if os.path.isabs(p)]  # noqa: PTH117 - texts, some of them code
+    return verdict if all(_reaches(account, p) for p in ours) else Verdict(may=False, changeable=verdict.changeable)
+
+
+def _reaches(account: Account, path: str) -> bool:
+    groups = frozenset((account.gid, *account.groups))
+    real = os.path.realpath(path)
+    while real != os.path.dirname(real):  # noqa: PTH120
+        try:
+            if not ownership.may_read(real, account.uid, groups):
+                return False
+        except OSError:
+            return False
+        real = os.path.dirname(real)  # noqa: PTH120
+    return True
+
+
+def told(
+    what: Literal["roll call", "driver", "framework", "nvcc", "search path"],
+    path: str,
+    verdict: Verdict,
+    request: ProbeRequest,
+    consumer: str = "",
+) -> Execution:
+    """Tell what was run, or was not, and return it."""
+    me = request.seen.machine.user
+    rights = (verdict.account.name if verdict.account else me) if verdict.may else ""
+    found = Execution(
+        what=what, path=text(path), account=rights, consumer=consumer, changeable=shown(verdict.changeable)
+    )
+    request.tell(found)
+    return found
+
+
+def shown(changeable: Changeable | None) -> Changeable | None:
+    """Return it printable."""
+    if changeable is None:
+        return None
+    return Changeable(
+        path=text(changeable.path), owner=changeable.owner, mode=changeable.mode, writers=changeable.writers
+    )
+
+
+def variables(verdict: Verdict, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables for what may be run."""
+    return provenance.environment_for(verdict, env)
+
+
+def of_search_paths(env: Mapping[str, str], request: ProbeRequest, where: Sysroot) -> dict[str, str]:
+    """Return the variables for a program of the system, and tell which entries an administrator's rights do not follow."""
+    if not runs_here(where):
+        return dict(env)
+    out = provenance.obeyed(env)
+    for name in (n for n in env if n.upper() in provenance.SEARCHED and out.get(n) != env[n]):
+        kept = out.get(name, "").split(os.pathsep)
+        for entry in dict.fromkeys(env[name].split(os.pathsep)):
+            if entry not in kept:
+                verdict = may_run({os.path.join("/", entry): True})  # noqa: PTH118 - may be no path
+                told("search path", entry, Verdict(may=False, changeable=verdict.changeable), request)
+    return out

@@ -1,0 +1,46 @@
+"""Rules about what was not run: others can change it, and it would have got rights that are not theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.common.i18n import _
+from core.common.text import join_names
+from core.model.facts import Execution, Snapshot
+from core.model.findings import Finding
+from core.model.steps import Step
+from core.rules.wording import NOTE, UNKNOWN, make_finding, manual_fix, observation
+
+STEPS = {"framework": Step.FRAMEWORKS, "nvcc": Step.TOOLKIT, "search path": Step.ENVIRONMENT}
+"""What is told here; a roll call that was not made is told of its load."""
+
+
+def not_run(seen: Snapshot) -> Iterator[Finding]:
+    """What was found and neither started nor followed."""
+    for one in seen.executions:
+        if not one.account and one.what in STEPS:
+            yield _told(one)
+
+
+def _told(one: Execution) -> Finding:
+    at = one.changeable
+    followed = one.what == "search path"
+    where = at.path if at else one.path
+    return make_finding(
+        STEPS[one.what],
+        NOTE if followed else UNKNOWN,
+        "not-trusted",
+        _("{path} on a search path was not followed: others can change {at}.", path=one.path, at=where)
+        if followed
+        else _("{path} was not run: others can change {at}.", path=one.path, at=where),
+        why=_("With an administrator's rights nothing is run that others can change."),
+        evidence=[observation(_("Who"), join_names(at.writers))] if at and at.writers else [],
+        subject=one.path,
+        fix=manual_fix(
+            _("Try it all the same"),
+            _("Run Convalesce as the account that uses it, without an administrator's rights."),
+        ),
+    )
+
+
+RULES = (not_run,)
