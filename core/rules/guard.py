@@ -13,15 +13,12 @@ T = TypeVar("T")
 
 TOPICS = {
     "driver": Step.DRIVER,
-    "devices": Step.DRIVER,
-    "gpu_fit": Step.DRIVER,
     "toolkit": Step.TOOLKIT,
-    "loading": Step.CUDNN,
     "cudnn": Step.CUDNN,
     "frameworks": Step.FRAMEWORKS,
     "benchmark": Step.BENCHMARK,
 }
-"""Start of the name of a rule's module -> its step; the others belong to the environment."""
+"""Folder or module of a rule in core/rules -> its step; the others belong to the environment."""
 
 
 def guarded(work: Callable[[], T], name: str, failures: list[Finding], otherwise: T, step: Step | None = None) -> T:
@@ -37,13 +34,13 @@ def guarded(work: Callable[[], T], name: str, failures: list[Finding], otherwise
 
 
 def name_of(rule: Callable[..., object]) -> str:
-    """Return a rule's name as findings show it: "cudnn_files.damaged"."""
-    return f"{rule.__module__.rpartition('.')[2]}.{getattr(rule, '__name__', type(rule).__name__)}"
+    """Return a rule's name as findings show it: "cudnn.files.damaged"."""
+    return f"{rule.__module__.removeprefix('core.rules.')}.{getattr(rule, '__name__', type(rule).__name__)}"
 
 
 def rule_failed(name: str, error: Exception, step: Step | None = None) -> Finding:
     """Return the finding for a rule that failed. It names no cause, so it never is the primary one."""
-    step = step or next((s for topic, s in TOPICS.items() if name.startswith(topic)), Step.ENVIRONMENT)
+    step = step or TOPICS.get(name.partition(".")[0], Step.ENVIRONMENT)
     return Finding(
         id=f"{step.value}.rule-failed",
         cause="",

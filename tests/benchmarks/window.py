@@ -57,7 +57,7 @@ class Watched(Frame):
         assert "core.doctor.scan" not in sys.modules, "the engine was loaded on the window's thread"
 settings = QSettings(sys.argv[1], QSettings.Format.IniFormat)
 frame = Watched(settings)
-held = Held(frame, settings)
+held = WindowLoader(frame, settings)
 def there():
     print(time.perf_counter() - start)
     held.make()

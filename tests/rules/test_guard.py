@@ -19,9 +19,10 @@ from core.model.steps import Severity, Step
 from core.report.html import as_html
 from core.report.json_form import from_json, to_json
 from core.report.text import as_markdown, as_text
-from core.rules import RULES
+from core.rules import RULES, Rule
 from core.rules import root_cause as diagnosing
 from core.rules.frameworks import grid
+from core.rules.guard import name_of, rule_failed
 from core.rules.root_cause import diagnose
 from tests import machines as m
 
@@ -102,3 +103,10 @@ def test_a_judge_of_causes_that_fails_decides_nothing(monkeypatch: pytest.Monkey
     assert {f.subject for f in made.failed} == {"test_guard.failing"}
     assert "test_guard.failing" in explain.render_text(made)
     assert b'"failed"' in explain.to_json(made)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_that_fails_is_told_on_the_page_of_its_topic(rule: Rule) -> None:
+    topic = rule.__module__.removeprefix("core.rules.").partition(".")[0]
+    at = rule_failed(name_of(rule), ValueError()).step
+    assert at.value == topic or topic not in {step.value for step in Step}
