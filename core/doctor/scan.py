@@ -6,6 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from core.model.facts import ProbeError, Snapshot, Unexamined
 from core.model.steps import SECTIONS, Step
 from core.probes.cudnn import probe as cudnn
 from core.probes.driver import probe as driver
+from core.probes.known_names import with_known_names
 from core.probes.loading import probe as loading
 from core.probes.probe import Probe, ProbeRequest
 from core.probes.python import probe as frameworks
@@ -164,6 +166,9 @@ def look(
         snapshot = replace(snapshot, seconds=(*snapshot.seconds, (section, round(seconds, 3))))
     silent = unexamined(patience, snapshot, request)
     snapshot = replace(snapshot, unexamined=tuple(dict.fromkeys((*silent, *missed))))
+    with suppress(TimeoutError):  # more silent places than patience has
+        seen = snapshot
+        snapshot = patience.run(lambda: with_known_names(seen, host.root, request.env))
     return _with_changes_of_ours(snapshot, host)
 
 
