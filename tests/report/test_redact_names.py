@@ -185,9 +185,7 @@ MOUNTS = rb"""36 25 0:32 / /home rw - nfs4 nfs77.inner:/export/home rw,addr=10.1
 
 def test_servers_come_from_every_network_mount() -> None:
     servers, users = _of_mounts(MOUNTS)
-    assert " ".join(sorted(servers)) == (
-        "10.1.2.3 10.1.2.4 10.9.0.1 10.9.0.2 mon1 mon2 nfs77.inner remote9 winserv"
-    )
+    assert " ".join(sorted(servers)) == ("10.1.2.3 10.1.2.4 10.9.0.1 10.9.0.2 mon1 mon2 nfs77.inner remote9 winserv")
     assert users == ("peter",)
 
 
