@@ -79,14 +79,26 @@ class Actions:
             self._changed(dialog.done_with)
 
     def copy(self) -> None:
-        """Put the report on the clipboard, and say so."""
-        if self.report is not None:
-            self._tell(*saving.copy(self.report))
+        """Show what leaves this machine; then put the report on the clipboard, and say so."""
+        self._leave(_("Copy report"), lambda report: self._tell(*saving.copy(report)))
 
     def save(self) -> None:
-        """Let the person name a file for the report."""
-        if self.report is None:
+        """Show what leaves this machine; then let the person name a file for the report."""
+        self._leave(_("Save report..."), lambda _report: self._save_as())
+
+    def _leave(self, act: str, then: Callable[[Report], object]) -> None:
+        report = self.report
+        if report is None:
             return
+        from core.report.redact import redact
+        from gui.dialogs.leaving_dialog import LeavingDialog
+
+        dialog = LeavingDialog(redact(report), act, self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.accepted.connect(lambda: then(report))
+        dialog.open()
+
+    def _save_as(self) -> None:
         from PySide6.QtWidgets import QFileDialog
 
         name, _kind = QFileDialog.getSaveFileName(

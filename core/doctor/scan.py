@@ -6,6 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from core.model.facts import Execution, ProbeError, Snapshot, Unexamined
 from core.model.steps import SECTIONS, Step
 from core.probes.cudnn import probe as cudnn
 from core.probes.driver import probe as driver
+from core.probes.known_names import with_known_names
 from core.probes.loading import probe as loading
 from core.probes.probe import Probe, ProbeRequest
 from core.probes.python import builds as framework_builds
@@ -166,6 +168,9 @@ def look(
     silent = unexamined(patience, snapshot, request)
     executions = tuple(sorted(dict.fromkeys(told), key=lambda e: (e.what, e.path, e.consumer)))
     snapshot = replace(snapshot, unexamined=tuple(dict.fromkeys((*silent, *missed))), executions=executions)
+    with suppress(TimeoutError):  # more silent places than patience has
+        seen = snapshot
+        snapshot = patience.run(lambda: with_known_names(seen, host.root, request.env))
     return _with_changes_of_ours(snapshot, host)
 
 

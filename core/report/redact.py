@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, TypeVar
 
@@ -23,12 +23,17 @@ from core.report.redact_patterns import (
     HOME,
     HOME_FIELD,
     HOST_IN_LOG,
+    HOST_IN_VALUE,
     HOST_VARIABLES,
+    HOSTS,
+    HOSTS_NAME,
     PERSON_VARIABLES,
     PROXY_NAME,
     SECRET_NAME,
     SHARED_HOMES,
     SHARES,
+    STORAGE,
+    TECHNICAL,
     TERMS,
 )
 
@@ -40,11 +45,19 @@ NAMES = {
     ("DeviceNode", "group"): "group",
     ("ComputeCache", "owner"): "user",
     ("Gpu", "uuid"): "identifier",
+    ("Machine", "people"): "user",
+    ("Machine", "servers"): "host",
 }
 """Fields that hold a name and nothing else: replaced however short it is."""
 
 TERMS_OF_OURS = {("Finding", "id"), ("Finding", "cause"), ("Finding", "follows_from"), ("Ranked", "cause")}
 """Fields that hold a word of ours, whatever users and machines are called."""
+
+KINDS = ("user", "host", "domain")
+"""Kinds of names that are known; where one name is of several kinds, the first counts."""
+
+LONGEST_NAME = 255
+"""Characters of a name of a file, an account or a host; longer ones go only where they are all of a field."""
 
 WORDS = {
     "user": N_("user names and home folders"),
@@ -89,7 +102,10 @@ class Cleaner:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.counts: Counter[str] = Counter()
+        self.work = 0
+        """Characters that patterns have gone over."""
         self._given: dict[tuple[str, str], str] = {}
+        self._numbers: Counter[str] = Counter()
         self._done: dict[str, tuple[str, Counter[str]]] = {}
         self._words_of: dict[type, frozenset[str]] = {}
         machine = snapshot.machine
@@ -98,17 +114,30 @@ class Cleaner:
         self._given["user", user.lower()] = "<user>"
         self._given["host", host.lower()] = "<host>"
         self._given["home", "own home"] = "<home>"
-        self._home = _home_pattern(machine.home, windows=machine.system == "windows")
         known = {("user", user), ("host", host), ("domain", domain), *_names(snapshot)}
-        words = tuple(_word(k, n) for k, n in sorted(known, key=lambda x: -len(x[1])) if _is_sure(n))
+        known = {(k, n) for k, n in known if len(n) <= LONGEST_NAME}
+        self._kinds = {n.lower(): k for k, n in sorted(known, key=lambda x: (KINDS.index(x[0]), x[1]), reverse=True)}
         # a short or everyday name is taken out where its place says what it is
-        places = tuple(p for k, n in sorted(known) if n.lower() not in ("", *COMMON) for p in _in_place(k, n))
+        places = tuple(
+            (partial(self._replaced, kind=kind), pattern)
+            for kind in KINDS
+            for pattern in _in_place(
+                kind, [n for k, n in sorted(known) if k == kind and n.lower() not in ("", *COMMON)]
+            )
+        )
 
-        self._forms = tuple((partial(self._replaced, kind=kind), pattern) for kind, pattern in FORMS)
-        self._rest = (
+        home = _home_pattern(machine.home, windows=machine.system == "windows")
+        self._passes: tuple[tuple[Callable[[re.Match[str]], str], re.Pattern[str]], ...] = (
+            *((partial(self._replaced, kind=kind), pattern) for kind, pattern in FORMS),
+            (self._assigned, ASSIGNED),
+            *(((self._own_home, home),) if home else ()),
+            (self._in_home, HOME),
             *((partial(self._replaced, kind="share"), pattern) for pattern in SHARES),
-            *((partial(self._replaced, kind=kind, name=name), pattern) for kind, name, pattern in places + words),
+            *places,
+            *((self._named, pattern) for pattern in _words([n for _, n in sorted(known) if _is_sure(n)])),
             (partial(self._replaced, kind="domain"), DOMAIN_BEFORE_USER),
+            *((self._host, pattern) for pattern in HOSTS),
+            (self._stored, STORAGE),
         )
 
     def every(self, value: T) -> T:
@@ -153,6 +182,8 @@ class Cleaner:
             return self._placeholder("domain", value)
         if SECRET_NAME.search(name) and name not in ("PWD", "OLDPWD"):
             return self._placeholder("secret", value)
+        if HOSTS_NAME.search(name):
+            return self.clean(HOST_IN_VALUE.sub(self._host, value))
         return self._placeholder("proxy", value) if PROXY_NAME.search(name) else self.clean(value)
 
     def _name(self, kind: str, name: str) -> str:
@@ -171,29 +202,46 @@ class Cleaner:
         if not folded or folded in COMMON or (name.startswith("<") and name.endswith(">")):
             return name
         if (kind, folded) not in self._given:
-            number = 1 + sum(k == kind and p != f"<{kind}>" for (k, _), p in self._given.items())
-            self._given[kind, folded] = f"<{kind.replace(' ', '-')}-{number}>"
+            self._numbers[kind] += 1
+            self._given[kind, folded] = f"<{kind.replace(' ', '-')}-{self._numbers[kind]}>"
         self.counts[kind] += 1
         return self._given[kind, folded]
 
     def _clean(self, text: str) -> str:
         if len(text) < 3:
             return text
-        for replaced, pattern in self._forms:
-            text = pattern.sub(replaced, text)
-        text = ASSIGNED.sub(self._assigned, text)
-        if self._home:
-            text = self._home.sub(lambda _: self._placeholder("home", "own home"), text)
-        text = HOME.sub(self._in_home, text)
-        for replaced, pattern in self._rest:
+        for replaced, pattern in self._passes:
+            self.work += len(text)
             text = pattern.sub(replaced, text)
         return text
 
-    def _replaced(self, match: re.Match[str], kind: str, name: str = "") -> str:
+    def _own_home(self, _match: re.Match[str]) -> str:
+        return self._placeholder("home", "own home")
+
+    def _named(self, match: re.Match[str]) -> str:
+        return self._placeholder(self._kinds.get(match[0].lower(), "user"), match[0])
+
+    def _host(self, match: re.Match[str]) -> str:
+        name = match["x"]
+        if _is_word(name) or name.startswith("127.") or name in ("0.0.0.0", "::", "::1"):  # noqa: S104 - a text, not a socket
+            return match[0]
+        return self._name("host", name)
+
+    def _stored(self, match: re.Match[str]) -> str:
+        name, person = match["x"], match["person"]
+        kept = _is_word(name) or ("." in name and _is_word(name.partition(".")[0]))
+        shown = match["before"] + (name if kept else self._placeholder("share", name))
+        if person is None:
+            return shown
+        section = match["section"]
+        start = len(section) - len(person)
+        return shown + section[:start] + (person if _is_word(person) else self._placeholder("user", person))
+
+    def _replaced(self, match: re.Match[str], kind: str) -> str:
         group = "x" if "x" in match.re.groupindex else 0
         start, end = match.start(group) - match.start(), match.end(group) - match.start()
         # a share's server and folder are one name, however many backslashes part them
-        found = name or match[group].replace("\\\\", "\\").replace("/", "\\")
+        found = match[group].replace("\\\\", "\\").replace("/", "\\")
         return match[0][:start] + self._placeholder(kind, found) + match[0][end:]
 
     def _assigned(self, match: re.Match[str]) -> str:
@@ -219,8 +267,10 @@ def _names(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
     def note(owner: Any, field: str, text: str) -> str:
         kind = NAMES.get((type(owner).__name__, field))
-        if kind == "user" and type(owner).__name__ != "Machine" and not text.isdigit():
+        if kind in ("user", "host") and field not in ("user", "host_name") and not text.isdigit():
             found.append((kind, text.rpartition("\\")[2]))
+            if kind == "host" and "." in text and not text.replace(".", "").isdigit():
+                found.append((kind, text.partition(".")[0]))
         if isinstance(owner, Variable) and field == "value":
             name = owner.name.upper()
             kinds = {"user": PERSON_VARIABLES, "host": HOST_VARIABLES, "domain": DOMAIN_VARIABLES}
@@ -241,14 +291,43 @@ def _is_sure(name: str) -> bool:
     return len(name) >= 3 and not everyday and not name.startswith("<") and not name.isdigit()
 
 
-def _word(kind: str, name: str) -> tuple[str, str, re.Pattern[str]]:
-    # "Ada" may be a person, and is a generation of GPUs
-    text = rf"(?<![A-Za-z0-9<]){re.escape(name)}(?![A-Za-z0-9]| Generation| Lovelace)"
-    return kind, name, re.compile(text, re.IGNORECASE)
+def _is_word(name: str) -> bool:
+    """Whether a folder's or a host's name is one of the field's words: cuda-12.4, data, miniconda3."""
+    low = name.lower()
+    words = [w for w in TECHNICAL.split(low) if w]
+    return low in COMMON or low in TERMS or (bool(words) and all(len(w) < 2 or w in TERMS for w in words))
 
 
-def _in_place(kind: str, name: str) -> Iterator[tuple[str, str, re.Pattern[str]]]:
-    bare = re.escape(name)
+def _any_of(names: Iterable[str]) -> str:
+    """Return a pattern for any of these names, the longest first; a tree, so that many cost no more than one."""
+    tree: dict[str, Any] = {}
+    for name in names:
+        branch = tree
+        for c in name.lower():
+            branch = branch.setdefault(c, {})
+        branch[""] = {}
+
+    def told(branch: dict[str, Any]) -> str:
+        ways = [re.escape(c) + told(rest) for c, rest in branch.items() if c]
+        if not ways:
+            return ""
+        one = ways[0] if len(ways) == 1 else f"(?:{'|'.join(ways)})"
+        return f"(?:{one})?" if "" in branch else one
+
+    return told(tree)
+
+
+def _words(names: list[str]) -> Iterator[re.Pattern[str]]:
+    if names:
+        # "Ada" may be a person, and is a generation of GPUs
+        text = rf"(?<![A-Za-z0-9<])(?:{_any_of(names)})(?![A-Za-z0-9]| Generation| Lovelace)"
+        yield re.compile(text, re.IGNORECASE)
+
+
+def _in_place(kind: str, names: list[str]) -> Iterator[re.Pattern[str]]:
+    if not names:
+        return
+    bare = f"(?i:{_any_of(names)})"
     forms = {
         "user": (rf"(?<![\w.-])(?P<x>{bare})(?=@)", rf"(?i)\b(?:owner|user|owned by)[ =:]+(?P<x>{bare})(?![\w-])"),
         "host": (
@@ -259,9 +338,9 @@ def _in_place(kind: str, name: str) -> Iterator[tuple[str, str, re.Pattern[str]]
         ),
     }
     for form in forms.get(kind, ()):
-        yield kind, name, re.compile(form)
-    if len(name) > 1 and name.lower() not in TERMS:
-        yield kind, name, re.compile(rf"(?i)(?<=[\\/])(?P<x>{bare})(?=[\\/]|\Z)")
+        yield re.compile(form)
+    if folders := [n for n in names if len(n) > 1 and n.lower() not in TERMS]:
+        yield re.compile(rf"(?i)(?<=[\\/])(?P<x>{_any_of(folders)})(?=[\\/]|\Z)")
 
 
 def _home_pattern(home: str, *, windows: bool) -> re.Pattern[str] | None:

@@ -94,8 +94,22 @@ SHARES: tuple[re.Pattern[str], ...] = (
 )
 r"""Network shares: \\server\share, the same with doubled backslashes, //server/share and server.domain:/export."""
 
-PERSON_VARIABLES = frozenset(("USER", "USERNAME", "LOGNAME", "SUDO_USER"))
+PERSON_VARIABLES = frozenset(
+    ("USER", "USERNAME", "LOGNAME", "SUDO_USER", "SLURM_JOB_USER", "PBS_O_LOGNAME", "JUPYTERHUB_USER")
+)
 HOST_VARIABLES = frozenset(("HOST", "HOSTNAME", "COMPUTERNAME", "LOGONSERVER"))
+HOSTS_NAME = re.compile(
+    r"(?:^|_)(?:HOST|HOSTNAME|HOSTS|ADDR|ADDRESS|IP|SERVER|SERVERS|ENDPOINT|ENDPOINTS|COORDINATOR|NODENAME|NODELIST|NODES"
+    r"|LAUNCH_NODE_IPADDR)\Z|\ATF_CONFIG\Z|\ASSH_(?:CLIENT|CONNECTION)\Z|\ADISPLAY\Z|_(?:TCP|UDP)_ADDR\Z|\ADASK_|\ARAY_ADDRESS\Z"
+)
+"""Variables whose values hold names of hosts among others: a list, an address with a port, JSON."""
+HOST_IN_VALUE = re.compile(
+    r"(?P<x>(?<![\w.<-])(?:\d{1,3}(?:\.\d{1,3}){3}"  # an address
+    r"|(?:[0-9a-fA-F]{1,4}:){2,7}:?[0-9a-fA-F]{0,4}"
+    r"|[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){1,8}"  # a name with a domain
+    r"|[A-Za-z][\w-]{0,62}(?:\[[\d,-]{1,200}\])"  # Slurm's lists: gpu[01-04]
+    r"|(?!(?:tcp|udp|http|https|grpc|unix|file)://)[A-Za-z][\w-]{0,62}(?=:\d|\s*(?:,|;|\Z)))(?![\w<-]))"
+)
 DOMAIN_VARIABLES = frozenset(("USERDOMAIN", "USERDNSDOMAIN", "USERDOMAIN_ROAMINGPROFILE", "DNSDOMAINNAME"))
 ASSIGNED = re.compile(
     rf"(?i)\b(?P<variable>{'|'.join(sorted(PERSON_VARIABLES | HOST_VARIABLES | DOMAIN_VARIABLES, key=len, reverse=True))})"
@@ -104,6 +118,36 @@ ASSIGNED = re.compile(
 SECRET_NAME = re.compile(rf"(?i){_WORD}|(?:^|_)(?:AUTH|PASS|PWD|KEY|SESSION)(?:_|$)")
 PROXY_NAME = re.compile(r"(?i)_PROXY\Z|_INDEX_URL\Z|_INDEX_URLS\Z|_REGISTRY\Z")
 """Variables whose whole value is taken out. PWD by itself is the current folder and is not one of them."""
+
+STORAGE = re.compile(
+    r"(?P<before>(?<![\w.>-])/(?:lustre|gpfs|beegfs|panfs|ceph|cephfs|scratch|afs|net|mnt|media|run/media|nfs|work|project|projects)"
+    r"(?:/(?:users?|homes?|people|groups?|projects?|work|data|scratch|fs\d+|shared?))*/+)"
+    r"(?P<x>[^/\\:;,*?\"'<>|\s)\]]{2,255})"
+    r"(?P<section>/(?:users?|homes?|people)(?:/[a-z])?/+(?P<person>[^/\\:;,*?\"'<>|\s)\]]{1,64}))?"
+)
+"""Shared storage: what its first folder is called tells whose it is (a server, a cell, a project or a person)."""
+TECHNICAL = re.compile(r"[-_.\d]+")
+"""What parts a folder's name into words, to see whether it is one of the field's."""
+
+FOREIGN = (
+    r"(?!(?:[\w-]+\.)*(?:nvidia|pytorch|python|github|pypi|readthedocs|tensorflow|microsoft|jax)\.(?:com|org|io|dev)\b)"
+)
+HOSTS: tuple[re.Pattern[str], ...] = (
+    re.compile(
+        r"(?i)(?<![\w./\\<-])(?P<x>[a-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,6}\.(?:lan|local|internal|intern|corp|localdomain|hpc|cluster))(?![\w-]|\.\w)"
+    ),
+    re.compile(rf"(?i)(?<=://){FOREIGN}(?P<x>[a-z\d][\w-]{{0,62}}(?:\.[\w-]{{1,63}}){{0,8}})(?=:\d{{2,5}}\b)"),
+    re.compile(
+        r"(?m)(?<![\w./<-])(?P<x>[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,6})(?=:\d{1,9}:\d{1,9} \[\d{1,4}\] NCCL )"
+    ),
+    re.compile(r"(?<=\[)(?P<x>[A-Za-z][\w-]{0,62}(?:\.[\w-]{1,63}){0,6})(?=\]:\d{2,5}\b)"),
+    re.compile(
+        r"(?<![\w./\\:<-])(?P<x>(?=[\w-]{0,62}[\d.-])[A-Za-z][\w-]{0,62}(?:\.(?!py\b|cpp\b|cc\b|cu\b|h\b|c\b|so\b|hpp\b|cuh\b|pyx\b|rs\b|go\b|js\b|sh\b|log\b|txt\b)[\w-]{1,63}){0,6})(?=:\d{4,5}(?![\w.:]))"
+    ),
+    re.compile(r"(?<![\w.=-])(?P<x>\d{1,3}(?:\.\d{1,3}){3})(?=:\d{2,5}(?![\w.]))"),
+    re.compile(r"(?<![\w.=-])(?P<x>192\.168(?:\.\d{1,3}){2})(?![\w.])"),
+)
+"""Names of hosts by the place where they stand: in addresses with a port, in NCCL's and PyTorch's own lines."""
 
 DOMAIN_BEFORE_USER = re.compile(r"(?i)(?<![\\/:\w.>-])(?!users\\|home\\)(?P<x>[A-Za-z][\w.-]*)(?=\\<user)")
 HOST_IN_LOG = r"(?<=\d\d:\d\d:\d\d )(?P<x>{})(?= )"

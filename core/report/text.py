@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from core.common.i18n import N_, _, plain_number, translate_fact
 from core.common.text import printable
 from core.common.text_width import wrap
@@ -188,9 +190,9 @@ def as_markdown(report: Report) -> str:
     lines = [
         _(
             "**Convalesce {version}** on {system}, {architecture}",
-            version=report.version,
+            version=_md(report.version),
             system=_md(machine.release or machine.system),
-            architecture=machine.architecture,
+            architecture=_md(machine.architecture),
         ),
         "",
     ]
@@ -216,7 +218,7 @@ def _md_finding(f: Finding) -> list[str]:
         word = _("the cause, {word}", word=word)
     elif f.headline:
         word = _("the cause is not decided, {word}", word=word)
-    cause = f" `{f.cause}`" if f.cause else ""
+    cause = f" {_code(f.cause)}" if f.cause else ""
     lines = [f"- **{word}**{cause}: {_md(f.title)}"]
     if f.why:
         lines.append(f"  {_md(f.why)}")
@@ -235,8 +237,10 @@ def _md_finding(f: Finding) -> list[str]:
 
 
 def _md(text: str) -> str:
-    safe = printable(text).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;").replace("\n", " ")
-    return "".join(f"\\{c}" if c in "*_`[]|#" else c for c in safe)
+    """Return text of which Markdown makes nothing else, at the start of a line neither (CommonMark 0.31, 2.4)."""
+    safe = " ".join(printable(text).split()).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;")
+    safe = "".join(f"\\{c}" if c in "*_`[]|#~" else c for c in safe.replace(">", "&gt;"))
+    return re.sub(r"\A(\d*)(?=[-+=.):])", r"\1\\", safe)
 
 
 def _code(text: str) -> str:

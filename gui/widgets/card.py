@@ -38,6 +38,7 @@ from gui.widgets.text import (
     push,
     shown,
     sign,
+    tip,
 )
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def fix_button(finding: Finding, fix: Fix, acts: Acts) -> QPushButton:
     """Return the button that says what it does; the dots say that it asks first."""
     button = push(f"{as_label(words.verb(fix))}...", partial(acts.fix, finding), primary=finding.primary)
     button.setObjectName("fix")
-    button.setToolTip(shown(fix.title))
+    button.setToolTip(tip(fix.title))
     button.setAccessibleDescription(shown(fix.title))
     return button
 

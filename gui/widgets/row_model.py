@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QFont, QIcon
 from core.model.steps import Severity
 from gui import theme as looks
 from gui.theme import Theme
-from gui.widgets.text import shown
+from gui.widgets.text import shown, tip
 
 Index = QModelIndex | QPersistentModelIndex
 _NONE = QModelIndex()
@@ -89,8 +89,10 @@ class Rows(QAbstractItemModel):
         """See QAbstractItemModel."""
         row, column = self.row(index), index.column()
         text = row.cells[column] if column < len(row.cells) else ""
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+        if role == Qt.ItemDataRole.DisplayRole:
             return shown(text)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip(text)
         if role == Qt.ItemDataRole.FontRole and column in self._paths:
             return self._fixed
         marked = row.severity >= Severity.UNKNOWN

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from html import escape
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QResizeEvent, QTextDocument, QTextOption, QWheelEvent
@@ -28,6 +29,12 @@ def shown(text: str) -> str:
 
         text = printable(text)
     return text if len(text) <= MOST else f"{text[:MOST]}..."
+
+
+def tip(text: str) -> str:
+    """Return text for a tooltip, which Qt takes for HTML where a tag stands in it, and cannot be told otherwise."""
+    text = shown(text)
+    return f"<qt>{escape(text).replace(chr(10), '<br>')}</qt>" if "<" in text else text
 
 
 def plain_label(text: str, *, muted: bool = False, selectable: bool = True, strong: bool = False) -> QLabel:
@@ -126,7 +133,7 @@ class Elided(QLabel):
     def say(self, text: str) -> None:
         """Show a sentence, or nothing."""
         self.whole = shown(text)
-        self.setToolTip(self.whole)
+        self.setToolTip(tip(text))
         self.setAccessibleName(self.whole)
         self._fit()
 
@@ -223,7 +230,7 @@ def copy_button(text: str, name: str, theme: Theme) -> QToolButton:
     side = line_height(button)
     button.setIcon(looks.icon("copy", theme.note, side))
     button.setIconSize(QSize(side, side))
-    button.setToolTip(name)
+    button.setToolTip(tip(name))
     button.setAccessibleName(name)
     button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
     button.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))

@@ -39,6 +39,10 @@ class Machine(Frozen, frozen=True, kw_only=True):
     user: str = ""
     host_name: str = ""
     home: str = ""
+    people: tuple[str, ...] = ()
+    """Further people whom paths and mounts name: known, so that their names can be taken out of a report."""
+    servers: tuple[str, ...] = ()
+    """Servers of mounted network folders, for the same purpose."""
     programs: tuple[Program, ...] = ()
     """On Windows: NVIDIA's installed programs and Microsoft's C++ runtimes, as its list of apps shows them."""
     long_paths: bool | None = None

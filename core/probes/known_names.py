@@ -1,0 +1,139 @@
+"""Names that must not leave the machine, known from facts: who owns the paths that were seen, what servers are mounted.
+
+No directory service is listed: an account is asked for by the number that a file has, one at a time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.common.patience import asked
+from core.model.facts import Snapshot, text
+
+FIRST_PERSON = 500
+"""Numbers below belong to the system and its services, on every distribution (login.defs: UID_MIN 1000, formerly 500)."""
+MOST_FOLDERS = 4000
+"""Folders whose owner is asked for."""
+_PATH = re.compile(r"/[^\0:;,\"'<>|]{1,1024}")
+_REMOTE = frozenset(
+    [
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "smbfs",
+        "lustre",
+        "ceph",
+        "9p",
+        "afs",
+        "gpfs",
+        "beegfs",
+        "panfs",
+        "glusterfs",
+        "fuse.glusterfs",
+        "fuse.sshfs",
+        "fuse.beegfs",
+    ]
+)
+_OPTION = re.compile(r"(?:^|,)(?:mon_addr|addr|servers?)=([^,]+)")
+
+
+def with_known_names(seen: Snapshot, root: Path, env: Mapping[str, str]) -> Snapshot:
+    """Return the Snapshot with the people and the servers that it speaks of. Linux; elsewhere forms have to do."""
+    if sys.platform == "win32" or seen.machine.system != "linux":
+        return seen
+    people = dict.fromkeys(name for name in (*_owners(_folders(seen), root), *_behind(env)) if name)
+    try:
+        mounts = (root / "proc/self/mountinfo").read_bytes()
+    except OSError:
+        mounts = b""
+    servers, users = _of_mounts(mounts)
+    own = {seen.machine.user, "root"}
+    machine = msgspec.structs.replace(
+        seen.machine, people=tuple(p for p in dict.fromkeys((*people, *users)) if p not in own), servers=servers
+    )
+    return msgspec.structs.replace(seen, machine=machine)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            yield from _texts(getattr(value, name))
+
+
+def _folders(seen: Snapshot) -> tuple[str, ...]:
+    """Return the folders of all paths that were seen, and every one above them."""
+    found: dict[str, None] = {}
+    for told in _texts(seen):
+        for match in _PATH.finditer(told) if "/" in told else ():
+            way = match[0]
+            while (way := way.rpartition("/")[0]) and way not in found and len(found) < MOST_FOLDERS:
+                found[way] = None
+    return tuple(found)
+
+
+def _owners(folders: Iterable[str], root: Path) -> Iterator[str]:
+    numbers: dict[int, None] = {}
+    for folder in folders:
+        with suppress(OSError, ValueError):
+            numbers[asked(os.lstat, str(root) + folder if str(root) != "/" else folder).st_uid] = None
+    for number in numbers:
+        yield from _account(number)
+
+
+def _account(number: int) -> Iterator[str]:
+    """Yield an account's name, and the person's, where it has one of several words (the first part of GECOS)."""
+    import pwd
+
+    if number >= FIRST_PERSON:
+        with suppress(KeyError, OSError, OverflowError):
+            found = pwd.getpwuid(number)
+            yield text(found.pw_name)
+            person = found.pw_gecos.partition(",")[0].strip()
+            if " " in person:
+                yield text(person)
+
+
+def _behind(env: Mapping[str, str]) -> Iterator[str]:
+    """Yield who stands behind sudo or pkexec."""
+    yield env.get("SUDO_USER", "")
+    for name in ("SUDO_UID", "PKEXEC_UID"):
+        if re.fullmatch(r"\d{1,9}", env.get(name, "")):
+            yield from _account(int(env[name]))
+    yield from _account(os.geteuid())
+
+
+def _of_mounts(mountinfo: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the servers of every network mount, and the users that stand before them (proc_pid_mountinfo(5))."""
+    servers: dict[str, None] = {}
+    users: dict[str, None] = {}
+    for line in mountinfo.decode("utf-8", "replace").splitlines():
+        kind, _, rest = line.partition(" - ")[2].partition(" ")
+        source, _, options = rest.partition(" ")
+        if kind not in _REMOTE:
+            continue
+        where = source.lstrip("/").partition("/")[0] if source.startswith("//") else source.partition(":/")[0]
+        more = ",".join(found[1].replace("/", ",") for found in _OPTION.finditer(options))
+        for part in re.split(r"[,:;]", where if ":/" in source or source.startswith("//") else "") + more.split(","):
+            user, at, host = part.rpartition("@")
+            if at and re.fullmatch(r"(?:tcp|o2ib)\d*", host):  # Lustre's form: 10.0.0.1@tcp
+                user, host = "", user
+            host = host.partition(":")[0] if host.count(":") == 1 else host
+            if len(host) > 1 and not host.isdigit():
+                servers[host] = None
+            if user:
+                users[user] = None
+    return tuple(servers), tuple(users)

@@ -1,0 +1,69 @@
+"""LeavingDialog: before a report is copied or saved, what leaves this machine."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QVBoxLayout, QWidget
+
+from core.common.i18n import _, n_
+from core.model.findings import Report
+from core.report.redact import WORDS
+from gui.widgets.text import heading, plain_label, push, shown
+
+MOST_KINDS = 4
+"""Kinds of names that are listed by themselves; the rest is counted."""
+
+
+class LeavingDialog(QDialog):
+    """Lists what was taken out of a report and what stays in it; accepted by the button that copies or saves."""
+
+    def __init__(self, clean: Report, act: str, parent: QWidget) -> None:
+        """``act``: what the button says."""
+        super().__init__(parent)
+        self.setWindowTitle(_("What leaves this machine"))
+        self.setModal(True)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(20, 16, 20, 12)
+        outer.setSpacing(8)
+        outer.addWidget(heading(_("What leaves this machine"), 1.3))
+        self.replaced = self._listed(outer, _("Replaced by placeholders:"), replaced(clean))
+        self.stays = self._listed(outer, _("As it is:"), stays())
+        row = QHBoxLayout()
+        self.act_button, self.cancel_button = push(act, self.accept, primary=True), push(_("Cancel"), self.reject)
+        row.addStretch(1)
+        row.addWidget(self.act_button)
+        row.addWidget(self.cancel_button)
+        outer.addLayout(row)
+        self.act_button.setFocus()
+
+    def _listed(self, outer: QVBoxLayout, title: str, lines: tuple[str, ...]) -> QListWidget:
+        label = plain_label(title, selectable=False, strong=True)
+        rows = QListWidget()
+        rows.addItems([shown(line) for line in lines])
+        rows.setAccessibleName(title)
+        rows.setAccessibleDescription("; ".join(lines))
+        rows.setTabKeyNavigation(False)
+        height = rows.sizeHintForRow(0) * len(lines) + 2 * rows.frameWidth() + 4
+        rows.setFixedHeight(height)
+        rows.setMinimumWidth(rows.sizeHintForColumn(0) + 40)
+        rows.setCurrentRow(0)
+        outer.addWidget(label)
+        outer.addWidget(rows)
+        return rows
+
+
+def replaced(clean: Report) -> tuple[str, ...]:
+    """Return the kinds of names that were taken out, with the number of places, the most frequent first."""
+    taken = sorted(clean.taken_out or (), key=lambda t: -t.places)
+    if not taken:
+        return (_("nothing: no names were found"),)
+    lines = [_("{what}: {places}", what=_(WORDS.get(t.kind, t.kind)), places=t.places) for t in taken[:MOST_KINDS]]
+    rest = taken[MOST_KINDS:]
+    if rest:
+        places = sum(t.places for t in rest)
+        lines.append(n_("{n} more kind: {places}", "{n} more kinds: {places}", len(rest), places=places))
+    return tuple(lines)
+
+
+def stays() -> tuple[str, ...]:
+    """Return what a report keeps."""
+    return (_("versions and GPU models"), _("paths, without names"), _("variables by name, values without names"))
