@@ -12,6 +12,9 @@ from .mutants import Mutant
 REMARKS = Path(__file__).with_name("remarks.json")
 """Why a change that nothing notices may stay: its name -> a sentence."""
 
+EARLIER = (("2026-11-22, before its survivors got rows", 89, 122),)
+"""Earlier runs with the same seed, by hand: when, how many were noticed, of how many."""
+
 HEAD = """# What the tests see
 
 Made by hand with `python -m tests.mutation`: small wrong changes to the conditions of the modules that decide (a comparison
@@ -51,6 +54,8 @@ def table(known: list[tuple[Mutant, str]], seed: int, places: int) -> str:
     return "\n".join(
         [
             head,
+            *(f"Earlier: {noticed} of {tried} ({100 * noticed / tried:.1f} %), {when}." for when, noticed, tried in EARLIER),
+            "",
             "| part | changes | noticed |",
             "|---|---|---|",
             *rows,
