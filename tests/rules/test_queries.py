@@ -25,11 +25,12 @@ from core.rules import toolkit
 from core.rules.advice import anew, without_variable
 from core.rules.consumer_loads import consumer_loads, misses_cudnn
 from core.rules.cudnn.copies import headers
-from core.rules.cudnn.not_found import _closed, all_overriding
+from core.rules.cudnn.not_found import _closed, all_overriding, stopped
 from core.rules.driver.facts import answers
 from core.rules.driver.gpu_access import compute_cache
 from core.rules.environment import activation_command
-from core.rules.frameworks.packages import retired_pynvml
+from core.rules.frameworks.fit import GpuSide
+from core.rules.frameworks.packages import Broken, how_bad, retired_pynvml
 from core.rules.incomplete_scan import unexamined
 from core.rules.newer import copies
 from core.rules.root_cause import diagnose, follows
@@ -282,3 +283,57 @@ def test_a_program_misses_cudnn_where_it_asks_for_it_or_nobody_has_one() -> None
         assert (misses_cudnn(of_plain) or False) is (missed or of_plain.wanted)
     nobody = replace(seen, cudnn=(), loads=(plain, replace(load, resolutions=())))
     assert misses_cudnn(next(c for c in consumer_loads(nobody) if c.load.consumer.kind == "plain"))
+
+
+def broken(package: str, specifier: str, installed: str, *, optional: bool = False) -> Broken:
+    return Broken(
+        of=Distribution(name="torch", version="2.6.0", location=m.SITE),
+        wanted=package,
+        specifier=specifier,
+        installed=installed,
+        optional=optional,
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "severity", "cause"),
+    [
+        (broken("nvidia-cudnn-cu12", "==9.1.0.70", "8.9.7.29"), Severity.WARNING, "cudnn_major_mismatch"),
+        (broken("nvidia-cudnn-cu12", "==9.10.2.21", "9.1.0.70"), Severity.WARNING, "cudnn_minor_too_old"),
+        (broken("nvidia-cudnn-cu12", "==9.1.0.70", "9.10.2.21"), Severity.NOTE, "requirement_broken"),
+        (broken("nvidia-cublas-cu12", "==12.4.5.8", "12.8.4.1"), Severity.NOTE, "requirement_broken"),
+        (broken("nvidia-cublas-cu12", "==12.8.4.1", "12.4.5.8"), Severity.WARNING, "requirement_broken"),
+        (broken("nvidia-cublas-cu12", "==12.4.5.8", "11.11.3.6"), Severity.WARNING, "requirement_broken"),
+        (broken("triton", "==3.2.0", "3.1.0"), Severity.WARNING, "requirement_broken"),
+        (broken("triton", "==3.2.0", "3.1.0", optional=True), Severity.NOTE, "requirement_broken"),
+        (broken("numpy", ">=2.0", "1.26.4"), Severity.NOTE, "requirement_broken"),
+    ],
+)
+def test_a_newer_library_of_the_same_major_usually_serves(wrong: Broken, severity: Severity, cause: str) -> None:
+    assert how_bad(wrong) == (severity, cause)
+
+
+@pytest.mark.parametrize(
+    ("driver", "cuda", "runs"),
+    [
+        ("12.4", "12.8", True),
+        ("12.4", "11.8", True),
+        ("12.4", "13.0", False),
+        ("11.4", "11.8", True),
+        ("10.1", "10.2", False),
+        ("10.2", "10.1", True),
+        ("12.4", "", None),
+    ],
+)
+def test_minor_releases_of_cuda_share_a_driver_from_11_on(driver: str, cuda: str, runs: bool | None) -> None:
+    side = GpuSide(there=True, works=True, driver="", cuda=driver, gpus=(), system="linux")
+    assert side.runs_cuda(cuda) is runs
+
+
+def test_a_file_further_on_is_named_where_the_loader_stops() -> None:
+    bad = replace(m.found("/opt/a/libcudnn_ops.so.9"), outcome="damaged")
+    for rest, said in (((m.found("/opt/b/libcudnn_ops.so.9"),), True), ((), False)):
+        seen = m.with_search(m.wheel_machine(), "libcudnn_ops.so.9", bad, *rest)
+        [found] = stopped(next(iter(consumer_loads(seen))))
+        assert found.fix is not None
+        assert ("Then /opt/b/libcudnn_ops.so.9 is found." in found.fix.advice) is said
