@@ -12,6 +12,9 @@ counts. File descriptors 1 and
 
 A module with ``PLAIN = True`` saves its children most of their start, the import of msgspec and what that needs (30 of 45
 ms): its functions get a request with the same attributes, and emit dictionaries. The types are the parent's alone.
+Measured over a scan with five children, medians of alternating runs on two busy cores: with one set of types a scan takes
+1.31 times the processor time and 1.13 times as long (16 pairs); with the standard library's json alone 1.05 times the
+processor time (12 pairs).
 """
 
 from __future__ import annotations
