@@ -5,8 +5,9 @@ that what was learnt before a crash is not lost. ``core.host.child_main`` is the
 
 The order goes to the child's stdin, marshalled: it comes from ourselves, and reading it costs no import. The answer comes
 as JSON, since a library may have spoilt the memory that it came from: on a private copy of stdout one line for each
-event (``+`` and JSON) and a last line: ``.`` when the work came to its end, ``!`` and a text when it raised. Each starts
-with a line feed, so that it stays whole even behind something that found its way to that stream. File descriptors 1 and
+event (``+`` and JSON; before it ``~`` and JSON for how each of its sentences was made) and a last line: ``.`` when the
+work came to its end, ``!`` and a text when it raised. Each starts with a line feed, so that it stays whole even behind
+something that found its way to that stream. File descriptors 1 and
 2 lead elsewhere, so that nothing that a native library prints can mix in.
 
 A module with ``PLAIN = True`` saves its children most of their start, the import of msgspec and what that needs (30 of 45
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from core.common import frozen
+from core.common.fact_text import fact_text, remember
 
 if TYPE_CHECKING:
     from core.common.progress import Progress
@@ -123,7 +125,9 @@ def ask(
     try:
         order = order_of(work, request)
     except UnicodeEncodeError as e:
-        return Answer(ended=f"could not be asked: a name in the request is not valid text ({e.reason})")
+        return Answer(
+            ended=fact_text("could not be asked: a name in the request is not valid text ({reason})", reason=e.reason)
+        )
     env = {**env, **frozen.child_variables()}
     return read(host.run(command(), timeout=timeout, env=env, input=order, watch=watch), event)
 
@@ -137,12 +141,16 @@ def read(completed: Completed, event: type[E]) -> Answer[E]:
         try:
             if line.startswith("+"):
                 events.append(decoder.decode(line[1:]))
+            elif line.startswith("~"):
+                remember(*msgspec.json.decode(line[1:], type=tuple[str, dict[str, str]]))
             elif line.startswith("!"):
-                ended = f"stopped at an error of Convalesce's own: {msgspec.json.decode(line[1:], type=str)}"
+                ended = fact_text(
+                    "stopped at an error of Convalesce's own: {str}", str=msgspec.json.decode(line[1:], type=str)
+                )
         except msgspec.DecodeError as e:
-            ended = ended or f"said something that cannot be understood: {e}"
+            ended = ended or fact_text("said something that cannot be understood: {e}", e=e)
     if not ended and not finished:
-        ended = "ended with status 0 before its work was done"
+        ended = fact_text("ended with status 0 before its work was done")
     output = _printable(completed.err)[:OUTPUT_LIMIT]
     return Answer(
         events=tuple(events), output=output, ended=ended, timed_out=completed.timed_out, started=completed.started

@@ -10,6 +10,7 @@ import os
 import sys
 
 from core.common import frozen
+from core.common.fact_text import taken_forms
 
 TYPE_CHECKING = False  # as typing has it; importing that takes longer than all of this
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def main() -> NoReturn:
     _be_quiet(parent)
     status = 0
     try:
-        _do(work, request, lambda line: _write(out, b"\n+" + line + b"\n"))
+        _do(work, request, lambda line: _tell(out, line))
         _write(out, b"\n.\n")
     except Exception as e:  # noqa: BLE001  # the edge of the process: it becomes data
         _end_as_windows_would(e)
@@ -40,6 +41,12 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(status)
+
+
+def _tell(out: int, event: bytes) -> None:
+    for form in taken_forms():
+        _write(out, b"\n~" + as_json(form) + b"\n")
+    _write(out, b"\n+" + event + b"\n")
 
 
 def _end_as_windows_would(error: Exception) -> None:

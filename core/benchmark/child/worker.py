@@ -20,6 +20,7 @@ from core.benchmark.child.session import CudnnSession
 from core.benchmark.child.timing import fitted, timed
 from core.benchmark.protocol import Climb, Job, Said, identity
 from core.benchmark.shapes import SMALL, Problem
+from core.common.fact_text import fact_text
 from core.model.facts import Check, GpuCard, Layer, Timing
 from core.probes.loading.roll_call.linux_loader import Loader
 
@@ -27,7 +28,7 @@ FIRST = Problem(shape=SMALL[0], type="fp32", layout="NCHW")
 """The convolution that every GPU and every cuDNN can do."""
 ENOUGH = 0.15
 """Seconds without which a measurement is not worth beginning, where many others wait."""
-NO_TIME = "not measured: the time was used up"
+NO_TIME = fact_text("not measured: the time was used up")
 
 
 def work(job: Job, emit: Callable[[Said], None]) -> None:
@@ -42,7 +43,7 @@ def work(job: Job, emit: Callable[[Said], None]) -> None:
         for said in _steps(job, upper.bench, end):
             emit(said)
     except CallError as e:
-        emit(Said(rung=failed("the GPU stays in order", "device", e)))
+        emit(Said(rung=failed(fact_text("the GPU stays in order"), "device", e)))
     upper.list_mapped()
 
 
@@ -53,13 +54,15 @@ def _steps(job: Job, bench: CudnnSession, end: float) -> Iterator[Said]:
         CallError: the GPU failed so that nothing more can be done in this process.
     """
     for problem in job.exact:
-        yield Said(begin=f"Checking {problem.words}", id=identity("exact", problem))
+        yield Said(begin=fact_text("Checking {words}", words=problem.words), id=identity("exact", problem))
         yield from (Said(check=c) for c in _checked(exact, bench, problem, end))
     for problem in job.compared:
-        yield Said(begin=f"Comparing algorithms: {problem.words}", id=identity("compared", problem))
+        yield Said(
+            begin=fact_text("Comparing algorithms: {words}", words=problem.words), id=identity("compared", problem)
+        )
         yield from (Said(check=c) for c in _checked(compared, bench, problem, end))
     for n, problem in enumerate(job.timed):
-        yield Said(begin=f"Measuring {problem.words}", id=identity("timed", problem))
+        yield Said(begin=fact_text("Measuring {words}", words=problem.words), id=identity("timed", problem))
         # what one does not need, because few algorithms are offered for it, is for those after it
         share = max(0.0, end - time.monotonic()) / (len(job.timed) - n)
         yield from _timed(bench, problem, end, min(job.each, max(share, ENOUGH)))
@@ -77,7 +80,7 @@ def _checked(
         shape=problem.shape.text,
     )
     if not offered(problem, bench.capability, bench.major):
-        return (replace(about, detail="this GPU or this cuDNN does not have this kind of number"),)
+        return (replace(about, detail=fact_text("this GPU or this cuDNN does not have this kind of number")),)
     if time.monotonic() > end:
         return (replace(about, detail=NO_TIME),)
     try:
@@ -134,8 +137,8 @@ class _Upper:
         return (
             *self._lower.opening(),
             ("cuDNN loads", "cudnn", "cudnnGetVersion", self._load),
-            ("cuDNN makes its handle", "cudnn", "cudnnCreate", self._create),
-            ("cuDNN convolves rightly", "cudnn", "cudnnConvolutionForward", self._convolve),
+            (fact_text("cuDNN makes its handle"), "cudnn", "cudnnCreate", self._create),
+            (fact_text("cuDNN convolves rightly"), "cudnn", "cudnnConvolutionForward", self._convolve),
         )
 
     def list_mapped(self) -> None:

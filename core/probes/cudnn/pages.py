@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 
+from core.common.fact_text import fact_text
 from core.loader.files import UnfitError, under
 from core.loader.sections import layout
 
@@ -38,7 +39,11 @@ def zeroed(path: str, root: str = "/", *, until: float) -> str:
                 for at in range(first, section.offset + section.size - PAGE + 1, step):
                     # its first bytes spare the rest of nearly every page
                     if hop(len(START), at) == START and file.source.read(at, PAGE) == ZEROS:
-                        return f"holds nothing but zeros at byte {at}, where its {_kind(section.name)} should be"
+                        return fact_text(
+                            "holds nothing but zeros at byte {at}, where its {name} should be",
+                            at=at,
+                            name=_kind(section.name),
+                        )
                     if time.monotonic() > until:
                         return ""
     except UnfitError:
@@ -47,4 +52,4 @@ def zeroed(path: str, root: str = "/", *, until: float) -> str:
 
 
 def _kind(section: str) -> str:
-    return "machine code" if section == ".text" else "GPU code"
+    return fact_text("machine code") if section == ".text" else "GPU code"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 
+from core.common.fact_text import fact_text
 from core.loader.cudnn_version import cudnn_version
 from core.loader.files import UnfitError, under
 from core.loader.sections import layout
@@ -18,7 +19,7 @@ def true_version(path: str, root: str = "/") -> tuple[str | None, str]:
     if found:
         return found.version, found.source
     resource = _resource(under(root, path))
-    return (resource, "the file's version resource, which is true from 8.9.4 on") if resource else (None, "")
+    return (resource, fact_text("the file's version resource, which is true from 8.9.4 on")) if resource else (None, "")
 
 
 def _resource(path: str) -> str | None:

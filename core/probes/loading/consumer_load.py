@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from core.common.fact_text import fact_text
 from core.model.facts import Consumer, How, Load, PythonEnvironment, RollCall
 from core.probes.loading.consumers import CudnnRequirement
 from core.probes.loading.origin import PATH_VARIABLE, origin, runs_here
@@ -47,7 +48,10 @@ def _call(its: LoadPlan, setting: LoadContext) -> RollCall | None:
     if its.roll is None or not runs_here(setting.where):
         return None
     if pipe := _pipe(its, setting.where):
-        return RollCall(library=its.roll.main, ended=f"was not made: {pipe} is no file, and opening it might never end")
+        return RollCall(
+            library=its.roll.main,
+            ended=fact_text("was not made: {pipe} is no file, and opening it might never end", pipe=pipe),
+        )
     watch = setting.request.watch
     watch.check()
     called = run(

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Mapping
 
+from core.common.fact_text import fact_text
 from core.model.path_list import searched
 from core.probes.sysroot import Sysroot
 
@@ -21,7 +22,11 @@ def runs_here(where: Sysroot) -> bool:
 def origin(path: str, prefix: str, env: Mapping[str, str], where: Sysroot) -> str:
     """Return in a few words who owns a file that was mapped."""
     if prefix and _inside(path, prefix, where):
-        return "this environment's wheel" if re.search(r"[\\/]nvidia[\\/]", path) else "this environment"
+        return (
+            fact_text("this environment's wheel")
+            if re.search(r"[\\/]nvidia[\\/]", path)
+            else fact_text("this environment")
+        )
     variable = PATH_VARIABLE if where.system == "linux" else "PATH"
     value = next((v for n, v in env.items() if n.upper() == variable), "")
     folder = where.parent(path)
@@ -31,12 +36,12 @@ def origin(path: str, prefix: str, env: Mapping[str, str], where: Sysroot) -> st
             if where.form.isabs(entry) and _same(entry, folder, where):
                 return variable
     if re.search(r"[\\/](site|dist)-packages[\\/]", path):
-        return "another environment"
+        return fact_text("another environment")
     if re.match(
         r"/usr/local/cuda|/opt/cuda|.*\\NVIDIA GPU Computing Toolkit\\|.*\\NVIDIA\\CUDNN\\v\d", path, re.IGNORECASE
     ):
         return "installer"
-    return "system" if system else "another folder"
+    return "system" if system else fact_text("another folder")
 
 
 def _same(one: str, two: str, where: Sysroot) -> bool:

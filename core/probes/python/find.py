@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from core.common.fact_text import fact_text
 from core.model.facts import Frozen, Way
 from core.model.path_list import searched
 from core.probes.probe import ProbeRequest
@@ -53,7 +54,7 @@ def on_path(request: ProbeRequest) -> Iterator[Candidate]:
         for folder in dict.fromkeys(folders):
             if where.form.isabs(folder) and where.stat(path := where.join(folder, name)) is not None:
                 way: Way = "python3" if name == "python3" else "python"
-                yield Candidate(path=path, found_by=f"{name} on PATH", way=way, group=name)
+                yield Candidate(path=path, found_by=fact_text("{name} on PATH", name=name), way=way, group=name)
 
 
 def beside(request: ProbeRequest) -> Iterator[Candidate]:
@@ -62,7 +63,7 @@ def beside(request: ProbeRequest) -> Iterator[Candidate]:
     here = _here(where)
     for name in (".venv", "venv"):
         if here and where.is_folder(path := where.join(here, name)):
-            yield Candidate(path=path, found_by=f"{name} in the current folder", way="here")
+            yield Candidate(path=path, found_by=fact_text("{name} in the current folder", name=name), way="here")
 
 
 def known_to_conda(request: ProbeRequest) -> Iterator[Candidate]:

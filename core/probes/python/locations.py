@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from core.common.fact_text import fact_text
 from core.common.patience import asked
 from core.probes.probe import ProbeRequest
 from core.probes.python.find import Candidate
@@ -52,7 +53,7 @@ ROOTS: dict[str, tuple[Root, ...]] = {
         Root("Hatch", ("~/.local/share/hatch/env/virtual",), ("*/*/*",)),
         Root("asdf", ("~/.asdf/installs/python",)),
         Root("mise", ("~/.local/share/mise/installs/python",)),
-        Root("the distribution", ("/usr", "/usr/local"), ("",)),
+        Root(fact_text("the distribution"), ("/usr", "/usr/local"), ("",)),
     ),
     "windows": (
         Root(
@@ -73,7 +74,7 @@ ROOTS: dict[str, tuple[Root, ...]] = {
         Root("virtualenvwrapper", ("$WORKON_HOME", "~\\Envs", "~\\.virtualenvs")),
         Root("Hatch", ("$LOCALAPPDATA\\hatch\\env\\virtual",), ("*\\*\\*",)),
         Root("python.org's installer", ("$LOCALAPPDATA\\Programs\\Python", "$LOCALAPPDATA\\Python", "$ProgramFiles")),
-        Root("the Windows Store", ("$LOCALAPPDATA\\Microsoft\\WindowsApps",)),
+        Root(fact_text("the Windows Store"), ("$LOCALAPPDATA\\Microsoft\\WindowsApps",)),
     ),
 }
 """Sources: the tools' own documentation of their default folders and variables."""
@@ -82,7 +83,7 @@ ROOTS: dict[str, tuple[Root, ...]] = {
 def registered(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield what Windows' registry lists as PEP 514 says; the py launcher reads the same keys."""
     for folder in request.host.registered_pythons():
-        yield Candidate(path=folder, found_by="the registry (PEP 514)")
+        yield Candidate(path=folder, found_by=fact_text("the registry (PEP 514)"))
 
 
 def of_tools(request: ProbeRequest) -> Iterator[Candidate]:
@@ -191,7 +192,7 @@ def in_projects(request: ProbeRequest, clock: Callable[[], float] = time.monoton
                 return
             names, folders = _entries(folder, where)
             if is_environment(names, folders, where):
-                yield Candidate(path=folder, found_by="a project folder", weak=True)
+                yield Candidate(path=folder, found_by=fact_text("a project folder"), weak=True)
             else:
                 below += [where.join(folder, n) for n in folders if _worth(n)]
         level = below

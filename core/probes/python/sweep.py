@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from core.common.fact_text import fact_text
 from core.model.facts import Frameworks
 from core.probes.probe import ProbeRequest
 from core.probes.python.builds import read_all
@@ -24,7 +25,9 @@ def look(request: ProbeRequest) -> Frameworks:
     found = further(request, near, time.monotonic)
     problems: tuple[str, ...] = ()
     if len(found) > MAX_OTHERS:
-        problems = (f"{len(found) - MAX_OTHERS} more environments were found and not kept.",)
+        problems = (
+            fact_text("{MAX_OTHERS} more environments were found and not kept.", MAX_OTHERS=len(found) - MAX_OTHERS),
+        )
     others = found[:MAX_OTHERS]
     builds = read_all(near, where, NEAR_SECONDS) + read_all(others, where, FAR_SECONDS)
     return Frameworks(builds=builds, others=others, problems=problems)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import sys
 
+from core.common.fact_text import fact_text
 from core.probes.loading.roll_call.linux_loader import DynamicLoader, Loader
 
 TYPE_CHECKING = False
@@ -77,13 +78,13 @@ def _opened(loader: Loader, load: str, part: Part) -> tuple[Event, int | None]:
             return Event(kind="call", name=load, library=loader.path(handle) or path, result=0), handle
         if not problem:
             number, problem = failed, reason
-    problem = problem or "There is no file of this name where cuDNN looks for it."
+    problem = problem or fact_text("There is no file of this name where cuDNN looks for it.")
     return Event(kind="call", name=load, library=part.name, result=number, problem=problem), None
 
 
 def _called(loader: Loader, handle: int, function: str) -> tuple[Event, int | None]:
     address = loader.symbol(handle, function)
     if not address:
-        return Event(kind="call", name=function, problem="This library has no such function."), handle
+        return Event(kind="call", name=function, problem=fact_text("This library has no such function.")), handle
     kind = ctypes.c_size_t if function.startswith("cudnnGet") else ctypes.c_int
     return Event(kind="call", name=function, result=int(ctypes.CFUNCTYPE(kind)(address)())), handle
