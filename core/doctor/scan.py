@@ -168,10 +168,13 @@ def look(
     silent = unexamined(patience, snapshot, request)
     executions = tuple(sorted(dict.fromkeys(told), key=lambda e: (e.what, e.path, e.consumer)))
     snapshot = replace(snapshot, unexamined=tuple(dict.fromkeys((*silent, *missed))), executions=executions)
+    return _with_changes_of_ours(_with_known_names(snapshot, patience, request), host)
+
+
+def _with_known_names(snapshot: Snapshot, patience: Patience, request: ProbeRequest) -> Snapshot:
     with suppress(TimeoutError):  # more silent places than patience has
-        seen = snapshot
-        snapshot = patience.run(lambda: with_known_names(seen, host.root, request.env))
-    return _with_changes_of_ours(snapshot, host)
+        return patience.run(lambda: with_known_names(snapshot, request.host.root, request.env))
+    return snapshot
 
 
 def _with_changes_of_ours(snapshot: Snapshot, host: Host) -> Snapshot:

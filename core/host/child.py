@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import marshal
 import os
-import secrets
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -131,7 +130,7 @@ def ask(
         ValueError: ``work`` is not at the top level of an importable module (a mistake of ours).
     """
     try:
-        order = order_of(work, request, token := secrets.token_hex(8))
+        order = order_of(work, request, token := os.urandom(8).hex())
     except UnicodeEncodeError as e:
         return Answer(
             ended=fact_text("could not be asked: a name in the request is not valid text ({reason})", reason=e.reason)

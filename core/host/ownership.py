@@ -88,6 +88,11 @@ def may_read(path: str, uid: int, gids: frozenset[int]) -> bool:
     return _allows(path, file.stat(), uid, gids, 4) and _allows(str(folder), folder.stat(), uid, gids, 1)
 
 
+def may_enter(folder: str, uid: int, gids: frozenset[int]) -> bool:
+    """Whether a user may go through a folder by its owner, mode and access list (Linux)."""
+    return _allows(folder, Path(folder).stat(), uid, gids, 1)
+
+
 if sys.platform == "win32":
     from core.host.windows_ownership import ADMINISTRATORS as _ADMINISTRATORS
     from core.host.windows_ownership import owner_and_rights

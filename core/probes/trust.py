@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Literal
 
 from core.host import child, ownership, provenance
@@ -87,15 +88,13 @@ def checked(verdict: Verdict) -> Verdict:
 
 def _reaches(account: Account, path: str) -> bool:
     groups = frozenset((account.gid, *account.groups))
-    real = os.path.realpath(path)
-    while real != os.path.dirname(real):  # noqa: PTH120
-        try:
-            if not ownership.may_read(real, account.uid, groups):
-                return False
-        except OSError:
+    real = Path(os.path.realpath(path))
+    try:
+        if not ownership.may_read(str(real), account.uid, groups):
             return False
-        real = os.path.dirname(real)  # noqa: PTH120
-    return True
+        return all(ownership.may_enter(str(folder), account.uid, groups) for folder in real.parents)
+    except OSError:
+        return False
 
 
 def told(

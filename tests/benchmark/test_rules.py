@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from core.rules.benchmark.reasons import explaining
 from msgspec.structs import replace
 
 from core.benchmark.terminal_table import as_table
@@ -31,6 +30,7 @@ from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
 from core.report.json_form import from_json, to_json
 from core.report.redact import redact
+from core.rules.benchmark.speed import explaining
 from core.rules.benchmark.wording import working
 from core.rules.root_cause import diagnose
 

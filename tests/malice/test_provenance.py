@@ -154,3 +154,21 @@ def test_the_number_behind_sudo_only_takes_rights_away(monkeypatch: pytest.Monke
     assert me.behind
     assert me.behind.uid == VERA
     assert me.trusted == ROOT.trusted
+
+
+def test_on_windows_the_domains_administrators_are_administrators(monkeypatch: pytest.MonkeyPatch) -> None:
+    me, other = "S-1-5-21-1-2-3-1001", "S-1-5-21-1-2-3-1002"
+    person = Person(trusted=frozenset({"S-1-5-18", "S-1-5-32-544", me}))
+
+    def way(*writers: str) -> tuple[ownership.Part, ...]:
+        return (
+            ownership.Part(path="C:\\", kind="folder", owner="S-1-5-18", writers=("S-1-5-11",)),
+            ownership.Part(path="C:\\cudnn", kind="folder", owner=me, writers=writers, movers=writers),
+            ownership.Part(path="C:\\cudnn\\cudnn64_9.dll", kind="file", owner=me),
+        )
+
+    monkeypatch.setattr(provenance.sys, "platform", "win32")
+    for writers, may in (((), True), (("S-1-5-21-1-2-3-512",), True), (("S-1-5-11",), False), ((other,), False)):
+        monkeypatch.setattr(ownership, "who_can_write", lambda _path, writers=writers: way(*writers))
+        assert may_run({"C:\\cudnn\\cudnn64_9.dll": False}, person).may is may
+        assert may_run({"C:\\cudnn\\cudnn64_9.dll": True}, person).may

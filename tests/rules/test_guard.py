@@ -62,7 +62,7 @@ def test_what_a_rule_found_before_it_failed_is_kept_and_the_error_is_named_witho
     report = diagnose_snapshot(m.wheel_machine())
     assert {f.id for f in report.findings} == {"cudnn.half", "environment.rule-failed"}
     (told,) = failed(report)
-    assert told.subject == "test_guard.half"
+    assert told.subject == f"{__name__}.half"
     assert [e.value for e in told.evidence] == ["ValueError"]
     assert status_of(report) == UNEXAMINED
     for text in (as_text(report), as_markdown(report), as_html(report), to_json(report).decode()):
@@ -100,8 +100,8 @@ def test_a_judge_of_causes_that_fails_decides_nothing(monkeypatch: pytest.Monkey
     monkeypatch.setattr(verdicts, "REFUTATIONS", dict.fromkeys(verdicts.REFUTATIONS, (failing,)))
     made = explain.explain(text, m.wheel_machine())
     assert made.causes
-    assert {f.subject for f in made.failed} == {"test_guard.failing"}
-    assert "test_guard.failing" in explain.render_text(made)
+    assert {f.subject for f in made.failed} == {f"{__name__}.failing"}
+    assert f"{__name__}.failing" in explain.render_text(made)
     assert b'"failed"' in explain.to_json(made)
 
 
