@@ -51,6 +51,10 @@ class Pseudo(gettext.NullTranslations):
         """Return the text in brackets."""
         return self._catalog.get(message, message)
 
+    def pgettext(self, context: str, message: str) -> str:
+        """Return the text of a context in brackets."""
+        return self._catalog.get(f"{context}\x04{message}", message)
+
     def ngettext(self, singular: str, plural: str, number: int) -> str:
         """Return the form in brackets."""
         return self.gettext(singular if number == 1 else plural)

@@ -264,15 +264,18 @@ def test_nothing_that_the_driver_says_stops_a_scan(text: str, tmp_path: Path) ->
     shown(report)
 
 
+WHOLE = to_json(diagnose_snapshot(m.wheel_machine())).decode()
+"""Made once: how a sentence was made is remembered from every report that is read, and stands in the next one."""
+
+
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_a_report_is_read_or_refused_in_one_sentence(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    whole = to_json(diagnose_snapshot(m.wheel_machine())).decode()
-    cut = data.draw(st.integers(0, len(whole)))
-    end = data.draw(st.integers(cut, min(len(whole), cut + 20)))
-    broken = (whole[:cut] + data.draw(TEXTS) + whole[end:]).encode("utf-8", "surrogatepass")
+    cut = data.draw(st.integers(0, len(WHOLE)))
+    end = data.draw(st.integers(cut, min(len(WHOLE), cut + 20)))
+    broken = (WHOLE[:cut] + data.draw(TEXTS) + WHOLE[end:]).encode("utf-8", "surrogatepass")
     with suppress(BadReportError):
         shown(diagnose_snapshot(from_json(broken).snapshot))
     folder = tmp_path_factory.mktemp("reports")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
@@ -66,10 +65,8 @@ RULES = {
 
 
 @pytest.fixture(autouse=True)
-def pseudo(english: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def pseudo(english: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(i18n, "_translation", PSEUDO)
-    yield
-    i18n._forms.cache_clear()
 
 
 PSEUDO = Pseudo()

@@ -5,7 +5,11 @@ and how to prepare a convolution: a function that launches it ``count`` times an
 order NCHW. Data are random, but for the small convolution, whose numbers are given.
 """
 
+from core.common.fact_text import fact_text
 from core.probes.python.trial_script import ONNX, START
+
+SAYS = (fact_text("a small convolution"), fact_text("this release cannot do without tf32"))
+"""Sentences of ours that the script says."""
 
 SCRIPT = (
     START

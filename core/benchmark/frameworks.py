@@ -18,7 +18,8 @@ from core.benchmark.number_types import whole
 from core.benchmark.plan import Chosen
 from core.benchmark.protocol import Which
 from core.benchmark.shapes import LARGE, SMALL, TIMED, Problem, reference
-from core.common.i18n import _, fact_text
+from core.common.fact_text import fact_text, joined
+from core.common.i18n import _
 from core.host.child import Answer, read
 from core.model.facts import FrameworkBuild, FrameworkRun, Layout, Mapped, NumberType, Timing, full_id
 from core.probes.loading.origin import origin
@@ -135,7 +136,7 @@ def _run(
     if not verdict.may:
         return FrameworkRun(
             framework=f"{trial.distribution} {trial.version}", python=trial.python.executable, predicted=predicted,
-            problem=fact_text(_("Others can change it, so it was not run with an administrator's rights.")),
+            problem=fact_text("Others can change it, so it was not run with an administrator's rights."),
         )  # fmt: skip
     # whoever reaches the GPU by its UUID here is not hindered by a variable that names it alone
     only = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu.uuid else {}
@@ -208,8 +209,13 @@ def heard(
     problem = next((s.problem for s in reversed(said) if s.problem and s.number is None), "")
     if answer.ended and not problem:
         during = last("begin")
-        what = f" while it did this: {during}" if during else ""
-        problem = f"The process {answer.ended}{what}. {_last_line(answer.output)}".strip()
+        what = fact_text(" while it did this: {during}", during=during) if during else ""
+        output = _last_line(answer.output)
+        problem = (
+            fact_text("The process {ended}{what}. {output}", ended=answer.ended, what=what, output=output)
+            if output
+            else fact_text("The process {ended}.", ended=joined((answer.ended, what), ""))
+        )
     gpu = next((s.gpu for s in said if s.gpu is not None), None)
     return FrameworkRun(
         framework=name,
@@ -249,7 +255,7 @@ def _timing(problem: Problem, said: FrameworkEvent, name: str) -> Timing:
     )
     times = said.milliseconds
     if not times or not all(t > 0 for t in times):
-        return replace(about, problem=said.problem or "It gave no times.")
+        return replace(about, problem=said.problem or fact_text("It gave no times."))
     median = times[len(times) // 2]
     spread = (times[3 * len(times) // 4] - times[len(times) // 4]) / 2 / median
     return replace(about, milliseconds=median, spread=spread, teraflops=problem.shape.operations / median / 1e9)
@@ -263,9 +269,11 @@ def _judged(small: tuple[float | None, ...] | None) -> tuple[bool | None, str]:
     values = [whole(count, seed) for seed, count in enumerate(shape.counts)]
     true = reference(shape, "forward", values[0], values[1])
     if len(small) != len(true):
-        return False, f"it returned {len(small)} elements instead of {len(true)}"
+        return False, fact_text("it returned {small} elements instead of {true}", small=len(small), true=len(true))
     wrong = [i for i, (a, b) in enumerate(zip(small, true, strict=True)) if a != b]
-    return (not wrong), f"{len(wrong)} of {len(true)} elements are wrong" if wrong else ""
+    return (not wrong), fact_text(
+        "{wrong} of {true} elements are wrong", wrong=len(wrong), true=len(true)
+    ) if wrong else ""
 
 
 def _last_line(err: str) -> str:

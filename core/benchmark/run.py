@@ -18,6 +18,7 @@ from core.benchmark.deadline import Deadline, until
 from core.benchmark.plan import Chosen, choose, job, which
 from core.benchmark.protocol import Background, BenchmarkEvent, Climb, Job, identity, telling
 from core.benchmark.status_names import explained
+from core.common.fact_text import fact_text
 from core.common.progress import Progress
 from core.host.child import Answer, ask
 from core.host.provenance import Verdict, obeyed
@@ -43,8 +44,8 @@ CHILDREN = 4
 
 UPPER = (
     ("cuDNN loads", "cudnnGetVersion"),
-    ("cuDNN makes its handle", "cudnnCreate"),
-    ("cuDNN convolves rightly", "cudnnConvolutionForward"),
+    (fact_text("cuDNN makes its handle"), "cudnnCreate"),
+    (fact_text("cuDNN convolves rightly"), "cudnnConvolutionForward"),
 )
 
 
@@ -87,14 +88,22 @@ def listed(driver: Driver | None) -> tuple[Gpu, ...]:
 def _nothing_to_run(request: ProbeRequest, gpus: tuple[Gpu, ...], gpu: int | None) -> str:
     driver = request.seen.driver
     if driver is None:
-        return "The driver could not be looked at, so nothing was measured."
+        return fact_text("The driver could not be looked at, so nothing was measured.")
     if not gpus:
         nvidia = [d for d in driver.pci or () if d.vendor_id == "10de"]
         if nvidia:
-            return "There is an NVIDIA GPU, but no driver that a program could use it with, so nothing was measured."
-        return "No NVIDIA GPU that programs can use was found on this machine, so there is nothing to measure."
+            return fact_text(
+                "There is an NVIDIA GPU, but no driver that a program could use it with, so nothing was measured."
+            )
+        return fact_text(
+            "No NVIDIA GPU that programs can use was found on this machine, so there is nothing to measure."
+        )
     if gpu is not None and all(g.index != gpu for g in gpus):
-        return f"There is no GPU number {gpu}; this machine's are {', '.join(str(g.index) for g in gpus)}."
+        return fact_text(
+            "There is no GPU number {gpu}; this machine's are {gpus}.",
+            gpu=gpu,
+            gpus=", ".join(str(g.index) for g in gpus),
+        )
     return ""
 
 
@@ -133,7 +142,7 @@ class _Heard:
             self.output = (self.output + answer.output)[:4096]
         if not answer.ended:
             return ""
-        self.ended = self.ended or f"The process {answer.ended}."
+        self.ended = self.ended or fact_text("The process {ended}.", ended=answer.ended)
         self.during = self.during or begin
         return begun or "?"
 
@@ -162,7 +171,7 @@ class _One:
         """Look at the card, climb the ladder, check and time; whatever happens, return what was learnt."""
         start = time.monotonic()
         watch, gpu = self._request.watch, self._gpu
-        watch.say(f"GPU {gpu.index}: looking at {gpu.name or 'the card'}")
+        watch.say(fact_text("GPU {index}: looking at {name}", index=gpu.index, name=gpu.name or fact_text("the card")))
         frameworks = None
         with Background(self._observe, watch, self._observed):
             self._first.wait(3)
@@ -251,9 +260,11 @@ class _One:
             names = dict(UPPER)
             if not begun or (begun[-1].begin in names and begun[-1].begin not in self._heard.rungs):
                 name = begun[-1].begin if begun else UPPER[0][0]
-                self._heard.break_rung(name, "cudnn", names[name], f"The process {answer.ended}.")
+                self._heard.break_rung(
+                    name, "cudnn", names[name], fact_text("The process {ended}.", ended=answer.ended)
+                )
                 return
-            self._fatal(begun[-1], todo, f"The process {answer.ended}.")
+            self._fatal(begun[-1], todo, fact_text("The process {ended}.", ended=answer.ended))
             todo = _without(todo, {s.id for s in begun})
             if answer.timed_out or not (todo.exact or todo.compared or todo.timed):
                 return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from core.common.fact_text import fact_text
 from core.model.facts import Direction, Frozen, Layout, NumberType
 
 DIRECTIONS: tuple[Direction, ...] = ("forward", "data gradient", "weight gradient")
@@ -57,8 +58,16 @@ class Shape(Frozen, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The numbers, for a table: "64x256x56x56, 256 filters 3x3"."""
-        groups = f", {self.groups} groups" if self.groups > 1 else ""
-        return f"{self.n}x{self.c}x{self.size}x{self.size}, {self.k} filters {self.r}x{self.r}{groups}"
+        groups = fact_text(", {groups} groups", groups=self.groups) if self.groups > 1 else ""
+        return fact_text(
+            "{n}x{c}x{size}x{size}, {k} filters {r}x{r}{groups}",
+            n=self.n,
+            c=self.c,
+            size=self.size,
+            k=self.k,
+            r=self.r,
+            groups=groups,
+        )
 
 
 class Problem(Frozen, frozen=True, kw_only=True):

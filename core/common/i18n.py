@@ -6,12 +6,12 @@ even imported. Nothing in the program branches on a translated text, and nothing
 
 from __future__ import annotations
 
-import functools
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
+
+from core.common.fact_text import DEEPEST, LONGEST, fill, form_of
 
 ENGLISH = "en"
 VARIABLE = "CONVALESCE_LANGUAGE"
@@ -21,10 +21,8 @@ TIMES = {"de": "%d.%m.%Y %H:%M"}
 SIGNS = {"de": (",", ".")}
 """Language -> its sign of decimals and of thousands (CLDR); the others write 1,234.5."""
 
-LONGEST = 1000
-"""Characters of a text of the Snapshot that is looked at for a form of ours."""
-DEEPEST = 2
-"""How deep a form may stand within a form."""
+FACT = "fact"
+"""The context of texts that probes write into the Snapshot."""
 UNSPACED = ("zh_CN",)
 """Languages that put no space between sentences."""
 
@@ -37,6 +35,9 @@ class Catalogue(Protocol):
 
     def gettext(self, message: str) -> str:
         """Return a text's translation, or the text."""
+
+    def pgettext(self, context: str, message: str) -> str:
+        """Return the translation of a text that stands in a context, or the text."""
 
     def ngettext(self, singular: str, plural: str, number: int) -> str:
         """Return the translated form for a number."""
@@ -183,81 +184,18 @@ def sentences(*texts: str) -> str:
     return ("" if _language in UNSPACED else " ").join(text for text in texts if text)
 
 
-def fact_text(message: str, /, **values: object) -> str:
-    """Return a text that a probe writes into the Snapshot: English for ever, as a replay elsewhere must find it.
-
-    It is extracted all the same: ``translate_fact`` finds the form again, and shows it in the reader's language.
-    """
-    return message.format_map(values) if values else message
-
-
 def translate_fact(text: str, depth: int = DEEPEST) -> str:
-    """Return a text of the Snapshot in the language in use: a word of ours, or a form of ``fact_text`` with its values; else as it is.
-
-    A Snapshot may be hostile: the time is linear in the text's length, and long texts stay as they are.
-    """
-    if _translation is None or not text or len(text) > LONGEST:
+    """Return a text of the Snapshot in the language in use: a sentence of ``fact_text`` or a word of ours; else as it is."""
+    if _translation is None or not text:
         return text
-    translated = _translation.gettext(text)
-    if translated != text:
-        return translated
-    for parts, form, turned in _forms(_translation):
-        found = _values(parts, text)
-        if found is not None:
-            return _filled(
-                turned, form, {n: translate_fact(value, depth - 1) if depth else value for n, value in found.items()}
-            )
-    return text
+    form = form_of(text)
+    if form is None:
+        return _of_fact(_translation, text) if len(text) < LONGEST else text
+    message, values = form
+    inner = {name: translate_fact(value, depth - 1) if depth else value for name, value in values.items()}
+    return fill(_of_fact(_translation, message), inner)
 
 
-_FACT = "fact\x04"
-"""How gettext writes the context of what was extracted from ``fact_text``."""
-
-
-@functools.lru_cache(maxsize=4)
-def _forms(catalogue: Catalogue) -> tuple[tuple[list[str], str, str], ...]:
-    """Return every form of ``fact_text`` that the catalogue knows, the most particular first, with its translation."""
-    entries: dict[object, str] = getattr(catalogue, "_catalog", {})
-    forms = [
-        (key.removeprefix(_FACT), text)
-        for key, text in entries.items()
-        if isinstance(key, str) and key.startswith(_FACT)
-    ]
-    forms.sort(key=lambda row: -len(re.sub(r"\{\w+\}", "", row[0])))
-    return tuple((re.split(r"\{(\w+)\}", form), form, text) for form, text in forms)
-
-
-SHAPES = (
-    N_("firmware"),
-    N_("kernel"),
-    N_("loader"),
-    N_("environment"),
-    N_("file system"),
-    fact_text("the Python environment {prefix} ({framework})"),
-    fact_text("the Python environment {prefix}"),
-    fact_text("the conda environment {prefix} ({framework})"),
-    fact_text("the conda environment {prefix}"),
-    fact_text("the Microsoft Store's Python {prefix} ({framework})"),
-    fact_text("the Microsoft Store's Python {prefix}"),
-    fact_text("any program ({framework})"),
-    fact_text("roll call in a child process"),
-)
-"""Texts that the Snapshot holds and that are put together where no reader of texts finds them whole."""
-
-
-def _values(parts: list[str], text: str) -> dict[str, str] | None:
-    """Return what stands in the places of a form (its literals at even places, names between), None if the text has another form."""
-    first, last = parts[0], parts[-1]
-    if len(parts) == 1:
-        return {} if text == first else None
-    end = len(text) - len(last)
-    if end < len(first) or not text.startswith(first) or not text.endswith(last):
-        return None
-    found: dict[str, str] = {}
-    at = len(first)
-    for i in range(1, len(parts), 2):
-        until = end if i == len(parts) - 2 else text.find(parts[i + 1], at, end) if parts[i + 1] else at
-        if until < 0 or found.setdefault(parts[i], text[at:until]) != text[at:until]:
-            return None
-        at = until + len(parts[i + 1])
-    return found
+def _of_fact(catalogue: Catalogue, message: str) -> str:
+    translated = catalogue.pgettext(FACT, message)
+    return catalogue.gettext(message) if translated == message else translated

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from core.common.i18n import N_, _, fact_text
+from core.common.i18n import N_, _
 from core.common.patience import Patience
 from core.common.progress import CancelledError, Progress
 from core.host.interface import Host
@@ -194,7 +194,7 @@ def _run(probe: Probe, request: ProbeRequest, look: Callable[[], Any], done: que
         request.watch.check()
         value = look()
     except CancelledError:
-        error = ProbeError(probe=probe.section, kind="cancelled", message=fact_text(_("It was cancelled.")))
+        error = ProbeError(probe=probe.section, kind="cancelled", message=N_("It was cancelled."))
     except Exception as e:  # noqa: BLE001 - the edge of a probe: its crash becomes data
         tail = e.__traceback__
         while tail is not None and tail.tb_next is not None:
@@ -215,11 +215,11 @@ def _next(
         section, deadline = min(((s, end + late.get(s, 0.0)) for s, end in running.items()), key=lambda item: item[1])
         now = time.monotonic()
         if deadline <= now:
-            message = fact_text(_("It gave no answer within its time."))
+            message = N_("It gave no answer within its time.")
             return section, None, ProbeError(probe=section, kind="time-out", message=message), 0.0
         try:
             return done.get(timeout=min(deadline - now, 0.2))
         except queue.Empty:
             if watch.cancelled:
-                message = fact_text(_("It was cancelled."))
+                message = N_("It was cancelled.")
                 return section, None, ProbeError(probe=section, kind="cancelled", message=message), 0.0

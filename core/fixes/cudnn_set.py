@@ -16,7 +16,7 @@ from types import ModuleType
 import platformdirs
 
 from core.common.home import below_home
-from core.common.i18n import _, fact_text, translate_fact
+from core.common.i18n import N_, _, translate_fact
 from core.common.progress import Progress
 from core.common.versions import whole_number
 from core.fixes import archives
@@ -189,7 +189,7 @@ def _set(
     here = str(Path(members[0].path).parent)
     where = _Unpacked(system)
     names = tuple(m.name.rpartition("/")[2] for m in members)
-    spot = Spot(folder=here, origin="folder", source=fact_text(_("named by the person")))
+    spot = Spot(folder=here, origin="folder", source=N_("named by the person"))
     majors = sorted({m for n in names if (what := parse(n, system)) and (m := what.major) in MAJORS})
     if len(majors) != 1:
         raise ArchiveError(

@@ -5,9 +5,9 @@ that what was learnt before a crash is not lost. ``core.host.child_main`` is the
 
 The order goes to the child's stdin, marshalled: it comes from ourselves, and reading it costs no import. The answer comes
 as JSON, since a library may have spoilt the memory that it came from: on a private copy of stdout one line for each
-event (``+`` and JSON) and a last line: ``.`` when the work came to its end, ``!`` and a text when it raised. Each starts
-with a line feed and a token that only the order names: a line without it, or one after the last, is not ours, and then no line
-counts. File descriptors 1 and
+event (``+`` and JSON; before it ``~`` and JSON for how each of its sentences was made) and a last line: ``.`` when the
+work came to its end, ``!`` and a text when it raised. Each starts with a line feed and a token that only the order names:
+a line without it, or one after the last, is not ours, and then no line counts. File descriptors 1 and
 2 lead elsewhere, so that nothing that a native library prints can mix in.
 
 A module with ``PLAIN = True`` saves its children most of their start, the import of msgspec and what that needs (30 of 45
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 
 from core.common import frozen
+from core.common.fact_text import fact_text, remember
 
 if TYPE_CHECKING:
     from core.common.progress import Progress
@@ -39,7 +40,7 @@ E = TypeVar("E")
 OUTPUT_LIMIT = 64 << 10
 """Characters of the libraries' own output that an Answer keeps."""
 
-FORGED = "wrote something into the answer that is not ours: a library that was loaded tampers with it"
+FORGED = fact_text("wrote something into the answer that is not ours: a library that was loaded tampers with it")
 
 _START = "import sys; sys.path += sys.argv[1:]; del sys.argv[1:]; from core.host.child_main import main; main()"
 
@@ -131,7 +132,9 @@ def ask(
     try:
         order = order_of(work, request, token := os.urandom(8).hex())
     except UnicodeEncodeError as e:
-        return Answer(ended=f"could not be asked: a name in the request is not valid text ({e.reason})")
+        return Answer(
+            ended=fact_text("could not be asked: a name in the request is not valid text ({reason})", reason=e.reason)
+        )
     env = {**env, **frozen.child_variables()}
     done = host.run(command(), timeout=timeout, env=env, input=order, watch=watch, account=account)
     return read(done, event, token)
@@ -144,7 +147,7 @@ def read(completed: Completed, event: type[E], token: str = "") -> Answer[E]:
     is somebody else's.
     """
     decoder = msgspec.json.Decoder(event)
-    events, ended, finished = [], completed.ended, False
+    events, forms, ended, finished = [], [], completed.ended, False
     begun = not token
     for whole in completed.out.split("\n")[:-1]:  # what follows the last line feed is a line cut short
         begun = begun or whole.startswith(token)
@@ -157,12 +160,18 @@ def read(completed: Completed, event: type[E], token: str = "") -> Answer[E]:
         try:
             if line.startswith("+"):
                 events.append(decoder.decode(line[1:]))
+            elif line.startswith("~"):
+                forms.append(msgspec.json.decode(line[1:], type=tuple[str, dict[str, str]]))
             elif line.startswith("!"):
-                ended = f"stopped at an error of Convalesce's own: {msgspec.json.decode(line[1:], type=str)}"
+                ended = fact_text(
+                    "stopped at an error of Convalesce's own: {str}", str=msgspec.json.decode(line[1:], type=str)
+                )
         except msgspec.DecodeError as e:
-            ended = ended or f"said something that cannot be understood: {e}"
+            ended = ended or fact_text("said something that cannot be understood: {e}", e=e)
+    for form in forms:
+        remember(*form)
     if not ended and not finished:
-        ended = "ended with status 0 before its work was done"
+        ended = fact_text("ended with status 0 before its work was done")
     output = _printable(completed.err)[:OUTPUT_LIMIT]
     return Answer(
         events=tuple(events), output=output, ended=ended, timed_out=completed.timed_out, started=completed.started

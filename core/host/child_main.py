@@ -10,6 +10,7 @@ import os
 import sys
 
 from core.common import frozen
+from core.common.fact_text import taken_forms
 
 TYPE_CHECKING = False  # as typing has it; importing that takes longer than all of this
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def main() -> NoReturn:
     _be_quiet(parent)
     status = 0
     try:
-        _do(work, request, lambda line: _write(out, mark + b"+" + line + b"\n"))
+        _do(work, request, lambda line: _tell(out, mark, line))
         _write(out, mark + b".\n")
     except Exception as e:  # noqa: BLE001  # the edge of the process: it becomes data
         _end_as_windows_would(e)
@@ -42,6 +43,12 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(status)
+
+
+def _tell(out: int, mark: bytes, event: bytes) -> None:
+    for form in taken_forms():
+        _write(out, mark + b"~" + as_json(form) + b"\n")
+    _write(out, mark + b"+" + event + b"\n")
 
 
 def _end_as_windows_would(error: Exception) -> None:

@@ -13,6 +13,7 @@ from contextlib import nullcontext, suppress
 from queue import Empty, SimpleQueue
 from typing import IO, Any, Protocol
 
+from core.common.fact_text import fact_text
 from core.common.progress import Progress
 from core.host.exit_status import describe
 from core.host.interface import Account, Completed
@@ -42,11 +43,11 @@ def run(
     others behind, its whole process group (Windows: its job) is killed. Never raises for what the program does.
     """
     if watch is not None and watch.cancelled:
-        return Completed(status=None, ended="was not started: the work was cancelled")
+        return Completed(status=None, ended=fact_text("was not started: the work was cancelled"))
     try:
         process = _start(argv, env, account)
     except (OSError, ValueError) as e:  # ValueError: a NUL or an unencodable character in an argument
-        return Completed(status=None, ended=f"could not be started: {_reason(e)}", started=False)
+        return Completed(status=None, ended=fact_text("could not be started: {e}", e=_reason(e)), started=False)
     return _Running(process, input, watch.hear if watch else _deaf).finish(timeout, watch)
 
 
@@ -125,11 +126,11 @@ class _Running:
         status = None if self._waiter.is_alive() else self._process.returncode
         ended = describe(status, "windows" if sys.platform == "win32" else "linux")
         if what == "time-out":
-            ended = f"did not end within {timeout:g} seconds and was stopped"
+            ended = fact_text("did not end within {timeout} seconds and was stopped", timeout=f"{timeout:g}")
         elif what == "cancelled":
-            ended = "was stopped: the work was cancelled"
+            ended = fact_text("was stopped: the work was cancelled")
         if status is None:
-            ended = f"{ended}; it could not be killed, so it hangs inside the operating system"
+            ended = fact_text("{ended}; it could not be killed, so it hangs inside the operating system", ended=ended)
         return Completed(
             status=status, out=_text(self._out), err=_text(self._err), ended=ended, timed_out=what == "time-out"
         )

@@ -13,6 +13,7 @@ from contextlib import suppress
 from ctypes import wintypes
 from pathlib import Path
 
+from core.common.fact_text import fact_text
 from core.common.progress import Progress
 from core.host import process
 from core.host.interface import Account, Completed
@@ -189,7 +190,7 @@ def _variables(root: int, short: str, key: str, scope: Scope) -> tuple[Variable,
             name=text(name),
             value=text(data) if isinstance(data, str) else "" if data is None else repr(data),
             scope=scope,
-            kind=_KINDS.get(kind, f"kind {kind}"),
+            kind=_KINDS.get(kind, fact_text("kind {kind}", kind=kind)),
             source=rf"{short}\{key}",
         )
         for name, data, kind in values

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from ctypes import wintypes
 
+from core.common.fact_text import fact_text
 from core.host.interface import Completed
 
 assert sys.platform == "win32"  # tells mypy, too
@@ -47,7 +48,11 @@ def run_elevated(argv: Sequence[str], *, timeout: float) -> Completed:
     """
     handle, error = start(argv)
     if handle is None:
-        words = "The consent was refused." if error == REFUSED else f"Windows did not start it (error {error})."
+        words = (
+            fact_text("The consent was refused.")
+            if error == REFUSED
+            else fact_text("Windows did not start it (error {error}).", error=error)
+        )
         return Completed(status=None, ended=words)
     kernel = ctypes.WinDLL("kernel32")
     kernel.WaitForSingleObject.argtypes = (wintypes.HANDLE, wintypes.DWORD)
@@ -55,10 +60,17 @@ def run_elevated(argv: Sequence[str], *, timeout: float) -> Completed:
     kernel.CloseHandle.argtypes = (wintypes.HANDLE,)
     try:
         if kernel.WaitForSingleObject(handle, int(timeout * 1000)) == _TIMED_OUT:
-            return Completed(status=None, ended=f"did not end within {timeout:.0f} seconds", timed_out=True)
+            return Completed(
+                status=None,
+                ended=fact_text("did not end within {timeout} seconds", timeout=f"{timeout:.0f}"),
+                timed_out=True,
+            )
         status = wintypes.DWORD()
         kernel.GetExitCodeProcess(handle, ctypes.byref(status))
-        return Completed(status=status.value, ended="" if status.value == 0 else f"ended with status {status.value}")
+        return Completed(
+            status=status.value,
+            ended="" if status.value == 0 else fact_text("ended with status {value}", value=status.value),
+        )
     finally:
         kernel.CloseHandle(handle)
 

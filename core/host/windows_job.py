@@ -15,6 +15,7 @@ from contextlib import suppress
 from ctypes import wintypes
 from pathlib import Path
 
+from core.common.fact_text import fact_text
 from core.model.path_list import searched
 
 assert sys.platform == "win32"  # tells mypy, too
@@ -68,7 +69,7 @@ def find(name: str, env: Mapping[str, str]) -> str:
         for candidate in (folder / name, folder / f"{name}.exe"):
             if candidate.is_absolute() and candidate.suffix.lower() == ".exe" and candidate.is_file():
                 return str(candidate)
-    raise FileNotFoundError(errno.ENOENT, "No such program on PATH", name)
+    raise FileNotFoundError(errno.ENOENT, fact_text("No such program on PATH"), name)
 
 
 def start(argv: Sequence[str], env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:

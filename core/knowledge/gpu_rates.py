@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from core.common.fact_text import fact_text
 from core.knowledge.tables import read
 from core.model.facts import Frozen, GpuCard, NumberType, RateLimit
 
@@ -56,13 +57,22 @@ def limits(card: GpuCard, known: GpuRates) -> tuple[RateLimit, ...]:
     if row is None or not card.multiprocessors or not card.max_clock:
         return ()
     clocks = card.multiprocessors * card.max_clock * 1e6 / 1e12
-    size = f"{card.multiprocessors} multiprocessors at {card.max_clock} MHz"
+    size = fact_text(
+        "{multiprocessors} multiprocessors at {max_clock} MHz",
+        multiprocessors=card.multiprocessors,
+        max_clock=card.max_clock,
+    )
     return tuple(
         RateLimit(
             type=kind,
             teraflops=round(rate * clocks, 2),
             typical=row.typical.get(kind),
-            source=f"{size} (NVML, driver), {rate:g} operations a clock: {row.source}",
+            source=fact_text(
+                "{size} (NVML, driver), {rate} operations a clock: {source}",
+                size=size,
+                rate=f"{rate:g}",
+                source=row.source,
+            ),
         )
         for kind, rate in row.rates.items()
     )

@@ -21,6 +21,7 @@ import struct
 from collections import Counter
 from collections.abc import Iterator
 
+from core.common.fact_text import fact_text
 from core.loader.exports import address, dll_name, text_section, value
 from core.loader.files import UnfitError, once, under
 from core.loader.sections import Layout, chunks, layout
@@ -90,7 +91,7 @@ def _evidence(file: Layout) -> Iterator[TrueVersion]:
         code = b"" if at is None else file.near(at, AROUND, AROUND)
         found = _agreed(_packed(_number(match)) for match in COMPARE_PACKED.finditer(code))
         if found:
-            yield TrueVersion(version=found, source=f"the number that {name} compares with")
+            yield TrueVersion(version=found, source=fact_text("the number that {name} compares with", name=name))
     yield from _start(file)
     yield from _shim(file)
 
@@ -106,7 +107,7 @@ def _start(file: Layout) -> Iterator[TrueVersion]:
         matches = [match for at in places for match in COMPARE_DECIMAL.finditer(file.near(at, BEFORE, 0))]
     found = _agreed(_decimal(_number(match)) for match in matches)
     if found:
-        yield TrueVersion(version=found, source="the number that its start function compares with")
+        yield TrueVersion(version=found, source=fact_text("the number that its start function compares with"))
 
 
 def _shim(file: Layout) -> Iterator[TrueVersion]:
@@ -122,7 +123,7 @@ def _shim(file: Layout) -> Iterator[TrueVersion]:
                 seen[minors.pop()[0], patches.pop()[0]] += 1
     if len(seen) == 1:
         minor, patch = next(iter(seen))
-        yield TrueVersion(version=f"9.{minor}.{patch}", source="the names of sub-libraries that it makes")
+        yield TrueVersion(version=f"9.{minor}.{patch}", source=fact_text("the names of sub-libraries that it makes"))
 
 
 def _code(file: Layout) -> Iterator[bytes]:
@@ -165,7 +166,7 @@ def true_version(path: str, root: str = "/") -> tuple[str | None, str]:
     if found:
         return found.version, found.source
     resource = _resource(under(root, path))
-    return (resource, "the file's version resource, which is true from 8.9.4 on") if resource else (None, "")
+    return (resource, fact_text("the file's version resource, which is true from 8.9.4 on")) if resource else (None, "")
 
 
 def _resource(path: str) -> str | None:

@@ -13,6 +13,7 @@ from elftools.construct import ConstructError
 from elftools.elf.structs import ELFStructs
 from msgspec.structs import replace
 
+from core.common.fact_text import fact_text
 from core.loader.files import Source, UnfitError
 from core.loader.image import Image
 from core.model.facts import text
@@ -95,9 +96,9 @@ def _headers(source: Source) -> Headers:
     """
     kind = source.read(4, 2)
     if kind[:1] not in (b"\1", b"\2"):
-        raise ELFError(f"Invalid EI_CLASS {kind[:1]!r}")
+        raise ELFError(fact_text("Invalid EI_CLASS {kind}", kind=f"{kind[:1]!r}"))
     if kind[1:] not in (b"\1", b"\2"):
-        raise ELFError(f"Invalid EI_DATA {kind[1:]!r}")
+        raise ELFError(fact_text("Invalid EI_DATA {kind}", kind=f"{kind[1:]!r}"))
     bits, little = 32 if kind[:1] == b"\1" else 64, kind[1:] == b"\1"
     stream = io.BufferedReader(Raw(source))
     header = struct_parse(_structs(little, bits).Elf_Ehdr, stream, 0)
@@ -113,7 +114,7 @@ def parse(source: Source, path: str) -> Image:
         OSError: reading failed.
     """
     if source.size < 64:
-        raise UnfitError("truncated", f"is cut off within its first header ({source.size} bytes)")
+        raise UnfitError("truncated", fact_text("is cut off within its first header ({size} bytes)", size=source.size))
     image = None
     try:
         elf = _headers(source)
@@ -127,7 +128,7 @@ def parse(source: Source, path: str) -> Image:
         )
         return _describe(elf, source, image)
     except (ELFError, ConstructError, ValueError, OverflowError) as error:
-        problem = f"has ELF headers that make no sense ({_brief(error)})"
+        problem = fact_text("has ELF headers that make no sense ({error})", error=_brief(error))
         if image is None:
             raise UnfitError("damaged", problem) from None
         return replace(image, state="damaged", problem=problem, mappable=False)
@@ -146,26 +147,38 @@ def _machine(elf: Headers) -> str:
 def _describe(elf: Headers, source: Source, image: Image) -> Image:
     header, size = elf.header, source.size
     if header["e_type"] not in ("ET_DYN", "ET_EXEC"):
-        return replace(image, state="not a library", problem="is an ELF file, but neither a library nor a program")
+        return replace(
+            image, state="not a library", problem=fact_text("is an ELF file, but neither a library nor a program")
+        )
     step, count = elf.structs.Elf_Phdr.sizeof(), header["e_phnum"]
     if header["e_phentsize"] != step or not 0 < count <= MAX_SEGMENTS:
-        return replace(image, state="damaged", problem="has program headers that no loader accepts")
+        return replace(image, state="damaged", problem=fact_text("has program headers that no loader accepts"))
     if header["e_phoff"] + count * step > size:
-        return replace(image, state="truncated", problem="ends before its program headers do")
+        return replace(image, state="truncated", problem=fact_text("ends before its program headers do"))
     segments = [struct_parse(elf.structs.Elf_Phdr, elf.stream, header["e_phoff"] + n * step) for n in range(count)]
     loads = [s for s in segments if s["p_type"] == "PT_LOAD"]
     if not loads:
-        return replace(image, state="damaged", problem="has no segment to load")
+        return replace(image, state="damaged", problem=fact_text("has no segment to load"))
     end = max(s["p_offset"] + s["p_filesz"] for s in loads)
     image = replace(image, library=header["e_type"] == "ET_DYN", mappable=end <= size)
     if end > size:
-        image = replace(image, state="truncated", problem=f"is cut off: {size} of at least {end} bytes are there")
+        image = replace(
+            image,
+            state="truncated",
+            problem=fact_text("is cut off: {size} of at least {end} bytes are there", size=size, end=end),
+        )
     elif _tail(elf) > size:
-        image = replace(image, state="truncated", problem=f"lacks its end: {size} of {_tail(elf)} bytes are there")
+        image = replace(
+            image,
+            state="truncated",
+            problem=fact_text("lacks its end: {size} of {elf} bytes are there", size=size, elf=_tail(elf)),
+        )
     dynamic = next((s for s in segments if s["p_type"] == "PT_DYNAMIC"), None)
     if dynamic is None:
         if image.library and image.state == "good":
-            return replace(image, state="damaged", problem="has no dynamic section, so no program can load it")
+            return replace(
+                image, state="damaged", problem=fact_text("has no dynamic section, so no program can load it")
+            )
         return image
     return _wishes(image, _tags(elf, source, dynamic), Strings(source, loads))
 
@@ -221,7 +234,7 @@ def _wishes(image: Image, tags: list[tuple[str, int]], strings: Strings) -> Imag
         return tuple(name for kind, value in tags if kind == tag and (name := strings.read(value)))
 
     if image.state == "good" and strings.offset() is None:
-        image = replace(image, state="damaged", problem="has a dynamic section without its names")
+        image = replace(image, state="damaged", problem=fact_text("has a dynamic section without its names"))
     flags = next((value for tag, value in tags if tag == "DT_FLAGS_1"), 0)
     return replace(
         image,

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from functools import lru_cache, partial, wraps
 from typing import Any, TypeVar, cast
 
+from core.common.fact_text import fact_text
 from core.common.patience import asked
 from core.loader.image import NoFile
 from core.model.facts import FileState
@@ -143,27 +144,27 @@ def kind(path: str | os.PathLike[str]) -> os.stat_result:
     except (OSError, ValueError) as error:
         raise _absent(path, error) from None
     if stat.S_ISDIR(seen.st_mode):
-        raise UnfitError("not a library", "is a folder, not a file", "folder")
+        raise UnfitError("not a library", fact_text("is a folder, not a file"), "folder")
     if not stat.S_ISREG(seen.st_mode):
-        raise UnfitError("not a library", "is a pipe, a socket or a device, not a regular file")
+        raise UnfitError("not a library", fact_text("is a pipe, a socket or a device, not a regular file"))
     if seen.st_size == 0:
-        raise UnfitError("empty", "is empty (0 bytes)")
+        raise UnfitError("empty", fact_text("is empty (0 bytes)"))
     return seen
 
 
 def _absent(path: str | os.PathLike[str], error: OSError | ValueError) -> UnfitError:
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.EACCES, errno.EPERM):
-        return UnfitError("unreadable", "lies in a folder that this user may not enter")
+        return UnfitError("unreadable", fact_text("lies in a folder that this user may not enter"))
     if isinstance(error, TimeoutError):
-        return UnfitError("unreadable", "lies in a place that gives no answer")
+        return UnfitError("unreadable", fact_text("lies in a place that gives no answer"))
     if number == errno.ELOOP:
-        return UnfitError("dangling", "is a symbolic link that leads back to itself", "loop")
+        return UnfitError("dangling", fact_text("is a symbolic link that leads back to itself"), "loop")
     if _is_link(path):
-        return UnfitError("dangling", "is a symbolic link to a file that is not there")
+        return UnfitError("dangling", fact_text("is a symbolic link to a file that is not there"))
     if number in (None, errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL):
         return UnfitError("missing", "is not there")
-    return UnfitError("unreadable", f"could not be looked at: {os.strerror(number or 0)}")
+    return UnfitError("unreadable", fact_text("could not be looked at: {reason}", reason=os.strerror(number or 0)))
 
 
 def _is_link(path: str | os.PathLike[str]) -> bool:
@@ -186,8 +187,10 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Source]:
         stream = io.FileIO(asked(os.open, os.fsdecode(path), flags), "rb")
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EPERM):
-            raise UnfitError("unreadable", "may not be read by this user") from None
-        raise UnfitError("unreadable", f"could not be opened: {os.strerror(error.errno or 0)}") from None
+            raise UnfitError("unreadable", fact_text("may not be read by this user")) from None
+        raise UnfitError(
+            "unreadable", fact_text("could not be opened: {reason}", reason=os.strerror(error.errno or 0))
+        ) from None
     with stream:
         seen = os.fstat(stream.fileno())
         if not stat.S_ISREG(seen.st_mode):  # it was swapped between the look and the opening
@@ -195,4 +198,6 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Source]:
         try:
             yield Source(stream, seen.st_size, os.fsdecode(path))
         except OSError as error:
-            raise UnfitError("unreadable", f"could not be read to the end: {os.strerror(error.errno or 0)}") from None
+            raise UnfitError(
+                "unreadable", fact_text("could not be read to the end: {reason}", reason=os.strerror(error.errno or 0))
+            ) from None

@@ -17,6 +17,7 @@ from itertools import chain as concatenate
 import msgspec
 from msgspec.structs import replace
 
+from core.common.fact_text import fact_text
 from core.common.patience import asked
 from core.loader import read_image as images
 from core.loader.files import under
@@ -52,13 +53,17 @@ def judge(image: Image, architecture: str) -> tuple[Outcome, str]:
         case "unreadable":
             return "unreadable", image.problem
     if image.format == "ELF" and image.little_endian and image.architecture not in ("", architecture):
-        return "wrong architecture", f"is built for {image.architecture}, not {architecture}"
+        return "wrong architecture", fact_text(
+            "is built for {architecture}, not {architecture2}",
+            architecture=image.architecture,
+            architecture2=architecture,
+        )
     if image.format != "ELF" or not image.mappable or image.state in ("damaged", "not a library"):
-        return "damaged", image.problem or "is not complete"
+        return "damaged", image.problem or fact_text("is not complete")
     if not image.library:
-        return "damaged", "is a program, not a library"
+        return "damaged", fact_text("is a program, not a library")
     if not image.little_endian:
-        return "damaged", "is built for processors of the other byte order"
+        return "damaged", fact_text("is built for processors of the other byte order")
     return "found", ""
 
 
@@ -136,8 +141,11 @@ class Search:
         places: dict[str, Place] = {}
         for entry in entries:
             folder = self._absolute(self._expand(entry, chain[:1]))
-            source = f" of {posixpath.basename(chain[0].path)}" if label in ("RPATH", "RUNPATH") else ""
-            via = text(f"{label}{source}: {entry or '(empty entry, the current folder)'}") if label else ""
+            source = (
+                fact_text(" of {path}", path=posixpath.basename(chain[0].path)) if label in ("RPATH", "RUNPATH") else ""
+            )
+            shown = entry or fact_text("(empty entry, the current folder)")
+            via = fact_text("{label}{source}: {shown}", label=label, source=source, shown=text(shown)) if label else ""
             for sub in self._existing(folder):
                 path = posixpath.join(folder, sub)
                 places.setdefault(path, Place(path, how, via))
@@ -166,14 +174,14 @@ class Search:
         places = [Place(entry.path, How.LD_CACHE, "/etc/ld.so.cache") for entry in fit]
         if places and judge(self.image(places[0].path), self.policy.architecture)[0] != "found":
             # ld.so takes the first entry alone; where that one is unfit, it goes on to the default folders
-            refused = "ld.so.cache names another file first, and only that one is tried"
+            refused = fact_text("ld.so.cache names another file first, and only that one is tried")
             return [places[0], *(replace(place, refused=refused) for place in places[1:])]
         return places
 
     def _unless_default(self, place: Place) -> Place:
         """Refuse a file of the default folders: who asks was linked with -z nodefaultlib."""
         if any(place.path.startswith(folder.rstrip("/") + "/") for folder in self.policy.folders):
-            return replace(place, refused="lies in a default folder, which is switched off (nodefaultlib)")
+            return replace(place, refused=fact_text("lies in a default folder, which is switched off (nodefaultlib)"))
         return place
 
     def _try(self, name: str, places: Iterable[Place]) -> Iterator[Attempt]:
@@ -182,7 +190,7 @@ class Search:
         for place in places:
             path = place.path if place.how is How.LD_CACHE else posixpath.join(place.path, name)
             attempt = self._attempt(path, place.how, place.via)
-            refused = "the list ended at a link to itself before it" if ended else place.refused
+            refused = fact_text("the list ended at a link to itself before it") if ended else place.refused
             if refused:
                 attempt = replace(attempt, outcome="passed over", stops=False, detail=refused, architecture="")
             yield attempt

@@ -9,6 +9,7 @@ from typing import Any
 import pefile
 from msgspec.structs import replace
 
+from core.common.fact_text import fact_text
 from core.loader.files import Source, UnfitError
 from core.loader.image import Image
 from core.model.facts import text
@@ -55,14 +56,14 @@ def parse(source: Source, path: str) -> Image:
     start = source.read(0, 64)
     headers = struct.unpack_from("<I", start, 60)[0] if len(start) == 64 else 0
     if len(start) < 64 or headers + 24 > source.size:
-        raise UnfitError("truncated", f"is cut off within its headers ({source.size} bytes)")
+        raise UnfitError("truncated", fact_text("is cut off within its headers ({size} bytes)", size=source.size))
     try:
         pe = pefile.PE(data=Lazy(source), fast_load=True)
         return _describe(pe, source, path)
     except (pefile.PEFormatError, struct.error, ValueError, AttributeError, TypeError, OverflowError) as error:
         # pefile lets these through for headers of which a part is absent
         brief = str(error).strip("'\"").splitlines()[0][:80] if str(error) else type(error).__name__
-        raise UnfitError("damaged", f"has PE headers that make no sense ({brief})") from None
+        raise UnfitError("damaged", fact_text("has PE headers that make no sense ({brief})", brief=brief)) from None
 
 
 def _describe(pe: Any, source: Source, path: str) -> Image:
@@ -80,12 +81,14 @@ def _describe(pe: Any, source: Source, path: str) -> Image:
         delayed=delayed,
     )
     if image.bits is None or not pe.sections:
-        return replace(image, state="damaged", problem="has PE headers that no loader accepts")
+        return replace(image, state="damaged", problem=fact_text("has PE headers that no loader accepts"))
     end = max(s.PointerToRawData + s.SizeOfRawData for s in pe.sections)
     signed = _directory(pe, SECURITY)  # the only directory that holds an offset in the file; it lies at the end
     image = replace(image, mappable=end <= source.size)
     if max(end, sum(signed)) > source.size:
-        words = f"is cut off: {source.size} of at least {max(end, sum(signed))} bytes are there"
+        words = fact_text(
+            "is cut off: {size} of at least {signed} bytes are there", size=source.size, signed=max(end, sum(signed))
+        )
         return replace(image, state="truncated", problem=words)
     return image
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from core.common.fact_text import fact_text
 from core.common.patience import asked
 from core.loader.files import Source, UnfitError, once, opened, under
 from core.loader.image import Image
@@ -60,31 +61,31 @@ def _identify(source: Source, path: str) -> Image:
 def _other(start: bytes) -> tuple[FileState, str]:
     """Say what a file is that is neither ELF nor PE, from its first bytes."""
     if not start.strip(b"\0"):
-        return "damaged", "begins with nothing but zeros where its headers should be"
+        return "damaged", fact_text("begins with nothing but zeros where its headers should be")
     for magic, words in _MAGIC:
         if start.startswith(magic):
             return "not a library", words
     bare = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if bare.startswith((b"<!doctype", b"<html", b"<?xml", b"<head")):
-        return "not a library", "is a web page, saved under a library's name"
+        return "not a library", fact_text("is a web page, saved under a library's name")
     if any(word in start for word in (b"GNU ld script", b"INPUT", b"GROUP", b"OUTPUT_FORMAT")):
-        return "not a library", "is a linker script, a text for compilers that no program can load"
+        return "not a library", fact_text("is a linker script, a text for compilers that no program can load")
     if bare.startswith(b"version https://git-lfs"):
-        return "not a library", "is a Git LFS pointer, a short text in place of the real file"
+        return "not a library", fact_text("is a Git LFS pointer, a short text in place of the real file")
     if _is_text(start):
-        return "not a library", "is a text file"
-    return "damaged", "does not begin like a library of any kind"
+        return "not a library", fact_text("is a text file")
+    return "damaged", fact_text("does not begin like a library of any kind")
 
 
 _MAGIC = (
-    (b"!<arch>\n", "is an archive for linkers (a static or import library), which no program can load"),
-    (b"!<thin>\n", "is an archive for linkers (a static or import library), which no program can load"),
-    (b"PK\x03\x04", "is a ZIP archive"),
-    (b"\x1f\x8b", "is a gzip archive"),
-    (b"\xfd7zXZ\0", "is an xz archive"),
-    (b"\xcf\xfa\xed\xfe", "is a macOS library"),
-    (b"\xca\xfe\xba\xbe", "is a macOS library"),
-    (b"#!", "is a script"),
+    (b"!<arch>\n", fact_text("is an archive for linkers (a static or import library), which no program can load")),
+    (b"!<thin>\n", fact_text("is an archive for linkers (a static or import library), which no program can load")),
+    (b"PK\x03\x04", fact_text("is a ZIP archive")),
+    (b"\x1f\x8b", fact_text("is a gzip archive")),
+    (b"\xfd7zXZ\0", fact_text("is an xz archive")),
+    (b"\xcf\xfa\xed\xfe", fact_text("is a macOS library")),
+    (b"\xca\xfe\xba\xbe", fact_text("is a macOS library")),
+    (b"#!", fact_text("is a script")),
 )
 
 

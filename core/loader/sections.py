@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import msgspec
 
+from core.common.fact_text import fact_text
 from core.loader.files import CHUNK, Source, UnfitError, opened
 
 MAX_SECTIONS = 2048
@@ -80,7 +81,7 @@ def layout(path: str | os.PathLike[str]) -> Iterator[Layout]:
         elif start.startswith(b"MZ"):
             yield _pe(source, start)
         else:
-            raise UnfitError("not a library", "is neither an ELF nor a PE file")
+            raise UnfitError("not a library", fact_text("is neither an ELF nor a PE file"))
 
 
 def chunks(source: Source, section: Section, *, overlap: int = 256) -> Iterator[bytes]:
@@ -147,7 +148,7 @@ def _pe(source: Source, start: bytes) -> Layout:
     header = struct.unpack_from("<I", start, 60)[0] if len(start) == 64 else 0
     coff = source.read(header, 26)
     if len(coff) < 26 or not coff.startswith(b"PE\0\0"):
-        raise UnfitError("damaged", "has no PE header")
+        raise UnfitError("damaged", fact_text("has no PE header"))
     machine, count = struct.unpack_from("<HH", coff, 4)
     optional, magic = struct.unpack_from("<H", coff, 20)[0], struct.unpack_from("<H", coff, 24)[0]
     raw = source.read(header + 24 + optional, 40 * min(count, MAX_SECTIONS))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
+from core.common.fact_text import fact_text
 from core.common.patience import asked
 from core.loader import read_image as images
 from core.loader.files import under
@@ -36,13 +37,21 @@ def judge(image: Image, architecture: str) -> tuple[Outcome, str, bool]:
         told = image.state == "dangling" or image.really == "not asked"
         return "not there", image.problem if told else "", False
     if image.state == "unreadable":
-        return "unreadable", f"{image.problem} (error 5)", True
+        return "unreadable", fact_text("{problem} (error 5)", problem=image.problem), True
     if image.really == "folder":
         return "passed over", image.problem, False
     if image.format == "PE" and image.architecture not in ("", architecture, "arm64ec"):
-        return "wrong architecture", f"is built for {image.architecture}, not {architecture} (error 193)", True
+        return (
+            "wrong architecture",
+            fact_text(
+                "is built for {architecture}, not {architecture2} (error 193)",
+                architecture=image.architecture,
+                architecture2=architecture,
+            ),
+            True,
+        )
     if image.format != "PE" or not image.mappable or image.state in ("damaged", "not a library", "empty"):
-        return "damaged", f"{image.problem or 'is no DLL'} (error 193)", True
+        return "damaged", fact_text("{problem} (error 193)", problem=image.problem or fact_text("is no DLL")), True
     return "found", "", False
 
 
@@ -59,7 +68,7 @@ class Search:
         key = ntpath.normcase(path)
         if key not in self._images:
             if path.startswith(("\\\\", "//")):  # a server that is away would hold the scan up for a minute
-                away = "lies on a network drive, which was not asked"
+                away = fact_text("lies on a network drive, which was not asked")
                 self._images[key] = Image(path=text(path), state="missing", problem=away, really="not asked")
             else:
                 self._images[key] = replace(images.read(self._real(path)), path=text(path))
@@ -94,7 +103,9 @@ class Search:
         attempts: tuple[Attempt, ...]
         if is_api_set(base):
             attempts = (
-                Attempt(path="", how=How.API_SET, outcome="found", detail="a name that Windows itself provides"),
+                Attempt(
+                    path="", how=How.API_SET, outcome="found", detail=fact_text("a name that Windows itself provides")
+                ),
             )
         elif loaded and base in loaded and base == wanted.lower():
             attempts = (Attempt(path=text(loaded[base]), how=How.LOADED, outcome="found"),)

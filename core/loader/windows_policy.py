@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 from msgspec.structs import replace
 
+from core.common.fact_text import fact_text
 from core.model.facts import How
 from core.model.path_list import searched
 
@@ -151,7 +152,7 @@ def _set_directory(policy: Policy) -> Iterator[Place]:
 
 def _added(policy: Policy) -> Iterator[Place]:
     for folder in policy.added:
-        yield Place(folder, How.DLL_DIRECTORY, f"add_dll_directory: {folder}")
+        yield Place(folder, How.DLL_DIRECTORY, fact_text("add_dll_directory: {folder}", folder=folder))
     yield from _set_directory(policy)
 
 
@@ -181,11 +182,11 @@ def _path(policy: Policy) -> Iterator[Place]:
         remark = ""
         folder = bare
         if '"' in bare:
-            remark = "the entry is in quotes, which count as part of the folder's name"
+            remark = fact_text("the entry is in quotes, which count as part of the folder's name")
         elif "%" in bare:
-            remark = "the entry holds a variable that was not expanded"
+            remark = fact_text("the entry holds a variable that was not expanded")
         elif not ntpath.isabs(bare) or not ntpath.splitdrive(bare)[0]:
-            remark = "the entry is relative: it changes with the program's current folder"
+            remark = fact_text("the entry is relative: it changes with the program's current folder")
             folder = ntpath.join(policy.current, bare) if policy.current else bare
         yield Place(folder, How.PATH, f"PATH: {entry}", remark)
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from core.common.i18n import N_, _, fact_text, translate_fact
+from core.common.fact_text import fact_text
+from core.common.i18n import N_, _, translate_fact
 from core.common.text import printable
 from core.common.text_width import padded, wrap
 from core.model.facts import CudnnCopy, Frozen, Load, Snapshot
@@ -220,7 +221,7 @@ def _frameworks(s: Snapshot) -> Iterator[Row]:
         )
         yield (
             (step, TRIED, t.framework),
-            ", ".join(filter(None, (*words, translate_fact(t.problem.split("\n")[0]), translate_fact(t.ended)))),
+            ", ".join(filter(None, (*words, translate_fact(t.problem).split("\n")[0], translate_fact(t.ended)))),
         )
 
 

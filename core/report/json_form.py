@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
+from core.common.fact_text import fill, forms_in, remember
 from core.common.i18n import _
 from core.model.facts import SCHEMA, Frozen, Snapshot
 from core.model.findings import CompatibilityGrid, Evidence, Finding, Fix, HistoryEntry, Redaction, Report
 from core.model.steps import Severity, Step
+
+MOST_TEXTS = 10_000
+"""Sentences of one report whose forms are taken in: more than any real one has, and room for several."""
 
 
 class BadReportError(ValueError):
@@ -36,6 +41,13 @@ class _FindingForm(Frozen, frozen=True, kw_only=True):
     headline: bool = False
 
 
+class _TextForm(Frozen, frozen=True, kw_only=True):
+    """How a sentence of the Snapshot was made: ``message`` with each {name} replaced by its value."""
+
+    message: str
+    values: dict[str, str]
+
+
 class _ReportForm(Frozen, frozen=True, kw_only=True):
     schema: int
     version: str
@@ -44,6 +56,7 @@ class _ReportForm(Frozen, frozen=True, kw_only=True):
     grid: CompatibilityGrid | None = None
     taken_out: tuple[Redaction, ...] | None = None
     history: tuple[HistoryEntry, ...] | None = None
+    texts: tuple[_TextForm, ...] = ()
 
 
 def to_json(report: Report) -> bytes:
@@ -60,6 +73,7 @@ def to_json(report: Report) -> bytes:
         grid=report.grid,
         taken_out=report.taken_out,
         history=report.history,
+        texts=tuple(_TextForm(message=m, values=v) for m, v in {fill(*f): f for f in forms_in(report)}.values()),
     )
     return msgspec.json.format(msgspec.json.encode(form), indent=2) + b"\n"
 
@@ -87,6 +101,11 @@ def from_json(data: bytes) -> Report:
         raise BadReportError(_("This report is nested more deeply than any real one.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as e:
         raise BadReportError(_("This report cannot be read: {e}.", e=e)) from None
+    for text in form.texts[:MOST_TEXTS]:
+        remember(text.message, text.values)
+    for load in form.snapshot.loads or ():  # what older reports have without texts
+        for whole in (load.consumer, replace(load.consumer, framework="")):
+            remember(*whole.form)
     findings = tuple(
         Finding(**{**{n: getattr(f, n) for n in f.__struct_fields__}, "severity": Severity[f.severity.upper()]})
         for f in form.findings

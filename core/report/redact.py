@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from core.common.fact_text import DEEPEST, form_of, remember
 from core.common.i18n import N_, _
 from core.model.facts import Snapshot, Variable
 from core.model.findings import Redaction, Report
@@ -149,6 +150,9 @@ class Cleaner:
         if text not in self._done:
             before, self.counts = self.counts, Counter()
             self._done[text] = self._clean(text), self.counts
+            if form_of(text):
+                self.counts = Counter()  # a value stands in its sentence, and is counted there
+                self._known_still(text)
             self.counts = before
         cleaned, counts = self._done[text]
         self.counts.update(counts)
@@ -206,6 +210,14 @@ class Cleaner:
             self._given[kind, folded] = f"<{kind.replace(' ', '-')}-{self._numbers[kind]}>"
         self.counts[kind] += 1
         return self._given[kind, folded]
+
+    def _known_still(self, text: str, depth: int = DEEPEST) -> str:
+        """Return a text clean; if it is a sentence of ours, what it is now is remembered as one, too."""
+        form = form_of(text) if depth else None
+        if form:
+            message, values = form
+            remember(message, {name: self._known_still(value, depth - 1) for name, value in values.items()})
+        return self._clean(text)
 
     def _clean(self, text: str) -> str:
         if len(text) < 3:

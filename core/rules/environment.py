@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.common.i18n import _, n_
+from core.common.i18n import _, n_, translate_fact
 from core.common.shell import command
 from core.model.facts import How, Mark, PathEntry, Snapshot
 from core.model.findings import Finding
@@ -125,7 +125,7 @@ def limits(seen: Snapshot) -> Iterator[Finding]:
             Step.ENVIRONMENT,
             NOTE if limit.kind == "no answer" else ERROR if beyond and _lost(seen) else WARNING,
             "limit",
-            limit.text,
+            translate_fact(limit.text),
             cause="path_too_long" if beyond else "",
             why=_("Programs may get a shortened or unusable value."),
             subject=limit.text[:80],

@@ -7,6 +7,7 @@ import winreg
 from collections.abc import Iterable
 from contextlib import suppress
 
+from core.common.fact_text import fact_text
 from core.host.safe_folder import nearest_existing, split
 from core.model.changes import Change, ChangeError, FileSet, Scope, Value
 from core.model.facts import System
@@ -37,7 +38,13 @@ class WindowsVariables:
         except FileNotFoundError:
             return None
         if kind not in KINDS or not isinstance(data, str):
-            raise ChangeError(f"{name} is kept as registry kind {kind}, which no variable is; change it by hand.")
+            raise ChangeError(
+                fact_text(
+                    "{name} is kept as registry kind {kind}, which no variable is; change it by hand.",
+                    name=name,
+                    kind=kind,
+                )
+            )
         return Value(text=data, kind=KINDS[kind])
 
     def write(self, name: str, scope: Scope, at: str, value: Value | None) -> None:
@@ -47,7 +54,7 @@ class WindowsVariables:
         """
         root, key = self._key(scope, at)
         if value is not None and "\0" in value.text:
-            raise ChangeError(f"The text for {name} has a NUL in it, which ends a registry value.")
+            raise ChangeError(fact_text("The text for {name} has a NUL in it, which ends a registry value.", name=name))
         access = winreg.KEY_READ | winreg.KEY_SET_VALUE | winreg.KEY_WOW64_64KEY
         with winreg.CreateKeyEx(root, key, 0, access) as opened:
             if value is None:
@@ -57,7 +64,7 @@ class WindowsVariables:
                 kinds = {text: number for number, text in KINDS.items()}
                 kind = value.kind or _kind_there(opened, name) or ("REG_EXPAND_SZ" if "%" in value.text else "REG_SZ")
                 if kind not in kinds:
-                    raise ChangeError(f"{name} cannot be kept as {kind}.")
+                    raise ChangeError(fact_text("{name} cannot be kept as {kind}.", name=name, kind=kind))
                 winreg.SetValueEx(opened, name, 0, kinds[kind], value.text)
             winreg.FlushKey(opened)
 
@@ -72,7 +79,7 @@ class WindowsVariables:
         except FileNotFoundError:
             return ""  # the key itself is made when it is written
         except PermissionError:
-            return f"This user may not change the {scope} variables."
+            return fact_text("This user may not change the {scope} variables.", scope=scope)
         except (ChangeError, OSError) as e:
             return str(e)
 
@@ -95,12 +102,12 @@ class WindowsVariables:
 
     def _key(self, scope: Scope, at: str) -> tuple[int, str]:
         if at:
-            raise ChangeError(f"On Windows variables are kept in the registry, not in {at}.")
+            raise ChangeError(fact_text("On Windows variables are kept in the registry, not in {at}.", at=at))
         if scope == "machine":
             return winreg.HKEY_LOCAL_MACHINE, MACHINE_KEY
         if scope == "user":
             return winreg.HKEY_CURRENT_USER, self._user_key
-        raise ChangeError("The activation of an environment is not changed on Windows.")
+        raise ChangeError(fact_text("The activation of an environment is not changed on Windows."))
 
 
 def _kind_there(opened: winreg.HKEYType, name: str) -> str:

@@ -1,8 +1,4 @@
-"""Every text of the program that can be translated: from calls of ``_`` and its kin, the Snapshot's words, and the tables.
-
-Texts that probes write into the Snapshot stay English there, so they are not marked where they stand: whatever reads like
-English in the modules that write facts is taken as a form, and shown translated by ``core.common.i18n.told``.
-"""
+"""Every text of the program that can be translated: from calls of ``_``, ``fact_text`` and their kin, and from the tables."""
 
 from __future__ import annotations
 
@@ -17,18 +13,6 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 FACT = "fact"
 """The context of texts in the Snapshot."""
-WRITERS = (
-    "core/probes",
-    "core/loader",
-    "core/host",
-    "core/benchmark",
-    "core/knowledge/gpu_rates.py",
-    "core/transaction/windows_variable_store.py",
-)
-"""Where facts are written."""
-NO_WRITERS = ("core/benchmark/terminal_table.py", "tests/host/fake.py")
-SCRIPTS = ("torch_script.py", "framework_script.py")
-"""Modules that hold a script for another interpreter: its texts are found in the script itself."""
 VOCABULARIES = (
     "core/model/facts/",
     "core/rules/frameworks/grid.py",
@@ -80,8 +64,6 @@ def every_text() -> tuple[Text, ...]:
             name = path.relative_to(ROOT).as_posix()
             tree = ast.parse(path.read_text(encoding="utf-8"))
             found.update(_marked(tree))
-            if name.startswith(WRITERS) and name not in NO_WRITERS:
-                found.update(_facts(tree, scripts=path.name in SCRIPTS))
             if name.startswith(VOCABULARIES):
                 found.update(_words(tree))
     for name, fields in TABLES.items():
@@ -94,6 +76,10 @@ def every_text() -> tuple[Text, ...]:
     return tuple(sorted(shown, key=lambda t: (t.context, t)))
 
 
+_WORD = re.compile(r"[A-Za-z]")
+"""A form of ``fact_text`` without one, such as "{name}: {meaning}", is the same in every language."""
+
+
 def _marked(tree: ast.AST) -> Iterator[Text]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
@@ -102,88 +88,12 @@ def _marked(tree: ast.AST) -> Iterator[Text]:
                 yield Text(given[0])
             elif node.func.id == "n_" and len(given) == 2:
                 yield Text(given[0], given[1])
-            elif node.func.id == "said" and given:
+            elif node.func.id == "fact_text" and given and _WORD.search(re.sub(r"\{\w+\}", "", given[0])):
                 yield Text(given[0], context=FACT)
-
-
-# --- facts -------------------------------------------------------------------------------------------------------
-
-_SENTENCE = re.compile(r"[a-z]{2,}[,:;]? +[a-zA-Z{(]|[a-z]{2,}[,:]? *\{|\} [a-z(]{2,}")
-_MACHINE = re.compile(r"(import |sudo|pip|conda|export|/|\\|<|--|\^|\(\?|rb?\b)|.*(\\[bdswA-Z]|\(\?|\.\*|</|\[\^)")
-
-
-def _facts(tree: ast.Module, *, scripts: bool) -> Iterator[Text]:
-    skipped = _not_texts(tree)
-    for node in ast.walk(tree):
-        if id(node) in skipped:
-            continue
-        if isinstance(node, ast.JoinedStr):
-            form = form_of(node)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if scripts and "\n" in node.value and "import" in node.value:
-                yield from _facts(ast.parse(node.value), scripts=False)
-                continue
-            form = node.value
-        else:
-            continue
-        bare = re.sub(r"\{\w+\}", "X", form)
-        if " " in bare and "\n" not in form and len(form) < 400 and _SENTENCE.search(form) and not _MACHINE.match(form):
-            yield Text(form, context=FACT)
-
-
-def _not_texts(tree: ast.Module) -> set[int]:
-    """Return the nodes that are no texts: documentation, annotations, comparisons, parts of f-strings, patterns, errors of ours."""
-    out: set[int] = set()
-    for node in ast.walk(tree):
-        inner: list[ast.AST] = []
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            inner = [node.value]
-        elif isinstance(node, ast.JoinedStr):
-            inner = [n for v in node.values for n in ast.walk(v) if not isinstance(v, ast.FormattedValue)]
-            inner += [
-                n
-                for v in node.values
-                if isinstance(v, ast.FormattedValue) and v.format_spec
-                for n in ast.walk(v.format_spec)
-            ]
-        elif isinstance(node, ast.Compare | ast.Subscript):
-            inner = [n for n in ast.walk(node) if isinstance(n, ast.Constant | ast.JoinedStr)]
-        elif isinstance(node, ast.Call) and _name(node.func) in (
-            "compile",
-            "search",
-            "match",
-            "fullmatch",
-            "sub",
-            "findall",
-        ):
-            inner = list(ast.walk(node))
-        elif isinstance(node, ast.Dict):
-            inner = [k for k in node.keys if k is not None]
-        out |= {id(n) for n in inner}
-    return out
 
 
 def _name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def form_of(node: ast.JoinedStr) -> str:
-    """Return an f-string with names in place of its expressions: ``f"{path.name} is {n} long"`` -> "{name} is {n} long"."""
-    out, seen = "", {}
-    for value in node.values:
-        if isinstance(value, ast.Constant):
-            out += str(value.value)
-        elif isinstance(value, ast.FormattedValue):
-            source = ast.unparse(value.value)
-            if source not in seen:
-                words = re.findall(r"[A-Za-z_]\w*", re.sub(r"'[^']*'", "", source)) or ["it"]
-                wanted = words[-1].strip("_") or "it"
-                name, n = wanted, 2
-                while name in seen.values():
-                    name, n = f"{wanted}{n}", n + 1
-                seen[source] = name
-            out += "{" + seen[source] + "}"
-    return out
 
 
 def _words(tree: ast.AST) -> Iterator[Text]:

@@ -36,7 +36,6 @@ def test_no_word_of_the_window_escapes_and_nothing_is_cut(
 ) -> None:
     monkeypatch.setattr("gui.language.speak", lambda _settings: False)
     monkeypatch.setattr(i18n, "_translation", PSEUDO)
-    i18n._forms.cache_clear()
     report = diagnose_snapshot(recorded.report(name).snapshot)
     window = opened(Showing(report))
     window.resize(1000, 700)
@@ -51,7 +50,6 @@ def test_no_word_of_the_window_escapes_and_nothing_is_cut(
     menus = [window.rail.settings_button.menu(), *window.rail.settings_button.menu().findChildren(QMenu)]
     actions = [a.text() for m in menus for a in m.actions()]
     assert escaped("\n".join(actions), ["English", "Deutsch"]) == set()
-    i18n._forms.cache_clear()
 
 
 def said_by(widget: QWidget) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from core.common.fact_text import fact_text
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,3 +33,7 @@ def modules(request: Asked, emit: Callable[[Said], None]) -> None:
 
 def emit_an_object(request: Asked, emit: Callable[[object], None]) -> None:
     emit(object())
+
+
+def say_a_sentence(request: Asked, emit: Callable[[Said], None]) -> None:
+    emit(Said(text=fact_text("ended with status {status}", status=request.number)))

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 
+from core.common.fact_text import fact_text
 from core.model.facts import Frozen
 
 
@@ -36,6 +37,10 @@ Emit = Callable[[Said], None]
 
 def echo(request: Asked, emit: Emit) -> None:
     emit(Said(text=request.what, number=request.number))
+
+
+def say_a_sentence(request: Asked, emit: Emit) -> None:
+    emit(Said(text=fact_text("ended with status {status}", status=request.number)))
 
 
 def count(request: Asked, emit: Emit) -> None:

@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.common import frozen
+from core.common.fact_text import form_of
 from core.common.progress import Progress
 from core.host import child, child_main
 from core.host.child import Answer, ask
@@ -51,6 +52,14 @@ def test_a_request_and_its_events_are_typed() -> None:
 
 def test_no_event_is_an_answer_too() -> None:
     assert answer(work.count, Asked(number=0)) == Answer()
+
+
+@pytest.mark.parametrize("said_by", [work.say_a_sentence, plain.say_a_sentence])
+def test_how_a_sentence_was_made_comes_with_it(said_by: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.common.fact_text._made", {})
+    got = answer(said_by, Asked(number=77))
+    assert [said.text for said in got.events] == ["ended with status 77"]
+    assert form_of("ended with status 77") == ("ended with status {status}", {"status": "77"})
 
 
 def test_many_events_keep_their_order() -> None:

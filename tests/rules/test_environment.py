@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from core.common.fact_text import fact_text
+from core.common.i18n import translate_fact, use_language
 from core.model.facts import Environment, Mark, PathEntry, Snapshot
 from core.model.steps import Severity
 from core.rules import environment
@@ -85,3 +87,18 @@ def test_the_limits_of_an_older_report_are_taken_from_its_sentences(
 ) -> None:
     [found] = Environment(problems=(said,)).limits
     assert (found.kind, found.variable, found.limit, found.text) == (kind, variable, limit, said)
+
+
+def test_a_limit_is_told_in_the_readers_language() -> None:
+    words = fact_text(
+        "The {scope} variable {name} is stored as {kind}, which is no text.", scope="user", name="A", kind="B"
+    )
+    base = m.wheel_machine()
+    seen = replace(base, environment=replace(base.environment or Environment(), problems=(words,)))
+    use_language("de")
+    try:
+        [finding] = environment.limits(seen)
+        assert finding.title == translate_fact(words) != words
+    finally:
+        use_language("en")
+    assert finding.subject == words[:80]

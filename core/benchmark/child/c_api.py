@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from core.common.fact_text import fact_text
 from core.model.facts import text
 from core.probes.loading.roll_call.linux_loader import DynamicLoader, Loader
 
@@ -58,7 +59,7 @@ class Library:
             try:
                 entry = getattr(self.handle, function)
             except AttributeError:
-                raise CallError(function, None, detail="this library has no such function") from None
+                raise CallError(function, None, detail=fact_text("this library has no such function")) from None
             entry.argtypes = tuple(_KINDS[letter] for letter in self._forms[function])
             entry.restype = ctypes.c_int
             self._entries[function] = entry
@@ -98,8 +99,10 @@ def opened(
         handle, number, problem = by.load(name)
         if handle is not None:
             return Library(ctypes.CDLL(name, handle=handle), forms, by.path(handle) or text(name), named)
-        first = first or (f"{problem} (error {number})" if number else problem)
-    raise CallError(LOADS[sys.platform == "win32"], None, detail=first or "it was not found on this machine")
+        first = first or (
+            fact_text("{problem} (error {number})", problem=problem, number=number) if number else problem
+        )
+    raise CallError(LOADS[sys.platform == "win32"], None, detail=first or fact_text("it was not found on this machine"))
 
 
 def string(function: Any, *arguments: Any) -> str:

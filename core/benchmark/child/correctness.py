@@ -14,6 +14,7 @@ from core.benchmark.child.cudnn_api import Buffers, Plan
 from core.benchmark.child.session import CudnnSession
 from core.benchmark.number_types import bound, decode, encode, random_data, whole
 from core.benchmark.shapes import Problem, Shape, arranged, reference
+from core.common.fact_text import fact_text
 from core.model.facts import Check, Direction, NumberType
 
 ALGORITHMS = 3
@@ -73,7 +74,7 @@ def exact(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
         right, detail = _same(got, expected)
         found.append(replace(about, algorithm=f"{way}: {plan.name}", right=right, detail=detail))
     if not found:
-        raise bench.failed or CallError("", None, detail="no direct algorithm is offered for it")
+        raise bench.failed or CallError("", None, detail=fact_text("no direct algorithm is offered for it"))
     return (
         *found,
         *(replace(about, algorithm=way, detail=words(e)) for way, e in bench.refused.items() if way not in ways),
@@ -102,7 +103,14 @@ def _same(got: Sequence[float], expected: Sequence[int]) -> tuple[bool, str]:
     if not wrong:
         return True, ""
     i = wrong[0]
-    return False, f"{len(wrong)} of {len(expected)} elements are wrong: element {i} is {got[i]:g}, not {expected[i]}"
+    return False, fact_text(
+        "{wrong} of {expected} elements are wrong: element {i} is {i2}, not {i3}",
+        wrong=len(wrong),
+        expected=len(expected),
+        i=i,
+        i2=f"{got[i]:g}",
+        i3=expected[i],
+    )
 
 
 def compared(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
@@ -131,10 +139,12 @@ def compared(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
         runs.append((label, plan, one))
         if plan.repeatable:
             same = one == two
-            detail = "" if same else "two runs of one algorithm that promises equal results gave different bits"
+            detail = (
+                "" if same else fact_text("two runs of one algorithm that promises equal results gave different bits")
+            )
             checks.append(replace(_about(problem, "repeated"), algorithm=label, right=same, detail=detail))
     if not runs:
-        raise bench.failed or CallError("", None, detail="no algorithm is offered for it")
+        raise bench.failed or CallError("", None, detail=fact_text("no algorithm is offered for it"))
     return (*checks, *_against_each_other(problem, runs))
 
 
@@ -148,7 +158,7 @@ def _against_each_other(problem: Problem, runs: list[tuple[str, Plan, bytes]]) -
         if label == base[0] and plan is base[1]:
             if any(map(math.isnan, true)):
                 about = _about(problem, "two algorithms")
-                found.append(replace(about, algorithm=label, right=False, detail="the result holds NaN"))
+                found.append(replace(about, algorithm=label, right=False, detail=fact_text("the result holds NaN")))
             continue
         got = decode(data, written(problem))
         allowed = sum(
@@ -158,12 +168,16 @@ def _against_each_other(problem: Problem, runs: list[tuple[str, Plan, bytes]]) -
         nan = any(map(math.isnan, got))
         right = not nan and worst <= allowed
         detail = (
-            "the result holds NaN" if nan else "" if right else f"it differs from {base[0]} by more than rounding can"
+            fact_text("the result holds NaN")
+            if nan
+            else ""
+            if right
+            else fact_text("it differs from {base} by more than rounding can", base=base[0])
         )
         found.append(
             replace(
                 _about(problem, "two algorithms"),
-                algorithm=f"{label} against {base[0]}",
+                algorithm=fact_text("{label} against {base}", label=label, base=base[0]),
                 right=right,
                 worst=None if nan else worst,
                 bound=allowed,

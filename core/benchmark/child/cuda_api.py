@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 from core.benchmark.child.c_api import CallError, Library, loader, opened
+from core.common.fact_text import fact_text
 
 FORMS = {
     "cuInit": "u",
@@ -82,8 +83,14 @@ def find(cuda: Library, uuid: str, ordinal: int) -> int:
         if uuid_of(cuda, device) == uuid.lower():
             return device
     if uuid or not 0 <= ordinal < count:
-        wanted = uuid or f"number {ordinal}"
-        raise CallError("cuDeviceGet", None, detail=f"CUDA shows {count} GPUs to this process, and none is {wanted}")
+        wanted = uuid or fact_text("number {ordinal}", ordinal=ordinal)
+        raise CallError(
+            "cuDeviceGet",
+            None,
+            detail=fact_text(
+                "CUDA shows {count} GPUs to this process, and none is {wanted}", count=count, wanted=wanted
+            ),
+        )
     return devices[ordinal]
 
 

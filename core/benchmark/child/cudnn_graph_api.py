@@ -11,6 +11,7 @@ from typing import Any
 from core.benchmark.child.c_api import CallError, Library
 from core.benchmark.child.cudnn_api import DATA, FLOAT, INT32, Buffers, Plan
 from core.benchmark.shapes import Problem
+from core.common.fact_text import fact_text
 from core.model.facts import Direction
 
 MOST = 24
@@ -122,7 +123,7 @@ class Graph:
             count += number
             yield from (ctypes.c_void_p(slot) for slot in slots[:number])
         if not count:
-            raise failed or CallError("cudnnBackendGetAttribute", None, detail="no engine can do this")
+            raise failed or CallError("cudnnBackendGetAttribute", None, detail=fact_text("no engine can do this"))
 
     def plans(self, problem: Problem, buffers: Buffers) -> Iterator[Plan]:
         """Yield the plans that cuDNN's heuristics propose and this GPU can run, in their order."""
@@ -147,7 +148,7 @@ class Graph:
             seen.add(key)
             count += 1
             yield Plan(
-                name=f"engine {engine}" if engine >= 0 else "engine",
+                name=fact_text("engine {engine}", engine=engine) if engine >= 0 else "engine",
                 launch=_Launch(self._cudnn, self._handle, plan, pack),
                 workspace=workspace,
                 direct=not notes & {_FFT, 5, 6, 7, 8},
@@ -155,7 +156,9 @@ class Graph:
                 tensor_cores=_TENSOR_CORE in notes,
             )
         if not count:
-            raise failed or CallError("cudnnBackendFinalize", None, detail="no engine for this kind of number")
+            raise failed or CallError(
+                "cudnnBackendFinalize", None, detail=fact_text("no engine for this kind of number")
+            )
 
     def _notes(self, configuration: ctypes.c_void_p) -> tuple[int, frozenset[int], bool]:
         """Return an engine's number, its numerical notes, and whether it wants reordered int8 filters."""

@@ -9,29 +9,37 @@ from functools import partial
 from core.benchmark.child.c_api import CallError, Library
 from core.benchmark.child.cudnn_api import DATA, FLOAT, INT32, Buffers, Plan
 from core.benchmark.shapes import Problem
+from core.common.fact_text import fact_text
 from core.model.facts import Direction, NumberType
 
 _FFT, _WINOGRAD = "FFT", "Winograd"
 ALGORITHMS: dict[Direction, tuple[str, ...]] = {
     "forward": (
-        "implicit GEMM",
-        "implicit precomputed GEMM",
+        fact_text("implicit GEMM"),
+        fact_text("implicit precomputed GEMM"),
         "GEMM",
         "direct",
         _FFT,
-        "tiled FFT",
+        fact_text("tiled FFT"),
         _WINOGRAD,
-        "non-fused Winograd",
+        fact_text("non-fused Winograd"),
     ),
-    "data gradient": ("algorithm 0", "algorithm 1", _FFT, "tiled FFT", _WINOGRAD, "non-fused Winograd"),
+    "data gradient": (
+        "algorithm 0",
+        "algorithm 1",
+        _FFT,
+        fact_text("tiled FFT"),
+        _WINOGRAD,
+        fact_text("non-fused Winograd"),
+    ),
     "weight gradient": (
         "algorithm 0",
         "algorithm 1",
         _FFT,
         "algorithm 3",
         _WINOGRAD,
-        "non-fused Winograd",
-        "tiled FFT",
+        fact_text("non-fused Winograd"),
+        fact_text("tiled FFT"),
     ),
 }
 """cudnnConvolutionFwdAlgo_t, ...BwdDataAlgo_t and ...BwdFilterAlgo_t."""
@@ -81,7 +89,7 @@ def math_type(type: NumberType, major: int) -> int:
 class Legacy:
     """Asks by cudnnConvolutionForward and its two siblings."""
 
-    name = "convolution functions"
+    name = fact_text("convolution functions")
 
     def __init__(self, cudnn: Library, handle: ctypes.c_void_p, major: int) -> None:
         self._cudnn, self._handle, self._major = cudnn, handle, major
@@ -135,7 +143,7 @@ class Legacy:
             )
         if not seen:
             status = next((r.status for r in results[: found.value]), None)
-            raise CallError(search, status, detail="it offers no algorithm for this")
+            raise CallError(search, status, detail=fact_text("it offers no algorithm for this"))
 
     def _launch(  # noqa: PLR0917 - bound by partial; only the last two are left
         self,

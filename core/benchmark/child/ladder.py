@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from core.benchmark.child.c_api import LOADS, CallError, Library, loader, opened, string
 from core.benchmark.child.cuda_api import Device, driver, find
 from core.benchmark.protocol import BenchmarkEvent, Climb
+from core.common.fact_text import fact_text
 from core.model.facts import Layer, Rung
 
 PTX = """.version {version}
@@ -134,19 +135,24 @@ class Lower:
         """Return name, layer, principal call and step of every rung."""
         return (
             *self.opening(),
-            ("the GPU's memory can be allocated", "device", "cuMemAlloc_v2", self._allocate),
-            ("memory copies both ways, unchanged", "device", "cuMemcpyDtoH_v2", self._copy),
-            ("the driver compiles a kernel, and the GPU computes it rightly", "device", "cuLaunchKernel", self._kernel),
-            ("NVRTC compiles a kernel that runs", "toolkit", "nvrtcCompileProgram", self._nvrtc),
-            ("cuBLAS multiplies matrices rightly", "toolkit", "cublasSgemm_v2", self._cublas),
+            (fact_text("the GPU's memory can be allocated"), "device", "cuMemAlloc_v2", self._allocate),
+            (fact_text("memory copies both ways, unchanged"), "device", "cuMemcpyDtoH_v2", self._copy),
+            (
+                fact_text("the driver compiles a kernel, and the GPU computes it rightly"),
+                "device",
+                "cuLaunchKernel",
+                self._kernel,
+            ),
+            (fact_text("NVRTC compiles a kernel that runs"), "toolkit", "nvrtcCompileProgram", self._nvrtc),
+            (fact_text("cuBLAS multiplies matrices rightly"), "toolkit", "cublasSgemm_v2", self._cublas),
         )
 
     def opening(self) -> tuple[tuple[str, Layer, str, Step], ...]:
         """Return the rungs up to an open GPU."""
         return (
-            ("the driver answers", "driver", "cuInit", self._driver),
-            ("the GPU is visible to CUDA", "driver", "cuDeviceGet", self._find),
-            ("the GPU opens", "device", "cuDevicePrimaryCtxRetain", self._open),
+            (fact_text("the driver answers"), "driver", "cuInit", self._driver),
+            (fact_text("the GPU is visible to CUDA"), "driver", "cuDeviceGet", self._find),
+            (fact_text("the GPU opens"), "device", "cuDevicePrimaryCtxRetain", self._open),
         )
 
     def _driver(self) -> str:
@@ -173,7 +179,13 @@ class Lower:
         back = self.device.download(self.address + COPIED, COPIED)
         if back != data:
             first = next(i for i, (a, b) in enumerate(zip(data, back, strict=True)) if a != b)
-            raise WrongError(f"what came back differs from what was sent, first at byte {first} of {COPIED}")
+            raise WrongError(
+                fact_text(
+                    "what came back differs from what was sent, first at byte {first} of {COPIED}",
+                    first=first,
+                    COPIED=COPIED,
+                )
+            )
         return ""
 
     def _kernel(self) -> str:
@@ -192,7 +204,14 @@ class Lower:
         got = struct.unpack(f"={COUNT}I", self.device.download(self.address + COPIED, 4 * COUNT))
         wrong = [i for i in range(COUNT) if got[i] != (3 * values[i] + i) & 0xFFFFFFFF]
         if wrong:
-            raise WrongError(f"{len(wrong)} of {COUNT} results are wrong, first number {wrong[0]}")
+            raise WrongError(
+                fact_text(
+                    "{wrong} of {COUNT} results are wrong, first number {wrong2}",
+                    wrong=len(wrong),
+                    COUNT=COUNT,
+                    wrong2=wrong[0],
+                )
+            )
 
     def _nvrtc(self) -> str:
         nvrtc = opened(self._request.nvrtc, NVRTC_FORMS, self._loader, _nvrtc_name)
@@ -229,7 +248,15 @@ class Lower:
             for row in range(SIDE):
                 true = sum(a[k * SIDE + row] * b[column * SIDE + k] for k in range(SIDE))
                 if got[column * SIDE + row] != true:
-                    raise WrongError(f"row {row}, column {column} is {got[column * SIDE + row]:g}, not {true}")
+                    raise WrongError(
+                        fact_text(
+                            "row {row}, column {column} is {row2}, not {true}",
+                            row=row,
+                            column=column,
+                            row2=f"{got[column * SIDE + row]:g}",
+                            true=true,
+                        )
+                    )
         return cublas.path
 
 

@@ -21,6 +21,7 @@ from core.benchmark.child.spot_check import places, true
 from core.benchmark.number_types import bound, decode, random_data
 from core.benchmark.protocol import BenchmarkEvent
 from core.benchmark.shapes import BYTES, Problem, Shape, position
+from core.common.fact_text import fact_text
 from core.model.facts import Check, NumberType, Timing
 
 BATCH = 8.0
@@ -66,7 +67,7 @@ def timed(bench: CudnnSession, problem: Problem, about: Timing, seconds: float) 
             bench.device.repeat(buffers[which], random_data(problem.type, which), problem.size(which))
     tries, failed = _tried(bench, problem, buffers, end)
     if not tries:
-        raise failed or bench.failed or CallError("", None, detail="no algorithm is offered for it")
+        raise failed or bench.failed or CallError("", None, detail=fact_text("no algorithm is offered for it"))
     measured = [(t, _measure(bench, t, end)) for t in sorted(tries, key=lambda t: t.milliseconds)[:2]]
     best, times = min(measured, key=lambda m: statistics.median(m[1]))
     yield BenchmarkEvent(check=_sampled(bench, problem, buffers, best))
@@ -187,7 +188,10 @@ def _sampled(bench: CudnnSession, problem: Problem, buffers: Buffers, best: _Try
         if off / max(may, 1e-30) > worst / max(allowed, 1e-30) or not allowed:
             worst, allowed = off, may
         if not off <= may:  # NaN, too
-            wrong, detail = wrong + 1, detail or f"element {at} is {got:g}, not {value:g}"
+            wrong, detail = (
+                wrong + 1,
+                detail or fact_text("element {at} is {got}, not {value}", at=at, got=f"{got:g}", value=f"{value:g}"),
+            )
     return Check(
         kind="samples",
         type=problem.type,

@@ -20,6 +20,7 @@ from core.benchmark.child.session import CudnnSession
 from core.benchmark.child.timing import fitted, timed
 from core.benchmark.protocol import BenchmarkEvent, Climb, Job, identity
 from core.benchmark.shapes import SMALL, Problem
+from core.common.fact_text import fact_text
 from core.knowledge.cudnn_file_names import version_numbers
 from core.model.facts import Check, GpuCard, Layer, Timing
 from core.probes.loading.roll_call.linux_loader import Loader
@@ -28,7 +29,7 @@ FIRST = Problem(shape=SMALL[0], type="fp32", layout="NCHW")
 """The convolution that every GPU and every cuDNN can do."""
 ENOUGH = 0.15
 """Seconds without which a measurement is not worth beginning, where many others wait."""
-NO_TIME = "not measured: the time was used up"
+NO_TIME = fact_text("not measured: the time was used up")
 
 
 def work(job: Job, emit: Callable[[BenchmarkEvent], None]) -> None:
@@ -43,7 +44,7 @@ def work(job: Job, emit: Callable[[BenchmarkEvent], None]) -> None:
         for said in _steps(job, upper.bench, end):
             emit(said)
     except CallError as e:
-        emit(BenchmarkEvent(rung=failed("the GPU stays in order", "device", e)))
+        emit(BenchmarkEvent(rung=failed(fact_text("the GPU stays in order"), "device", e)))
     upper.list_mapped()
 
 
@@ -54,13 +55,15 @@ def _steps(job: Job, bench: CudnnSession, end: float) -> Iterator[BenchmarkEvent
         CallError: the GPU failed so that nothing more can be done in this process.
     """
     for problem in job.exact:
-        yield BenchmarkEvent(begin=f"Checking {problem.words}", id=identity("exact", problem))
+        yield BenchmarkEvent(begin=fact_text("Checking {words}", words=problem.words), id=identity("exact", problem))
         yield from (BenchmarkEvent(check=c) for c in _checked(exact, bench, problem, end))
     for problem in job.compared:
-        yield BenchmarkEvent(begin=f"Comparing algorithms: {problem.words}", id=identity("compared", problem))
+        yield BenchmarkEvent(
+            begin=fact_text("Comparing algorithms: {words}", words=problem.words), id=identity("compared", problem)
+        )
         yield from (BenchmarkEvent(check=c) for c in _checked(compared, bench, problem, end))
     for n, problem in enumerate(job.timed):
-        yield BenchmarkEvent(begin=f"Measuring {problem.words}", id=identity("timed", problem))
+        yield BenchmarkEvent(begin=fact_text("Measuring {words}", words=problem.words), id=identity("timed", problem))
         # what one does not need, because few algorithms are offered for it, is for those after it
         share = max(0.0, end - time.monotonic()) / (len(job.timed) - n)
         yield from _timed(bench, problem, end, min(job.each, max(share, ENOUGH)))
@@ -78,7 +81,7 @@ def _checked(
         shape=problem.shape.text,
     )
     if not offered(problem, bench.capability, bench.major):
-        return (replace(about, detail="this GPU or this cuDNN does not have this kind of number"),)
+        return (replace(about, detail=fact_text("this GPU or this cuDNN does not have this kind of number")),)
     if time.monotonic() > end:
         return (replace(about, detail=NO_TIME),)
     try:
@@ -135,8 +138,8 @@ class _Upper:
         return (
             *self._lower.opening(),
             ("cuDNN loads", "cudnn", "cudnnGetVersion", self._load),
-            ("cuDNN makes its handle", "cudnn", "cudnnCreate", self._create),
-            ("cuDNN convolves rightly", "cudnn", "cudnnConvolutionForward", self._convolve),
+            (fact_text("cuDNN makes its handle"), "cudnn", "cudnnCreate", self._create),
+            (fact_text("cuDNN convolves rightly"), "cudnn", "cudnnConvolutionForward", self._convolve),
         )
 
     def list_mapped(self) -> None:

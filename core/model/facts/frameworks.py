@@ -6,8 +6,9 @@ from typing import Literal
 
 from msgspec.structs import force_setattr
 
+from core.common.fact_text import fact_text
 from core.model.facts.base import Frozen
-from core.model.facts.loading import Consumer, Mapped, full_id
+from core.model.facts.loading import WORDS, Consumer, Mapped, full_id
 from core.model.facts.machine import Changeable
 
 
@@ -75,11 +76,10 @@ class PythonEnvironment(Frozen, frozen=True, kw_only=True):
     def consumer(self, framework: str = "") -> Consumer:
         """Return what loads libraries here: the whole environment, or its ``framework`` (name and version)."""
         kind = self.kind if self.kind in ("conda", "store") else "python"
-        words = {"conda": "the conda environment", "store": "the Microsoft Store's Python"}
         return Consumer(
             id=full_id(self.prefix),
             kind=kind,
-            label=f"{words.get(kind, 'the Python environment')} {self.prefix}",
+            label=fact_text(WORDS[kind][0], prefix=self.prefix),
             prefix=self.prefix,
             framework=framework,
         )

@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec.structs import force_setattr
 
+from core.common.fact_text import fact_text, remember
 from core.model.facts.base import Frozen
 from core.model.facts.machine import Changeable
 
@@ -101,13 +102,39 @@ class Consumer(Frozen, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """It in plain words, with its framework."""
+        remember(*self.form)
         return f"{self.label} ({self.framework})" if self.framework else self.label
+
+    @property
+    def form(self) -> tuple[str, dict[str, str]]:
+        """How its words are made: a form and its values, as ``fact_text`` takes them."""
+        if not self.framework:
+            return WORDS[self.kind][0], {"prefix": self.prefix}
+        return WORDS[self.kind][1], {"prefix": self.prefix, "framework": self.framework}
 
     @property
     def full_id(self) -> str:
         """Its id with the name of its framework, as findings name it: "python/torch:/opt/venv"."""
         prefix = self.prefix or self.id.partition(":")[2]
         return full_id(prefix, self.framework.partition(" ")[0]) if prefix else self.id
+
+
+WORDS = {
+    "plain": (fact_text("any program"), fact_text("any program ({framework})")),
+    "python": (
+        fact_text("the Python environment {prefix}"),
+        fact_text("the Python environment {prefix} ({framework})"),
+    ),
+    "conda": (
+        fact_text("the conda environment {prefix}"),
+        fact_text("the conda environment {prefix} ({framework})"),
+    ),
+    "store": (
+        fact_text("the Microsoft Store's Python {prefix}"),
+        fact_text("the Microsoft Store's Python {prefix} ({framework})"),
+    ),
+}
+"""Kind of a consumer -> its words, without and with a framework."""
 
 
 def full_id(prefix: str, framework: str = "") -> str:

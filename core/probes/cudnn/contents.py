@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
+from core.common.fact_text import fact_text
 from core.knowledge.cudnn_file_names import VERSION_LIBRARY, names_tried, parse, shipped_name, sub_libraries
 from core.loader import read_image as images
 from core.loader.contents import cuda_major, library_names
@@ -74,10 +75,10 @@ def describe(
     if state == "good" and (lost := zeroed(path, where.root, until=until)):
         state, problem = "damaged", lost
     if state == "good" and signature == "altered":
-        state, problem = "damaged", "differs from what its maker signed (its Authenticode hash is another)"
+        state, problem = "damaged", fact_text("differs from what its maker signed (its Authenticode hash is another)")
     version, version_source = true_version(path, where.root) if readable else (None, "")
     if version is None and readable and (by_name := _by_real_name(real, where)):
-        version, version_source = by_name, "the real file's name"
+        version, version_source = by_name, fact_text("the real file's name")
     mentions = library_names(path, root=where.root) if readable and role in TALKERS else ()
     code = machine_code(path, root=where.root, seconds=SECONDS) if readable else None
     return LibraryFile(
@@ -134,7 +135,7 @@ def assemble(
         version_source=version_source,
         environment=found.spot.environment,
         cuda_major=cuda,
-        cuda_major_source=f"library names in {for_cuda[cuda].name}" if cuda is not None else "",
+        cuda_major_source=fact_text("library names in {name}", name=for_cuda[cuda].name) if cuda is not None else "",
         files=files,
         missing=missing,
         missing_source=missing_source,
@@ -179,7 +180,9 @@ def _common(sets: Iterable[tuple[int, ...] | None]) -> tuple[int, ...] | None:
 def with_owner(copy: CudnnCopy, owner: str, cuda: int | None) -> CudnnCopy:
     """Return the copy with its owner; the owner's name decides about CUDA's major where no file does."""
     if copy.cuda_major is None and cuda is not None:
-        return replace(copy, owner=owner, cuda_major=cuda, cuda_major_source=f"the package's name, {owner}")
+        return replace(
+            copy, owner=owner, cuda_major=cuda, cuda_major_source=fact_text("the package's name, {owner}", owner=owner)
+        )
     return replace(copy, owner=owner)
 
 
@@ -219,7 +222,11 @@ def zeroed(path: str, root: str = "/", *, until: float) -> str:
                 for at in range(first, section.offset + section.size - PAGE + 1, step):
                     # its first bytes spare the rest of nearly every page
                     if hop(len(START), at) == START and file.source.read(at, PAGE) == ZEROS:
-                        return f"holds nothing but zeros at byte {at}, where its {_kind(section.name)} should be"
+                        return fact_text(
+                            "holds nothing but zeros at byte {at}, where its {name} should be",
+                            at=at,
+                            name=_kind(section.name),
+                        )
                     if time.monotonic() > until:
                         return ""
     except UnfitError:
@@ -228,4 +235,4 @@ def zeroed(path: str, root: str = "/", *, until: float) -> str:
 
 
 def _kind(section: str) -> str:
-    return "machine code" if section == ".text" else "GPU code"
+    return fact_text("machine code") if section == ".text" else "GPU code"

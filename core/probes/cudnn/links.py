@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from core.common.fact_text import fact_text
 from core.knowledge.cudnn_file_names import is_link_library, parse, shipped_name
 from core.loader import read_image as images
 from core.loader.cudnn_version import true_version
@@ -65,13 +66,13 @@ def _link(path: str, where: Sysroot) -> LibraryFile:
             path=text(path),
             name=name,
             version=wanted[1].decode() if wanted else None,
-            version_source="the DLL that it names" if wanted else "",
+            version_source=fact_text("the DLL that it names") if wanted else "",
         )
     image = images.read(path, root=where.root)
     version, source = true_version(path, where.root) if image.state == "good" else (None, "")
     what = parse(where.name(real), where.system)
     if version is None and what and what.release:
-        version, source = what.release, "the real file's name"
+        version, source = what.release, fact_text("the real file's name")
     return LibraryFile(
         path=text(path),
         name=name,

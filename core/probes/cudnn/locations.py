@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from core.common.fact_text import fact_text
 from core.knowledge.cudnn_file_names import is_link_library, parse
 from core.loader.linux_cache import conf_folders
 from core.model.facts import Distribution, Frozen, Origin, PythonEnvironment
@@ -104,14 +105,22 @@ def in_environment(python: PythonEnvironment, where: Sysroot) -> Iterator[Spot]:
         for name in where.names(nvidia) or ():
             for tail in ("lib",) if where.system == "linux" else ("bin", "bin\\x86_64", "bin\\x64"):
                 folder = where.join(nvidia, name, tail)
-                yield Spot(folder=folder, origin="wheel", source=f"packages in {site}", environment=python.prefix)
+                yield Spot(
+                    folder=folder,
+                    origin="wheel",
+                    source=fact_text("packages in {site}", site=site),
+                    environment=python.prefix,
+                )
         for name in where.names(site) or ():
             if BUNDLES.fullmatch(name):
                 for tail in INNER:
                     folder = where.join(site, name, *tail.split("/")) if tail else where.join(site, name)
                     if where.is_folder(folder):
                         yield Spot(
-                            folder=folder, origin="framework", source=f"packages in {site}", environment=python.prefix
+                            folder=folder,
+                            origin="framework",
+                            source=fact_text("packages in {site}", site=site),
+                            environment=python.prefix,
                         )
     if python.kind == "conda":
         tails = (
@@ -154,12 +163,14 @@ def _linux_folders(_request: ProbeRequest, where: Sysroot) -> Iterator[Spot]:
     for entry in conf_folders(root=where.root):
         yield _placed(entry.path, entry.source, where)
     for folder in DEFAULTS:
-        yield _placed(folder, "a default folder of the loader", where)
+        yield _placed(folder, fact_text("a default folder of the loader"), where)
     for parent, pattern in (("/usr/local", r"(cuda|cudnn)([-_.\d].*)?"), ("/opt", r"(cuda|cudnn)([-_.\d].*)?")):
         for name in where.names(parent) or ():
             if re.fullmatch(pattern, name):
                 for tail in ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"):
-                    yield _placed(where.join(parent, name, tail), "a usual place of NVIDIA's archives", where)
+                    yield _placed(
+                        where.join(parent, name, tail), fact_text("a usual place of NVIDIA's archives"), where
+                    )
 
 
 def _windows_path(request: ProbeRequest, where: Sysroot) -> Iterator[Spot]:
@@ -169,19 +180,19 @@ def _windows_path(request: ProbeRequest, where: Sysroot) -> Iterator[Spot]:
         if where.form.isabs(folder):
             yield _placed(folder, "PATH", where)
             inner = where.join(folder, "bin")  # people name an archive's folder instead of its bin
-            yield _placed(inner, f"bin in {folder}, which PATH names", where)
+            yield _placed(inner, fact_text("bin in {folder}, which PATH names", folder=folder), where)
 
 
 def _windows_folders(request: ProbeRequest, where: Sysroot) -> Iterator[Spot]:
     env = {name.upper(): value for name, value in request.env.items()}
     windows = env.get("SYSTEMROOT") or env.get("WINDIR") or "C:\\Windows"
     for folder in (where.join(windows, "System32"), windows):
-        yield _placed(folder, "the system's folder", where)
+        yield _placed(folder, fact_text("the system's folder"), where)
     for files in dict.fromkeys((env.get("PROGRAMFILES") or "C:\\Program Files", "C:\\Program Files")):
         for base in ("NVIDIA\\CUDNN", "NVIDIA GPU Computing Toolkit\\CUDA"):
             yield from _installed(where.join(files, base), where)
     for folder in ("C:\\tools\\cuda\\bin", "C:\\cuda\\bin", "C:\\cudnn\\bin"):
-        yield _placed(folder, "a usual place of NVIDIA's archives", where)
+        yield _placed(folder, fact_text("a usual place of NVIDIA's archives"), where)
 
 
 def _installed(base: str, where: Sysroot) -> Iterator[Spot]:

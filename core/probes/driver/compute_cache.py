@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Mapping
 
+from core.common.fact_text import fact_text
 from core.model.facts import ComputeCache, Machine, text
 from core.probes.sysroot import Sysroot
 
@@ -22,7 +23,7 @@ def compute_cache(env: Mapping[str, str], machine: Machine, where: Sysroot) -> C
     seen = where.stat(path)
     if seen is None:
         above = _nearest(path, where)
-        problem = "is a link to a folder that is not there" if where.is_link(path) else ""
+        problem = fact_text("is a link to a folder that is not there") if where.is_link(path) else ""
         return ComputeCache(
             path=text(path),
             exists=False,
@@ -32,7 +33,12 @@ def compute_cache(env: Mapping[str, str], machine: Machine, where: Sysroot) -> C
         )
     if not stat.S_ISDIR(seen.st_mode):
         return ComputeCache(
-            path=text(path), exists=True, owner=_owner(seen), writable=False, problem="is not a folder", source=source
+            path=text(path),
+            exists=True,
+            owner=_owner(seen),
+            writable=False,
+            problem=fact_text("is not a folder"),
+            source=source,
         )
     index = where.join(path, "index")
     there = where.stat(index)
@@ -68,7 +74,7 @@ def place(env: Mapping[str, str], machine: Machine, where: Sysroot) -> tuple[str
         base = next((v for n, v in env.items() if n.upper() == "APPDATA"), "")
         return (where.join(base, "NVIDIA", "ComputeCache"), "%APPDATA%") if base else ("", "")
     home = env.get("HOME") or machine.home
-    return (where.join(home, ".nv", "ComputeCache"), "home folder") if home else ("", "")
+    return (where.join(home, ".nv", "ComputeCache"), fact_text("home folder")) if home else ("", "")
 
 
 def _nearest(path: str, where: Sysroot) -> str:

@@ -10,6 +10,7 @@ import threading
 import time
 from typing import Any
 
+from core.common.fact_text import fact_text
 from core.model.facts import DeviceNode, text
 from core.probes.driver.compute_cache import group_name, owner_name
 from core.probes.driver.kernel_log import kernel_log, resumed_at
@@ -85,7 +86,10 @@ def nodes(where: Sysroot) -> tuple[DeviceNode, ...] | None:
     thread = threading.Thread(target=open_all, daemon=True)
     thread.start()
     thread.join(NODE_PATIENCE)
-    silent = DeviceNode(path="", problem=f"did not answer within {NODE_PATIENCE:.0f} seconds")
+    silent = DeviceNode(
+        path="",
+        problem=fact_text("did not answer within {NODE_PATIENCE} seconds", NODE_PATIENCE=f"{NODE_PATIENCE:.0f}"),
+    )
     return tuple(found.get(path) or DeviceNode(path=path, problem=silent.problem) for path in paths)
 
 
@@ -99,7 +103,7 @@ def node(path: str, where: Sysroot) -> DeviceNode:
     except OSError as error:
         return DeviceNode(path=path, opened=False, problem=os.strerror(error.errno or 0))
     if not stat.S_ISCHR(seen.st_mode):
-        return DeviceNode(path=path, mode=oct(seen.st_mode & 0o7777)[2:], problem="is not a device")
+        return DeviceNode(path=path, mode=oct(seen.st_mode & 0o7777)[2:], problem=fact_text("is not a device"))
     try:
         os.close(os.open(real, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY))
         opened = True

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from core.common.fact_text import fact_text
 from core.loader import read_image as images
 from core.loader.linux_cache import read_cache
 from core.model.facts import DriverLibrary, text
@@ -49,11 +50,11 @@ def _usual() -> Iterator[Folder]:
     for folder in ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"):
         yield Folder(folder, "default folder")
     for folder in ("/usr/lib/aarch64-linux-gnu", "/usr/lib64/nvidia", "/usr/lib/x86_64-linux-gnu/nvidia/current"):
-        yield Folder(folder, "distribution's folder for drivers")
+        yield Folder(folder, fact_text("distribution's folder for drivers"))
     yield Folder("/usr/lib/wsl/lib", "WSL")
     for folder in ("/usr/local/nvidia/lib64", "/usr/local/nvidia/lib"):
-        yield Folder(folder, "container runtime")
-    yield Folder("/usr/local/cuda/compat", "CUDA compatibility package")
+        yield Folder(folder, fact_text("container runtime"))
+    yield Folder("/usr/local/cuda/compat", fact_text("CUDA compatibility package"))
 
 
 def libraries(folders: Iterable[Folder], where: Sysroot) -> tuple[DriverLibrary, ...]:

@@ -10,6 +10,8 @@ import ctypes
 import os
 import sys
 
+from core.common.fact_text import fact_text
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +55,7 @@ _MODELS = {0: "WDDM", 1: "TCC", 2: "MCDM"}
 def ask_cuda(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
     """Load the CUDA driver, initialise it and describe its GPUs, in this process. Call it in a child only."""
     name = request.library or ("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-    said = CudaInit(problem="It gave no answer.")
+    said = CudaInit(problem=fact_text("It gave no answer."))
     try:
         cuda = _load_cuda(name)
         said = replace(said, library=mapped(cuda, "cuInit", name))
@@ -63,7 +65,8 @@ def ask_cuda(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
         emit(DriverEvent(cuda=replace(said, problem=_reason(error))))
         return
     except AttributeError:
-        emit(DriverEvent(cuda=replace(said, problem="It has no function cuInit, so it is not the CUDA driver.")))
+        problem = fact_text("It has no function cuInit, so it is not the CUDA driver.")
+        emit(DriverEvent(cuda=replace(said, problem=problem)))
         return
     said = replace(said, status=status, status_name=_status_name(cuda, status), problem="")
     said = replace(said, driver_cuda=_dotted(_integer(cuda, "cuDriverGetVersion")))
@@ -115,8 +118,8 @@ def _reason(error: OSError) -> str:
     if sys.platform == "win32":
         # ctypes says FileNotFoundError, without a number, for ERROR_MOD_NOT_FOUND alone
         number = 126 if isinstance(error, FileNotFoundError) else error.winerror or 0
-        missing = " (it, or a library that it needs, was not found)" if number == 126 else ""
-        return f"It could not be loaded: Windows error {number}{missing}."
+        missing = fact_text(" (it, or a library that it needs, was not found)") if number == 126 else ""
+        return fact_text("It could not be loaded: Windows error {number}{missing}.", number=number, missing=missing)
     return " ".join(str(error).encode("utf-8", "backslashreplace").decode().split())[:500]
 
 
@@ -173,7 +176,7 @@ def _works(cuda: Any, function: str, *arguments: Any) -> bool:
 
 def ask_nvml(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
     """Load NVML, ask it for driver and GPUs, in this process. Call it in a child only."""
-    said = Nvml(problem="It gave no answer.")
+    said = Nvml(problem=fact_text("It gave no answer."))
     try:
         # first by hand: pynvml calls every failure "not found", the loader says which
         library = _load_nvml(request.library)

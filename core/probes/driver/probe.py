@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from core.common.fact_text import fact_text
 from core.host.child import Answer, ask
 from core.host.provenance import Verdict
 from core.model.facts import CudaInit, Driver, DriverLibrary, Gpu, Nvml
@@ -141,8 +142,10 @@ def ended(said: T, answer: Answer[DriverEvent], call: str) -> T:
     """Return ``said`` with how its child ended as its problem, if it ended badly."""
     if not answer.ended:
         return said
-    how = "gave no answer in time" if answer.timed_out else answer.ended
-    return replace(said, problem=f"The process that called {call} {how}.", asked=answer.started)
+    how = fact_text("gave no answer in time") if answer.timed_out else answer.ended
+    return replace(
+        said, problem=fact_text("The process that called {call} {how}.", call=call, how=how), asked=answer.started
+    )
 
 
 def gpus(nvml: Heard, shown: Heard, cuda: Heard) -> tuple[Gpu, ...] | None:

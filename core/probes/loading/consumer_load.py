@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from core.common.fact_text import fact_text
 from core.host.provenance import Verdict
 from core.model.facts import Consumer, How, Load, PythonEnvironment, RollCall
 from core.probes.loading.consumers import CudnnRequirement
@@ -62,7 +63,10 @@ def _call(its: LoadPlan, setting: LoadContext, verdict: Verdict) -> RollCall | N
         told("roll call", main, verdict, setting.request, its.consumer.full_id)
         return None
     if pipe := _pipe(its, setting.where):
-        return RollCall(library=its.roll.main, ended=f"was not made: {pipe} is no file, and opening it might never end")
+        return RollCall(
+            library=its.roll.main,
+            ended=fact_text("was not made: {pipe} is no file, and opening it might never end", pipe=pipe),
+        )
     watch = setting.request.watch
     watch.check()
     told("roll call", main, verdict, setting.request, its.consumer.full_id)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from core.common.fact_text import fact_text
 from core.common.versions import applies, python_version, requirement, whole_number
 from core.knowledge.cudnn import Framework, Knowledge, Since, Way
 from core.knowledge.cudnn_file_names import parse
@@ -97,7 +98,13 @@ def pin(distribution: Distribution, system: System, architecture: str) -> tuple[
             continue
         if wish.marker and not _applies(wish, system, architecture):
             continue
-        words = f"{distribution.name} {distribution.version} requires {wish.name}{wish.specifier}"
+        words = fact_text(
+            "{name} {version} requires {name2}{specifier}",
+            name=distribution.name,
+            version=distribution.version,
+            name2=wish.name,
+            specifier=wish.specifier,
+        )
         fixed = [s.version for s in wish.specifier if s.operator == "==" and "*" not in s.version]
         lowest = [s.version for s in wish.specifier if s.operator in ("==", ">=", "~=", "===")]
         major = re.match(r"\d+", lowest[0]) if lowest else None

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Mapping
 
+from core.common.fact_text import fact_text
 from core.model.path_list import searched
 from core.model.paths import is_inside, is_same
 from core.probes.sysroot import Sysroot
@@ -22,7 +23,11 @@ def runs_here(where: Sysroot) -> bool:
 def origin(path: str, prefix: str, env: Mapping[str, str], where: Sysroot) -> str:
     """Return in a few words who owns a file that was mapped."""
     if prefix and any(is_inside(where.system, path, base) for base in (prefix, where.real(prefix))):
-        return "this environment's wheel" if re.search(r"[\\/]nvidia[\\/]", path) else "this environment"
+        return (
+            fact_text("this environment's wheel")
+            if re.search(r"[\\/]nvidia[\\/]", path)
+            else fact_text("this environment")
+        )
     variable = PATH_VARIABLE if where.system == "linux" else "PATH"
     value = next((v for n, v in env.items() if n.upper() == variable), "")
     folder = where.parent(path)
@@ -34,9 +39,9 @@ def origin(path: str, prefix: str, env: Mapping[str, str], where: Sysroot) -> st
             if is_same(where.system, entry, folder) or where.real(entry) == where.real(folder):
                 return variable
     if re.search(r"[\\/](site|dist)-packages[\\/]", path):
-        return "another environment"
+        return fact_text("another environment")
     if re.match(
         r"/usr/local/cuda|/opt/cuda|.*\\NVIDIA GPU Computing Toolkit\\|.*\\NVIDIA\\CUDNN\\v\d", path, re.IGNORECASE
     ):
         return "installer"
-    return "system" if system else "another folder"
+    return "system" if system else fact_text("another folder")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from core.common.fact_text import fact_text
 from core.common.patience import each
 from core.knowledge.cudnn import Knowledge, knowledge
 from core.knowledge.cudnn_file_names import parse
@@ -59,7 +60,7 @@ def wanted(request: ProbeRequest, where: Sysroot, known: Knowledge) -> Iterator[
             if idle and (main := _main(copy, where)):
                 yield Want(python.consumer(), CudnnRequirement(major=copy.major, main=main), python)
     for major in sorted({copy.major for copy in copies if _is_everyones(copy)}):
-        label = "any program that looks for cuDNN by its name"
+        label = fact_text("any program that looks for cuDNN by its name")
         yield Want(Consumer(id="plain", kind="plain", label=label), CudnnRequirement(major=major))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from core.common.fact_text import fact_text
 from core.common.versions import whole_number
 from core.loader import read_image as images
 from core.loader.contents import cuda_major
@@ -189,7 +190,7 @@ def _base(version: str) -> str:
 def _named(_python: PythonEnvironment, what: Distribution) -> Told | None:
     for pattern, form in BY_NAME:
         if found := re.fullmatch(pattern, what.name):
-            return {"cuda": form.format(*found.groups()), "cuda_source": "the package's name"}
+            return {"cuda": form.format(*found.groups()), "cuda_source": fact_text("the package's name")}
     return None
 
 
@@ -200,7 +201,7 @@ def _without_plugin(python: PythonEnvironment, what: Distribution) -> Told | Non
     plugin = next((d for d in python.distributions if re.fullmatch(r"jax-cuda\d+-plugin", d.name)), None)
     if plugin:
         return {"cuda": re.sub(r"\D", "", plugin.name), "cuda_source": f"{plugin.name} {plugin.version}"}
-    return {"cuda": "", "cuda_source": "no jax-cuda plugin is installed"}
+    return {"cuda": "", "cuda_source": fact_text("no jax-cuda plugin is installed")}
 
 
 def _other(what: Distribution, where: Sysroot) -> Told | None:
@@ -232,7 +233,7 @@ def _onnxruntime(python: PythonEnvironment, what: Distribution, where: Sysroot) 
     major = cuda_major(images.read(library, root=where.root).needed) if library else None
     return {
         "cuda": (str(major) if major else None) if gpu else "",
-        "cuda_source": library or f"RECORD of {owner.name} {owner.version}",
+        "cuda_source": library or fact_text("RECORD of {name} {version}", name=owner.name, version=owner.version),
         "really": "" if owner is what else f"{owner.name} {owner.version}",
     }
 
@@ -320,7 +321,9 @@ def look(request: ProbeRequest) -> Frameworks:
     found = further(request, near, time.monotonic)
     problems: tuple[str, ...] = ()
     if len(found) > MAX_OTHERS:
-        problems = (f"{len(found) - MAX_OTHERS} more environments were found and not kept.",)
+        problems = (
+            fact_text("{MAX_OTHERS} more environments were found and not kept.", MAX_OTHERS=len(found) - MAX_OTHERS),
+        )
     others = found[:MAX_OTHERS]
     builds = read_all(near, where, NEAR_SECONDS) + read_all(others, where, FAR_SECONDS)
     return Frameworks(builds=builds, others=others, problems=problems)

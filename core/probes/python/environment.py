@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Literal
 
+from core.common.fact_text import fact_text
 from core.common.versions import all_numbers
 from core.loader import read_image as images
 from core.model.facts import Distribution, PythonEnvironment, text
@@ -87,7 +88,7 @@ def describe(prefix: str, given: str, env: Mapping[str, str], where: Sysroot) ->
         if its is None:
             unreadable.append(folder)
     if unreadable and not problem:
-        problem = f"The folder {text(unreadable[0])} cannot be listed by this user."
+        problem = fact_text("The folder {unreadable} cannot be listed by this user.", unreadable=text(unreadable[0]))
     return PythonEnvironment(
         prefix=text(prefix),
         executable=text(executable),
@@ -275,9 +276,9 @@ def _version(prefix: str, kind: Kind, settings: dict[str, str] | None, where: Sy
 def _problem(executable: str, folders: tuple[str, ...], settings: dict[str, str] | None, where: Sysroot) -> str:
     home = (settings or {}).get("home")
     if home and not where.is_folder(home):
-        return f"It was made from the Python in {text(home)}, which is not there any more."
+        return fact_text("It was made from the Python in {home}, which is not there any more.", home=text(home))
     if not executable:
-        return "Its interpreter is not there."
+        return fact_text("Its interpreter is not there.")
     if not folders:
-        return "It has no folder of packages."
+        return fact_text("It has no folder of packages.")
     return ""

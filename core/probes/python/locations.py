@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from core.common.fact_text import fact_text
 from core.common.home import home as users_home
 from core.common.patience import asked
 from core.model.facts import Frozen, Way
@@ -60,7 +61,7 @@ def on_path(request: ProbeRequest) -> Iterator[Candidate]:
         for folder in dict.fromkeys(folders):
             if where.form.isabs(folder) and where.stat(path := where.join(folder, name)) is not None:
                 way: Way = "python3" if name == "python3" else "python"
-                yield Candidate(path=path, found_by=f"{name} on PATH", way=way, group=name)
+                yield Candidate(path=path, found_by=fact_text("{name} on PATH", name=name), way=way, group=name)
 
 
 def beside(request: ProbeRequest) -> Iterator[Candidate]:
@@ -69,7 +70,7 @@ def beside(request: ProbeRequest) -> Iterator[Candidate]:
     here = _here(where)
     for name in (".venv", "venv"):
         if here and where.is_folder(path := where.join(here, name)):
-            yield Candidate(path=path, found_by=f"{name} in the current folder", way="here")
+            yield Candidate(path=path, found_by=fact_text("{name} in the current folder", name=name), way="here")
 
 
 def known_to_conda(request: ProbeRequest) -> Iterator[Candidate]:
@@ -142,7 +143,7 @@ ROOTS: dict[str, tuple[Root, ...]] = {
         Root("Hatch", ("~/.local/share/hatch/env/virtual",), ("*/*/*",)),
         Root("asdf", ("~/.asdf/installs/python",)),
         Root("mise", ("~/.local/share/mise/installs/python",)),
-        Root("the distribution", ("/usr", "/usr/local"), ("",)),
+        Root(fact_text("the distribution"), ("/usr", "/usr/local"), ("",)),
     ),
     "windows": (
         Root(
@@ -163,7 +164,7 @@ ROOTS: dict[str, tuple[Root, ...]] = {
         Root("virtualenvwrapper", ("$WORKON_HOME", "~\\Envs", "~\\.virtualenvs")),
         Root("Hatch", ("$LOCALAPPDATA\\hatch\\env\\virtual",), ("*\\*\\*",)),
         Root("python.org's installer", ("$LOCALAPPDATA\\Programs\\Python", "$LOCALAPPDATA\\Python", "$ProgramFiles")),
-        Root("the Windows Store", ("$LOCALAPPDATA\\Microsoft\\WindowsApps",)),
+        Root(fact_text("the Windows Store"), ("$LOCALAPPDATA\\Microsoft\\WindowsApps",)),
     ),
 }
 """Sources: the tools' own documentation of their default folders and variables."""
@@ -172,7 +173,7 @@ ROOTS: dict[str, tuple[Root, ...]] = {
 def registered(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield what Windows' registry lists as PEP 514 says; the py launcher reads the same keys."""
     for folder in request.host.registered_pythons():
-        yield Candidate(path=folder, found_by="the registry (PEP 514)")
+        yield Candidate(path=folder, found_by=fact_text("the registry (PEP 514)"))
 
 
 def of_tools(request: ProbeRequest) -> Iterator[Candidate]:
@@ -281,7 +282,7 @@ def in_projects(request: ProbeRequest, clock: Callable[[], float] = time.monoton
                 return
             names, folders = _entries(folder, where)
             if is_environment(names, folders, where):
-                yield Candidate(path=folder, found_by="a project folder", weak=True)
+                yield Candidate(path=folder, found_by=fact_text("a project folder"), weak=True)
             else:
                 below += [where.join(folder, n) for n in folders if _worth(n)]
         level = below

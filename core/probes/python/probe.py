@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
+from core.common.fact_text import fact_text, joined
 from core.model.facts import PythonEnvironment, Way, text
 from core.probes.probe import ProbeRequest
 from core.probes.python.environment import describe, prefix_of
@@ -106,18 +107,18 @@ def is_ours(prefix: str, where: Sysroot) -> bool:
 
 
 def _named(python: PythonEnvironment, ways: dict[str, Way]) -> PythonEnvironment:
-    return replace(python, found_by=", ".join(ways), ways=tuple(dict.fromkeys(ways.values())))
+    return replace(python, found_by=joined(ways), ways=tuple(dict.fromkeys(ways.values())))
 
 
 def _describe(
     prefix: str, candidate: Candidate, request: ProbeRequest, where: Sysroot, *, late: bool
 ) -> PythonEnvironment:
     if not prefix:
-        problem = "There is no Python environment here."
+        problem = fact_text("There is no Python environment here.")
         if where.stat(candidate.path) is None:
-            problem = "This path does not exist, or this user may not look at it."
+            problem = fact_text("This path does not exist, or this user may not look at it.")
         return PythonEnvironment(prefix=text(candidate.path), problem=problem)
     if late:
-        return PythonEnvironment(prefix=text(prefix), problem="It was not read: time ran out.")
+        return PythonEnvironment(prefix=text(prefix), problem=fact_text("It was not read: time ran out."))
     its = describe(prefix, candidate.path, request.env, where)
     return replace(its, changeable=of_environment(its, where))

@@ -16,6 +16,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from core.common.fact_text import fact_text
 from core.common.versions import whole_number
 from core.host import child
 from core.host.provenance import Verdict
@@ -133,7 +134,7 @@ def installed(python: PythonEnvironment, where: Sysroot) -> Iterator[Trial]:
 
 def _tried(trial: Trial, request: ProbeRequest, where: Sysroot, verdict: Verdict) -> FrameworkTrial:
     request.watch.check()
-    request.watch.say(f"Trying {trial.module} of {trial.python.prefix}")
+    request.watch.say(fact_text("Trying {module} of {prefix}", module=trial.module, prefix=trial.python.prefix))
     first = run(trial, request, request.env, where, verdict)
     foreign = any(m.origin == PATH_VARIABLE for m in first.mapped)
     went_wrong = bool(first.problem or first.ended or first.right is False)

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from core.common.fact_text import fact_text
 from core.common.versions import whole_number
 from core.knowledge.cuda_file_names import Locations, cuda_major, family_of, number_of, version_in
 from core.loader import read_image as images
@@ -98,7 +99,7 @@ def library(path: str, real: str, draft: Draft, known: Locations, where: Sysroot
     number = number_of(name, where.system)
     major = cuda_major(family, number, known)
     version = version_in(family, number_of(where.name(real), where.system), where.system)
-    source = "file name" if version else ""
+    source = fact_text("file name") if version else ""
     if draft.origin == "wheel":
         owner = _owner(family, major, draft.distributions, known)
         if owner and (version is None or owner.version.startswith(version)):  # else the name knows better
@@ -159,7 +160,7 @@ def _version(
             )
             return best.version, source
     if m := _FOLDER.search(where.name(draft.root)):
-        return m[1], "folder name"
+        return m[1], fact_text("folder name")
     header = where.text(where.join(draft.root, "include", "cuda_runtime_api.h"), 1 << 15)
     if draft.origin in ("installer", "folder", "conda") and header and (said := _HEADER.search(header)):
         number = int(said[1])

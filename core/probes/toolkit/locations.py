@@ -9,6 +9,7 @@ from fnmatch import fnmatch
 import msgspec
 from msgspec.structs import replace
 
+from core.common.fact_text import fact_text
 from core.knowledge.cuda_file_names import Folders, Locations, family_of
 from core.loader.linux_cache import read_cache
 from core.model.facts import Distribution, Origin, PythonEnvironment
@@ -115,7 +116,7 @@ def wheels(hunt: ToolkitSearch) -> Iterator[Draft]:
         if not names:
             continue
         mine = tuple(d for d in env.distributions if d.location == site and d.name.startswith("nvidia-"))
-        owner = f"nvidia-* wheels in {env.prefix}"
+        owner = fact_text("nvidia-* wheels in {prefix}", prefix=env.prefix)
         for name in (n for n in names if re.fullmatch(r"cu\d+", n)):
             root = where.join(base, name)
             yield Draft(root, "wheel", under(root, subfolders, where), owner=owner, source="wheel", distributions=mine)
@@ -172,7 +173,7 @@ def nvcc(hunt: ToolkitSearch) -> Iterator[Draft]:
         wrapped = _WRAPPED.search(start) if start.startswith(b"#!") else None
         if wrapped and where.is_folder(inner := wrapped[1].decode("utf-8", "surrogateescape")):
             root = where.real(inner)
-        yield replace(_toolkit(hunt, root, "folder", "nvcc on PATH"), nvcc=path, kept=True)
+        yield replace(_toolkit(hunt, root, "folder", fact_text("nvcc on PATH")), nvcc=path, kept=True)
         return
 
 

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from core.common.fact_text import fact_text
 from core.common.patience import asked
 from core.knowledge import tables as knowledge
 from core.model import path_list as pathlist
@@ -121,14 +122,24 @@ def limits(env: Mapping[str, str], variables: Sequence[Variable], system: System
         ]
         if over:
             worst = max(over, key=lambda x: x.characters)
-            words = f"{text(name)} is {length:,} characters long. {worst.says}"
+            words = fact_text(
+                "{name} is {length} characters long. {says}", name=text(name), length=f"{length:,}", says=worst.says
+            )
             found.append(Limit(kind="length", text=words, variable=text(name), limit=worst.characters))
     for v in variables:
         if v.kind == "REG_SZ" and v.name.upper() == "PATH" and v.value.count("%") > 1:
-            words = f"The {v.scope} PATH is stored as REG_SZ, so the variables in it, such as %SystemRoot%, are not replaced."
+            words = fact_text(
+                "The {scope} PATH is stored as REG_SZ, so the variables in it, such as %SystemRoot%, are not replaced.",
+                scope=v.scope,
+            )
             found.append(Limit(kind="kind", text=words, variable=text(v.name)))
         elif v.kind and v.kind not in ("REG_SZ", "REG_EXPAND_SZ"):
-            words = f"The {v.scope} variable {v.name} is stored as {v.kind}, which is no text."
+            words = fact_text(
+                "The {scope} variable {name} is stored as {kind}, which is no text.",
+                scope=v.scope,
+                name=v.name,
+                kind=v.kind,
+            )
             found.append(Limit(kind="kind", text=words, variable=text(v.name)))
     return tuple(found)
 

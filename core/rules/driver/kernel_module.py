@@ -98,7 +98,7 @@ def module(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     installed = bool(cuda_libraries(driver))
     evidence = answers(driver)
     if driver.secure_boot is not None:
-        evidence.append(observation(_("Secure Boot"), _("on") if driver.secure_boot else _("off"), "firmware"))
+        evidence.append(observation(_("Secure Boot"), _("on") if driver.secure_boot else _("off"), N_("firmware")))
     refused = [line for line in driver.kernel_log or () if REFUSED.search(line)]
     if missing and driver.secure_boot and refused:
         yield _secure_boot(evidence + [observation(_("Kernel log"), line, "kernel") for line in refused])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import sys
 
+from core.common.fact_text import fact_text
 from core.probes.loading.roll_call.linux_loader import DynamicLoader, Loader
 
 TYPE_CHECKING = False
@@ -80,13 +81,14 @@ def _opened(loader: Loader, load: str, part: Part) -> tuple[RollCallEvent, int |
             return RollCallEvent(kind="call", name=load, library=loader.path(handle) or path, result=0), handle
         if not problem:
             number, problem = failed, reason
-    problem = problem or "There is no file of this name where cuDNN looks for it."
+    problem = problem or fact_text("There is no file of this name where cuDNN looks for it.")
     return RollCallEvent(kind="call", name=load, library=part.name, result=number, problem=problem), None
 
 
 def _called(loader: Loader, handle: int, function: str) -> tuple[RollCallEvent, int | None]:
     address = loader.symbol(handle, function)
     if not address:
-        return RollCallEvent(kind="call", name=function, problem="This library has no such function."), handle
+        problem = fact_text("This library has no such function.")
+        return RollCallEvent(kind="call", name=function, problem=problem), handle
     kind = ctypes.c_size_t if function.startswith("cudnnGet") else ctypes.c_int
     return RollCallEvent(kind="call", name=function, result=int(ctypes.CFUNCTYPE(kind)(address)())), handle

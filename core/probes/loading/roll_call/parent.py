@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 from msgspec.structs import replace
 
+from core.common.fact_text import fact_text
 from core.common.progress import Progress
 from core.host.child import Answer, ask
 from core.host.interface import Account, Host
@@ -25,7 +26,7 @@ SECONDS = 20.0
 
 OUTPUT_LIMIT = 8 << 10
 
-SPARED = "Not tried: what it needs is missing or broken, and another such step had ended the process."
+SPARED = fact_text("Not tried: what it needs is missing or broken, and another such step had ended the process.")
 
 
 class _Tally(msgspec.Struct):
@@ -107,8 +108,8 @@ def _count(said: Answer[RollCallEvent], tally: _Tally, roll: RollCallRequest, kn
     if begun:
         load = LOAD[roll.system]
         name, library = (begun, roll.main) if begun in (load, *roll.functions) else (load, begun)
-        _add(Call(function=name, library=library, meaning=f"The process {said.ended}."), tally)
-    tally.ended = tally.ended or (f"{begun}: {said.ended}" if begun else said.ended)
+        _add(Call(function=name, library=library, meaning=fact_text("The process {ended}.", ended=said.ended)), tally)
+    tally.ended = tally.ended or (fact_text("{begun}: {ended}", begun=begun, ended=said.ended) if begun else said.ended)
     return begun
 
 
@@ -137,4 +138,4 @@ def _meaning(event: RollCallEvent, major: int, known: Knowledge) -> str:
     if event.name == "cudnnGetCudartVersion":
         return f"{event.result // 1000}.{event.result // 10 % 100}"
     names = (s.name for s in known.statuses if s.code == event.result and s.major == max(major, 8))
-    return next(names, f"status {event.result}")
+    return next(names, fact_text("status {result}", result=event.result))

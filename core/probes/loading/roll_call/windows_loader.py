@@ -7,6 +7,7 @@ import ntpath
 import sys
 from collections.abc import Iterator
 
+from core.common.fact_text import fact_text
 from core.probes.loading.roll_call.linux_loader import Loader, is_cuda_file
 
 ERRORS = {
@@ -58,7 +59,7 @@ if sys.platform == "win32":
             if handle:
                 return int(handle), None, ""
             number = ctypes.get_last_error()
-            return None, number, ERRORS.get(number, f"error {number}")
+            return None, number, ERRORS.get(number, fact_text("error {number}", number=number))
 
         def symbol(self, handle: int, name: str) -> int:
             """GetProcAddress."""

@@ -1,0 +1,101 @@
+"""Sentences that probes write into the Snapshot: English for ever, and shown in the reader's language.
+
+Such a sentence is a form ("{file} is damaged") with values. The Snapshot keeps the sentence, as every reader of the JSON
+expects it; how it was made is remembered here, and nobody has to find that out by reading it. A report's JSON brings it
+along (``texts``), and a child sends it before what it says.
+
+What is remembered follows from the sentence alone: a form is kept under what it gives with its values, so no report can
+make a sentence say anything else. Children import this module, so it imports nothing.
+"""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+
+TYPE_CHECKING = False  # as typing has it; importing that takes longer than all of this
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    Form = tuple[str, dict[str, str]]
+
+LONGEST = 1000
+"""Characters of a sentence that is remembered."""
+MOST = 50_000
+"""Sentences that are remembered; then the oldest are forgotten, and shown in English."""
+DEEPEST = 3
+"""How deep a sentence may stand within a sentence."""
+
+_made: dict[str, Form] = {}
+_lock = allocate_lock()
+
+
+def fact_text(message: str, /, **values: object) -> str:
+    """Return a sentence for the Snapshot: ``message`` with its ``values``, both English. Literals are extracted for translation."""
+    if not values:
+        return message
+    given = {name: str(value) for name, value in values.items()}
+    text = fill(message, given)
+    _keep(text, message, given)
+    return text
+
+
+def joined(words: Iterable[str], between: str = ", ") -> str:
+    """Return several words or sentences for the Snapshot in one text."""
+    values = {f"part{n}": word for n, word in enumerate(words)}
+    return fact_text(between.join(f"{{{name}}}" for name in values), **values)
+
+
+def remember(message: str, values: Mapping[str, str]) -> None:
+    """Remember how a sentence was made that a report or a child brings; what is known of it already stays."""
+    if len(message) + message.count("{") * max(map(len, values.values()), default=0) < 10 * LONGEST:
+        text = fill(message, values)
+        if text not in _made:
+            _keep(text, message, values)
+
+
+def _keep(text: str, message: str, values: Mapping[str, str]) -> None:
+    if len(text) >= LONGEST or text in (message, *values.values()):
+        return
+    with _lock:
+        while len(_made) >= MOST:
+            del _made[next(iter(_made))]
+        _made[text] = message, dict(values)
+
+
+def form_of(text: str) -> Form | None:
+    """Return the form and the values that a sentence was made from; None for every other text."""
+    return _made.get(text)
+
+
+def taken_forms() -> list[Form]:
+    """Return what was remembered since the last call, and forget it: for a child, which hands it on."""
+    with _lock:
+        forms = list(_made.values())
+        _made.clear()
+    return forms
+
+
+def forms_in(value: object, depth: int = DEEPEST) -> Iterator[Form]:
+    """Yield the forms of all sentences in frozen structs and tuples, and of the sentences among their values."""
+    if isinstance(value, str):
+        form = _made.get(value)
+        if form:
+            yield form
+            if depth:
+                yield from forms_in(tuple(form[1].values()), depth - 1)
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from forms_in(item, depth)
+    else:
+        for name in getattr(value, "__struct_fields__", ()):
+            yield from forms_in(getattr(value, name), depth)
+
+
+def fill(message: str, values: Mapping[str, str]) -> str:
+    """Return ``message`` with each ``{name}`` replaced by its value. Nothing else in braces has a meaning here."""
+    first, *rest = message.split("{")
+    parts = [first]
+    for part in rest:
+        name, end, after = part.partition("}")
+        parts.append(values[name] + after if end and name in values else "{" + part)
+    return "".join(parts)
