@@ -38,6 +38,9 @@ OUTPUT_LIMIT = 64 << 10
 
 FORGED = "wrote something into the answer that is not ours: a library that was loaded tampers with it"
 
+TOKEN = 16
+"""Characters of an answer's token."""
+
 _START = "import sys; sys.path += sys.argv[1:]; del sys.argv[1:]; from core.host.child_main import main; main()"
 
 
@@ -129,7 +132,7 @@ def ask(
         ValueError: ``work`` is not at the top level of an importable module (a mistake of ours).
     """
     try:
-        order = order_of(work, request, token := os.urandom(8).hex())
+        order = order_of(work, request, token := os.urandom(TOKEN // 2).hex())
     except UnicodeEncodeError as e:
         return Answer(ended=f"could not be asked: a name in the request is not valid text ({e.reason})")
     env = {**env, **frozen.child_variables()}
