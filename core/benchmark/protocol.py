@@ -9,6 +9,7 @@ import msgspec
 
 from core.benchmark.shapes import Problem
 from core.common.progress import Progress
+from core.host.child import TOKEN
 from core.model.facts import Check, Frozen, GpuCard, GpuState, Rung, Timing
 
 
@@ -80,9 +81,10 @@ class Ear:
         """Take some bytes; what is not an event is passed over, for the parent reads everything once more at the end."""
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            if line.startswith(b"+"):
+            token, plus, event = line.partition(b"+")
+            if plus and len(token) <= TOKEN:
                 try:
-                    said = self._decoder.decode(line[1:])
+                    said = self._decoder.decode(event)
                 except msgspec.DecodeError:
                     continue
                 self._heard(said)

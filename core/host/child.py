@@ -42,6 +42,9 @@ OUTPUT_LIMIT = 64 << 10
 
 FORGED = fact_text("wrote something into the answer that is not ours: a library that was loaded tampers with it")
 
+TOKEN = 16
+"""Characters of an answer's token."""
+
 _START = "import sys; sys.path += sys.argv[1:]; del sys.argv[1:]; from core.host.child_main import main; main()"
 
 
@@ -130,7 +133,7 @@ def ask(
         ValueError: ``work`` is not at the top level of an importable module (a mistake of ours).
     """
     try:
-        order = order_of(work, request, token := os.urandom(8).hex())
+        order = order_of(work, request, token := os.urandom(TOKEN // 2).hex())
     except UnicodeEncodeError as e:
         return Answer(
             ended=fact_text("could not be asked: a name in the request is not valid text ({reason})", reason=e.reason)
