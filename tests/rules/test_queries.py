@@ -226,7 +226,7 @@ def shut(outcome: str, copy: bool = True) -> Snapshot:
 @pytest.mark.parametrize(
     ("outcome", "cause", "title", "advice"),
     [
-        ("unreadable", "library_unreadable", "may not read", f'sudo chmod -R a+rX "{m.CUDNN}"'),
+        ("unreadable", "library_unreadable", "may not read", f"sudo chmod -R a+rX {m.CUDNN}"),
         ("wrong architecture", "dll_wrong_architecture", "passes over", "This computer is x86_64."),
     ],
 )
@@ -259,7 +259,7 @@ def test_a_retired_package_is_told_where_somebody_uses_it(found_by: str, told: i
         ("wheel", "nvidia-cudnn-cu12 9.1.0.70", {}, "nvidia-cudnn-cu12==9.1.0.70"),
         ("wheel", "", {}, "Download cuDNN 9.1.0"),
         ("folder", "nvidia-cudnn-cu12 9.1.0.70", {}, "Download cuDNN 9.1.0"),
-        ("conda", "cudnn 9.1.0", {}, f'conda install -p "{m.PREFIX}" --force-reinstall cudnn'),
+        ("conda", "cudnn 9.1.0", {}, f"conda install -p {m.PREFIX} --force-reinstall cudnn"),
         ("distribution", "", {}, "dpkg -S"),
         ("framework", "torch 2.6.0", {}, "came with torch 2.6.0"),
         ("framework", "", {}, "came with a program"),
