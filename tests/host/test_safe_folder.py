@@ -43,4 +43,4 @@ def test_where_nobody_may_look_it_ends_at_what_can_be_seen(tmp_path: Path, monke
 def test_where_not_even_a_root_exists_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A drive that is gone: one of three look-alikes went up for ever."""
     monkeypatch.setattr(os.path, "exists", lambda _path: False)
-    assert nearest_existing("/z/a/b") == "/"
+    assert nearest_existing(str(Path("/z/a/b"))) == os.sep
