@@ -21,7 +21,7 @@ def main() -> int:
             print(f"convalesce {__version__}", flush=True)
             if sys.stdout is not None:
                 return 0
-    frozen.plain_ctypes()
+    frozen.restore_ctypes()
     if arguments[:1] == ["--child"]:
         from core.host import child_main
 
@@ -38,12 +38,12 @@ def main() -> int:
 def wizard_or_scan() -> int:
     """Show the wizard; where there is no display, say so and scan in the terminal."""
     from core.cli import main as cli
-    from core.common.i18n import _, sentences
+    from core.common.i18n import _, join_sentences
     from gui.display import missing_display
 
     problem = missing_display()
     if problem:
-        print(f"convalesce: {sentences(problem, _('Scanning in the terminal instead.'))}", file=sys.stderr)
+        print(f"convalesce: {join_sentences(problem, _('Scanning in the terminal instead.'))}", file=sys.stderr)
         return cli.main(["scan"])
     import gc
     import importlib

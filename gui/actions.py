@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QWidget
 
 from core.common.i18n import _
 from core.model.steps import Severity
-from gui import report_export as saving
+from gui import report_export
 from gui.controller import Controller
 from gui.pages.summary import History
-from gui.theme import LIGHT, Theme
+from gui.theme import LIGHT_THEME, Theme
 
 if TYPE_CHECKING:
-    from core.doctor.engine import Done
+    from core.doctor.engine import ActionResult
     from core.model.findings import Finding, Report
     from gui.dialogs.change_dialog import ChangeDialog
 
@@ -30,12 +30,12 @@ class Actions:
         window: QWidget,
         controller: Controller,
         tell: Callable[[Severity, str], None],
-        changed: Callable[[Done], None],
+        changed: Callable[[ActionResult], None],
     ) -> None:
         self._window, self._controller, self._tell, self._changed = window, controller, tell, changed
         self.report: Report | None = None
         self.history: History = ()
-        self.theme: Theme = LIGHT
+        self.theme: Theme = LIGHT_THEME
 
     def fix(self, finding: Finding, source: str = "") -> None:
         """Show what a finding's fix would change; from a file or folder ``source``, where one is named."""
@@ -80,7 +80,7 @@ class Actions:
 
     def copy(self) -> None:
         """Show what leaves this machine; then put the report on the clipboard, and say so."""
-        self._leave(_("Copy report"), lambda report: self._tell(*saving.copy(report)))
+        self._leave(_("Copy report"), lambda report: self._tell(*report_export.copy_report(report)))
 
     def save(self) -> None:
         """Show what leaves this machine; then let the person name a file for the report."""
@@ -110,4 +110,4 @@ class Actions:
     def save_to(self, path: Path) -> None:
         """Write the report, and say so."""
         if self.report is not None:
-            self._tell(*saving.save(self.report, path))
+            self._tell(*report_export.save_report(self.report, path))

@@ -63,7 +63,7 @@ class Controller(QObject):
 
     def scan(self) -> None:
         """Start looking at the machine."""
-        self._start(self._scan, self._scanned)
+        self._start(self._scan, self._take_scan)
 
     def benchmark(self, report: Report, *, quick: bool) -> None:
         """Run the benchmark on what a report has seen."""
@@ -167,7 +167,7 @@ class Controller(QObject):
 
         return report, self._engine.history()
 
-    def _scanned(self, result: Any) -> None:
+    def _take_scan(self, result: Any) -> None:
         report, history = result
         self.history_changed.emit(history)
         self.report_changed.emit(report)

@@ -13,7 +13,7 @@ from pathlib import Path
 from core.common.i18n import _
 
 WITHOUT_DISPLAY = {"offscreen", "vnc", "minimal", "linuxfb", "eglfs"}
-PLUGINS = (("WAYLAND_DISPLAY", "wayland", "libqwayland.so"), ("DISPLAY", "xcb", "libqxcb.so"))
+PLATFORM_PLUGINS = (("WAYLAND_DISPLAY", "wayland", "libqwayland.so"), ("DISPLAY", "xcb", "libqxcb.so"))
 """Variable that names a display, Qt's word for its kind, and the plugin that shows windows there."""
 
 
@@ -35,13 +35,15 @@ def missing_display() -> str:
 
 def why_no_window(environ: Mapping[str, str], plugins: Path) -> str:
     """Return why none of the displays that the environment names can show a window; empty if one can."""
-    named = [row for row in PLUGINS if environ.get(row[0]) and environ.get("QT_QPA_PLATFORM", row[1]) == row[1]]
+    named = [
+        row for row in PLATFORM_PLUGINS if environ.get(row[0]) and environ.get("QT_QPA_PLATFORM", row[1]) == row[1]
+    ]
     if not named:
         return _("There is no display here (DISPLAY and WAYLAND_DISPLAY are not set).")
     why = ""
     for variable, kind, name in named:
         why = missing_library(plugins / name)
-        if not why and kind == "xcb" and not answers(environ[variable]):
+        if not why and kind == "xcb" and not display_answers(environ[variable]):
             why = _("The display {name} does not answer.", name=environ[variable])
         if not why:
             return ""
@@ -74,7 +76,7 @@ def debian_package(library: str) -> str:
     return f"{name}-{found[2]}" if name[-1].isdigit() else f"{name}{found[2]}"
 
 
-def answers(display: str) -> bool:
+def display_answers(display: str) -> bool:
     """Whether an X display lets us connect; True where that cannot be asked."""
     try:
         xcb = ctypes.CDLL("libxcb.so.1")

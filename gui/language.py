@@ -14,12 +14,12 @@ from core.host.this_host import display_language
 if TYPE_CHECKING:
     from core.model.findings import Report
 
-KEY = "language"
+SETTING_KEY = "language"
 
 
-def choices() -> dict[str, str]:
+def language_choices() -> dict[str, str]:
     """Return what can be chosen: the value that is kept, and its name, each language in its own words."""
-    return {"": _("&System language")} | {name: own_name(name) for name in i18n.languages()}
+    return {"": _("&System language")} | {name: own_name(name) for name in i18n.available_languages()}
 
 
 def own_name(language: str) -> str:
@@ -30,21 +30,23 @@ def own_name(language: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def speak(settings: QSettings) -> bool:
+def use_chosen_language(settings: QSettings) -> bool:
     """Use the language that is chosen; return whether it is another one than before."""
-    before = i18n.language()
-    i18n.use_preferred_language(str(settings.value(KEY, "") or ""), display_language())
-    QLocale.setDefault(QLocale(i18n.language()))
+    before = i18n.current_language()
+    i18n.use_preferred_language(str(settings.value(SETTING_KEY, "") or ""), display_language())
+    QLocale.setDefault(QLocale(i18n.current_language()))
     app = QApplication.instance()
     if isinstance(app, QApplication):
-        for old in app.findChildren(QTranslator, KEY):
+        for old in app.findChildren(QTranslator, SETTING_KEY):
             app.removeTranslator(old)
             old.deleteLater()
         translator = QTranslator(app)
-        translator.setObjectName(KEY)
-        if translator.load(f"qtbase_{i18n.language()}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)):
+        translator.setObjectName(SETTING_KEY)
+        if translator.load(
+            f"qtbase_{i18n.current_language()}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+        ):
             app.installTranslator(translator)
-    return i18n.language() != before
+    return i18n.current_language() != before
 
 
 def said_anew(report: Report) -> Report:

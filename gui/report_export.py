@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 Said = tuple[Severity, str]
 
 
-def copy(report: Report) -> Said:
+def copy_report(report: Report) -> Said:
     """Put the report as text on the clipboard; return what to say."""
     from core.report.redact import redact
-    from core.report.text import as_text
+    from core.report.text import report_text
 
-    QGuiApplication.clipboard().setText(as_text(redact(report)))
+    QGuiApplication.clipboard().setText(report_text(redact(report)))
     return Severity.GOOD, _("The report is on the clipboard, without names of persons and machines.")
 
 
-def save(report: Report, path: Path) -> Said:
+def save_report(report: Report, path: Path) -> Said:
     """Write the report as JSON; return what to say."""
     from core.report.json_form import to_json
     from core.report.redact import redact

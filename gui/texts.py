@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from core.model.findings import Fix, Report
 
 
-def title(step: Step) -> str:
+def step_title(step: Step) -> str:
     """Return the name of a step."""
     return {
         Step.DRIVER: _("Driver"),
@@ -54,11 +54,11 @@ def what_is_this(step: Step) -> str:
     }[step]
 
 
-def verdict(report: Report, step: Step) -> tuple[Severity, str]:
+def step_verdict(report: Report, step: Step) -> tuple[Severity, str]:
     """Return how a step stands, and one plain sentence about it."""
-    from core.report.standing import standing  # not at the start: the window is there before there is a report
+    from core.report.standing import step_standing  # not at the start: the window is there before there is a report
 
-    return standing(report, step)
+    return step_standing(report, step)
 
 
 def in_place(report: Report) -> bool:
@@ -68,11 +68,11 @@ def in_place(report: Report) -> bool:
     return in_place(report)
 
 
-def whole(report: Report) -> Severity:
+def machine_standing(report: Report) -> Severity:
     """Return how the machine stands as a whole."""
-    from core.report.standing import whole
+    from core.report.standing import machine_standing
 
-    return Severity.GOOD if in_place(report) else whole(report)
+    return Severity.GOOD if in_place(report) else machine_standing(report)
 
 
 def shown_steps() -> tuple[Step, ...]:
@@ -80,7 +80,7 @@ def shown_steps() -> tuple[Step, ...]:
     return tuple(Step)
 
 
-def verb(fix: Fix) -> str:
+def fix_verb(fix: Fix) -> str:
     """Return what a fix's button does, in a few words: "Add folder to PATH"."""
     from core.model.changes import FileSet  # not at the start: the window is there before there is a fix
 

@@ -13,7 +13,7 @@ import resources
 from core.common.i18n import _
 from core.model.steps import Severity
 
-SIZES = ("100", "125", "150", "200")
+TEXT_SIZES = ("100", "125", "150", "200")
 """Text sizes in per cent of the desktop's own."""
 
 
@@ -41,7 +41,7 @@ class Theme(NamedTuple):
         return colour
 
 
-LIGHT = Theme(
+LIGHT_THEME = Theme(
     name="light",
     window="#f5f6f7",
     base="#ffffff",
@@ -57,7 +57,7 @@ LIGHT = Theme(
     warning="#8a5200",
     error="#b8202a",
 )
-DARK = Theme(
+DARK_THEME = Theme(
     name="dark",
     window="#1b1e21",
     base="#24282c",
@@ -73,7 +73,7 @@ DARK = Theme(
     warning="#f2b651",
     error="#ff8a86",
 )
-CONTRAST = Theme(
+CONTRAST_THEME = Theme(
     name="contrast",
     window="#000000",
     base="#000000",
@@ -90,12 +90,12 @@ CONTRAST = Theme(
     error="#ff9a9a",
 )
 
-NAMED = {theme.name: theme for theme in (LIGHT, DARK, CONTRAST)}
-DARKER = 128
+THEMES_BY_NAME = {theme.name: theme for theme in (LIGHT_THEME, DARK_THEME, CONTRAST_THEME)}
+MAX_DARK_LIGHTNESS = 128
 """Lightness, 0 to 255, below which a ground is dark."""
 
 
-def choose(choice: str) -> Theme:
+def choose_theme(choice: str) -> Theme:
     """Return the theme for a choice; "system" and unknown words follow the desktop's colour scheme."""
     from PySide6.QtCore import Qt
 
@@ -105,18 +105,18 @@ def choose(choice: str) -> Theme:
         and accessibility
         and accessibility().contrastPreference() is Qt.ContrastPreference.HighContrast
     ):
-        return CONTRAST
+        return CONTRAST_THEME
     dark = QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
-    return NAMED.get(choice) or (DARK if dark else LIGHT)
+    return THEMES_BY_NAME.get(choice) or (DARK_THEME if dark else LIGHT_THEME)
 
 
 def at_first(settings: QSettings) -> Theme:
     """Return the theme that was chosen, else one like the desktop's own ground: all that can be known without ``Qt``."""
-    dark = QGuiApplication.palette().window().color().lightness() < DARKER
-    return NAMED.get(str(settings.value("theme", ""))) or (DARK if dark else LIGHT)
+    dark = QGuiApplication.palette().window().color().lightness() < MAX_DARK_LIGHTNESS
+    return THEMES_BY_NAME.get(str(settings.value("theme", ""))) or (DARK_THEME if dark else LIGHT_THEME)
 
 
-def word(severity: Severity) -> str:
+def severity_word(severity: Severity) -> str:
     """Return the word that a person sees for a severity."""
     return {
         Severity.GOOD: _("In order"),
@@ -127,7 +127,7 @@ def word(severity: Severity) -> str:
     }[severity]
 
 
-def palette(theme: Theme) -> QPalette:
+def make_palette(theme: Theme) -> QPalette:
     """Return the Qt palette of a theme."""
     role = QPalette.ColorRole
     colours = {
@@ -157,7 +157,7 @@ def palette(theme: Theme) -> QPalette:
 
 def style_sheet(t: Theme) -> str:
     """Return what Fusion cannot say by its palette alone."""
-    edge = t.line if t.name == CONTRAST.name else t.raised  # what tells a button from its ground
+    edge = t.line if t.name == CONTRAST_THEME.name else t.raised  # what tells a button from its ground
     focus = f"border: 2px solid {t.accent};"
     return f"""
     QWidget {{ color: {t.text}; }}
@@ -219,7 +219,7 @@ def style_sheet(t: Theme) -> str:
     """
 
 
-def icon(name: str, colour: str, size: int = 24) -> QIcon:
+def make_icon(name: str, colour: str, size: int = 24) -> QIcon:
     """Return resources/icons/NAME.svg drawn in ``colour``, sharp at the screen's scale."""
     from PySide6.QtCore import Qt
     from PySide6.QtSvg import QSvgRenderer  # the empty frame has no icon
@@ -240,28 +240,28 @@ def icon(name: str, colour: str, size: int = 24) -> QIcon:
     return result
 
 
-def colour(text: str) -> QColor:
+def to_qcolor(text: str) -> QColor:
     """Return a colour of the theme for Qt."""
     return QColor(text)
 
 
 def window_icon(theme: Theme) -> QIcon:
     """Return the wizard's own icon, for its window and the taskbar."""
-    return icon("convalesce", theme.text, 64)
+    return make_icon("convalesce", theme.text, 64)
 
 
 def severity_icon(theme: Theme, severity: Severity) -> QIcon:
     """Return the icon of a severity in its colour."""
-    return icon(severity.word, theme.of(severity))
+    return make_icon(severity.word, theme.of(severity))
 
 
 def dress_as_chosen(settings: QSettings) -> Theme:
     """Give the application the colours and the text size that the person chose; return the colours."""
-    theme = choose(str(settings.value("theme", "system")))
-    size = str(settings.value("text size", SIZES[0]))
+    theme = choose_theme(str(settings.value("theme", "system")))
+    size = str(settings.value("text size", TEXT_SIZES[0]))
     app = QApplication.instance()
     if isinstance(app, QApplication):
-        apply_theme(app, theme, int(size) if size in SIZES else 100)
+        apply_theme(app, theme, int(size) if size in TEXT_SIZES else 100)
     return theme
 
 
@@ -269,7 +269,7 @@ def apply_theme(app: QApplication, theme: Theme, text_size: int) -> None:
     """Give the application its colours and text size (per cent of the desktop's own). Its style is Fusion from the start."""
     from PySide6.QtCore import Qt
 
-    app.setPalette(palette(theme))
+    app.setPalette(make_palette(theme))
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
     font.setPointSizeF(font.pointSizeF() * text_size / 100)
     app.setFont(font)

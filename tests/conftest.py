@@ -21,7 +21,7 @@ NEEDS_LINUX = (
 
 collect_ignore = [*NEEDS_LINUX] if sys.platform == "win32" else []
 
-os.environ[i18n.VARIABLE] = i18n.ENGLISH  # for the programs that tests start, too
+os.environ[i18n.LANGUAGE_VARIABLE] = i18n.ENGLISH  # for the programs that tests start, too
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("random", deadline=None, print_blob=True)
 settings.load_profile("same")
@@ -32,5 +32,5 @@ def english() -> Iterator[None]:
     """Texts are English at the start of a test, and again after one that chose another language."""
     i18n.use_language(i18n.ENGLISH)
     yield
-    os.environ[i18n.VARIABLE] = i18n.ENGLISH
+    os.environ[i18n.LANGUAGE_VARIABLE] = i18n.ENGLISH
     i18n.use_language(i18n.ENGLISH)

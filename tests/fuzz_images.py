@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from core.loader import read_image as images
+from core.loader import read_image
 from core.loader.contents import library_names
 from core.loader.cudnn_version import cudnn_version
 from core.loader.fatbin import machine_code
@@ -76,7 +76,7 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
 def readers(path: Path) -> tuple[Callable[[], object], ...]:
     """Return everything that reads a foreign file."""
     return (
-        lambda: images.read(path),
+        lambda: read_image.read_image(path),
         lambda: library_names(path),
         lambda: machine_code(path),
         lambda: cudnn_version(path),
@@ -96,7 +96,7 @@ def run(count: int, seed: int) -> Counter[str]:
             path.write_bytes(data)
             start = time.monotonic()
             try:
-                image = images.read(path)
+                image = read_image.read_image(path)
                 seen[f"{image.format or 'other'}: {image.state}"] += 1
                 for read in readers(path)[1:]:
                     read()

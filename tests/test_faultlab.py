@@ -15,7 +15,7 @@ if sys.platform != "linux" or platform.machine() != "x86_64":
         "the lab plants its faults on wheels for Linux on x86_64, under the real ld.so", allow_module_level=True
     )
 
-from core.knowledge.causes import ranks
+from core.knowledge.causes import cause_ranks
 from tests.faultlab import bases
 from tests.faultlab.faults import Fault, table
 from tests.faultlab.run import NoMachineError, check, examine, judge
@@ -49,7 +49,7 @@ def test_the_table_is_as_large_as_promised() -> None:
 
 
 def test_every_cause_is_a_word_of_the_vocabulary() -> None:
-    assert {row.cause for row in ROWS} - {""} <= set(ranks())
+    assert {row.cause for row in ROWS} - {""} <= set(cause_ranks())
 
 
 # --- the judge -----------------------------------------------------------------------------------------------

@@ -21,16 +21,16 @@ from hypothesis import strategies as st
 
 from core.common.progress import Progress
 from core.doctor.examine import diagnose_snapshot
-from core.doctor.scan import look
+from core.doctor.scan import take_snapshot
 from core.explain import explain, render_text
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Report
-from core.probes.wheel_record import Row
+from core.probes.wheel_record import RecordRow
 from core.report import session_code, triage
 from core.report.html import as_html
 from core.report.json_form import BadReportError, from_json, to_json
 from core.report.redact import redact
-from core.report.text import as_markdown, as_text
+from core.report.text import as_markdown, report_text
 from tests import machines as m
 from tests.host.fake import FakeHost, said
 from tests.test_snapshots import RECORDED
@@ -86,10 +86,10 @@ MACHINES: dict[str, Callable[[], Snapshot]] = {
 def shown(report: Report) -> None:
     """Show a report in every form, and hold it to what any report keeps to."""
     assert [f.subject for f in report.findings if f.id.endswith(".rule-failed")] == []
-    for form in (as_text, as_markdown, as_html):
+    for form in (report_text, as_markdown, as_html):
         assert form(report)
         assert form(redact(report))
-    assert session_code.decode(session_code.encode(session_code.summarise(report)))
+    assert session_code.decode_report(session_code.encode_report(session_code.summarise(report)))
 
 
 # --- every text of a snapshot ---------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def plant(root: Path, files: dict[str, str], text: str) -> None:
 def scanned(root: Path, env: dict[str, str]) -> Report:
     machine = Machine(system="linux", home="/home/ada", libc=env.get("LIBC", "2.36"))
     host = FakeHost(root=root, facts=machine, environment=env, children=CHILDREN)
-    return diagnose_snapshot(look(host, Progress(), thorough=False))
+    return diagnose_snapshot(take_snapshot(host, Progress(), thorough=False))
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
@@ -257,7 +257,7 @@ def test_nothing_that_the_driver_says_stops_a_scan(text: str, tmp_path: Path) ->
         "core.probes.driver.nvidia_calls:ask_cuda": said(cuda, gpu),
     }
     host = FakeHost(root=tmp_path, children=children, environment={"HOME": "/home/ada"})
-    report = diagnose_snapshot(look(host, Progress()))
+    report = diagnose_snapshot(take_snapshot(host, Progress()))
     assert not report.snapshot.errors
     assert report.snapshot.driver is not None
     assert report.snapshot.driver.nvml is not None
@@ -280,7 +280,7 @@ def test_a_report_is_read_or_refused_in_one_sentence(
         shown(diagnose_snapshot(from_json(broken).snapshot))
     folder = tmp_path_factory.mktemp("reports")
     (folder / "one.json").write_bytes(broken)
-    assert triage.as_text(triage.triage(folder))
+    assert triage.triage_text(triage.triage_folder(folder))
 
 
 @pytest.mark.parametrize("number", [LONG, f"-{LONG}", f"1.{LONG}", f"1e{LONG}", "1e999"], ids=ascii)
@@ -292,7 +292,7 @@ def test_a_number_of_any_length_in_a_report_is_no_traceback(number: str, tmp_pat
             shown(from_json(data))
     with pytest.raises(BadReportError):
         from_json((tmp_path / "schema.json").read_bytes())
-    table = triage.triage(tmp_path)
+    table = triage.triage_folder(tmp_path)
     assert "schema.json" in [b.file for b in table.malformed]
     assert table.reports + len(table.malformed) == 4
 
@@ -321,8 +321,8 @@ def test_the_record_of_a_named_archive(text: str, tmp_path: Path) -> None:
     record.parent.mkdir()
     digest = "sha256=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"
     record.write_bytes(f"a.so,{digest},{text}\nb.so,{digest},12\n".encode())
-    rows = place._record((Member(name="x.dist-info/RECORD", path=str(record), size=100),))
-    assert rows["b.so"] == Row(sha256=rows["b.so"].sha256, size=12)
+    rows = place._read_record((Member(name="x.dist-info/RECORD", path=str(record), size=100),))
+    assert rows["b.so"] == RecordRow(sha256=rows["b.so"].sha256, size=12)
     assert all(row.size is None or row.size < 10**18 for row in rows.values())
 
 

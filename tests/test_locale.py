@@ -16,7 +16,7 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po
 
 from core.common import i18n
-from core.report import help_pages as pages_of_help
+from core.report import help_pages
 from installer.generate import missing
 from installer.generate.catalogues import LOCALE, as_mo, as_po, texts
 from installer.generate.texts import Text, every_text
@@ -42,7 +42,7 @@ def spoken(file: IO[bytes]) -> dict[object, str]:
 
 def test_german_and_chinese_are_there() -> None:
     assert {"de", "zh_CN"} <= set(LANGUAGES)
-    assert set(LANGUAGES) <= set(i18n.languages())
+    assert set(LANGUAGES) <= set(i18n.available_languages())
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
@@ -126,11 +126,11 @@ def test_making_a_language_is_one_command(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_pages_of_help_are_the_same_in_every_language_that_has_them(name: str) -> None:
-    folder = Path(pages_of_help.__file__).parents[2] / "resources" / "help" / name
+    folder = Path(help_pages.__file__).parents[2] / "resources" / "help" / name
     if not folder.exists():
         return
-    for page in pages_of_help.names():
-        english, spoken = pages_of_help.page(page, "en"), pages_of_help.page(page, name)
+    for page in help_pages.page_names():
+        english, spoken = help_pages.find_page(page, "en"), help_pages.find_page(page, name)
         assert english is not None
         assert spoken is not None
         if not (folder / f"{page}.md").exists():

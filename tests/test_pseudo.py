@@ -10,20 +10,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.benchmark.terminal_table import as_table
-from core.cli import fix as cli_fix
-from core.cli import main as cli
+from core.benchmark.terminal_table import benchmark_table
+from core.cli import fix, main
 from core.common import i18n
 from core.doctor.examine import diagnose_snapshot
 from core.explain import explain, render_text
 from core.model.changes import SetVariable, Value
 from core.model.facts import Snapshot
 from core.model.findings import Report
-from core.report.compare import as_text as comparison_text
-from core.report.compare import compare
+from core.report.compare import compare_reports, comparison_text
 from core.report.html import as_html
 from core.report.json_form import from_json
-from core.report.text import as_markdown, as_text
+from core.report.text import as_markdown, report_text
 from core.transaction.journal import Entry, UnreadableEntry
 from tests import machines
 from tests.explain.cases import CASES
@@ -100,10 +98,10 @@ def test_no_word_of_a_report_escapes(name: str) -> None:
     report = diagnose_snapshot(snapshot(name))
     given = (*machine_words(report.snapshot), *ids(report), report.version)
     forms = {
-        "terminal": as_text(report, width=10_000),
+        "terminal": report_text(report, width=10_000),
         "markdown": as_markdown(report),
         "html": shown_in_html(as_html(report)),
-        "benchmark": as_table(report.snapshot.benchmark, plain=True),
+        "benchmark": benchmark_table(report.snapshot.benchmark, plain=True),
         "plans": "\n".join(line for f in report.findings if f.fix for c in f.fix.changes for line in c.lines()),
     }
     found = {form: sorted(escaped(text, given)) for form, text in forms.items()}
@@ -115,7 +113,7 @@ def test_no_word_of_a_rules_findings_escapes(name: str) -> None:
     made = RULES[name]
     report = diagnose_snapshot(made() if callable(made) else made)
     given = (*machine_words(report.snapshot), *ids(report), report.version)
-    assert escaped(as_text(report, width=10_000), given) == set()
+    assert escaped(report_text(report, width=10_000), given) == set()
 
 
 @pytest.mark.parametrize("name", list(MADE)[::6])
@@ -125,7 +123,7 @@ def test_no_word_of_a_comparison_escapes(name: str) -> None:
         diagnose_snapshot(machines.wheel_machine()),
     )
     given = (*machine_words(here.snapshot), *machine_words(there.snapshot), *ids(here), *ids(there))
-    assert escaped(comparison_text(compare(here, there), 10_000), given) == set()
+    assert escaped(comparison_text(compare_reports(here, there), 10_000), given) == set()
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -144,7 +142,7 @@ def test_no_word_of_the_command_lines_help_escapes() -> None:
         patch.setattr(i18n, "_language", "qps")
         patch.setitem(vars(argparse), "_", argparse._)  # type: ignore[attr-defined]  # its own gettext, put back afterwards
         patch.setitem(vars(argparse), "ngettext", argparse.ngettext)  # type: ignore[attr-defined]
-        parser = cli._parser()
+        parser = main._parser()
         commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction)).choices
         for name, command in {"": parser, **commands}.items():
             options = [o for a in command._actions for o in a.option_strings]
@@ -154,7 +152,7 @@ def test_no_word_of_the_command_lines_help_escapes() -> None:
                 *commands,
                 *options,
                 *places,
-                *i18n.languages(),
+                *i18n.available_languages(),
                 "STEP FILE PATH ENTRY FINDING ID COMMAND LANGUAGE",
             ]
             assert escaped(command.format_help(), given) == set(), name
@@ -164,9 +162,9 @@ def test_no_word_of_the_history_escapes(tmp_path: Path) -> None:
     change = SetVariable(name="CUDA_PATH", scope="machine", before=None, after=Value(text="/usr/local/cuda"))
     states = ("begun", "done", "rolled back", "undoing", "undone", "stuck")
     for state in states:
-        row = cli_fix._row(Entry(id="1", made="2026-11-21T10:00:00+00:00", title="/x", changes=(change,), state=state))
+        row = fix._row(Entry(id="1", made="2026-11-21T10:00:00+00:00", title="/x", changes=(change,), state=state))
         assert escaped(row, ["/x"]) == set(), state
-    assert escaped(cli_fix._row(UnreadableEntry(id="1", problem="/x")), ["/x"]) == set()
+    assert escaped(fix._row(UnreadableEntry(id="1", problem="/x")), ["/x"]) == set()
     lines = [line for c in (change, change.inverse()) for line in c.lines()]
     assert escaped("\n".join(lines), ["CUDA_PATH /usr/local/cuda"]) == set()
 

@@ -15,7 +15,7 @@ from core.common import i18n
 from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Snapshot
 from core.model.findings import Report
-from core.rules.root_cause import follows, importances, may_lead
+from core.rules.root_cause import importance_of_findings, is_consequence, may_lead
 from tests.rules import test_frameworks_cublas
 from tests.test_pseudo import MADE, RULES, snapshot
 
@@ -96,14 +96,14 @@ def test_every_kind_of_environment_is_judged_as_a_venv_is(name: str) -> None:
 def test_nothing_that_matters_as_much_is_worse_than_the_primary_and_no_consequence_of_it(name: str) -> None:
     seen = MACHINES[name]()
     report = diagnose_snapshot(seen)
-    primary, importance = report.primary, importances(seen)
+    primary, importance = report.primary, importance_of_findings(seen)
     led = [f for f in report.findings if f.headline]
     assert len(led) <= 1
     assert report.headline in (None, *led)
     assert bool(led) == any(may_lead(f) for f in report.findings)
     for f in report.findings if primary else ():
         if may_lead(f) and importance(f) <= importance(primary) and f.severity > primary.severity:
-            assert follows(f, primary)
+            assert is_consequence(f, primary)
             assert f.follows_from == primary.id
 
 

@@ -6,7 +6,7 @@ import time
 
 from core.model.facts import Frozen
 
-QUICK, WHOLE = 9.3, 55.0
+QUICK_SECONDS, FULL_SECONDS = 9.3, 55.0
 """Seconds from the command to its end that a run keeps to, the scan before it included: under 10 and under 60."""
 
 
@@ -20,6 +20,6 @@ class Deadline(Frozen, frozen=True, kw_only=True):
         return max(0.0, self.end - time.monotonic())
 
 
-def until(began: float, *, quick: bool) -> Deadline:
+def deadline_for(began: float, *, quick: bool) -> Deadline:
     """Return when a run that began at this moment is to have ended."""
-    return Deadline(end=began + (QUICK if quick else WHOLE))
+    return Deadline(end=began + (QUICK_SECONDS if quick else FULL_SECONDS))

@@ -6,14 +6,14 @@ order NCHW. Data are random, but for the small convolution, whose numbers are gi
 """
 
 from core.common.fact_text import fact_text
-from core.probes.python.trial_script import ONNX, START
+from core.probes.python.trial_script import ONNX_MODEL, SCRIPT_START
 
 SAYS = (fact_text("a small convolution"), fact_text("this release cannot do without tf32"))
 """Sentences of ours that the script says."""
 
-SCRIPT = (
-    START
-    + ONNX
+FRAMEWORK_SCRIPT = (
+    SCRIPT_START
+    + ONNX_MODEL
     + r'''
 import random, time
 started = time.monotonic()

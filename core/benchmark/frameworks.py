@@ -13,33 +13,33 @@ import msgspec
 from msgspec.structs import replace
 
 from core.benchmark.deadline import Deadline
-from core.benchmark.framework_script import SCRIPT
-from core.benchmark.number_types import whole
-from core.benchmark.plan import Chosen
-from core.benchmark.protocol import Which
-from core.benchmark.shapes import LARGE, SMALL, TIMED, Problem, reference
+from core.benchmark.framework_script import FRAMEWORK_SCRIPT
+from core.benchmark.number_types import random_integers
+from core.benchmark.plan import ChosenConsumer
+from core.benchmark.protocol import GpuSelector
+from core.benchmark.shapes import LARGE_SHAPE, SMALL_SHAPES, TIMED_SHAPES, Problem, reference_result
 from core.common.fact_text import fact_text, joined
 from core.common.i18n import _
-from core.host.child import Answer, read
+from core.host.child import ChildAnswer, read_answer
 from core.model.facts import FrameworkBuild, FrameworkRun, Layout, Mapped, NumberType, Timing, full_id
-from core.probes.loading.origin import origin
+from core.probes.loading.origin import file_origin
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
-from core.probes.python.trials import Trial, cudnn_version, installed
+from core.probes.python.trials import Trial, cudnn_version, installed_frameworks
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import of_interpreter, told, variables
 
-SECONDS = 15.0
+FIRST_FRAMEWORK_SECONDS = 15.0
 """For the first framework: its import, and every shape in every type. What it does not need is for the next."""
-FURTHER = 8.0
+FURTHER_FRAMEWORK_SECONDS = 8.0
 """For each further one: its import, and the large shape in every type."""
-LEAST = 4.0
+MIN_FRAMEWORK_SECONDS = 4.0
 """Whatever time is left, the small convolution and one timing are made."""
-WITHOUT = 2.0
+CPU_BUILD_SECONDS = 2.0
 """For a build that is known to have no part for the GPU: only whether it is right is asked."""
-END = 0.8
+SCRIPT_OVERHEAD_SECONDS = 0.8
 """Of these, for the process's start and end."""
-PATIENCE = 60.0
+SCRIPT_TIMEOUT_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -80,12 +80,14 @@ class FrameworkEvent(msgspec.Struct, frozen=True):
     unmapped: str = ""
 
 
-def wanted(chosen: Chosen, where: Sysroot, builds: tuple[FrameworkBuild, ...] = ()) -> tuple[Trial, ...]:
+def frameworks_to_run(
+    chosen: ChosenConsumer, where: Sysroot, builds: tuple[FrameworkBuild, ...] = ()
+) -> tuple[Trial, ...]:
     """Return the frameworks of the consumer's environment that can be asked, builds without a GPU last."""
     python = chosen.want.python
     if python is None or not python.executable:
         return ()
-    trials = [t for t in installed(python, where) if t.module in ABILITIES]
+    trials = [t for t in installed_frameworks(python, where) if t.module in ABILITIES]
     order = list(ABILITIES)
     return tuple(sorted(trials, key=lambda t: (without_gpu(t, builds), order.index(t.module))))
 
@@ -96,35 +98,41 @@ def without_gpu(trial: Trial, builds: tuple[FrameworkBuild, ...]) -> bool:
     return trial.distribution == "onnxruntime" or any(b.cuda == "" for b in its)
 
 
-def needs(trials: tuple[Trial, ...], builds: tuple[FrameworkBuild, ...] = ()) -> tuple[float, ...]:
+def seconds_needed(trials: tuple[Trial, ...], builds: tuple[FrameworkBuild, ...] = ()) -> tuple[float, ...]:
     """Return the seconds to keep for each of these frameworks."""
     return tuple(
-        WITHOUT
+        CPU_BUILD_SECONDS
         if without_gpu(t, builds)
-        else FURTHER
+        else FURTHER_FRAMEWORK_SECONDS
         if any(not without_gpu(e, builds) for e in trials[:n])
-        else SECONDS
+        else FIRST_FRAMEWORK_SECONDS
         for n, t in enumerate(trials)
     )
 
 
 def run_frameworks(
-    request: ProbeRequest, chosen: Chosen, trials: tuple[Trial, ...], gpu: Which, until: Deadline, *, prefix: str
+    request: ProbeRequest,
+    chosen: ChosenConsumer,
+    trials: tuple[Trial, ...],
+    gpu: GpuSelector,
+    until: Deadline,
+    *,
+    prefix: str,
 ) -> tuple[FrameworkRun, ...]:
     """Run each framework in a process of its own, one after another; what one does not need is for those after it."""
     runs = []
     builds = request.seen.frameworks.builds if request.seen.frameworks else ()
-    kept = needs(trials, builds)
+    kept = seconds_needed(trials, builds)
     for n, trial in enumerate(trials):
         request.watch.check()
-        seconds = max(LEAST, until.left() - sum(kept[n + 1 :]) - END)
+        seconds = max(MIN_FRAMEWORK_SECONDS, until.left() - sum(kept[n + 1 :]) - SCRIPT_OVERHEAD_SECONDS)
         predicted = chosen.want.wish.framework.partition(" ")[0] == trial.distribution
         runs.append(_run(request, trial, gpu, seconds, predicted=predicted, prefix=prefix))
     return tuple(runs)
 
 
 def _run(
-    request: ProbeRequest, trial: Trial, gpu: Which, seconds: float, *, predicted: bool, prefix: str
+    request: ProbeRequest, trial: Trial, gpu: GpuSelector, seconds: float, *, predicted: bool, prefix: str
 ) -> FrameworkRun:
     name = ABILITIES[trial.module].name
     request.watch.say(
@@ -142,30 +150,32 @@ def _run(
     only = {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu.uuid else {}
     start = time.monotonic()
     completed = request.host.run(
-        [trial.python.executable, "-B", "-c", SCRIPT, trial.module],
-        timeout=PATIENCE,
+        [trial.python.executable, "-B", "-c", FRAMEWORK_SCRIPT, trial.module],
+        timeout=SCRIPT_TIMEOUT_SECONDS,
         env={**variables(verdict, request.env), **only},
-        input=json.dumps(order(problems, 0 if only else gpu.ordinal, seconds)).encode(),
+        input=json.dumps(script_request(problems, 0 if only else gpu.ordinal, seconds)).encode(),
         watch=request.watch,
         account=verdict.account,
     )
-    run = heard(read(completed, FrameworkEvent), problems, request, trial, predicted=predicted)
+    run = read_script_answer(read_answer(completed, FrameworkEvent), problems, request, trial, predicted=predicted)
     return replace(run, seconds=round(time.monotonic() - start, 2))
 
 
 def _problems(able: Ability) -> Iterator[Problem]:
     """Yield what is timed, in the order of its weight: the large shape in every type, the other shapes type by type."""
     for kind in able.types:
-        yield Problem(shape=LARGE, type=kind, layout=able.layout)
+        yield Problem(shape=LARGE_SHAPE, type=kind, layout=able.layout)
     for kind in able.types:
-        for shape in TIMED[1:]:
+        for shape in TIMED_SHAPES[1:]:
             yield Problem(shape=shape, type=kind, layout=able.layout)
-    yield Problem(shape=LARGE, type="fp32", layout=able.exact)
+    yield Problem(shape=LARGE_SHAPE, type="fp32", layout=able.exact)
 
 
-def order(problems: tuple[Problem, ...], ordinal: int, seconds: float, *, anywhere: bool = False) -> dict[str, Any]:
+def script_request(
+    problems: tuple[Problem, ...], ordinal: int, seconds: float, *, anywhere: bool = False
+) -> dict[str, Any]:
     """Return what the script is asked; ``anywhere``: timings on a processor, too."""
-    small = SMALL[0]
+    small = SMALL_SHAPES[0]
     return {
         "ordinal": ordinal,
         "seconds": seconds,
@@ -186,8 +196,8 @@ def order(problems: tuple[Problem, ...], ordinal: int, seconds: float, *, anywhe
     }
 
 
-def heard(
-    answer: Answer[FrameworkEvent],
+def read_script_answer(
+    answer: ChildAnswer[FrameworkEvent],
     problems: tuple[Problem, ...],
     request: ProbeRequest,
     trial: Trial,
@@ -205,7 +215,7 @@ def heard(
     where = sysroot_of(request.host)
     paths = (p for s in said for p in s.mapped if is_cuda_file(where.name(p)))
     small = next((s.small for s in said if s.small is not None), None)
-    right, detail = _judged(small)
+    right, detail = _check_small(small)
     problem = next((s.problem for s in reversed(said) if s.problem and s.number is None), "")
     if answer.ended and not problem:
         during = last("begin")
@@ -227,7 +237,7 @@ def heard(
         detail=detail,
         timings=tuple(_timing(problems[s.number or 0], s, name) for s in numbered),
         mapped=tuple(
-            Mapped(path=p, name=where.name(p), origin=origin(p, trial.python.prefix, request.env, where))
+            Mapped(path=p, name=where.name(p), origin=file_origin(p, trial.python.prefix, request.env, where))
             for p in dict.fromkeys(paths)
         ),
         cudnn=cudnn_version(last("cudnn")),
@@ -261,13 +271,13 @@ def _timing(problem: Problem, said: FrameworkEvent, name: str) -> Timing:
     return replace(about, milliseconds=median, spread=spread, teraflops=problem.shape.operations / median / 1e9)
 
 
-def _judged(small: tuple[float | None, ...] | None) -> tuple[bool | None, str]:
+def _check_small(small: tuple[float | None, ...] | None) -> tuple[bool | None, str]:
     """Compare the framework's small convolution with plain Python, bit for bit."""
     if small is None:
         return None, ""
-    shape = SMALL[0]
-    values = [whole(count, seed) for seed, count in enumerate(shape.counts)]
-    true = reference(shape, "forward", values[0], values[1])
+    shape = SMALL_SHAPES[0]
+    values = [random_integers(count, seed) for seed, count in enumerate(shape.counts)]
+    true = reference_result(shape, "forward", values[0], values[1])
     if len(small) != len(true):
         return False, fact_text("it returned {small} elements instead of {true}", small=len(small), true=len(true))
     wrong = [i for i, (a, b) in enumerate(zip(small, true, strict=True)) if a != b]

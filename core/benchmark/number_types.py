@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from core.model.facts import NumberType
 
-PERIOD = 1_048_573
+RANDOM_PERIOD = 1_048_573
 """Elements of random data before it repeats: a prime, so that no dimension of a tensor falls into step with it."""
 
 _RANDOM: dict[NumberType, tuple[str, int, int]] = {
@@ -24,7 +24,7 @@ _RANDOM: dict[NumberType, tuple[str, int, int]] = {
 """Bits that are left to chance, and those that are set: the exponent of [0.5, 1), so that no value exceeds 1."""
 
 
-def encode(values: Sequence[int], type: NumberType) -> bytes:
+def encode_numbers(values: Sequence[int], type: NumberType) -> bytes:
     """Return small whole numbers in a type's bytes; exact where the type can hold them."""
     if type == "int8":
         return array("b", values).tobytes()
@@ -34,7 +34,7 @@ def encode(values: Sequence[int], type: NumberType) -> bytes:
     return wide.tobytes() if type != "bf16" else array("H", memoryview(wide).cast("B").cast("H")[1::2]).tobytes()
 
 
-def decode(data: bytes, type: NumberType) -> Sequence[float]:
+def decode_numbers(data: bytes, type: NumberType) -> Sequence[float]:
     """Return the numbers of a type's bytes."""
     if type == "int8":
         return array("b", data)
@@ -47,7 +47,7 @@ def decode(data: bytes, type: NumberType) -> Sequence[float]:
     return array("f", data)
 
 
-def noise(type: NumberType, seed: int, count: int = PERIOD) -> bytes:
+def random_bytes(type: NumberType, seed: int, count: int = RANDOM_PERIOD) -> bytes:
     """Return random numbers of either sign and a size in [0.5, 1); of all sizes for int8."""
     letter, mask, base = _RANDOM[type]
     width = struct.calcsize(letter)
@@ -60,15 +60,15 @@ def noise(type: NumberType, seed: int, count: int = PERIOD) -> bytes:
 @lru_cache(maxsize=15)
 def random_data(type: NumberType, which: int) -> bytes:
     """Return one period of random data for one of a problem's three tensors. Every type and tensor is kept: 50 MB, 0.1 s each."""
-    return noise(type, which)
+    return random_bytes(type, which)
 
 
-def whole(count: int, seed: int) -> list[int]:
+def random_integers(count: int, seed: int) -> list[int]:
     """Return ``count`` random numbers of -1, 0 and 1: a sum of up to 256 products is exact in every type."""
     return random.Random(seed).choices((-1, 0, 1, 1, -1), k=count)  # noqa: S311 - no secret
 
 
-ROUNDING: dict[NumberType, tuple[float, float]] = {
+ROUNDING_ERRORS: dict[NumberType, tuple[float, float]] = {
     "fp32": (0.0, 2.0**-24),
     "tf32": (2.0**-10, 2.0**-24),
     "fp16": (0.0, 2.0**-11),
@@ -78,12 +78,12 @@ ROUNDING: dict[NumberType, tuple[float, float]] = {
 """Relative error of taking an input (tf32 drops 13 bits of the mantissa, by truncation at worst) and of writing a result."""
 
 
-INDIRECT = 100.0
+INDIRECT_FACTOR = 100.0
 """How much more than a direct sum a Winograd or FFT algorithm may err: its transforms add and subtract numbers of
 different sizes (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015, section 4)."""
 
 
-def bound(type: NumberType, terms: int, magnitude: float, value: float, *, direct: bool = True) -> float:
+def error_bound(type: NumberType, terms: int, magnitude: float, value: float, *, direct: bool = True) -> float:
     """Return how far a computed sum of products may lie from the true one.
 
     ``magnitude`` is the sum of the products' sizes (or more), ``value`` the true result. A sum of n terms in fp32 errs
@@ -93,8 +93,8 @@ def bound(type: NumberType, terms: int, magnitude: float, value: float, *, direc
     ``direct`` that worst case would allow anything, so the probable error sqrt(n) u (Higham and Mary, "A New Approach to
     Probabilistic Rounding Error Analysis", 2019) is taken, times INDIRECT.
     """
-    taken, written = ROUNDING[type]
+    taken, written = ROUNDING_ERRORS[type]
     adding = 0.0 if type == "int8" else 2.0**-24 if type == "fp32" else 2.0**-21
-    summed = terms * adding if direct else INDIRECT * math.sqrt(terms) * max(adding, taken / INDIRECT)
+    summed = terms * adding if direct else INDIRECT_FACTOR * math.sqrt(terms) * max(adding, taken / INDIRECT_FACTOR)
     error = magnitude * (summed + 2 * taken + taken * taken)
     return error + written * (abs(value) + error) * 1.01

@@ -5,27 +5,35 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from core.benchmark.protocol import Job, Which
-from core.benchmark.shapes import DIRECTIONS, LARGE, MIDDLE, RESNET, SMALL, TIMED, Problem
+from core.benchmark.protocol import BenchmarkJob, GpuSelector
+from core.benchmark.shapes import (
+    DIRECTIONS,
+    LARGE_SHAPE,
+    MIDDLE_SHAPE,
+    RESNET_SHAPE,
+    SMALL_SHAPES,
+    TIMED_SHAPES,
+    Problem,
+)
 from core.host.provenance import Verdict
-from core.knowledge.cudnn import knowledge
+from core.knowledge.cudnn import cudnn_knowledge
 from core.model.facts import Gpu, Layout, NumberType, PythonEnvironment, Resolution, Snapshot
 from core.model.paths import is_inside
 from core.probes.loading.plan import LoadContext, LoadPlan
-from core.probes.loading.plan import plan as planned
-from core.probes.loading.probe import Want, wanted
+from core.probes.loading.plan import plan_load as planned
+from core.probes.loading.probe import ConsumerRequirement, find_consumers
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 from core.probes.trust import of_load, told
 
-TYPES: tuple[NumberType, ...] = ("fp16", "bf16", "tf32", "fp32", "int8")
+NUMBER_TYPES: tuple[NumberType, ...] = ("fp16", "bf16", "tf32", "fp32", "int8")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenConsumer:
     """The consumer whose cuDNN is measured, and what its loader will do."""
 
-    want: Want
+    want: ConsumerRequirement
     plan: LoadPlan
     predicted: tuple[str, ...]
     """Real paths of the files that the search predicts."""
@@ -39,11 +47,11 @@ class Chosen:
         return self.want.consumer.words
 
 
-def choose(request: ProbeRequest, where: Sysroot) -> Chosen | None:
+def choose_consumer(request: ProbeRequest, where: Sysroot) -> ChosenConsumer | None:
     """Return the consumer to measure: named by the person, else active, else PyTorch's, else whichever finds a cuDNN."""
-    known = knowledge()
+    known = cudnn_knowledge()
     setting = LoadContext(request, where, known, request.env)
-    wants = sorted(wanted(request, where, known), key=lambda w: _rank(w, request))
+    wants = sorted(find_consumers(request, where, known), key=lambda w: _rank(w, request))
     for want in wants:
         plan = planned(want.consumer, want.wish, want.python, setting)
         if plan.roll is not None and (plan.resolutions and plan.resolutions[0].winner):
@@ -51,7 +59,7 @@ def choose(request: ProbeRequest, where: Sysroot) -> Chosen | None:
             told("roll call", plan.resolutions[0].winner.path, verdict, request, want.consumer.full_id)
             if not verdict.may:
                 continue
-            return Chosen(
+            return ChosenConsumer(
                 verdict=verdict,
                 want=want,
                 plan=plan,
@@ -62,7 +70,7 @@ def choose(request: ProbeRequest, where: Sysroot) -> Chosen | None:
     return None
 
 
-def _rank(want: Want, request: ProbeRequest) -> tuple[bool, bool, bool, bool, int]:
+def _rank(want: ConsumerRequirement, request: ProbeRequest) -> tuple[bool, bool, bool, bool, int]:
     prefix = want.consumer.prefix
     named = bool(prefix) and any(is_inside(request.host.system, given, prefix) for given in request.pythons)
     active = bool(prefix) and prefix in (request.env.get("VIRTUAL_ENV"), request.env.get("CONDA_PREFIX"))
@@ -94,12 +102,12 @@ def _library(
     return tuple(dict.fromkeys([*searched, *files, *by_name]))
 
 
-def which(gpu: Gpu) -> Which:
+def gpu_selector(gpu: Gpu) -> GpuSelector:
     """Return how a child finds a GPU. A GPU in MIG mode shows its slices under other UUIDs."""
-    return Which(uuid="" if gpu.mig else gpu.uuid, ordinal=gpu.index)
+    return GpuSelector(uuid="" if gpu.mig else gpu.uuid, ordinal=gpu.index)
 
 
-def job(chosen: Chosen, gpu: Gpu, *, quick: bool) -> Job:
+def make_job(chosen: ChosenConsumer, gpu: Gpu, *, quick: bool) -> BenchmarkJob:
     """Return the engine's job, with the time that it may take at most.
 
     fp32 without tensor cores is timed as NCHW, for which its fast algorithms are made.
@@ -107,8 +115,8 @@ def job(chosen: Chosen, gpu: Gpu, *, quick: bool) -> Job:
     roll = chosen.plan.roll
     assert roll is not None
     exact, compared, timed = quick_run() if quick else full_run()
-    return Job(
-        gpu=which(gpu),
+    return BenchmarkJob(
+        gpu=gpu_selector(gpu),
         cudnn=(roll.main,),
         preload=roll.preload,
         folders=roll.folders,
@@ -123,7 +131,7 @@ def job(chosen: Chosen, gpu: Gpu, *, quick: bool) -> Job:
 Run = tuple[tuple[Problem, ...], tuple[Problem, ...], tuple[Problem, ...]]
 
 
-def usual(kind: NumberType) -> Layout:
+def usual_layout(kind: NumberType) -> Layout:
     """Return the layout in which a type of number is fastest."""
     return "NCHW" if kind == "fp32" else "NHWC"
 
@@ -131,13 +139,16 @@ def usual(kind: NumberType) -> Layout:
 def quick_run() -> Run:
     """Return what is checked, compared and timed in a few seconds: every type and direction, the large shape's speed."""
     exact = tuple(
-        Problem(shape=SMALL[0], type=t, layout=usual(t), direction=d)
-        for t in TYPES
+        Problem(shape=SMALL_SHAPES[0], type=t, layout=usual_layout(t), direction=d)
+        for t in NUMBER_TYPES
         for d in DIRECTIONS
         if t != "int8" or d == "forward"
     )
-    timed = (*(Problem(shape=LARGE, type=t, layout=usual(t)) for t in TYPES), Problem(shape=RESNET, type="fp16"))
-    return exact, (Problem(shape=MIDDLE, type="fp16"),), timed
+    timed = (
+        *(Problem(shape=LARGE_SHAPE, type=t, layout=usual_layout(t)) for t in NUMBER_TYPES),
+        Problem(shape=RESNET_SHAPE, type="fp16"),
+    )
+    return exact, (Problem(shape=MIDDLE_SHAPE, type="fp16"),), timed
 
 
 def full_run() -> Run:
@@ -145,20 +156,20 @@ def full_run() -> Run:
     layouts: tuple[Layout, ...] = ("NHWC", "NCHW")
     exact = tuple(
         Problem(shape=s, type=t, layout=layout, direction=d)
-        for s in SMALL
-        for t in TYPES
+        for s in SMALL_SHAPES
+        for t in NUMBER_TYPES
         for layout in layouts
         for d in DIRECTIONS
         if t != "int8" or (d, layout) == ("forward", "NHWC")
     )
     compared = tuple(
-        Problem(shape=MIDDLE, type=t, layout=usual(t), direction=d)
-        for t in TYPES
+        Problem(shape=MIDDLE_SHAPE, type=t, layout=usual_layout(t), direction=d)
+        for t in NUMBER_TYPES
         for d in DIRECTIONS
         if t != "int8" or d == "forward"
     )
-    forward = tuple(Problem(shape=s, type=t, layout=usual(t)) for s in TIMED for t in TYPES)
+    forward = tuple(Problem(shape=s, type=t, layout=usual_layout(t)) for s in TIMED_SHAPES for t in NUMBER_TYPES)
     gradients = tuple(
-        Problem(shape=LARGE, type=t, direction=d) for t in ("fp16", "bf16", "tf32") for d in DIRECTIONS[1:]
+        Problem(shape=LARGE_SHAPE, type=t, direction=d) for t in ("fp16", "bf16", "tf32") for d in DIRECTIONS[1:]
     )
-    return exact, compared, (*forward, *gradients, Problem(shape=LARGE, type="fp16", layout="NCHW"))
+    return exact, compared, (*forward, *gradients, Problem(shape=LARGE_SHAPE, type="fp16", layout="NCHW"))

@@ -13,7 +13,7 @@ from core.host.child import TOKEN
 from core.model.facts import Check, Frozen, GpuCard, GpuState, Rung, Timing
 
 
-class Which(Frozen, frozen=True, kw_only=True):
+class GpuSelector(Frozen, frozen=True, kw_only=True):
     """A GPU: by UUID where one is known, else by the driver's number."""
 
     uuid: str = ""
@@ -22,20 +22,20 @@ class Which(Frozen, frozen=True, kw_only=True):
     """The driver's library; empty for its usual name."""
 
 
-class Climb(Frozen, frozen=True, kw_only=True):
+class LadderRequest(Frozen, frozen=True, kw_only=True):
     """The ladder's lower part: which GPU, and where NVRTC and cuBLAS may be (paths or bare names, in order)."""
 
-    gpu: Which
+    gpu: GpuSelector
     nvrtc: tuple[str, ...] = ()
     cublas: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     """Windows: what the consumer gives to add_dll_directory."""
 
 
-class Job(Frozen, frozen=True, kw_only=True):
+class BenchmarkJob(Frozen, frozen=True, kw_only=True):
     """What the engine is to do with one GPU and one cuDNN."""
 
-    gpu: Which
+    gpu: GpuSelector
     cudnn: tuple[str, ...]
     preload: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
@@ -64,12 +64,12 @@ class BenchmarkEvent(Frozen, frozen=True, kw_only=True):
     mapped: str = ""
 
 
-def identity(kind: str, problem: Problem) -> str:
+def step_id(kind: str, problem: Problem) -> str:
     """Return the id of a step."""
     return f"{kind}: {problem.words} ({problem.shape.name})"
 
 
-class Ear:
+class EventDecoder:
     """Takes a child's bytes as they come and hands each whole event on."""
 
     def __init__(self, heard: Callable[[BenchmarkEvent], None]) -> None:
@@ -90,10 +90,10 @@ class Ear:
                 self._heard(said)
 
 
-def telling(watch: Progress, prefix: str = "") -> Progress:
+def report_progress(watch: Progress, prefix: str = "") -> Progress:
     """Return a watch that tells a child's steps through ``watch``; use it together with ``following``."""
     return Progress(
-        watch.say, heard=Ear(lambda said: watch.say(prefix + _sentence(said.begin)) if said.begin else None)
+        watch.say, heard=EventDecoder(lambda said: watch.say(prefix + _sentence(said.begin)) if said.begin else None)
     )
 
 
@@ -101,18 +101,18 @@ def _sentence(begin: str) -> str:
     return begin if begin.startswith("cu") else begin[:1].upper() + begin[1:]
 
 
-class Background:
+class BackgroundTask:
     """Work in a thread with a watch of its own, which ends it; the outer watch's cancellation ends it, too."""
 
     def __init__(
         self, work: Callable[[Progress], object], outer: Progress, heard: Callable[[BenchmarkEvent], None]
     ) -> None:
-        self._watch = Progress(heard=Ear(heard))
+        self._watch = Progress(heard=EventDecoder(heard))
         self._result: list[object] = []
         self._outer = outer
         self._thread = threading.Thread(target=lambda: self._result.append(work(self._watch)), daemon=True)
 
-    def __enter__(self) -> Background:
+    def __enter__(self) -> BackgroundTask:
         self._thread.start()
         return self
 

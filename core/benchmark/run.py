@@ -11,45 +11,50 @@ from typing import Any
 from msgspec.structs import replace
 
 from core.benchmark import frameworks as framework
-from core.benchmark.child import ladder
-from core.benchmark.child import nvml_sampler as sampler
-from core.benchmark.child import worker as engine
-from core.benchmark.deadline import Deadline, until
-from core.benchmark.plan import Chosen, choose, job, which
-from core.benchmark.protocol import Background, BenchmarkEvent, Climb, Job, identity, telling
-from core.benchmark.status_names import explained
+from core.benchmark.child import ladder, nvml_sampler, worker
+from core.benchmark.deadline import Deadline, deadline_for
+from core.benchmark.plan import ChosenConsumer, choose_consumer, gpu_selector, make_job
+from core.benchmark.protocol import (
+    BackgroundTask,
+    BenchmarkEvent,
+    BenchmarkJob,
+    LadderRequest,
+    report_progress,
+    step_id,
+)
+from core.benchmark.status_names import with_status_name
 from core.common.fact_text import fact_text
 from core.common.progress import Progress
-from core.host.child import Answer, ask
+from core.host.child import ChildAnswer, ask_child
 from core.host.provenance import Verdict, obeyed
 from core.knowledge.cudnn_file_names import version_numbers, version_text
-from core.knowledge.gpu_rates import gpu_rates, limits
+from core.knowledge.gpu_rates import gpu_rates, rate_limits
 from core.model.facts import Benchmark, Check, Driver, Gpu, GpuCard, GpuRun, GpuState, Mapped, Rung, Timing
 from core.probes.driver.kernel_log import kernel_log
-from core.probes.loading.origin import origin
+from core.probes.loading.origin import file_origin
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import variables
 
-LADDER_PATIENCE = 45.0
+LADDER_TIMEOUT_SECONDS = 45.0
 """Seconds for the lower part; opening a GPU without persistence mode takes several."""
-MARGIN = 40.0
+JOB_MARGIN_SECONDS = 40.0
 """Seconds beyond a job's own time, for opening the GPU and loading cuDNN from a slow disk."""
-LEAST = 1.5
+MIN_ENGINE_SECONDS = 1.5
 """Seconds for an engine, however little time is left: enough for the checks that matter most."""
-END = 0.8
+ENGINE_OVERHEAD_SECONDS = 0.8
 """Seconds that starting a child, ending it and judging take."""
-CHILDREN = 4
+MAX_ENGINES = 4
 """Engines that are started at most: one, and one more for each step that killed it."""
 
-UPPER = (
+CUDNN_RUNGS = (
     ("cuDNN loads", "cudnnGetVersion"),
     (fact_text("cuDNN makes its handle"), "cudnnCreate"),
     (fact_text("cuDNN convolves rightly"), "cudnnConvolutionForward"),
 )
 
 
-def look(
+def run_benchmark(
     request: ProbeRequest, *, quick: bool = False, gpu: int | None = None, began: float | None = None
 ) -> Benchmark:
     """Benchmark every GPU, or the one of this number, with the cuDNN of the chosen consumer.
@@ -57,21 +62,21 @@ def look(
     ``began``: the moment (``time.monotonic``) from which the first GPU's time counts, where a scan came before.
     """
     start = time.monotonic()
-    gpus = listed(request.seen.driver)
+    gpus = gpus_to_try(request.seen.driver)
     if problem := _nothing_to_run(request, gpus, gpu):
         return Benchmark(quick=quick, problem=problem)
     where = sysroot_of(request.host)
-    chosen = choose(request, where)
+    chosen = choose_consumer(request, where)
     runs: list[GpuRun] = []
     for one in gpus:
         if gpu is None or one.index == gpu:
             request.watch.check()
-            end = until(time.monotonic() if runs or began is None else began, quick=quick)
-            runs.append(_One(request, where, chosen, one, end, quick=quick).run())
+            end = deadline_for(time.monotonic() if runs or began is None else began, quick=quick)
+            runs.append(_GpuBenchmark(request, where, chosen, one, end, quick=quick).run())
     return Benchmark(quick=quick, gpus=tuple(runs), seconds=round(time.monotonic() - start, 2))
 
 
-def listed(driver: Driver | None) -> tuple[Gpu, ...]:
+def gpus_to_try(driver: Driver | None) -> tuple[Gpu, ...]:
     """Return the GPUs to try: NVML's, else as many as CUDA counts; one where the driver is there and says neither."""
     if driver is None:
         return ()
@@ -108,7 +113,7 @@ def _nothing_to_run(request: ProbeRequest, gpus: tuple[Gpu, ...], gpu: int | Non
 
 
 @dataclass
-class _Heard:
+class _GpuEvents:
     """What the children of one GPU's run said so far."""
 
     rungs: dict[str, Rung] = field(default_factory=dict)
@@ -121,7 +126,7 @@ class _Heard:
     during: str = ""
     ended: str = ""
 
-    def take(self, answer: Answer[BenchmarkEvent]) -> str:
+    def take(self, answer: ChildAnswer[BenchmarkEvent]) -> str:
         """Take one child's answer; return the id of the step that it died in, empty when it did not die."""
         begun = begin = ""
         for said in answer.events:
@@ -151,18 +156,25 @@ class _Heard:
         self.rungs.setdefault(name, Rung(name=name, layer=layer, state="failed", call=call, meaning=ended))
 
 
-class _One:
+class _GpuBenchmark:
     """One GPU's run."""
 
     def __init__(
-        self, request: ProbeRequest, where: Sysroot, chosen: Chosen | None, gpu: Gpu, until: Deadline, *, quick: bool
+        self,
+        request: ProbeRequest,
+        where: Sysroot,
+        chosen: ChosenConsumer | None,
+        gpu: Gpu,
+        until: Deadline,
+        *,
+        quick: bool,
     ) -> None:
         self._request, self._where, self._chosen, self._gpu, self._quick = request, where, chosen, gpu, quick
         self._until = until
         builds = request.seen.frameworks.builds if request.seen.frameworks else ()
-        self._trials = framework.wanted(chosen, where, builds) if chosen and not quick else ()
-        self._kept = sum(framework.needs(self._trials, builds))
-        self._heard = _Heard()
+        self._trials = framework.frameworks_to_run(chosen, where, builds) if chosen and not quick else ()
+        self._kept = sum(framework.seconds_needed(self._trials, builds))
+        self._heard = _GpuEvents()
         self._states: list[GpuState] = []
         self._card: GpuCard | None = None
         self._first = threading.Event()
@@ -173,17 +185,17 @@ class _One:
         watch, gpu = self._request.watch, self._gpu
         watch.say(fact_text("GPU {index}: looking at {name}", index=gpu.index, name=gpu.name or fact_text("the card")))
         frameworks = None
-        with Background(self._observe, watch, self._observed):
+        with BackgroundTask(self._observe, watch, self._take_observation):
             self._first.wait(3)
             if self._climb() and self._chosen:
-                self._engine(job(self._chosen, gpu, quick=self._quick))
+                self._engine(make_job(self._chosen, gpu, quick=self._quick))
                 watch.check()
                 if not self._quick:
                     frameworks = framework.run_frameworks(
-                        self._request, self._chosen, self._trials, which(gpu), self._until, prefix=self._name
+                        self._request, self._chosen, self._trials, gpu_selector(gpu), self._until, prefix=self._name
                     )
         watch.check()
-        told = replace(self._told(), frameworks=frameworks, xids=self._xids())
+        told = replace(self._collect_run(), frameworks=frameworks, xids=self._xids())
         return replace(told, seconds=round(time.monotonic() - start, 2))
 
     def _xids(self) -> tuple[str, ...]:
@@ -201,15 +213,15 @@ class _One:
     def _name(self) -> str:
         return f"GPU {self._gpu.index}: "
 
-    def _ask(self, work: Callable[..., None], request: Any, timeout: float) -> Answer[BenchmarkEvent]:
+    def _ask(self, work: Callable[..., None], request: Any, timeout: float) -> ChildAnswer[BenchmarkEvent]:
         """Ask a child, telling its steps as it goes; the person's cancellation ends it."""
         outer = self._request.watch
-        inner = telling(outer, self._name)
+        inner = report_progress(outer, self._name)
         verdict = self._chosen.verdict if self._chosen else Verdict(may=True)
         given = variables(verdict, self._request.env)
         env = {"CUDA_MODULE_LOADING": "LAZY", **given}  # the default of newer drivers; older ones load all
-        with outer.when_cancelled(inner.cancel):
-            answer = ask(
+        with outer.on_cancel(inner.cancel):
+            answer = ask_child(
                 *(work, request, BenchmarkEvent), host=self._request.host, env=env, timeout=timeout, watch=inner,
                 account=verdict.account,
             )  # fmt: skip
@@ -217,12 +229,14 @@ class _One:
         return answer
 
     def _observe(self, watch: Progress) -> None:
-        about = sampler.Observe(index=self._gpu.index)
+        about = nvml_sampler.SamplerRequest(index=self._gpu.index)
         host, env = self._request.host, obeyed(self._request.env)
-        ask(sampler.observe, about, BenchmarkEvent, host=host, env=env, timeout=about.seconds, watch=watch)
+        ask_child(
+            nvml_sampler.sample_gpu, about, BenchmarkEvent, host=host, env=env, timeout=about.seconds, watch=watch
+        )
         self._first.set()
 
-    def _observed(self, said: BenchmarkEvent) -> None:
+    def _take_observation(self, said: BenchmarkEvent) -> None:
         if said.state:
             self._states.append(said.state)
             self._first.set()
@@ -232,58 +246,58 @@ class _One:
         """Climb the lower part; whether cuDNN is worth a try after it."""
         chosen = self._chosen
         roll = chosen.plan.roll if chosen else None
-        climb = Climb(
-            gpu=which(self._gpu),
+        climb = LadderRequest(
+            gpu=gpu_selector(self._gpu),
             nvrtc=chosen.nvrtc if chosen else (),
             cublas=chosen.cublas if chosen else (),
             folders=roll.folders if roll else (),
         )
-        answer = self._ask(ladder.climb, climb, LADDER_PATIENCE)
+        answer = self._ask(ladder.run_ladder, climb, LADDER_TIMEOUT_SECONDS)
         if self._heard.take(answer):
             last = next((s for s in reversed(answer.events) if s.begin), None)
-            rungs = {name: (layer, call) for name, layer, call, _ in ladder.Lower(climb).rungs()}
+            rungs = {name: (layer, call) for name, layer, call, _ in ladder.DriverLadder(climb).rungs()}
             if last and last.begin in rungs and last.begin not in self._heard.rungs:
                 self._heard.break_rung(last.begin, *rungs[last.begin], self._heard.ended)
         return all(r.state != "failed" or r.layer == "toolkit" for r in self._heard.rungs.values()) and bool(
             self._heard.rungs
         )
 
-    def _engine(self, todo: Job) -> None:
-        most, later = todo.seconds, self._kept + END
-        for _n in range(CHILDREN):
-            todo = replace(todo, seconds=round(min(most, max(LEAST, self._until.left() - later)), 2))
-            answer = self._ask(engine.work, todo, todo.seconds + MARGIN)
+    def _engine(self, todo: BenchmarkJob) -> None:
+        most, later = todo.seconds, self._kept + ENGINE_OVERHEAD_SECONDS
+        for _n in range(MAX_ENGINES):
+            todo = replace(todo, seconds=round(min(most, max(MIN_ENGINE_SECONDS, self._until.left() - later)), 2))
+            answer = self._ask(worker.run_job, todo, todo.seconds + JOB_MARGIN_SECONDS)
             fatal = self._heard.take(answer)
             if not fatal:
                 return
             begun = [s for s in answer.events if s.begin]
-            names = dict(UPPER)
+            names = dict(CUDNN_RUNGS)
             if not begun or (begun[-1].begin in names and begun[-1].begin not in self._heard.rungs):
-                name = begun[-1].begin if begun else UPPER[0][0]
+                name = begun[-1].begin if begun else CUDNN_RUNGS[0][0]
                 self._heard.break_rung(
                     name, "cudnn", names[name], fact_text("The process {ended}.", ended=answer.ended)
                 )
                 return
             self._fatal(begun[-1], todo, fact_text("The process {ended}.", ended=answer.ended))
-            todo = _without(todo, {s.id for s in begun})
+            todo = _without_begun_steps(todo, {s.id for s in begun})
             if answer.timed_out or not (todo.exact or todo.compared or todo.timed):
                 return
 
-    def _fatal(self, begun: BenchmarkEvent, todo: Job, ended: str) -> None:
+    def _fatal(self, begun: BenchmarkEvent, todo: BenchmarkJob, ended: str) -> None:
         """Keep a timing that says which convolution ended the process."""
         steps = (("exact", todo.exact), ("compared", todo.compared), ("timed", todo.timed))
-        what = next((p for kind, problems in steps for p in problems if identity(kind, p) == begun.id), None)
+        what = next((p for kind, problems in steps for p in problems if step_id(kind, p) == begun.id), None)
         self._heard.timings.append(
             Timing(shape=what.words, type=what.type, problem=ended)
             if what
             else Timing(shape=begun.begin, type="fp32", problem=ended)
         )
 
-    def _told(self) -> GpuRun:
+    def _collect_run(self) -> GpuRun:
         heard, chosen, gpu = self._heard, self._chosen, self._gpu
         number = heard.version or 0
         major = (version_numbers(number) or (0,))[0]
-        card = _merged(self._card, heard.card, gpu)
+        card = _merge_card(self._card, heard.card, gpu)
         roll = chosen.plan.roll if chosen else None
         prefix = chosen.want.consumer.prefix if chosen else ""
         return GpuRun(
@@ -296,9 +310,9 @@ class _One:
             rungs=self._rungs(major or (chosen.want.wish.major if chosen else 9)),
             checks=tuple(heard.checks),
             timings=tuple(heard.timings),
-            limits=limits(card, gpu_rates()),
+            limits=rate_limits(card, gpu_rates()),
             mapped=tuple(
-                Mapped(path=p, name=self._where.name(p), origin=origin(p, prefix, self._request.env, self._where))
+                Mapped(path=p, name=self._where.name(p), origin=file_origin(p, prefix, self._request.env, self._where))
                 for p in heard.mapped
             ),
             predicted=chosen.predicted if chosen else (),
@@ -311,9 +325,12 @@ class _One:
 
     def _rungs(self, major: int) -> tuple[Rung, ...]:
         """Return every rung in order: those that were reached, then those that were not."""
-        lower = [(name, layer, call) for name, layer, call, _ in ladder.Lower(Climb(gpu=which(self._gpu))).rungs()]
-        every = [*lower, *((name, "cudnn", call) for name, call in UPPER)]
-        told = [explained(r, major) for r in self._heard.rungs.values()]
+        lower = [
+            (name, layer, call)
+            for name, layer, call, _ in ladder.DriverLadder(LadderRequest(gpu=gpu_selector(self._gpu))).rungs()
+        ]
+        every = [*lower, *((name, "cudnn", call) for name, call in CUDNN_RUNGS)]
+        told = [with_status_name(r, major) for r in self._heard.rungs.values()]
         missing = [
             Rung(name=name, layer=layer, state="not reached", call=call)
             for name, layer, call in every
@@ -322,17 +339,17 @@ class _One:
         return (*told, *missing)
 
 
-def _without(todo: Job, done: set[str]) -> Job:
+def _without_begun_steps(todo: BenchmarkJob, done: set[str]) -> BenchmarkJob:
     """Return a job without the steps that were begun before."""
     return replace(
         todo,
-        exact=tuple(p for p in todo.exact if identity("exact", p) not in done),
-        compared=tuple(p for p in todo.compared if identity("compared", p) not in done),
-        timed=tuple(p for p in todo.timed if identity("timed", p) not in done),
+        exact=tuple(p for p in todo.exact if step_id("exact", p) not in done),
+        compared=tuple(p for p in todo.compared if step_id("compared", p) not in done),
+        timed=tuple(p for p in todo.timed if step_id("timed", p) not in done),
     )
 
 
-def _merged(managed: GpuCard | None, driven: GpuCard | None, gpu: Gpu) -> GpuCard:
+def _merge_card(managed: GpuCard | None, driven: GpuCard | None, gpu: Gpu) -> GpuCard:
     """Return what NVML says of the card, completed by what the driver and the scan say."""
     card = managed or GpuCard()
     extra = driven or GpuCard()

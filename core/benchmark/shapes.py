@@ -9,7 +9,7 @@ from core.common.fact_text import fact_text
 from core.model.facts import Direction, Frozen, Layout, NumberType
 
 DIRECTIONS: tuple[Direction, ...] = ("forward", "data gradient", "weight gradient")
-BYTES: dict[NumberType, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "int8": 1}
+BYTES_PER_NUMBER: dict[NumberType, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "int8": 1}
 
 
 class Shape(Frozen, frozen=True, kw_only=True):
@@ -97,7 +97,7 @@ class Problem(Frozen, frozen=True, kw_only=True):
     def size(self, which: int) -> int:
         """Bytes of one of the three tensors. The result of int8 is written in fp32."""
         wide = self.type == "int8" and which == self.result
-        return self.shape.counts[which] * (4 if wide else BYTES[self.type])
+        return self.shape.counts[which] * (4 if wide else BYTES_PER_NUMBER[self.type])
 
     @property
     def words(self) -> str:
@@ -105,26 +105,26 @@ class Problem(Frozen, frozen=True, kw_only=True):
         return f"{self.type}, {self.layout}, {self.direction}, {self.shape.label or self.shape.text}"
 
 
-LARGE = Shape(name="large", label="3x3, 256 channels", n=64, c=256, size=56, k=256, r=3)
-DEEP = Shape(name="deep", label="3x3, 512 channels", n=64, c=512, size=28, k=512, r=3)
-RESNET = Shape(name="resnet", label="3x3, 64 channels", n=64, c=64, size=56, k=64, r=3)
-POINT = Shape(name="point", label="1x1, 256 to 64 channels", n=64, c=256, size=56, k=64, r=1)
-DEPTH = Shape(name="depth", label="3x3 depthwise, 256 channels", n=64, c=256, size=56, k=256, r=3, groups=256)
-TIMED = (LARGE, DEEP, RESNET, POINT, DEPTH)
+LARGE_SHAPE = Shape(name="large", label="3x3, 256 channels", n=64, c=256, size=56, k=256, r=3)
+DEEP_SHAPE = Shape(name="deep", label="3x3, 512 channels", n=64, c=512, size=28, k=512, r=3)
+RESNET_SHAPE = Shape(name="resnet", label="3x3, 64 channels", n=64, c=64, size=56, k=64, r=3)
+POINTWISE_SHAPE = Shape(name="point", label="1x1, 256 to 64 channels", n=64, c=256, size=56, k=64, r=1)
+DEPTHWISE_SHAPE = Shape(name="depth", label="3x3 depthwise, 256 channels", n=64, c=256, size=56, k=256, r=3, groups=256)
+TIMED_SHAPES = (LARGE_SHAPE, DEEP_SHAPE, RESNET_SHAPE, POINTWISE_SHAPE, DEPTHWISE_SHAPE)
 """Shapes that are timed: two that fill the multiplying units, and three where memory or launches decide."""
 
-SMALL = (
+SMALL_SHAPES = (
     Shape(name="small 3x3", n=2, c=16, size=6, k=16, r=3),
     Shape(name="small 1x1", n=2, c=32, size=8, k=16, r=1),
     Shape(name="small 3x3, stride 2", n=2, c=16, size=8, k=16, r=3, stride=2),
 )
-"""Shapes whose results are compared with ``reference`` bit for bit: at most 256 terms, so exact even in bf16."""
+"""Shapes whose results are compared with ``reference_result`` bit for bit: at most 256 terms, so exact even in bf16."""
 
-MIDDLE = Shape(name="middle 3x3", n=1, c=64, size=28, k=64, r=3)
+MIDDLE_SHAPE = Shape(name="middle 3x3", n=1, c=64, size=28, k=64, r=3)
 """The shape that two algorithms compute."""
 
 
-def products(shape: Shape) -> Iterator[tuple[int, int, int]]:
+def index_products(shape: Shape) -> Iterator[tuple[int, int, int]]:
     """Yield every product of a convolution: the element of the data, the filter's, and the result's (NCHW order).
 
     Each direction is a sum over the same triples, so one loop is the reference of all three.
@@ -151,10 +151,10 @@ def products(shape: Shape) -> Iterator[tuple[int, int, int]]:
 
 @cache
 def _triples(shape: Shape) -> tuple[tuple[int, int, int], ...]:
-    return tuple(products(shape))
+    return tuple(index_products(shape))
 
 
-def reference(shape: Shape, direction: Direction, first: Sequence[int], second: Sequence[int]) -> list[int]:
+def reference_result(shape: Shape, direction: Direction, first: Sequence[int], second: Sequence[int]) -> list[int]:
     """Return a convolution's result in whole numbers, in NCHW order.
 
     ``first`` and ``second`` are data and filters (forward), result's gradient and filters (data gradient), or data and
@@ -167,7 +167,7 @@ def reference(shape: Shape, direction: Direction, first: Sequence[int], second: 
     return sums
 
 
-def arranged(values: Sequence[int], dims: tuple[int, int, int, int], layout: Layout) -> list[int]:
+def to_layout(values: Sequence[int], dims: tuple[int, int, int, int], layout: Layout) -> list[int]:
     """Return values of NCHW order in the order of a layout."""
     if layout == "NCHW":
         return list(values)
@@ -176,7 +176,7 @@ def arranged(values: Sequence[int], dims: tuple[int, int, int, int], layout: Lay
     return [values[(i * c + k) * plane + at] for i in range(n) for at in range(plane) for k in range(c)]
 
 
-def position(dims: tuple[int, int, int, int], layout: Layout, at: tuple[int, int, int, int]) -> int:
+def element_offset(dims: tuple[int, int, int, int], layout: Layout, at: tuple[int, int, int, int]) -> int:
     """Return where an element lies, counted in elements."""
     _, channels, height, width = dims
     n, c, h, w = at

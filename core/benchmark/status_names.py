@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from core.knowledge.messages import Code, codes
+from core.knowledge.messages import CodeEntry, known_codes
 from core.model.facts import Rung
 
 
-def family(call: str, major: int) -> str:
+def status_family(call: str, major: int) -> str:
     """Return the family of codes that a function's statuses belong to."""
     if call.startswith("cudnn"):
         return "cuDNN 9 status" if major >= 9 else "cuDNN 8 status"
@@ -17,13 +17,13 @@ def family(call: str, major: int) -> str:
     return "NVRTC error" if call.startswith("nvrtc") else "CUDA driver error"
 
 
-def code_of(call: str, status: int, major: int) -> Code | None:
+def code_of(call: str, status: int, major: int) -> CodeEntry | None:
     """Return what is known of a status."""
-    wanted = family(call, major)
-    return next((c for c in codes() if c.family == wanted and c.number == str(status)), None)
+    wanted = status_family(call, major)
+    return next((c for c in known_codes() if c.family == wanted and c.number == str(status)), None)
 
 
-def explained(rung: Rung, major: int) -> Rung:
+def with_status_name(rung: Rung, major: int) -> Rung:
     """Return the rung with its status's name and meaning; what else is known, such as cuDNN's last word, comes last."""
     if rung.state != "failed" or not rung.status:
         return rung

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.benchmark.plan import usual
-from core.benchmark.shapes import LARGE
-from core.common.i18n import _, plain_number, translate_fact
+from core.benchmark.plan import usual_layout
+from core.benchmark.shapes import LARGE_SHAPE
+from core.common.i18n import _, format_plain_number, translate_fact
 from core.common.text import printable
-from core.common.text_width import padded
+from core.common.text_width import pad
 from core.model.facts import Benchmark, Check, FrameworkRun, GpuRun, RateLimit, Rung, Timing
 
-WIDE = 30
+BAR_WIDTH = 30
 """Characters of a bar that reaches the card's limit."""
 
 
-def as_table(benchmark: Benchmark | None, *, plain: bool = False) -> str:
+def benchmark_table(benchmark: Benchmark | None, *, plain: bool = False) -> str:
     """Return the table; ``plain`` keeps to ASCII. Empty where nothing was run."""
     if benchmark is None or not benchmark.gpus:
         return ""
@@ -47,7 +47,7 @@ def _run(run: GpuRun, *, plain: bool) -> Iterator[str]:
         yield ""
         yield from _bars(run, plain=plain)
         yield from _shapes(run)
-    yield f"  {plain_number(run.seconds, 1)} s"
+    yield f"  {format_plain_number(run.seconds, 1)} s"
     yield ""
 
 
@@ -100,7 +100,9 @@ def _bars(run: GpuRun, *, plain: bool) -> Iterator[str]:
     full, rest, mark = ("#", ".", "|") if plain else ("█", "░", "│")
     limits = {limit.type: limit for limit in run.limits}
     shown = [
-        t for t in run.timings if t.direction == "forward" and t.layout == usual(t.type) and t.label == LARGE.label
+        t
+        for t in run.timings
+        if t.direction == "forward" and t.layout == usual_layout(t.type) and t.label == LARGE_SHAPE.label
     ]
     if not shown:
         return
@@ -120,19 +122,19 @@ def _bars(run: GpuRun, *, plain: bool) -> Iterator[str]:
             continue
         limit: RateLimit | None = limits.get(timing.type)
         if limit is None:
-            yield f"  {timing.type:>5}  {plain_number(timing.teraflops, 1):>8}"
+            yield f"  {timing.type:>5}  {format_plain_number(timing.teraflops, 1):>8}"
             continue
         part = timing.teraflops / limit.teraflops
-        bar = list(full * min(WIDE, round(part * WIDE)) + rest * max(0, WIDE - round(part * WIDE)))
+        bar = list(full * min(BAR_WIDTH, round(part * BAR_WIDTH)) + rest * max(0, BAR_WIDTH - round(part * BAR_WIDTH)))
         if limit.typical:
-            bar[min(WIDE - 1, round(limit.typical * WIDE))] = mark
+            bar[min(BAR_WIDTH - 1, round(limit.typical * BAR_WIDTH))] = mark
         over |= part > 1
         yield (
             f"  {timing.type:>5}  {''.join(bar)}  "
             + _(
                 "{reached} of {limit}",
-                reached=f"{plain_number(timing.teraflops, 1):>8}",
-                limit=plain_number(limit.teraflops, 0),
+                reached=f"{format_plain_number(timing.teraflops, 1):>8}",
+                limit=format_plain_number(limit.teraflops, 0),
             )
             + f"  {part:4.0%}"
         )
@@ -148,18 +150,18 @@ def _shapes(run: GpuRun) -> Iterator[str]:
     wide = max(16, *(len(_short(f)) for f in measured)) if measured else 0
     heads = "".join(f"  {_short(f):>{wide}}" for f in measured)
     yield ""
-    yield f"  {padded(_('convolution'), 42)} {_('type'):>5} {'ms':>9} {'TFLOP/s':>8} {'+-':>5}{heads}  {_('algorithm')}"
+    yield f"  {pad(_('convolution'), 42)} {_('type'):>5} {'ms':>9} {'TFLOP/s':>8} {'+-':>5}{heads}  {_('algorithm')}"
     for t in run.timings:
         label = translate_fact(t.label) or t.shape
         label += f", {_(t.direction)}" if t.direction != "forward" else ""
-        label += "" if t.layout == usual(t.type) else f", {t.layout}"
+        label += "" if t.layout == usual_layout(t.type) else f", {t.layout}"
         if t.milliseconds is None:
-            yield f"  {padded(label[:42], 42)} {t.type:>5}  {translate_fact(t.problem)}"
+            yield f"  {pad(label[:42], 42)} {t.type:>5}  {translate_fact(t.problem)}"
             continue
         beside = "".join(f"  {_beside(f, t):>{wide}}" for f in measured)
         yield (
-            f"  {padded(label[:42], 42)} {t.type:>5} {plain_number(t.milliseconds, 4):>9} {plain_number(t.teraflops or 0, 1):>8}"
-            f" {plain_number(100 * (t.spread or 0), 1) + '%':>5}{beside}  {translate_fact(t.algorithm)}"
+            f"  {pad(label[:42], 42)} {t.type:>5} {format_plain_number(t.milliseconds, 4):>9} {format_plain_number(t.teraflops or 0, 1):>8}"
+            f" {format_plain_number(100 * (t.spread or 0), 1) + '%':>5}{beside}  {translate_fact(t.algorithm)}"
         )
     for f in run.frameworks or ():
         if f.problem:
@@ -175,8 +177,8 @@ def _short(its: FrameworkRun) -> str:
 def _beside(its: FrameworkRun, ours: Timing) -> str:
     """Return a framework's figure for the same convolution; where it knows no other layout, with the one that it took."""
     same = [t for t in its.timings if (t.label, t.type, t.direction) == (ours.label, ours.type, ours.direction)]
-    usually = [t for t in same if ours.layout == usual(ours.type)]
+    usually = [t for t in same if ours.layout == usual_layout(ours.type)]
     found = next((t for t in same if t.layout == ours.layout), usually[0] if usually else None)
     if found is None or not found.teraflops:
         return translate_fact(found.problem)[:16] if found else ""
-    return plain_number(found.teraflops, 1) + ("" if found.layout == ours.layout else f" {found.layout}")
+    return format_plain_number(found.teraflops, 1) + ("" if found.layout == ours.layout else f" {found.layout}")

@@ -1,4 +1,4 @@
-"""The command ``benchmark``: convolutions on every GPU, whether they are right, from which files, and how fast."""
+"""The command ``run_benchmark``: convolutions on every GPU, whether they are right, from which files, and how fast."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from core.common.i18n import _
 
 
-def add(commands: Any) -> None:
+def add_benchmark_command(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser("benchmark", help=_("convolve on the GPU: is it right, and as fast as it should be"))
     parser.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
@@ -16,10 +16,10 @@ def add(commands: Any) -> None:
     parser.add_argument("--gpu", type=int, metavar="N", help=_("only this GPU, as nvidia-smi counts; all if left out"))
     parser.add_argument("--python", action="append", default=[], metavar="PATH", help=_("whose cuDNN and framework"))
     parser.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
-    parser.set_defaults(command=benchmark)
+    parser.set_defaults(command=run_benchmark)
 
 
-def benchmark(options: argparse.Namespace) -> int:
+def run_benchmark(options: argparse.Namespace) -> int:
     """Scan, benchmark, and print both's result."""
     import os
     import sys
@@ -30,18 +30,20 @@ def benchmark(options: argparse.Namespace) -> int:
     from core.report.redact import redact
     from core.transaction.session_host import current_host
 
-    with terminal.watching() as watch:
+    with terminal.progress_on_stderr() as watch:
         report = measure(current_host(), watch, pythons=tuple(options.python), quick=options.quick, gpu=options.gpu)
     if not options.full_names:
         report = redact(report)
     if options.json:
         terminal.say_json(to_json(report))
     else:
-        from core.benchmark.terminal_table import as_table
-        from core.report.text import as_text
+        from core.benchmark.terminal_table import benchmark_table
+        from core.report.text import report_text
 
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         plain = "utf" not in (sys.stdout.encoding or "").lower()
-        table = as_table(report.snapshot.benchmark, plain=plain)
-        terminal.say_result(f"{table}\n{as_text(report, colour=colour)}" if table else as_text(report, colour=colour))
+        table = benchmark_table(report.snapshot.benchmark, plain=plain)
+        terminal.say_result(
+            f"{table}\n{report_text(report, colour=colour)}" if table else report_text(report, colour=colour)
+        )
     return terminal.status_of(report)

@@ -7,7 +7,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.cli.terminal import BIGGEST_TEXT, UsageError, colour, read_report, say_json, say_result, watching
+from core.cli.terminal import (
+    MAX_TEXT_BYTES,
+    UsageError,
+    can_use_colour,
+    progress_on_stderr,
+    read_report,
+    say_json,
+    say_result,
+)
 from core.common.exit_codes import FOUND, OK
 from core.common.i18n import _
 
@@ -16,43 +24,43 @@ if TYPE_CHECKING:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from core.cli import report as cli_report
-    from core.doctor.examine import explained
+    from core.cli import report
+    from core.doctor.examine import explain_text
     from core.explain import render_text, to_json
     from core.model.facts import Machine, Snapshot
     from core.report.redact import Cleaner
     from core.transaction.session_host import current_host
 
-    told = cli_report.told_without_looking(options)
+    told = report.explain_without_scan(options)
     if told is not None:
         return told
     text = _given_text(options.text)
     seen = read_report(options.report).snapshot if options.report else None
     host = None if options.text_only else current_host
-    with watching() as watch:
-        explanation, snapshot = explained(text, seen, host, watch, pythons=tuple(options.python))
+    with progress_on_stderr() as watch:
+        explanation, snapshot = explain_text(text, seen, host, watch, pythons=tuple(options.python))
     if not options.full_names:  # without a machine, what tells by its form who it is
         explanation = Cleaner(snapshot or Snapshot(machine=Machine(system="linux"))).every(explanation)
-    say_json(to_json(explanation)) if options.json else say_result(render_text(explanation, colour=colour()))
+    say_json(to_json(explanation)) if options.json else say_result(render_text(explanation, colour=can_use_colour()))
     return FOUND if any(c.verdict == "proved" for c in explanation.causes) else OK
 
 
 def _given_text(given: str) -> str:
     """Return the text of a file, of standard input ("-"), or the argument itself: a code, a name or a message."""
-    from core.explain import decode
+    from core.explain import decode_text
 
     if given == "-":
         if sys.stdin.isatty():
             print(_("Paste the error, then press Ctrl+D (Windows: Ctrl+Z and Enter)."), file=sys.stderr)
         try:
-            return decode(sys.stdin.buffer.read(BIGGEST_TEXT))
+            return decode_text(sys.stdin.buffer.read(MAX_TEXT_BYTES))
         except OSError as e:
             raise UsageError(_("{given} cannot be read: {strerror}.", given="stdin", strerror=e.strerror)) from None
     path = Path(given)
     try:
         if path.is_file():
             with path.open("rb") as file:
-                return decode(file.read(BIGGEST_TEXT))
+                return decode_text(file.read(MAX_TEXT_BYTES))
     except OSError as e:
         if e.errno not in (errno.ENAMETOOLONG, errno.EINVAL):
             raise UsageError(_("{given} cannot be read: {strerror}.", given=given, strerror=e.strerror)) from None

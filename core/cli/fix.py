@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from core.cli.terminal import UsageError, say_json, say_result, status_of, watching
+from core.cli.terminal import UsageError, progress_on_stderr, say_json, say_result, status_of
 from core.common.exit_codes import OK, REFUSED, STUCK
-from core.common.i18n import _, sentences
+from core.common.i18n import _, join_sentences
 from core.common.text import printable
-from core.common.text_width import padded
+from core.common.text_width import pad
 from core.doctor import repair
 from core.doctor.examine import examine
 from core.doctor.repair import Proposal, RepairContext
-from core.doctor.verify import told
+from core.doctor.verify import verification_sentences
 from core.host.interface import Host
 from core.host.this_host import this_host
 from core.model.changes import ChangeError
 from core.model.findings import Finding, Report
-from core.report.text import start_anew
+from core.report.text import restart_now
 from core.transaction.execute import VerifiedFor
 from core.transaction.journal import Entry, UnreadableEntry
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from core.transaction.execute import Outcome
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One finding's way through ``fix`` in the JSON form."""
+class FixLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One finding's way through ``run_fix`` in the JSON form."""
 
     finding: str
     cause: str
@@ -48,7 +48,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     verified_for: tuple[VerifiedFor, ...] = ()
 
 
-def fix(options: argparse.Namespace) -> int:
+def run_fix(options: argparse.Namespace) -> int:
     """Cure the findings named, or the primary one."""
     pythons = tuple(options.python)
     shop = repair.repair_context(this_host())
@@ -56,13 +56,13 @@ def fix(options: argparse.Namespace) -> int:
         print(f"convalesce: {outcome.sentence}", file=sys.stderr)
 
     def look(host: Host) -> Report:
-        with watching() as watch:
+        with progress_on_stderr() as watch:
             return examine(host, watch, pythons=pythons, thorough=options.thorough)
 
     report = look(shop.seen())
-    rows: list[Line] = []
+    rows: list[FixLine] = []
     refused = stuck = False
-    for finding in _chosen(report, options.findings):
+    for finding in _chosen_findings(report, options.findings):
         offered = _with_source(finding, report, options.cudnn, shop) if options.cudnn else finding
         line, report = _cure(offered, report, shop, look, options)
         rows.append(line)
@@ -79,7 +79,7 @@ def fix(options: argparse.Namespace) -> int:
     return status_of(report)
 
 
-def _chosen(report: Report, ids: Sequence[str]) -> tuple[Finding, ...]:
+def _chosen_findings(report: Report, ids: Sequence[str]) -> tuple[Finding, ...]:
     if not ids:
         return (report.headline,) if report.headline else ()
     known = {f.id for f in report.findings}
@@ -96,18 +96,18 @@ def _chosen(report: Report, ids: Sequence[str]) -> tuple[Finding, ...]:
 
 def _with_source(finding: Finding, report: Report, source: str, shop: RepairContext) -> Finding:
     try:
-        with watching() as watch:
-            return repair.with_cudnn_from(source, finding, report.snapshot, shop, watch)
+        with progress_on_stderr() as watch:
+            return repair.fix_from_cudnn_set(source, finding, report.snapshot, shop, watch)
     except ChangeError as e:
         raise UsageError(str(e)) from None
 
 
 def _cure(
     finding: Finding, report: Report, shop: RepairContext, look: Callable[[Host], Report], options: argparse.Namespace
-) -> tuple[Line, Report]:
+) -> tuple[FixLine, Report]:
     """Take one finding from its preview to its end; return what happened and the newest report."""
     given = finding.fix
-    line = Line(
+    line = FixLine(
         finding=finding.id,
         cause=finding.cause,
         title=given.title if given else finding.title,
@@ -123,26 +123,26 @@ def _cure(
     tell(_preview(proposal))
     if proposal.problems:
         tell(_("This cannot be done now: {problem}", problem=proposal.problems[0]) + "\n")
-        return _ended(line, "refused", proposal.problems[0]), report
-    with watching() as watch:
+        return _close(line, "refused", proposal.problems[0]), report
+    with progress_on_stderr() as watch:
         rehearsal = repair.rehearse(proposal, report, shop, watch, look)
     line = msgspec.structs.replace(line, rehearsal=rehearsal.sentence, works=rehearsal.works)
     tell(f"{rehearsal.sentence}\n")
     if options.dry_run:
         return line, report
     if rehearsal.works is False:
-        return _ended(line, "refused", _("The rehearsal failed, so nothing was changed.")), report
+        return _close(line, "refused", _("The rehearsal failed, so nothing was changed.")), report
     if not options.yes and not _consent(rehearsed=bool(rehearsal.works)):
         tell(_("Nothing was changed.") + "\n")
-        return _ended(line, "declined", _("Nothing was changed.")), report
+        return _close(line, "declined", _("Nothing was changed.")), report
     outcome: Outcome = repair.apply(proposal, report, shop, look)
-    tell(f"{outcome.sentence}\n" + (_afterwards(finding, outcome) if outcome.kind == "done" else ""))
+    tell(f"{outcome.sentence}\n" + (_restart_text(finding, outcome) if outcome.kind == "done" else ""))
     after = look(shop.seen()) if outcome.kind == "done" else report
     line = msgspec.structs.replace(line, verified_for=outcome.verified_for)
-    return _ended(line, outcome.kind, outcome.sentence, outcome.entry), after
+    return _close(line, outcome.kind, outcome.sentence, outcome.entry), after
 
 
-def _ended(line: Line, outcome: str, sentence: str, entry: str = "") -> Line:
+def _close(line: FixLine, outcome: str, sentence: str, entry: str = "") -> FixLine:
     return msgspec.structs.replace(line, outcome=outcome, sentence=sentence, entry=entry)
 
 
@@ -159,20 +159,20 @@ def _preview(proposal: Proposal) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _afterwards(finding: Finding, outcome: Outcome) -> str:
-    lines = [*told(outcome.verified_for), *outcome.notes]
+def _restart_text(finding: Finding, outcome: Outcome) -> str:
+    lines = [*verification_sentences(outcome.verified_for), *outcome.notes]
     if finding.fix and finding.fix.restart:
-        lines.append(sentences(start_anew(finding.fix.restart), _("Programs that run now keep the old values.")))
+        lines.append(join_sentences(restart_now(finding.fix.restart), _("Programs that run now keep the old values.")))
     lines.append(_("To take it back: convalesce undo {entry}", entry=outcome.entry))
     return "\n".join(lines) + "\n"
 
 
 def _consent(*, rehearsed: bool) -> bool:
     question = _("Make these changes?") if rehearsed else _("Make these changes although it could not be tried out?")
-    return _agreed(question)
+    return _ask_agreement(question)
 
 
-def undo(options: argparse.Namespace) -> int:
+def run_undo(options: argparse.Namespace) -> int:
     """List what was changed, or take an entry back."""
     shop = repair.repair_context(this_host())
     if not options.list:  # which changes nothing
@@ -192,7 +192,7 @@ def undo(options: argparse.Namespace) -> int:
         if isinstance(entry, Entry):
             back = [line for c in reversed(entry.changes) for line in c.inverse().lines()]
             say_result("\n".join([_("This takes back: {title}", title=entry.title), *back]) + "\n")
-    if not options.yes and not _agreed(_("Take it back?")):
+    if not options.yes and not _ask_agreement(_("Take it back?")):
         say_result(_("Nothing was changed.") + "\n")
         return REFUSED
     for entry in chosen:
@@ -218,7 +218,7 @@ def _to_take_back(
     return named
 
 
-def _agreed(question: str) -> bool:
+def _ask_agreement(question: str) -> bool:
     if not sys.stdin.isatty():
         print("convalesce: " + _("there is nobody to ask; --yes consents in a script."), file=sys.stderr)
         return False
@@ -230,4 +230,4 @@ def _row(entry: Entry | UnreadableEntry) -> str:
     if isinstance(entry, UnreadableEntry):
         return f"{entry.id}  " + _("cannot be read: {problem}", problem=printable(entry.problem)) + "\n"
     note = f"  {entry.note}" if entry.note else ""
-    return printable(f"{entry.id}  {padded(_(entry.state), 11)}  {entry.title}{note}\n")
+    return printable(f"{entry.id}  {pad(_(entry.state), 11)}  {entry.title}{note}\n")

@@ -70,15 +70,17 @@ def _choose_language(arguments: list[str]) -> list[str]:
         if option == "--language":
             name = name if equals else "".join(arguments[i + 1 : i + 2])
             i18n.use_language(name)
-            if i18n.language() == i18n.ENGLISH and not name.lower().startswith(i18n.ENGLISH):
+            if i18n.current_language() == i18n.ENGLISH and not name.lower().startswith(i18n.ENGLISH):
                 raise UsageError(
                     _(
                         "--language does not know {name}; its words are {words}.",
                         name=repr(name),
-                        words=", ".join(i18n.languages()),
+                        words=", ".join(i18n.available_languages()),
                     )
                 )
-            os.environ[i18n.VARIABLE] = i18n.language()  # for the window, and for what is started from here
+            os.environ[i18n.LANGUAGE_VARIABLE] = (
+                i18n.current_language()
+            )  # for the window, and for what is started from here
             return arguments[:i] + arguments[i + (1 if equals else 2) :]
     i18n.use_preferred_language(system=display_language())
     return arguments
@@ -103,11 +105,10 @@ def _run(arguments: list[str], without_command: Callable[[], int] | None) -> int
 def _parser() -> argparse.ArgumentParser:
     import argparse
 
-    from core.cli import benchmark as cli_benchmark
-    from core.cli import report as cli_report
+    from core.cli import benchmark, report
 
     if (
-        i18n.language() != i18n.ENGLISH
+        i18n.current_language() != i18n.ENGLISH
     ):  # its own words come from gettext's default domain, which knows no language of ours
         vars(argparse).update(_=_, ngettext=lambda one, many, n: _(one if n == 1 else many))
 
@@ -128,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--language",
         metavar="LANGUAGE",
-        help=_("the language of what is printed: {words}", words=", ".join(i18n.languages())),
+        help=_("the language of what is printed: {words}", words=", ".join(i18n.available_languages())),
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -185,21 +186,21 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument("--json", action="store_true")
     replay.set_defaults(command=_replay)
 
-    cli_report.add_commands(commands)
-    cli_benchmark.add(commands)
+    report.add_commands(commands)
+    benchmark.add_benchmark_command(commands)
     return parser
 
 
 def _fix(options: argparse.Namespace) -> int:
     from core.cli import fix as cli_fix
 
-    return cli_fix.fix(options)
+    return cli_fix.run_fix(options)
 
 
 def _undo(options: argparse.Namespace) -> int:
     from core.cli import fix as cli_fix
 
-    return cli_fix.undo(options)
+    return cli_fix.run_undo(options)
 
 
 if __name__ == "__main__":

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from core.model.findings import Report
     from core.report.help_pages import Page
 
-LONGEST_WORD = 80
+MAX_WORD_CHARACTERS = 80
 """Characters of what can be a session code or a cause; longer texts are messages."""
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add ``report`` and ``triage`` to the command line."""
+    """Add ``report`` and ``triage_folder`` to the command line."""
     report = commands.add_parser("report", help=_("show a recorded report in another form, or beside another one"))
     report.add_argument("report", type=Path, metavar="REPORT.json")
     form = report.add_mutually_exclusive_group()
@@ -45,10 +45,10 @@ def _report(options: argparse.Namespace) -> int:
     from core.cli import terminal
     from core.report.redact import redact
 
-    report = _diagnosed(terminal.read_report(options.report))
+    report = _with_findings(terminal.read_report(options.report))
     if not options.full_names:
         report = redact(report)
-    text = _compared(report, options) if options.against else _form(options)(report)
+    text = _comparison(report, options) if options.against else _form(options)(report)
     if options.out:
         terminal.write_file(options.out, text.encode("utf-8", "backslashreplace"))
     else:
@@ -56,7 +56,7 @@ def _report(options: argparse.Namespace) -> int:
     return OK
 
 
-def _diagnosed(report: Report) -> Report:
+def _with_findings(report: Report) -> Report:
     """Return a report with findings: a recorded Snapshot may come without, and would seem to be in order."""
     from msgspec.structs import replace
 
@@ -78,42 +78,42 @@ def _form(options: argparse.Namespace) -> Callable[[Report], str]:
         from core.report.text import as_markdown
 
         return as_markdown
-    from core.report.text import as_text
+    from core.report.text import report_text
 
-    return as_text
+    return report_text
 
 
-def _compared(report: Report, options: argparse.Namespace) -> str:
+def _comparison(report: Report, options: argparse.Namespace) -> str:
     from core.cli import terminal
-    from core.report.compare import as_text, compare, to_json
+    from core.report.compare import compare_reports, comparison_json, comparison_text
 
-    comparison = compare(report, _diagnosed(terminal.read_report(options.against)))
-    return to_json(comparison).decode() if options.json else as_text(comparison)
+    comparison = compare_reports(report, _with_findings(terminal.read_report(options.against)))
+    return comparison_json(comparison).decode() if options.json else comparison_text(comparison)
 
 
 def _triage(options: argparse.Namespace) -> int:
     from core.cli import terminal
-    from core.report.triage import as_json, as_text, triage
+    from core.report.triage import triage_folder, triage_json, triage_text
 
     if not options.folder.is_dir():
         raise terminal.UsageError(_("{folder} is not a folder.", folder=options.folder))
-    table = triage(options.folder)
+    table = triage_folder(options.folder)
     for bad in table.malformed:
         print("convalesce: " + _("passed over {file}: {problem}", file=bad.file, problem=bad.problem), file=sys.stderr)
-    terminal.say_json(as_json(table)) if options.json else terminal.say_result(as_text(table))
+    terminal.say_json(triage_json(table)) if options.json else terminal.say_result(triage_text(table))
     return OK
 
 
-def told_without_looking(options: argparse.Namespace) -> int | None:
+def explain_without_scan(options: argparse.Namespace) -> int | None:
     """Answer what needs no look at a machine: a session code, a step or a cause; None for every other text."""
-    from core.report.help_pages import page
+    from core.report.help_pages import find_page
     from core.report.session_code import is_code
 
-    if len(options.text) > LONGEST_WORD or Path(options.text).exists():
+    if len(options.text) > MAX_WORD_CHARACTERS or Path(options.text).exists():
         return None
     if is_code(options.text):
         return _tell_code(options)
-    found = page(options.text)
+    found = find_page(options.text)
     return None if found is None else _tell_page(found, options)
 
 
@@ -121,24 +121,26 @@ def _tell_page(found: Page, options: argparse.Namespace) -> int:
     import msgspec
 
     from core.cli import terminal
-    from core.report.help_pages import as_text
+    from core.report.help_pages import page_text
 
     if options.json:
         terminal.say_json(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     else:
-        terminal.say_result(as_text(found, colour=terminal.colour()))
+        terminal.say_result(page_text(found, colour=terminal.can_use_colour()))
     return OK
 
 
 def _tell_code(options: argparse.Namespace) -> int:
     """Show the findings that a session code holds."""
     from core.cli import terminal
-    from core.knowledge.causes import causes
-    from core.report.session_code import CodeError, as_json, as_text, decode
+    from core.knowledge.causes import cause_rows
+    from core.report.session_code import CodeError, code_json, code_text, decode_report
 
     try:
-        told = decode(options.text)
+        told = decode_report(options.text)
     except CodeError as e:
         raise terminal.UsageError(str(e)) from None
-    terminal.say_json(as_json(told, causes())) if options.json else terminal.say_result(as_text(told, causes()))
+    terminal.say_json(code_json(told, cause_rows())) if options.json else terminal.say_result(
+        code_text(told, cause_rows())
+    )
     return FOUND if any(i.severity == "error" for i in told.items) else OK

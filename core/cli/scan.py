@@ -5,7 +5,16 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from core.cli.terminal import UsageError, colour, read_report, say_json, say_result, status_of, watching, write_file
+from core.cli.terminal import (
+    UsageError,
+    can_use_colour,
+    progress_on_stderr,
+    read_report,
+    say_json,
+    say_result,
+    status_of,
+    write_file,
+)
 from core.common.i18n import _
 
 if TYPE_CHECKING:
@@ -24,7 +33,7 @@ def _scan(options: argparse.Namespace) -> int:
 
     steps = _steps(options.only)
     pythons = tuple(options.python)
-    with watching() as watch:
+    with progress_on_stderr() as watch:
         report = examine(
             current_host(), watch, steps=steps, thorough=options.thorough, trials=options.trials, pythons=pythons
         )
@@ -65,11 +74,11 @@ def _show(report: Report, *, as_json: bool) -> int:
         say_json(to_json(report))
     else:
         from core.report import session_code
-        from core.report.text import as_text
+        from core.report.text import report_text
 
-        code = session_code.encode(session_code.summarise(report))
+        code = session_code.encode_report(session_code.summarise(report))
         say_result(
-            as_text(report, colour=colour())
+            report_text(report, colour=can_use_colour())
             + "\n"
             + _("To tell it over the phone: {code}  (convalesce explain {code})", code=code)
             + "\n"

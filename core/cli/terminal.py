@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from core.common.progress import Progress
     from core.model.findings import Report
 
-BIGGEST_REPORT = 64 * 1024 * 1024
-BIGGEST_TEXT = 10 * 1024 * 1024
+MAX_REPORT_BYTES = 64 * 1024 * 1024
+MAX_TEXT_BYTES = 10 * 1024 * 1024
 """Bytes of an error text that are read; the rest of a longer log is left out."""
 
 
@@ -26,7 +26,7 @@ class UsageError(Exception):
 
 
 @contextmanager
-def watching() -> Iterator[Progress]:
+def progress_on_stderr() -> Iterator[Progress]:
     """Yield a Watch that tells its progress on stderr: one line that changes on a terminal, plain lines elsewhere."""
     from core.common.progress import Progress
 
@@ -59,7 +59,7 @@ def read_report(path: Path) -> Report:
         # a FIFO or a device would hang or never end
         if not path.is_file():
             raise UsageError(_("{path} is not a file.", path=path))
-        if path.stat().st_size > BIGGEST_REPORT:
+        if path.stat().st_size > MAX_REPORT_BYTES:
             raise UsageError(_("{path} is larger than any report (64 MiB).", path=path))
         return from_json(path.read_bytes())
     except OSError as e:
@@ -89,7 +89,7 @@ def write_file(path: Path, data: bytes) -> None:
         raise UsageError(_("{path} cannot be written: {strerror}.", path=path, strerror=e.strerror)) from None
 
 
-def colour() -> bool:
+def can_use_colour() -> bool:
     """Whether colour may be used: on a terminal, unless NO_COLOR is set."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     Form = tuple[str, dict[str, str]]
 
-LONGEST = 1000
+MAX_FACT_CHARACTERS = 1000
 """Characters of a sentence that is remembered."""
 MOST = 50_000
 """Sentences that are remembered; then the oldest are forgotten, and shown in English."""
-DEEPEST = 3
+MAX_FACT_DEPTH = 3
 """How deep a sentence may stand within a sentence."""
 
 _made: dict[str, Form] = {}
@@ -47,14 +47,14 @@ def joined(words: Iterable[str], between: str = ", ") -> str:
 
 def remember(message: str, values: Mapping[str, str]) -> None:
     """Remember how a sentence was made that a report or a child brings; what is known of it already stays."""
-    if len(message) + message.count("{") * max(map(len, values.values()), default=0) < 10 * LONGEST:
+    if len(message) + message.count("{") * max(map(len, values.values()), default=0) < 10 * MAX_FACT_CHARACTERS:
         text = fill(message, values)
         if text not in _made:
             _keep(text, message, values)
 
 
 def _keep(text: str, message: str, values: Mapping[str, str]) -> None:
-    if len(text) >= LONGEST or text in (message, *values.values()):
+    if len(text) >= MAX_FACT_CHARACTERS or text in (message, *values.values()):
         return
     with _lock:
         while len(_made) >= MOST:
@@ -75,7 +75,7 @@ def taken_forms() -> list[Form]:
     return forms
 
 
-def forms_in(value: object, depth: int = DEEPEST) -> Iterator[Form]:
+def forms_in(value: object, depth: int = MAX_FACT_DEPTH) -> Iterator[Form]:
     """Yield the forms of all sentences in frozen structs and tuples, and of the sentences among their values."""
     if isinstance(value, str):
         form = _made.get(value)

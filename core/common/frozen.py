@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 
-PORTABLE = "portable.txt"
+PORTABLE_MARKER = "portable.txt"
 """A file beside the programs that marks a portable copy."""
 
 
@@ -28,7 +28,7 @@ def start_module() -> str:
 def portable_folder() -> str:
     """Return the folder of a portable copy, which keeps its settings there; empty for any other way to run."""
     folder = os.path.dirname(sys.executable)  # noqa: PTH120 - pathlib costs a child's start
-    return folder if is_frozen() and os.path.exists(os.path.join(folder, PORTABLE)) else ""  # noqa: PTH110, PTH118
+    return folder if is_frozen() and os.path.exists(os.path.join(folder, PORTABLE_MARKER)) else ""  # noqa: PTH110, PTH118
 
 
 def child_variables() -> dict[str, str]:
@@ -46,7 +46,7 @@ def child_variables() -> dict[str, str]:
     }
 
 
-def plain_ctypes() -> None:
+def restore_ctypes() -> None:
     """Give ctypes its own loaders back: system libraries are the system's, and errors are the loader's own words."""
     if not is_frozen():
         return
@@ -61,7 +61,7 @@ def plain_ctypes() -> None:
         setattr(ctypes, loader, ctypes.LibraryLoader(original))
 
 
-def plain_search() -> None:
+def restore_dll_search() -> None:
     """On Windows, take our folder out of this process' DLL search, where PyInstaller's bootloader put it.
 
     Only a child can do without it: its modules find what they need in their own folder.

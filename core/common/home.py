@@ -9,7 +9,7 @@ NOWHERE = Path("/nonexistent")
 """Home of an account that has none: no HOME, and no entry in the system's list of accounts (Debian's word for it)."""
 
 
-def home() -> Path:
+def user_home() -> Path:
     """Return the home folder, or NOWHERE."""
     return below_home(Path.home)
 

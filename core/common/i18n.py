@@ -11,19 +11,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from core.common.fact_text import DEEPEST, LONGEST, fill, form_of
+from core.common.fact_text import MAX_FACT_CHARACTERS, MAX_FACT_DEPTH, fill, form_of
 
 ENGLISH = "en"
-VARIABLE = "CONVALESCE_LANGUAGE"
+LANGUAGE_VARIABLE = "CONVALESCE_LANGUAGE"
 DOMAIN = "convalesce"
-TIMES = {"de": "%d.%m.%Y %H:%M"}
+TIME_FORMATS = {"de": "%d.%m.%Y %H:%M"}
 """Language -> how it writes a moment; the others take ISO 8601's form, which Chinese shares (GB/T 7408)."""
-SIGNS = {"de": (",", ".")}
+NUMBER_SIGNS = {"de": (",", ".")}
 """Language -> its sign of decimals and of thousands (CLDR); the others write 1,234.5."""
 
 FACT = "fact"
 """The context of texts that probes write into the Snapshot."""
-UNSPACED = ("zh_CN",)
+UNSPACED_LANGUAGES = ("zh_CN",)
 """Languages that put no space between sentences."""
 
 
@@ -50,7 +50,7 @@ _language = ENGLISH
 def use_language(language: str) -> None:
     """Translate into ``language`` from now on ("de", "zh_CN"); a language without a catalogue means English."""
     global _translation, _language  # noqa: PLW0603 - the one place that knows the language, as in gettext.install
-    _language = nearest(language)
+    _language = nearest_language(language)
     _translation = None if _language == ENGLISH else _read(_language)
 
 
@@ -66,24 +66,24 @@ def _folder() -> Path:
     return Path(resources.__path__[0], "locale")
 
 
-def language() -> str:
+def current_language() -> str:
     """Return the language in use: "en", or the name of a catalogue."""
     return _language
 
 
-def languages() -> tuple[str, ...]:
+def available_languages() -> tuple[str, ...]:
     """Return English and all languages that have a catalogue."""
     found = _folder().glob(f"*/LC_MESSAGES/{DOMAIN}.mo")
     return (ENGLISH, *sorted(mo.parents[1].name for mo in found))
 
 
-def nearest(wanted: str) -> str:
+def nearest_language(wanted: str) -> str:
     """Return the language that serves a locale's name best: "de_AT.UTF-8" -> "de", "zh-Hans-SG" -> "zh_CN", else "en"."""
     name = wanted.split(".", maxsplit=1)[0].split("@", maxsplit=1)[0].replace("-", "_").lower()
     main = name.split("_")[0]
     if main in ("", "c", "posix", ENGLISH):
         return ENGLISH
-    here = languages()
+    here = available_languages()
     for candidate in here:
         if candidate.lower() == name:
             return candidate
@@ -94,13 +94,13 @@ def nearest(wanted: str) -> str:
 
 def choose_language(environment: Mapping[str, str], chosen: str = "", system: str = "") -> str:
     """Return the language to use: CONVALESCE_LANGUAGE, ``chosen`` (the window's setting), the locale's variables, the system's own."""
-    for name in (environment.get(VARIABLE, ""), chosen):
+    for name in (environment.get(LANGUAGE_VARIABLE, ""), chosen):
         if name:
-            return nearest(name)
+            return nearest_language(name)
     for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
         if environment.get(variable):
-            return nearest(environment[variable])
-    return nearest(system) if system else ENGLISH
+            return nearest_language(environment[variable])
+    return nearest_language(system) if system else ENGLISH
 
 
 def use_preferred_language(chosen: str = "", system: str = "") -> None:
@@ -115,7 +115,7 @@ def _(message: str, /, **values: object) -> str:
     values = {name: _in_line(value) for name, value in values.items()}
     if _translation is None:
         return message.format_map(values)
-    return _filled(_translation.gettext(message), message, values)
+    return _fill(_translation.gettext(message), message, values)
 
 
 def n_(singular: str, plural: str, number: int, /, **values: object) -> str:
@@ -124,7 +124,7 @@ def n_(singular: str, plural: str, number: int, /, **values: object) -> str:
     english = singular if number == 1 else plural
     if _translation is None:
         return english.format_map(values)
-    return _filled(_translation.ngettext(singular, plural, number), english, values)
+    return _fill(_translation.ngettext(singular, plural, number), english, values)
 
 
 def _in_line(value: object) -> object:
@@ -137,35 +137,35 @@ def N_(message: str, /) -> str:  # noqa: N802 - gettext's name for it
     return message
 
 
-def _filled(translated: str, english: str, values: Mapping[str, object]) -> str:
+def _fill(translated: str, english: str, values: Mapping[str, object]) -> str:
     try:
         return translated.format_map(values)
     except (LookupError, ValueError, AttributeError, TypeError):
         return english.format_map(values)
 
 
-def number(value: float, digits: int | None = None) -> str:
+def format_number(value: float, digits: int | None = None) -> str:
     """Return a number as the language in use writes it, with ``digits`` decimals (None: as many as it has)."""
     text = f"{value:,}" if digits is None else f"{value:,.{digits}f}"
-    if _language not in SIGNS:
+    if _language not in NUMBER_SIGNS:
         return text
-    decimal, thousands = SIGNS[_language]
+    decimal, thousands = NUMBER_SIGNS[_language]
     return text.translate({ord(","): thousands, ord("."): decimal})
 
 
-def plain_number(value: float, digits: int) -> str:
+def format_plain_number(value: float, digits: int) -> str:
     """Return a number with ``digits`` decimals and no sign between thousands."""
     text = f"{value:.{digits}f}"
-    return text.replace(".", SIGNS[_language][0]) if _language in SIGNS else text
+    return text.replace(".", NUMBER_SIGNS[_language][0]) if _language in NUMBER_SIGNS else text
 
 
-def significant(value: float) -> str:
+def format_significant(value: float) -> str:
     """Return a number with three significant digits: "1.47", "24"."""
     text = f"{value:.3g}"
-    return text.replace(".", SIGNS[_language][0]) if _language in SIGNS else text
+    return text.replace(".", NUMBER_SIGNS[_language][0]) if _language in NUMBER_SIGNS else text
 
 
-def moment(text: str, *, zone: bool = False) -> str:
+def format_moment(text: str, *, zone: bool = False) -> str:
     """Return a moment that is written in ISO 8601 as the language in use writes it, to the minute, and with its ``zone`` if it
     has one; other text as it is.
     """
@@ -176,21 +176,21 @@ def moment(text: str, *, zone: bool = False) -> str:
     except ValueError:
         return text
     said_zone = f" {when.tzname()}" if zone and when.tzinfo else ""
-    return when.strftime(TIMES.get(_language, "%Y-%m-%d %H:%M")) + said_zone
+    return when.strftime(TIME_FORMATS.get(_language, "%Y-%m-%d %H:%M")) + said_zone
 
 
-def sentences(*texts: str) -> str:
+def join_sentences(*texts: str) -> str:
     """Return whole sentences one after the other, empty ones left out; Chinese puts no space between them."""
-    return ("" if _language in UNSPACED else " ").join(text for text in texts if text)
+    return ("" if _language in UNSPACED_LANGUAGES else " ").join(text for text in texts if text)
 
 
-def translate_fact(text: str, depth: int = DEEPEST) -> str:
+def translate_fact(text: str, depth: int = MAX_FACT_DEPTH) -> str:
     """Return a text of the Snapshot in the language in use: a sentence of ``fact_text`` or a word of ours; else as it is."""
     if _translation is None or not text:
         return text
     form = form_of(text)
     if form is None:
-        return _of_fact(_translation, text) if len(text) < LONGEST else text
+        return _of_fact(_translation, text) if len(text) < MAX_FACT_CHARACTERS else text
     message, values = form
     inner = {name: translate_fact(value, depth - 1) if depth else value for name, value in values.items()}
     return fill(_of_fact(_translation, message), inner)

@@ -1,7 +1,7 @@
 """Patience with the file system: a call that never returns costs its own time only, and its place is not asked again.
 
 A thread that is stuck inside the operating system (a dead network folder) cannot be stopped. So foreign files are looked at
-in daemon threads that say, by ``asked``, which path they are waiting for. Once that lasts for LIMIT seconds, the thread is left
+in daemon threads that say, by ``call_patiently``, which path they are waiting for. Once that lasts for LIMIT seconds, the thread is left
 behind, the place counts as silent, and its work starts anew; from then on a question about a silent place fails at once, as
 any other OSError, and everything else is examined.
 """
@@ -23,13 +23,13 @@ R = TypeVar("R")
 Answer = tuple[T | None, BaseException | None]
 """What a piece of work returned, or what it raised."""
 
-LIMIT = 3.0
+CALL_TIMEOUT_SECONDS = 3.0
 """Seconds that one call of the file system may take; a healthy one takes microseconds, a sleeping disk or server one or two."""
 
-MOST = 4
+MAX_SILENT_PLACES = 4
 """Silent places after which one piece of work is given up."""
 
-CHECK = 0.5
+FOLDER_TIMEOUT_SECONDS = 0.5
 """Seconds in which the folders above a silent place have to answer; they are asked all at once."""
 
 
@@ -52,7 +52,7 @@ class _Worker:
 _here = threading.local()
 
 
-def asked(call: Callable[..., T], path: str, *arguments: Any) -> T:
+def call_patiently(call: Callable[..., T], path: str, *arguments: Any) -> T:
     """Return ``call(path, *arguments)``, a question to the file system about ``path``.
 
     Raises:
@@ -79,7 +79,7 @@ def asked(call: Callable[..., T], path: str, *arguments: Any) -> T:
 def is_silent(path: str) -> bool:
     """Whether a path gives no answer. Within ``Patience.run``; elsewhere it asks, and waits as long as it takes."""
     try:
-        asked(os.stat, path)
+        call_patiently(os.stat, path)
     except TimeoutError:
         return True
     except (OSError, ValueError):
@@ -90,7 +90,7 @@ def is_silent(path: str) -> bool:
 class Patience:
     """What one look at a machine has learnt of its silent places; shared by all its threads."""
 
-    def __init__(self, limit: float = LIMIT) -> None:
+    def __init__(self, limit: float = CALL_TIMEOUT_SECONDS) -> None:
         self.limit = limit
         self.silent: tuple[str, ...] = ()
         """Files and folders, in the form of the running system; everything below them is meant as well."""
@@ -110,7 +110,7 @@ class Patience:
             TimeoutError: there were more silent places than MOST.
             BaseException: whatever ``work`` raises.
         """
-        for _attempt in range(MOST + 1):
+        for _attempt in range(MAX_SILENT_PLACES + 1):
             worker = _Worker(self)
             answers: SimpleQueue[Answer[T]] = SimpleQueue()
             start = time.monotonic()
@@ -156,7 +156,7 @@ def _work(worker: _Worker, work: Callable[[], T], answers: SimpleQueue[Answer[T]
         answers.put((None, error))
 
 
-def each(items: Iterable[T], work: Callable[[T], R], *, threads: int = 2) -> list[R | None]:
+def map_in_threads(items: Iterable[T], work: Callable[[T], R], *, threads: int = 2) -> list[R | None]:
     """Return ``work(item)`` of each item, in order, with several threads; each item has a patience of its own.
 
     None stands for an item that was given up because of places that give no answer.
@@ -221,7 +221,7 @@ def silent_place(path: str) -> str:
     for folder in above[1:]:
         threading.Thread(target=ask, args=(folder,), daemon=True).start()
     there: set[str] = set()
-    end = time.monotonic() + CHECK
+    end = time.monotonic() + FOLDER_TIMEOUT_SECONDS
     try:
         while len(there) < len(above) - 1:
             there.add(answered.get(timeout=max(end - time.monotonic(), 0)))

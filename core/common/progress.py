@@ -34,7 +34,7 @@ class Progress:
         """Report progress in one short sentence."""
         self._progress(sentence)
 
-    def hear(self, data: bytes) -> None:
+    def on_output(self, data: bytes) -> None:
         """Hand over what a running child has just written to its stdout, as it comes."""
         self._heard(data)
 
@@ -51,7 +51,7 @@ class Progress:
             call()
 
     @contextmanager
-    def when_cancelled(self, call: Callable[[], None]) -> Iterator[None]:
+    def on_cancel(self, call: Callable[[], None]) -> Iterator[None]:
         """Within the block, have ``call`` called (in the cancelling thread) once somebody asks to stop, or at once."""
         with self._lock:
             self._calls.append(call)

@@ -25,12 +25,12 @@ def shell_of(system: str) -> Shell:
     return "cmd" if system == "windows" else "sh"
 
 
-def command(*words: str, of: Shell = "sh") -> str:
+def shell_command(*words: str, of: Shell = "sh") -> str:
     """Return a command of these words, each of which arrives as one argument; empty ones are left out."""
-    return " ".join(quoted(word, of) for word in words if word)
+    return " ".join(quote(word, of) for word in words if word)
 
 
-def quoted(argument: str, shell: Shell = "sh") -> str:
+def quote(argument: str, shell: Shell = "sh") -> str:
     """Return a text as one argument, on one line wherever the shell can express that."""
     if _PLAIN[shell].fullmatch(argument) and not (shell == "sh" and argument.startswith("=")):
         return argument

@@ -17,11 +17,11 @@ def printable(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else _escaped(c) for c in text
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") else _escape(c) for c in text
     )
 
 
-def _escaped(c: str) -> str:
+def _escape(c: str) -> str:
     return f"\\x{ord(c):02x}" if ord(c) < 0x100 else f"\\u{ord(c):04x}"
 
 
@@ -37,6 +37,6 @@ def _row(names: list[str]) -> str:
     return functools.reduce(lambda row, name: _("{names}, {next}", names=row, next=name), names)
 
 
-def capitalised(text: str) -> str:
+def capitalise(text: str) -> str:
     """Return a text with a capital letter at its start."""
     return text[:1].upper() + text[1:]

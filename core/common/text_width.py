@@ -11,16 +11,16 @@ _PIECES = re.compile(rf"[ \t\n]+|[（《「『【]*[{_CHINESE}][{_CLOSING}]*|[^\
 """Blanks, one Chinese letter with the marks that may not begin a line, or a word."""
 
 
-def columns(text: str) -> int:
+def column_count(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def padded(text: str, width: int) -> str:
+def pad(text: str, width: int) -> str:
     """Return ``text`` with blanks behind it, so that it takes ``width`` columns; a longer one as it is."""
-    return text + " " * (width - columns(text))
+    return text + " " * (width - column_count(text))
 
 
 def wrap(
@@ -29,7 +29,7 @@ def wrap(
     """Return the lines of a text, at most ``width`` columns wide. A word that is wider than a line is broken, or with
     ``whole_words`` (for paths, which are copied) left as it is.
     """
-    if columns(text) == len(text):
+    if column_count(text) == len(text):
         return textwrap.wrap(
             text,
             width,
@@ -42,14 +42,16 @@ def wrap(
     line, empty = initial_indent, True
     for piece in _PIECES.findall(text.strip()):
         blank = piece.isspace()
-        if not empty and columns(line) + columns(" " if blank else piece) > width:
+        if not empty and column_count(line) + column_count(" " if blank else piece) > width:
             lines.append(line.rstrip())
             line, empty = subsequent_indent, True
         if blank:
             line += "" if empty else " "
             continue
-        while not whole_words and columns(line) + columns(piece) > width:
-            room = next((i for i in range(len(piece), 0, -1) if columns(line) + columns(piece[:i]) <= width), 1)
+        while not whole_words and column_count(line) + column_count(piece) > width:
+            room = next(
+                (i for i in range(len(piece), 0, -1) if column_count(line) + column_count(piece[:i]) <= width), 1
+            )
             lines.append(line + piece[:room])
             line, piece = subsequent_indent, piece[room:]  # noqa: PLW2901 - the rest of a word that is wider than a line
         line += piece

@@ -35,7 +35,7 @@ def all_numbers(text: str) -> tuple[int, ...]:
     return tuple(int(n) for n in _NUMBER.findall(text))
 
 
-def python_version(text: str) -> Version | None:
+def parse_python_version(text: str) -> Version | None:
     """Return a version as PEP 440 has it; None for other text."""
     from packaging.version import Version  # a tenth of the program's imports
 
@@ -45,7 +45,7 @@ def python_version(text: str) -> Version | None:
         return None
 
 
-def requirement(text: str) -> Requirement | None:
+def parse_requirement(text: str) -> Requirement | None:
     """Return a requirement as PEP 508 has it; None for other text."""
     from packaging.requirements import Requirement
 
@@ -55,7 +55,7 @@ def requirement(text: str) -> Requirement | None:
         return None
 
 
-def applies(wish: Requirement, facts: dict[str, str]) -> bool:
+def marker_applies(wish: Requirement, facts: dict[str, str]) -> bool:
     """Whether a requirement's marker holds; one that cannot be evaluated does not."""
     from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 
@@ -65,9 +65,9 @@ def applies(wish: Requirement, facts: dict[str, str]) -> bool:
         return False
 
 
-def within(specifier: SpecifierSet, version: str) -> bool | None:
+def is_in_specifier(specifier: SpecifierSet, version: str) -> bool | None:
     """Whether a version is one of those that a specifier names, pre-releases too; None where they cannot be compared."""
-    its = python_version(version)
+    its = parse_python_version(version)
     try:
         return None if its is None else specifier.contains(its, prereleases=True)
     except ValueError:

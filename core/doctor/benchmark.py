@@ -8,18 +8,18 @@ from msgspec.structs import replace
 
 from core.common.progress import Progress
 from core.doctor.examine import diagnose_snapshot, preload_rules
-from core.doctor.scan import PROBES, look
+from core.doctor.scan import PROBES, take_snapshot
 from core.host.interface import Host
 from core.model.facts import Snapshot
 from core.model.findings import Report
 from core.model.steps import Step
 from core.probes.probe import ProbeRequest
 
-WITHOUT = ("trials",)
+SKIPPED_SECTIONS = ("trials",)
 """Sections that the benchmark does without: it asks the frameworks itself."""
 
 
-QUICK_WITHOUT = (*WITHOUT, "frameworks")
+QUICK_SKIPPED_SECTIONS = (*SKIPPED_SECTIONS, "frameworks")
 """A quick run does not ask how they were built, either: on a cold disk reading that may take longer than all else."""
 
 
@@ -37,15 +37,15 @@ def measure(
     ``gpu``: only this one, as nvidia-smi counts. A look of its own is told of as far as the benchmark goes.
     """
     began = time.monotonic()
-    from core.benchmark import run as benchmark
+    from core.benchmark import run
 
     steps: tuple[Step, ...] = ()
     if seen is None:
-        without, steps = QUICK_WITHOUT if quick else WITHOUT, (Step.BENCHMARK,)
+        without, steps = QUICK_SKIPPED_SECTIONS if quick else SKIPPED_SECTIONS, (Step.BENCHMARK,)
         probes = tuple(p for p in PROBES if p.section not in without)
-        seen = look(host, watch, pythons=pythons, probes=probes, meanwhile=preload_rules)
+        seen = take_snapshot(host, watch, pythons=pythons, probes=probes, meanwhile=preload_rules)
     request = ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=watch, pythons=pythons)
-    result = benchmark.look(request, quick=quick, gpu=gpu, began=began)
+    result = run.run_benchmark(request, quick=quick, gpu=gpu, began=began)
     report = diagnose_snapshot(replace(seen, benchmark=result), steps)
     # every cell would say only that it was not looked at
     return report if seen.frameworks or not steps else replace(report, grid=None)

@@ -32,7 +32,7 @@ class Preview:
 
 
 @dataclass(frozen=True)
-class Done:
+class ActionResult:
     """How a plan, or taking it back, ended; with what the machine looks like now."""
 
     outcome: Outcome
@@ -61,11 +61,11 @@ class Engine(Protocol):
         """Plan a finding's fix and rehearse it; from a file or folder ``source``, where one is named. Changes nothing."""
         ...
 
-    def apply(self, preview: Preview, watch: Progress) -> Done:
+    def apply(self, preview: Preview, watch: Progress) -> ActionResult:
         """Carry a fix out and verify it; everything is taken back where it does not cure, or on cancelling."""
         ...
 
-    def undo(self, entries: tuple[str, ...], watch: Progress) -> Done:
+    def undo(self, entries: tuple[str, ...], watch: Progress) -> ActionResult:
         """Take entries of the history back, in this order; stop at the first that is refused."""
         ...
 
@@ -118,9 +118,9 @@ class ThisMachine:
 
     def explain(self, text: str, snapshot: Snapshot | None) -> Explanation:
         """See Engine."""
-        from core.doctor.examine import explained
+        from core.doctor.examine import explain_text
 
-        return explained(text, snapshot, None, Progress())[0]
+        return explain_text(text, snapshot, None, Progress())[0]
 
     def propose(self, finding: Finding, report: Report, source: str, watch: Progress) -> Preview:
         """See Engine."""
@@ -129,7 +129,7 @@ class ThisMachine:
         shop = self._shop()
         watch.say(_("Working out what would change"))
         if source:
-            finding = repair.with_cudnn_from(source, finding, report.snapshot, shop, watch)
+            finding = repair.fix_from_cudnn_set(source, finding, report.snapshot, shop, watch)
         proposal = repair.propose(finding, shop)
         watch.check()
         if proposal.problems:
@@ -137,7 +137,7 @@ class ThisMachine:
         watch.say(_("Rehearsing it; nothing is changed"))
         return Preview(proposal, repair.rehearse(proposal, report, shop, watch, lambda h: self._look(h, watch)), report)
 
-    def apply(self, preview: Preview, watch: Progress) -> Done:
+    def apply(self, preview: Preview, watch: Progress) -> ActionResult:
         """See Engine."""
         from core.doctor import repair
         from core.host import linux_processes as running
@@ -153,12 +153,12 @@ class ThisMachine:
         watch.say(_("Making the changes"))
         outcome = repair.apply(preview.proposal, preview.report, shop, look)
         if outcome.kind != "done":
-            return Done(outcome)
+            return ActionResult(outcome)
         # what verified it has seen the machine as new programs will; a look from here would still see the old variables
         report = seen[-1] if seen else self._look(shop.seen(), watch)
-        return Done(outcome, report, running.with_old_variables(preview.proposal.plan.changes))
+        return ActionResult(outcome, report, running.with_old_variables(preview.proposal.plan.changes))
 
-    def undo(self, entries: tuple[str, ...], watch: Progress) -> Done:
+    def undo(self, entries: tuple[str, ...], watch: Progress) -> ActionResult:
         """See Engine."""
         from core.doctor import repair
 
@@ -169,7 +169,7 @@ class ThisMachine:
                 break
             watch.check()
             outcome = repair.undo(entry, shop)
-        return Done(outcome, self._look(shop.seen(), watch) if outcome.kind == "undone" else None)
+        return ActionResult(outcome, self._look(shop.seen(), watch) if outcome.kind == "undone" else None)
 
     def history(self) -> tuple[Entry | UnreadableEntry, ...]:
         """See Engine."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from core import __version__
 from core.common.i18n import _
 from core.common.progress import Progress
-from core.doctor.scan import look
+from core.doctor.scan import take_snapshot
 from core.host.interface import Host
 from core.model.facts import Snapshot
 from core.model.findings import Finding, Report
@@ -30,7 +30,7 @@ def examine(
     pythons: tuple[str, ...] = (),
 ) -> Report:
     """Look at the machine and diagnose it. ``steps`` limits both; the headline is kept wherever it lies."""
-    snapshot = look(
+    snapshot = take_snapshot(
         host, watch, steps=steps, thorough=thorough, trials=trials, pythons=pythons, meanwhile=preload_rules
     )
     watch.say(_("Finding the cause"))
@@ -43,23 +43,23 @@ def preload_rules(_seen: Snapshot) -> None:
 
 def diagnose_snapshot(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
     """Diagnose a Snapshot, from this machine or another."""
-    from core.fixes.already_made import without_what_is_made
+    from core.fixes.already_made import without_made_changes
     from core.fixes.catalogue import attach_changes
-    from core.rules.frameworks.grid import grid
-    from core.rules.guard import guarded
+    from core.rules.frameworks.grid import make_grid
+    from core.rules.guard import run_guarded
     from core.rules.root_cause import diagnose, worst_first
 
     failures: list[Finding] = []
 
     def cured(finding: Finding) -> Finding:
         name = f"fixes.{finding.id}"
-        fixed = guarded(lambda: attach_changes(finding, snapshot), name, failures, finding, finding.step)
-        return without_what_is_made(fixed, snapshot)
+        fixed = run_guarded(lambda: attach_changes(finding, snapshot), name, failures, finding, finding.step)
+        return without_made_changes(fixed, snapshot)
 
     findings = tuple(map(cured, diagnose(snapshot)))
     table = None
     if snapshot.pythons is not None:
-        table = guarded(lambda: grid(snapshot, findings), "grid", failures, None, Step.FRAMEWORKS)
+        table = run_guarded(lambda: make_grid(snapshot, findings), "grid", failures, None, Step.FRAMEWORKS)
     report = Report(snapshot=snapshot, findings=worst_first((*findings, *failures)), grid=table, version=__version__)
     if steps:
         kept = (f for f in report.findings if f.headline or {f.step, *f.also} & {*steps} or f in report.not_examined)
@@ -67,7 +67,7 @@ def diagnose_snapshot(snapshot: Snapshot, steps: Collection[Step] = ()) -> Repor
     return report
 
 
-def explained(
+def explain_text(
     text: str,
     seen: Snapshot | None,
     host: Callable[[], Host] | None,
@@ -79,6 +79,6 @@ def explained(
     from core.explain import explain
 
     if seen is None and host is not None:
-        seen = look(host(), watch, pythons=pythons)
+        seen = take_snapshot(host(), watch, pythons=pythons)
     findings = diagnose_snapshot(seen).findings if seen is not None else ()
     return explain(text, seen, findings), seen

@@ -9,7 +9,7 @@ from core.model.changes import ChangeError
 from core.model.findings import HistoryEntry, Report
 from core.transaction.journal import Entry, Journal, UnreadableEntry, machine_state_folder, state_folder
 
-MOST_LINES = 200
+MAX_LINES = 200
 """Lines of one entry's preview that a report keeps."""
 
 
@@ -22,7 +22,7 @@ def with_history(report: Report) -> Report:
 
 def _read(journal: Journal) -> tuple[HistoryEntry, ...]:
     try:
-        return tuple(_done(e) for e in journal.entries())
+        return tuple(_history_entry(e) for e in journal.entries())
     except OSError as e:
         # the machine's journal may be closed to this user
         return (HistoryEntry(title=_("A history that cannot be read"), state="unreadable", note=f"{e.strerror}."),)
@@ -30,10 +30,10 @@ def _read(journal: Journal) -> tuple[HistoryEntry, ...]:
         return (HistoryEntry(title=_("A history that cannot be read"), state="unreadable", note=str(e)),)
 
 
-def _done(entry: Entry | UnreadableEntry) -> HistoryEntry:
+def _history_entry(entry: Entry | UnreadableEntry) -> HistoryEntry:
     if isinstance(entry, UnreadableEntry):
         return HistoryEntry(title=_("Entry {id}", id=entry.id), state="unreadable", note=entry.problem)
     lines = tuple(line for change in entry.changes for line in change.lines())
     return HistoryEntry(
-        id=entry.id, made=entry.made, title=entry.title, state=entry.state, note=entry.note, lines=lines[:MOST_LINES]
+        id=entry.id, made=entry.made, title=entry.title, state=entry.state, note=entry.note, lines=lines[:MAX_LINES]
     )

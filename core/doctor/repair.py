@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from core.common.i18n import _, n_, sentences
+from core.common.i18n import _, join_sentences, n_
 from core.common.progress import CancelledError, Progress
 from core.doctor.offers import CURED_IN_PLACE
 from core.doctor.verify import verify
-from core.fixes import cudnn_set as place
+from core.fixes import cudnn_set
 from core.fixes.cudnn_set import CudnnSet
-from core.fixes.search_paths import add_folder, to_those_concerned
+from core.fixes.search_paths import add_folder, add_folder_for_concerned
 from core.host import scratch
 from core.host.interface import Host
 from core.model.changes import ChangeError, EditPath
@@ -24,13 +24,12 @@ from core.model.findings import Finding, Fix, Report
 from core.rehearsal.rehearse import Examine, Rehearsal
 from core.rehearsal.rehearse import rehearse as try_out
 from core.rules.cudnn.files import release_of
-from core.transaction import elevation as elevate
-from core.transaction import execute as engine
+from core.transaction import elevation, execute
 from core.transaction.execute import Outcome, Plan, VerifiedFor
 from core.transaction.journal import Entry, Journal, UnreadableEntry, machine_state_folder, state_folder
-from core.transaction.preconditions import preconditions, resolve
+from core.transaction.preconditions import resolve, unmet_preconditions
 from core.transaction.session_host import current_host, merge_histories, without_active
-from core.transaction.variable_store import VariableStore, sentence
+from core.transaction.variable_store import VariableStore, error_sentence
 
 
 @dataclass(frozen=True)
@@ -84,12 +83,12 @@ def propose(finding: Finding, shop: RepairContext) -> Proposal:
     try:
         plan = replace(plan, changes=resolve(fix.changes, shop.writer))
     except (ChangeError, OSError) as e:
-        return Proposal(finding=finding, plan=plan, problems=(sentence(e),))
-    elevated = elevate.needs_elevation(plan.changes, shop.writer)
+        return Proposal(finding=finding, plan=plan, problems=(error_sentence(e),))
+    elevated = elevation.needs_elevation(plan.changes, shop.writer)
     if elevated:  # what is never made with an administrator's rights is not even offered
-        problems = elevate.not_allowed(plan.changes, os.environ)
+        problems = elevation.not_allowed(plan.changes, os.environ)
     else:
-        problems = preconditions(plan.changes, writer=shop.writer, journal=shop.journal)
+        problems = unmet_preconditions(plan.changes, writer=shop.writer, journal=shop.journal)
     return Proposal(finding=finding, plan=plan, problems=problems, elevated=elevated)
 
 
@@ -105,7 +104,9 @@ def apply(proposal: Proposal, report: Report, shop: RepairContext, examine: Exam
     """
     if proposal.problems:
         words = proposal.problems[0]
-        return Outcome(kind="refused", sentence=sentences(_("Nothing was changed."), words), problems=proposal.problems)
+        return Outcome(
+            kind="refused", sentence=join_sentences(_("Nothing was changed."), words), problems=proposal.problems
+        )
 
     found: list[VerifiedFor] = []
 
@@ -122,38 +123,40 @@ def apply(proposal: Proposal, report: Report, shop: RepairContext, examine: Exam
         return problem
 
     if not proposal.elevated:
-        outcome = engine.execute(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
+        outcome = execute.execute(proposal.plan, writer=shop.writer, journal=shop.journal, verify=check)
         if outcome.kind == "done":  # what was unpacked for it is in place now
             scratch.drop_all(shop.journal.staging)
-        return _completed(outcome, proposal.plan, found)
-    outcome = elevate.ask(elevate.Order(plan=proposal.plan), host=shop.host, journal=shop.journal)
+        return _with_verification(outcome, proposal.plan, found)
+    outcome = elevation.ask_elevated(elevation.ElevationOrder(plan=proposal.plan), host=shop.host, journal=shop.journal)
     try:
         problem = check() if outcome.kind == "done" else ""
     except CancelledError:
         problem = _("It was cancelled before it was verified.")
     if not problem:
-        return _completed(outcome, proposal.plan, found)
-    back = elevate.ask(elevate.Order(undo=outcome.entry), host=shop.host, journal=shop.journal)
+        return _with_verification(outcome, proposal.plan, found)
+    back = elevation.ask_elevated(elevation.ElevationOrder(undo=outcome.entry), host=shop.host, journal=shop.journal)
     if back.kind == "undone":
         return Outcome(
             kind="rolled back",
-            sentence=sentences(_("Everything is as it was before."), problem),
+            sentence=join_sentences(_("Everything is as it was before."), problem),
             problems=(problem,),
         )
-    return Outcome(kind="stuck", sentence=sentences(problem, back.sentence), problems=(problem,), entry=outcome.entry)
+    return Outcome(
+        kind="stuck", sentence=join_sentences(problem, back.sentence), problems=(problem,), entry=outcome.entry
+    )
 
 
-def _completed(outcome: Outcome, plan: Plan, found: Sequence[VerifiedFor]) -> Outcome:
+def _with_verification(outcome: Outcome, plan: Plan, found: Sequence[VerifiedFor]) -> Outcome:
     """Return the outcome with what it was verified for, and with a note on the running programs that still have the old
     PATH (Windows tells them).
     """
     if outcome.kind == "done":
         outcome = replace(outcome, verified_for=tuple(found))
     if sys.platform == "win32" and outcome.kind == "done":
-        from core.host.windows_processes import holding_old
+        from core.host.windows_processes import programs_with_old_value
 
         new = [c.entry for c in plan.changes if isinstance(c, EditPath) and c.old is None and c.name.upper() == "PATH"]
-        names = sorted({program for entry in new for program in holding_old("PATH", entry)})
+        names = sorted({program for entry in new for program in programs_with_old_value("PATH", entry)})
         shown = ", ".join(names[:5])
         if len(names) > 5:
             shown = _("{names} and {count} more", names=shown, count=len(names) - 5)
@@ -164,7 +167,7 @@ def _completed(outcome: Outcome, plan: Plan, found: Sequence[VerifiedFor]) -> Ou
 
 def recover(shop: RepairContext) -> tuple[Outcome, ...]:
     """Take back what a crash interrupted. Call it at every start; usually it does nothing."""
-    return engine.recover(writer=shop.writer, journal=shop.journal)
+    return execute.recover(writer=shop.writer, journal=shop.journal)
 
 
 def history(shop: RepairContext) -> tuple[Entry | UnreadableEntry, ...]:
@@ -175,11 +178,13 @@ def history(shop: RepairContext) -> tuple[Entry | UnreadableEntry, ...]:
 def undo(id: str, shop: RepairContext) -> Outcome:
     """Take an entry of the history back; one of the machine's own needs an administrator again."""
     if any(e.id == id for e in shop.machine_journal.entries()):
-        return elevate.ask(elevate.Order(undo=id), host=shop.host, journal=shop.journal)
-    return engine.undo(id, writer=shop.writer, journal=shop.journal)
+        return elevation.ask_elevated(elevation.ElevationOrder(undo=id), host=shop.host, journal=shop.journal)
+    return execute.undo(id, writer=shop.writer, journal=shop.journal)
 
 
-def with_cudnn_from(source: str, finding: Finding, snapshot: Snapshot, shop: RepairContext, watch: Progress) -> Finding:
+def fix_from_cudnn_set(
+    source: str, finding: Finding, snapshot: Snapshot, shop: RepairContext, watch: Progress
+) -> Finding:
     """Return the finding with a fix that places the complete cuDNN set found in an archive, a wheel or a folder.
 
     A faulty copy of the same release that no package owns is made whole in its own folder; else the set gets a folder of
@@ -189,15 +194,15 @@ def with_cudnn_from(source: str, finding: Finding, snapshot: Snapshot, shop: Rep
         ChangeError: it is not one complete, sound set for this machine; the sentence says what is wrong.
         CancelledError: the person asked to stop.
     """
-    wanted = place.SetRequirement(system=snapshot.machine.system, architecture=snapshot.machine.architecture)
-    cudnn = place.read_set(source, wanted, journal=shop.journal, watch=watch)
-    faulty = _renewable(finding, snapshot, cudnn)
-    again = place.repair_in_place(cudnn, faulty) if faulty else None
+    wanted = cudnn_set.SetRequirement(system=snapshot.machine.system, architecture=snapshot.machine.architecture)
+    cudnn = cudnn_set.read_set(source, wanted, journal=shop.journal, watch=watch)
+    faulty = _repairable_copy(finding, snapshot, cudnn)
+    again = cudnn_set.repair_in_place(cudnn, faulty) if faulty else None
     if again is not None:
         return replace(finding, fix=Fix(title=again.title, changes=(again,), restart="program"))
-    folder = place.own_folder(cudnn)
-    search = add_folder(to_those_concerned(folder, finding, snapshot), snapshot)
-    changes = (place.file_set(cudnn, folder), *search)
+    folder = cudnn_set.own_folder(cudnn)
+    search = add_folder(add_folder_for_concerned(folder, finding, snapshot), snapshot)
+    changes = (cudnn_set.file_set(cudnn, folder), *search)
     files = len(cudnn.members)
     fix = Fix(
         title=n_("Place {n} file of {title}", "Place {n} files of {title}", files, title=cudnn.title),
@@ -207,7 +212,7 @@ def with_cudnn_from(source: str, finding: Finding, snapshot: Snapshot, shop: Rep
     return replace(finding, fix=fix)
 
 
-def _renewable(finding: Finding, snapshot: Snapshot, cudnn: CudnnSet) -> CudnnCopy | None:
+def _repairable_copy(finding: Finding, snapshot: Snapshot, cudnn: CudnnSet) -> CudnnCopy | None:
     """Return the copy that the finding is about, if it is nobody's package and is meant to be this very release."""
     if finding.cause not in CURED_IN_PLACE:
         return None

@@ -17,17 +17,16 @@ from core.common.patience import Patience
 from core.common.progress import CancelledError, Progress
 from core.host.interface import Host
 from core.model.facts import Execution, ProbeError, Snapshot, Unexamined
-from core.model.steps import SECTIONS, Step
+from core.model.steps import SECTIONS_OF_STEP, Step
 from core.probes.cudnn import probe as cudnn
 from core.probes.driver import probe as driver
 from core.probes.known_names import with_known_names
 from core.probes.loading import probe as loading
 from core.probes.probe import Probe, ProbeRequest
-from core.probes.python import builds as framework_builds
+from core.probes.python import builds, records
 from core.probes.python import probe as frameworks
-from core.probes.python import records as frameworks_records
 from core.probes.python import trials as framework_run
-from core.probes.silent import unexamined
+from core.probes.silent import unexamined_places
 from core.probes.toolkit import probe as toolkit
 from core.probes.variables import probe as environment
 
@@ -39,16 +38,16 @@ PROBES: tuple[Probe, ...] = (
     Probe("environment", environment.look),
     Probe("pythons", frameworks.look, needs=("environment",)),
     # it would be ready before cudnn; after it, it uses the time in which loads waits for children
-    Probe("frameworks", framework_builds.look, needs=("pythons", "cudnn")),
+    Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
     Probe("trials", framework_run.look, needs=("pythons", "driver"), timeout=150),
-    Probe("records", frameworks_records.look, needs=("pythons", "frameworks"), timeout=30),
+    Probe("records", records.look, needs=("pythons", "frameworks"), timeout=30),
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
 )
 """Every probe, and the sections that it reads. A new probe is a row here and a section in core/model/facts."""
 
-SAYS = {
+PROGRESS_TEXTS = {
     "driver": N_("Asking the driver and the GPU"),
     "environment": N_("Reading the variables and search paths"),
     "pythons": N_("Looking for Python environments"),
@@ -69,7 +68,7 @@ def wanted_sections(steps: Collection[Step], probes: tuple[Probe, ...] = PROBES)
         return {p.section for p in probes}
     needs = {p.section: p.needs for p in probes}
     wanted: set[str] = set()
-    todo = [s for step in steps for s in SECTIONS[step]]
+    todo = [s for step in steps for s in SECTIONS_OF_STEP[step]]
     while todo:
         section = todo.pop()
         if section not in wanted:
@@ -82,7 +81,7 @@ def _nothing(_seen: Snapshot) -> None:
     return None
 
 
-def look(
+def take_snapshot(
     host: Host,
     watch: Progress,
     *,
@@ -99,7 +98,7 @@ def look(
 
     A probe's crash, time-out or cancellation becomes a ProbeError; its section keeps what was found until then, and is None where
     that is nothing. Probes run in daemon threads: one that hangs in the operating system (a dead network folder) is left
-    behind, and starts anew without that folder, which is told in ``unexamined``.
+    behind, and starts anew without that folder, which is told in ``unexamined_places``.
     """
     wanted = wanted_sections(steps, probes)
     if not (trials or thorough):  # an import alone takes longer than everything else together
@@ -144,7 +143,7 @@ def look(
         for probe in [p for p in waiting if not {n for n in p.needs if n in wanted} - ended]:
             waiting.remove(probe)
             running[probe.section] = time.monotonic() + probe.timeout * factor
-            watch.say(_(SAYS.get(probe.section, probe.section)))
+            watch.say(_(PROGRESS_TEXTS.get(probe.section, probe.section)))
             watch.section(probe.section, "looking")
             threading.Thread(
                 target=run, args=(probe, replace(request, seen=snapshot)), daemon=True, name=probe.section
@@ -165,10 +164,10 @@ def look(
             if found := tuple(kept.get(section, ())):
                 snapshot = replace(snapshot, **{section: found})
         snapshot = replace(snapshot, seconds=(*snapshot.seconds, (section, round(seconds, 3))))
-    silent = unexamined(patience, snapshot, request)
+    silent = unexamined_places(patience, snapshot, request)
     executions = tuple(sorted(dict.fromkeys(told), key=lambda e: (e.what, e.path, e.consumer)))
     snapshot = replace(snapshot, unexamined=tuple(dict.fromkeys((*silent, *missed))), executions=executions)
-    return _with_changes_of_ours(_with_known_names(snapshot, patience, request), host)
+    return _with_own_changes(_with_known_names(snapshot, patience, request), host)
 
 
 def _with_known_names(snapshot: Snapshot, patience: Patience, request: ProbeRequest) -> Snapshot:
@@ -177,7 +176,7 @@ def _with_known_names(snapshot: Snapshot, patience: Patience, request: ProbeRequ
     return snapshot
 
 
-def _with_changes_of_ours(snapshot: Snapshot, host: Host) -> Snapshot:
+def _with_own_changes(snapshot: Snapshot, host: Host) -> Snapshot:
     from core.transaction.session_host import NewSessionHost
 
     if not isinstance(host, NewSessionHost) or snapshot.environment is None:

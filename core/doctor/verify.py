@@ -15,20 +15,20 @@ from core.fixes.variables import has_activation, target_environments
 from core.host.interface import Host
 from core.host.provenance import environment_for, may_run
 from core.host.with_environment import HostWithEnvironment
-from core.knowledge.tables import read
+from core.knowledge.tables import read_table
 from core.model.changes import Change, FileSet
 from core.model.facts import Snapshot, Variable, split_id
 from core.model.findings import Finding, Report
 from core.model.paths import is_inside
-from core.probes.variables.probe import Known, is_relevant
-from core.rehearsal.rehearse import Examine, left, remains
+from core.probes.variables.probe import EnvironmentKnowledge, is_relevant
+from core.rehearsal.rehearse import Examine, remaining_finding, remaining_problem
 from core.rules.snapshot_queries import python_of
 from core.transaction.execute import VerifiedFor, Way
 from core.transaction.session_host import NewSessionHost
 
 
 @dataclass(frozen=True)
-class Start:
+class ProgramStart:
     """One way of starting a program, and the machine as such a program finds it."""
 
     way: Way
@@ -54,17 +54,17 @@ def verify(
     last, so that its report is the newest.
     """
     through = _activated_by(changes)
-    environments = through or _concerned(finding, changes, before.snapshot)
-    starts = _ways(environments, before.snapshot, session, inherited)
+    environments = through or _concerned_environments(finding, changes, before.snapshot)
+    starts = _program_starts(environments, before.snapshot, session, inherited)
     meant = [s for s in starts if (s.way == "activation" and s.at in through) or (s.way == "process" and not through)]
     for start in meant:
         if start.host is None:
             return _("The activation of {prefix} failed.", prefix=start.at), ()
-    reports = _looks(starts, examine)
+    reports = _examine_starts(starts, examine)
     for start, report in zip(starts, reports, strict=True):
-        if start in meant and report and (problem := left(finding, before, report)):
+        if start in meant and report and (problem := remaining_problem(finding, before, report)):
             return problem, ()
-    return "", tuple(_judged(finding, s, environments, r) for s, r in zip(starts, reports, strict=True))
+    return "", tuple(_judge_start(finding, s, environments, r) for s, r in zip(starts, reports, strict=True))
 
 
 def _activated_by(changes: Sequence[Change]) -> list[str]:
@@ -72,7 +72,7 @@ def _activated_by(changes: Sequence[Change]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _concerned(finding: Finding, changes: Sequence[Change], seen: Snapshot) -> list[str]:
+def _concerned_environments(finding: Finding, changes: Sequence[Change], seen: Snapshot) -> list[str]:
     """Return the environments that the finding concerns, or whose files it or the cure is about, else those in use."""
     paths = [finding.subject, *(i.path for c in changes if isinstance(c, FileSet) for i in c.items)]
     system = seen.machine.system
@@ -85,7 +85,7 @@ def _concerned(finding: Finding, changes: Sequence[Change], seen: Snapshot) -> l
     return [p.prefix for p in found] or target_environments(seen)
 
 
-def _ways(environments: Sequence[str], seen: Snapshot, session: Host, inherited: Host) -> list[Start]:
+def _program_starts(environments: Sequence[str], seen: Snapshot, session: Host, inherited: Host) -> list[ProgramStart]:
     """Return the ways of starting a program, that of this session first."""
     named, plain = tuple(environments), inherited.fresh_environment()
 
@@ -94,16 +94,16 @@ def _ways(environments: Sequence[str], seen: Snapshot, session: Host, inherited:
 
     known = [p for p in environments if python_of(seen, p) is None or has_activation(seen, p)]
     return [
-        Start("process", session),
-        *(Start("activation", with_variables(activated(p, inherited)), p) for p in known),
-        *(Start("bare", with_variables(plain), p) for p in environments),
-        Start("login", with_variables(inherited.login_environment())),
+        ProgramStart("process", session),
+        *(ProgramStart("activation", with_variables(activated_environment(p, inherited)), p) for p in known),
+        *(ProgramStart("bare", with_variables(plain), p) for p in environments),
+        ProgramStart("login", with_variables(inherited.login_environment())),
     ]
 
 
-def _looks(starts: Sequence[Start], examine: Examine) -> list[Report | None]:
+def _examine_starts(starts: Sequence[ProgramStart], examine: Examine) -> list[Report | None]:
     """Look once at each host that differs in what matters, the first one last."""
-    keys = [_relevant(s.host) if s.host else None for s in starts]
+    keys = [_relevant_variables(s.host) if s.host else None for s in starts]
     found: dict[object, Report] = {}
     for key in [*dict.fromkeys(k for k in keys if k not in (None, keys[0])), keys[0]]:
         host = starts[keys.index(key)].host
@@ -112,15 +112,17 @@ def _looks(starts: Sequence[Start], examine: Examine) -> list[Report | None]:
     return [found.get(key) for key in keys]
 
 
-def _relevant(host: Host) -> frozenset[tuple[str, str]]:
-    known = read("environment", Known)
+def _relevant_variables(host: Host) -> frozenset[tuple[str, str]]:
+    known = read_table("environment", EnvironmentKnowledge)
     pairs = host.fresh_environment().items()
     return frozenset((n, v) for n, v in pairs if is_relevant(Variable(name=n, value=v), known))
 
 
-def _judged(finding: Finding, start: Start, environments: Sequence[str], after: Report | None) -> VerifiedFor:
+def _judge_start(
+    finding: Finding, start: ProgramStart, environments: Sequence[str], after: Report | None
+) -> VerifiedFor:
     holds: bool | None = None
-    if after and remains(finding, after):
+    if after and remaining_finding(finding, after):
         holds = False
     elif after and not any(e.probe in ("loads", "driver") for e in after.snapshot.errors):
         its = [start.at] if start.at else environments
@@ -129,12 +131,12 @@ def _judged(finding: Finding, start: Start, environments: Sequence[str], after: 
     return VerifiedFor(way=start.way, at=start.at, holds=holds, supposed=supposed)
 
 
-SHELL = (
+ACTIVATION_SCRIPT = (
     'if [ -d "$1/conda-meta" ]; then . "$1/etc/conda/activate.d/convalesce.sh"; else . "$1/bin/activate"; fi && env -0'
 )
 
 
-def activated(prefix: str, host: Host) -> dict[str, str] | None:
+def activated_environment(prefix: str, host: Host) -> dict[str, str] | None:
     """Return the environment that a shell has after it activated a Python environment; None when that failed."""
     before = host.fresh_environment()
     script = os.path.join(prefix, "bin", "activate")  # noqa: PTH118 - a text for the shell
@@ -142,7 +144,7 @@ def activated(prefix: str, host: Host) -> dict[str, str] | None:
     if not verdict.may:
         return None
     before = environment_for(verdict, before)
-    done = host.run(["/bin/sh", "-c", SHELL, "sh", prefix], timeout=20, env=before, account=verdict.account)
+    done = host.run(["/bin/sh", "-c", ACTIVATION_SCRIPT, "sh", prefix], timeout=20, env=before, account=verdict.account)
     if done.status != 0 or not done.out:
         return None
     pairs = (line.partition("=") for line in done.out.split("\0"))
@@ -152,7 +154,7 @@ def activated(prefix: str, host: Host) -> dict[str, str] | None:
 
 # --- in words ------------------------------------------------------------------------------------------------------
 
-WORDS: dict[Way, tuple[str, str, str]] = {
+WAY_TEXTS: dict[Way, tuple[str, str, str]] = {
     "process": (
         N_("Started from here: the fault is gone."),
         N_("Started from here: the fault is still there."),
@@ -177,7 +179,7 @@ WORDS: dict[Way, tuple[str, str, str]] = {
 """Way of starting a program -> that the fault is gone, is still there, or is not decided."""
 
 
-def told(found: Sequence[VerifiedFor]) -> tuple[str, ...]:
+def verification_sentences(found: Sequence[VerifiedFor]) -> tuple[str, ...]:
     """Return in sentences for which ways of starting a program the fault is gone; none where nobody looked."""
     if not found:
         return ()
@@ -193,4 +195,4 @@ def told(found: Sequence[VerifiedFor]) -> tuple[str, ...]:
 def _sentence(found: VerifiedFor) -> str:
     if found.supposed and found.holds:
         return _("Started from here, once this session has the new values: the fault is gone.")
-    return _(WORDS[found.way][(True, False, None).index(found.holds)], at=found.at)
+    return _(WAY_TEXTS[found.way][(True, False, None).index(found.holds)], at=found.at)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from core.common.versions import all_numbers, version_tuple, whole_number
 from core.knowledge.cudnn_file_names import version_numbers
-from core.knowledge.library_names import Library
+from core.knowledge.library_names import LibraryName
 
 Version = tuple[int, ...]
 
@@ -15,7 +15,7 @@ _NAMED = re.compile(
     r"\b(tensorflow(?:[-_]gpu)?|tf|torch|pytorch|jaxlib|jax|ctranslate2|onnxruntime(?:[-_]gpu)?|onnx runtime|python|cuda|cudnn|paddlepaddle(?:-gpu)?|cupy)"
     r"(?: version| runtime| toolkit)?\s?(?:==|>=|>|:|=|-|\bv)?\s?v?(\d{1,2}(?:\.\d{1,4}){0,3})\b"
 )
-BUILT = ("compiled", "built against", "linked against")
+BUILT_WITH_WORDS = ("compiled", "built against", "linked against")
 _WHICH = re.compile(r"\b(?:compiled|built against|linked against|loaded|found|runtime)\b")
 _ALIASES = {"tf": "tensorflow", "pytorch": "torch", "jaxlib": "jax", "onnx runtime": "onnxruntime"}
 _ANY_VERSION = re.compile(r"\b[4-9]\.\d{1,2}\.\d{1,3}|\(\d{1,2}, ?\d{1,3}, ?\d{1,4}\)|\b(?:[4-8]\d{3}|9\d{4})\b")
@@ -36,7 +36,7 @@ _MODELS: tuple[tuple[str, int], ...] = (
 )
 
 
-def marks(text: str, low: str, libraries: tuple[Library, ...], so_far: set[str]) -> set[str]:
+def comparison_marks(text: str, low: str, libraries: tuple[LibraryName, ...], so_far: set[str]) -> set[str]:
     """Return every mark that the comparisons of this module find."""
     versions = _versions(low)
     found: set[str] = set()
@@ -53,10 +53,10 @@ def _versions(low: str) -> dict[str, Version]:
     return versions
 
 
-Look = Callable[[str, str, dict[str, Version], tuple[Library, ...], set[str]], set[str]]
+Comparison = Callable[[str, str, dict[str, Version], tuple[LibraryName, ...], set[str]], set[str]]
 
 
-def _cudnn_pair(_text: str, low: str, _v: dict[str, Version], _l: tuple[Library, ...], _m: set[str]) -> set[str]:
+def _cudnn_pair(_text: str, low: str, _v: dict[str, Version], _l: tuple[LibraryName, ...], _m: set[str]) -> set[str]:
     """A cuDNN that was loaded beside the one that the framework was compiled with."""
     pair = compiled_and_loaded(low)
     if not pair:
@@ -72,24 +72,24 @@ def _cudnn_pair(_text: str, low: str, _v: dict[str, Version], _l: tuple[Library,
 def compiled_and_loaded(low: str) -> tuple[Version, Version] | None:
     """Return the cuDNN versions (compiled with, loaded) that a message compares, as XLA, TensorFlow, PyTorch, Caffe2 and dlib write them."""
     for line in low.split("\n"):
-        if "cudnn" not in line or not any(w in line for w in BUILT) or len(line) > 4000:
+        if "cudnn" not in line or not any(w in line for w in BUILT_WITH_WORDS) or len(line) > 4000:
             continue
         numbers = [(m.start(), m[0]) for m in _ANY_VERSION.finditer(_COMPATIBILITY.sub("", line)[:1500])]
         if len(numbers) >= 2:
-            pair = decode(numbers[0][1]), decode(numbers[1][1])
+            pair = decode_cudnn_version(numbers[0][1]), decode_cudnn_version(numbers[1][1])
             # whichever word stands first tells which number is which
             first = _WHICH.search(line)
-            return pair if first and first[0] in BUILT else pair[::-1]
+            return pair if first and first[0] in BUILT_WITH_WORDS else pair[::-1]
     return None
 
 
-def decode(number: str) -> Version:
+def decode_cudnn_version(number: str) -> Version:
     """Return what ``_ANY_VERSION`` found as a version: a number of cudnnGetVersion, or dotted text."""
     code = whole_number(number)
     return all_numbers(number) if code is None else version_numbers(code) or ()
 
 
-def _systems(_text: str, low: str, _v: dict[str, Version], _l: tuple[Library, ...], so_far: set[str]) -> set[str]:
+def _systems(_text: str, low: str, _v: dict[str, Version], _l: tuple[LibraryName, ...], so_far: set[str]) -> set[str]:
     """The operating system from paths and words, where no file name told."""
     found: set[str] = set()
     if (
@@ -107,7 +107,9 @@ def _systems(_text: str, low: str, _v: dict[str, Version], _l: tuple[Library, ..
     return found
 
 
-def _frameworks(_text: str, low: str, versions: dict[str, Version], _l: tuple[Library, ...], _m: set[str]) -> set[str]:
+def _frameworks(
+    _text: str, low: str, versions: dict[str, Version], _l: tuple[LibraryName, ...], _m: set[str]
+) -> set[str]:
     """What the version of a framework or of Python implies."""
     found: set[str] = set()
     tf = versions.get("tensorflow")
@@ -138,7 +140,7 @@ def _frameworks(_text: str, low: str, versions: dict[str, Version], _l: tuple[Li
 
 
 def _capabilities(
-    _text: str, low: str, versions: dict[str, Version], _l: tuple[Library, ...], _m: set[str]
+    _text: str, low: str, versions: dict[str, Version], _l: tuple[LibraryName, ...], _m: set[str]
 ) -> set[str]:
     """Whether the GPU is newer or older than what the text says that the program was built for."""
     supported = re.search(
@@ -163,7 +165,7 @@ def _capabilities(
     return found
 
 
-def _characters(text: str, _low: str, _v: dict[str, Version], _l: tuple[Library, ...], _m: set[str]) -> set[str]:
+def _characters(text: str, _low: str, _v: dict[str, Version], _l: tuple[LibraryName, ...], _m: set[str]) -> set[str]:
     """Paths with characters that break the look-up of libraries: brackets, or letters that are not ASCII."""
     found: set[str] = set()
     for m in re.finditer(r"(?<!\w)(?:[A-Za-z]:[\\/]|/(?:home|mnt|media|data|Users)/)[^\n\"'<>|*?:;,]{1,250}", text):
@@ -180,7 +182,7 @@ def _characters(text: str, _low: str, _v: dict[str, Version], _l: tuple[Library,
 
 
 def _two_majors(
-    _text: str, _low: str, _v: dict[str, Version], libraries: tuple[Library, ...], _m: set[str]
+    _text: str, _low: str, _v: dict[str, Version], libraries: tuple[LibraryName, ...], _m: set[str]
 ) -> set[str]:
     """Names of two majors of one family in one text: one is wanted, the other is there."""
     found: set[str] = set()
@@ -191,18 +193,18 @@ def _two_majors(
     return found
 
 
-FIRST_PARTS = frozenset({"ops_infer", "graph", "ops"})
+FIRST_LOADED_PARTS = frozenset({"ops_infer", "graph", "ops"})
 """Parts that cuDNN 8 and 9 open first: when a later one is missing, the folder itself is searched."""
 
 
 def _parts(
-    _text: str, low: str, versions: dict[str, Version], libraries: tuple[Library, ...], so_far: set[str]
+    _text: str, low: str, versions: dict[str, Version], libraries: tuple[LibraryName, ...], so_far: set[str]
 ) -> set[str]:
     """Which part of cuDNN is named, and where a file lies that does not fit."""
     found: set[str] = set()
     if any(x.part.startswith("cnn_infer") for x in libraries):
         found.add("cudnn-cnn-infer")
-    if "missing:cudnn-sub" in so_far and all(x.part not in FIRST_PARTS for x in libraries if x.part):
+    if "missing:cudnn-sub" in so_far and all(x.part not in FIRST_LOADED_PARTS for x in libraries if x.part):
         found.add("later-part")
     if any(x.part in ("engines_tensor_ir", "ext") for x in libraries):
         found.add("new-part")
@@ -217,4 +219,4 @@ def _parts(
     return found
 
 
-_LOOKS: tuple[Look, ...] = (_cudnn_pair, _systems, _frameworks, _capabilities, _characters, _two_majors, _parts)
+_LOOKS: tuple[Comparison, ...] = (_cudnn_pair, _systems, _frameworks, _capabilities, _characters, _two_majors, _parts)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 
-from core.common.i18n import N_, _, sentences
+from core.common.i18n import N_, _, join_sentences
 from core.explain.model import CodeMeaning
 from core.explain.reading import ParsedText
-from core.knowledge.library_names import TOOLKIT, Library, classify
-from core.knowledge.messages import Code, Message, codes
+from core.knowledge.library_names import TOOLKIT_FAMILIES, LibraryName, parse_library_name
+from core.knowledge.messages import CodeEntry, Message, known_codes
 
-LONGEST_TERM = 80
-MOST = 12
+MAX_TERM_CHARACTERS = 80
+MAX_MEANINGS = 12
 """Meanings that are shown beside one text."""
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]{5,70}")
 _TERM_NUMBER = re.compile(r"(?i)^(?:[a-z ]{0,24}[ :=#(]{1,3})?(-?\d{1,10}|0x[0-9a-f]{1,8})\)?$")
 
-PARTS = {
+PART_MEANINGS = {
     # cuDNN 7 to 9: what a part of the set is for (NVIDIA cuDNN developer guide)
     "": N_("cuDNN's main library, a thin front that opens the other files of the set by their bare names"),
     "ops_infer": N_("the part of cuDNN 8 with basic operations, which every other part needs"),
@@ -36,7 +36,7 @@ PARTS = {
     "engines_tensor_ir": N_("a part that only newer cuDNN 9 releases have"),
     "ext": N_("a part that only newer cuDNN 9 releases have"),
 }
-FAMILIES = {
+FAMILY_MEANINGS = {
     "cudart": (N_("the CUDA runtime"), N_("It comes with the CUDA toolkit or a runtime package, and its name carries the version that the program was built for.")),
     "cublas": (N_("cuBLAS, for matrices"), N_("It comes with the CUDA toolkit or a package; cuBLAS and cuBLASLt must be of one release.")),
     "cufft": (N_("cuFFT, for Fourier transforms"), N_("Its number is not the number of CUDA.")),
@@ -58,50 +58,50 @@ FAMILIES = {
 }  # fmt: skip
 
 
-def meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
+def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
     """Return the meaning of every code and message that a text carries: codes first, in the order of the text."""
     words = list(dict.fromkeys(m[0].lower() for m in _WORD.finditer(reading.text)))
     by_name = _by_name()
     found = [code for word in words for code in by_name.get(word, ())]
     numbers = {mark.removeprefix("win:") for mark in reading.marks if mark.startswith("win:")}
     states = {f"0x{mark.removeprefix('nt:')}" for mark in reading.marks if mark.startswith("nt:")}
-    found += [c for c in codes() if c.family == "Windows error" and c.number in numbers]
-    found += [c for c in codes() if c.family == "Windows status" and c.number.lower() in states]
-    shown = [_of_code(c) for c in dict.fromkeys(found)] + [
-        _of_message(m, reading.low) for m in (*reading.symptoms, *reading.harmless)
+    found += [c for c in known_codes() if c.family == "Windows error" and c.number in numbers]
+    found += [c for c in known_codes() if c.family == "Windows status" and c.number.lower() in states]
+    shown = [_code_meaning(c) for c in dict.fromkeys(found)] + [
+        _message_meaning(m, reading.low) for m in (*reading.symptoms, *reading.harmless)
     ]
-    return tuple(dict.fromkeys(shown))[:MOST]
+    return tuple(dict.fromkeys(shown))[:MAX_MEANINGS]
 
 
 def look_up(term: str) -> tuple[CodeMeaning, ...]:
     """Return what one word means: a code's name or number, or a library's file name. Empty when it is none of them."""
     term = term.strip()
-    if not term or len(term) > LONGEST_TERM or "\n" in term:
+    if not term or len(term) > MAX_TERM_CHARACTERS or "\n" in term:
         return ()
     number = _TERM_NUMBER.match(term)
     if number:
-        return _numbered(number[1])
+        return _number_meanings(number[1])
     named = _by_name().get(term.lower())
     if named:
-        return tuple(_of_code(c) for c in named)
-    library = classify(re.split(r"[\\/]", term)[-1].lower())
-    return (of_library(library),) if library else ()
+        return tuple(_code_meaning(c) for c in named)
+    library = parse_library_name(re.split(r"[\\/]", term)[-1].lower())
+    return (library_meaning(library),) if library else ()
 
 
-def _numbered(number: str) -> tuple[CodeMeaning, ...]:
+def _number_meanings(number: str) -> tuple[CodeMeaning, ...]:
     value = int(number, 16) if number.lower().startswith("0x") else int(number)
     hexadecimal = f"0x{value & 0xFFFFFFFF:08X}"
-    hits = [c for c in codes() if c.number in (str(value), hexadecimal)]
+    hits = [c for c in known_codes() if c.number in (str(value), hexadecimal)]
     # a bare number is a Windows error before it is anything else: that is where people meet one without a name
     order = {"Windows error": 0, "Windows status": 0, "CUDA runtime error": 1, "CUDA driver error": 2}
-    return tuple(_of_code(c) for c in sorted(hits, key=lambda c: order.get(c.family, 3)))
+    return tuple(_code_meaning(c) for c in sorted(hits, key=lambda c: order.get(c.family, 3)))
 
 
-def of_library(x: Library) -> CodeMeaning:
+def library_meaning(x: LibraryName) -> CodeMeaning:
     """Return what a library's file name means."""
     system = {"windows": "Windows", "linux": "Linux"}.get(x.platform, "")
     if x.family == "cudnn":
-        role = PARTS.get(x.part, N_("a part of cuDNN"))
+        role = PART_MEANINGS.get(x.part, N_("a part of cuDNN"))
         usually = (
             _(
                 "When it is said to be missing, its folder is not searched, or the set is not whole; all files of cuDNN {major} must be of one release and lie together. cuDNN is a download of its own: a CUDA toolkit does not bring it.",
@@ -109,36 +109,36 @@ def of_library(x: Library) -> CodeMeaning:
             )
         ).replace("  ", " ")
     else:
-        role, usually = FAMILIES.get(x.family, (N_("a library"), ""))
+        role, usually = FAMILY_MEANINGS.get(x.family, (N_("a library"), ""))
     version = f" {x.major}" + (f".{x.minor}" if x.minor is not None else "") if x.major is not None else ""
     wanted = (
         _("The name asks for version {version}.", version=version.strip())
-        if version and x.family in TOOLKIT | {"cudnn", "tensorrt"}
+        if version and x.family in TOOLKIT_FAMILIES | {"cudnn", "tensorrt"}
         else ""
     )
     return CodeMeaning(
         term=x.name,
         family=_("file for {system}", system=system) if system else _("file"),
-        meaning=sentences(_("This is {role}.", role=_(role)), wanted),
+        meaning=join_sentences(_("This is {role}.", role=_(role)), wanted),
         usually=_(usually) if usually else "",
         source=_("names and contents of the published packages"),
     )
 
 
-def _by_name() -> dict[str, list[Code]]:
-    names: dict[str, list[Code]] = {}
-    for code in codes():
+def _by_name() -> dict[str, list[CodeEntry]]:
+    names: dict[str, list[CodeEntry]] = {}
+    for code in known_codes():
         names.setdefault(code.name.lower(), []).append(code)
     return names
 
 
-def _of_code(c: Code) -> CodeMeaning:
+def _code_meaning(c: CodeEntry) -> CodeMeaning:
     return CodeMeaning(
         term=c.name, family=_(c.family), number=c.number, meaning=_(c.meaning), usually=_(c.usually), source=c.source
     )
 
 
-def _of_message(m: Message, low: str) -> CodeMeaning:
+def _message_meaning(m: Message, low: str) -> CodeMeaning:
     said = next((p for p in m.phrases if p.split("*")[0] in low), m.phrases[0])
     family = _("harmless message") if m.kind == "harmless" else _("message")
     return CodeMeaning(

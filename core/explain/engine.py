@@ -6,36 +6,34 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from core.common.i18n import N_, _, sentences
+from core.common.i18n import N_, _, join_sentences
 from core.common.text import printable
-from core.explain import dictionary, saying, verdicts
-from core.explain import harmful_advice as cures
-from core.explain import other_machine as foreign
-from core.explain.model import CodeMeaning, Explanation, Link, Ranked, Said
-from core.explain.ranking import heard, rank
-from core.explain.reading import ParsedText, read
-from core.knowledge.causes import causes as known_causes
-from core.knowledge.messages import clues
+from core.explain import dictionary, harmful_advice, other_machine, saying, verdicts
+from core.explain.model import CodeMeaning, Explanation, Link, RankedCause, TextSummary
+from core.explain.ranking import matching_clues, rank_causes
+from core.explain.reading import ParsedText, read_text
+from core.knowledge.causes import cause_rows as known_causes
+from core.knowledge.messages import known_clues
 from core.model.facts import Snapshot
 from core.model.findings import Finding
-from core.report.help_pages import cure
-from core.rules.guard import guarded
+from core.report.help_pages import cure_text
+from core.rules.guard import run_guarded
 from core.rules.root_cause import diagnose
 
-SHOWN = 12
+MAX_CAUSES = 12
 """Causes that are given at most."""
-LEAST = 0.01
+MIN_SCORE = 0.01
 """Score below which a cause that the machine does not prove is left out."""
-SHORT = 4000
+SHORT_TEXT_CHARACTERS = 4000
 """Characters up to which a text counts as a message by itself: a log must also name something of the GPU set-up."""
-STEPS = 3
+MAX_CAUSES_WITH_STEPS = 3
 """Causes that carry their steps."""
-LIKELY = 0.7
+LIKELY_SCORE = 0.7
 """Score from which on a text alone makes a cause likely."""
-ROOT = 0.4
+ROOT_CAUSE_WEIGHT = 0.4
 """What being the machine's root cause weighs beside the text's share of belief."""
-NOTHING = N_("Nothing in here is about the GPU set-up.")
-TOPIC = (
+NOTHING_TEXT = N_("Nothing in here is about the GPU set-up.")
+TOPIC_WORDS = (
     *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "tensorrt", "executionprovider", "nouveau"),
     *("tensorflow", "torch", "paddle", "jax", "cupy", "ctranslate", "onnxruntime"),
 )  # fmt: skip
@@ -49,18 +47,18 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
     raises for any text.
     """
     meant = dictionary.look_up(text)
-    reading = read(f"error code {text.strip()}" if meant and text.strip().isdigit() else text)
-    if not meant and not about_gpu(reading):
-        return Explanation(sentence=_(NOTHING))
-    codes = meant or dictionary.meanings(reading)
+    reading = read_text(f"error code {text.strip()}" if meant and text.strip().isdigit() else text)
+    if not meant and not is_about_gpu(reading):
+        return Explanation(sentence=_(NOTHING_TEXT))
+    codes = meant or dictionary.code_meanings(reading)
     failures: list[Finding] = []
-    says = Said() if meant else saying.said(reading, codes)
-    away = guarded(lambda: foreign.reasons(reading, snapshot), "explain.foreign", failures, "")
+    says = TextSummary() if meant else saying.summarise_text(reading, codes)
+    away = run_guarded(lambda: other_machine.other_machine_reasons(reading, snapshot), "explain.foreign", failures, "")
     here = None if away else snapshot
     if here is not None:
-        reading = replace(reading, marks=reading.marks | _of_machine(here))
-    judged = verdicts.judge(reading, here, _findings(here, findings), failures)
-    causes = () if meant and not heard(reading) else _causes(reading, judged)
+        reading = replace(reading, marks=reading.marks | _machine_marks(here))
+    judged = verdicts.judge_causes(reading, here, _findings(here, findings), failures)
+    causes = () if meant and not matching_clues(reading) else _causes(reading, judged)
     link = _link(causes, judged, snapshot, away)
     return Explanation(
         sentence=_of_term(meant[0]) if meant else _sentence(link, causes, judged, says),
@@ -69,7 +67,7 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
         link=link,
         causes=causes,
         codes=codes,
-        warnings=guarded(lambda: cures.seen(reading, here), "explain.cures", failures, ()),
+        warnings=run_guarded(lambda: harmful_advice.find_harmful_advice(reading, here), "explain.cures", failures, ()),
         foreign=printable(away),
         decide=_decide(causes),
         lines=tuple(printable(line) for line in telling_lines(reading)),
@@ -84,17 +82,17 @@ def _findings(snapshot: Snapshot | None, given: tuple[Finding, ...] | None) -> t
     return diagnose(snapshot)
 
 
-def _of_machine(snapshot: Snapshot) -> set[str]:
+def _machine_marks(snapshot: Snapshot) -> set[str]:
     """Return the marks of context that the machine itself gives to a text that came up on it."""
     machine = snapshot.machine
     return {machine.system} | ({"wsl"} if machine.wsl else set()) | ({"container"} if machine.container else set())
 
 
-def about_gpu(reading: ParsedText) -> bool:
+def is_about_gpu(reading: ParsedText) -> bool:
     """Whether a text says something about the GPU set-up: a short one by any clue or name, a log by both."""
-    named = any(word in reading.low for word in TOPIC) or "lib:cudnn" in reading.marks
-    told = bool(heard(reading))
-    return (told or named) if len(reading.text) <= SHORT else (told and named)
+    named = any(word in reading.low for word in TOPIC_WORDS) or "lib:cudnn" in reading.marks
+    told = bool(matching_clues(reading))
+    return (told or named) if len(reading.text) <= SHORT_TEXT_CHARACTERS else (told and named)
 
 
 def telling_lines(reading: ParsedText) -> tuple[str, ...]:
@@ -106,41 +104,43 @@ def telling_lines(reading: ParsedText) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kept))[:12]
 
 
-def _causes(reading: ParsedText, judged: verdicts.Judged) -> tuple[Ranked, ...]:
+def _causes(reading: ParsedText, judged: verdicts.Judgement) -> tuple[RankedCause, ...]:
     words = {row.cause: row.meaning for row in known_causes()}
     ranked = [
-        Ranked(
+        RankedCause(
             cause=cause,
             score=round(score, 4),
             because=tuple(_(b) if b else b for b in because[:4]),
             meaning=_(words[cause]) if cause in words else "",
             **judged.verdicts.get(cause, {}),
         )
-        for cause, score, because in rank(reading)
+        for cause, score, because in rank_causes(reading)
     ]
     worth = [
-        r for place, r in enumerate(ranked) if (r.score >= LEAST and place < SHOWN) or r.verdict == "proved" or r.may
+        r
+        for place, r in enumerate(ranked)
+        if (r.score >= MIN_SCORE and place < MAX_CAUSES) or r.verdict == "proved" or r.may
     ]
-    best = sorted(worth, key=_order)
-    return tuple(with_steps(r) if place < STEPS else r for place, r in enumerate(best))
+    best = sorted(worth, key=_rank_key)
+    return tuple(with_steps(r) if place < MAX_CAUSES_WITH_STEPS else r for place, r in enumerate(best))
 
 
-def with_steps(r: Ranked) -> Ranked:
+def with_steps(r: RankedCause) -> RankedCause:
     """Add what cures a cause in general, where no finding says it for this machine."""
     if r.verdict == "refuted" or not (r.because or r.may or r.verdict == "proved") or (r.finding and r.finding.fix):
         return r
-    return structs.replace(r, steps=cure(r.cause))
+    return structs.replace(r, steps=cure_text(r.cause))
 
 
-def _order(r: Ranked) -> tuple[int, float]:
+def _rank_key(r: RankedCause) -> tuple[int, float]:
     """Proved, open, refuted; among proved ones the root cause and what the text itself asked for gain, what follows loses."""
     place = {"proved": 0, "open": 1 if r.may else 2, "refuted": 3}[r.verdict]
     asked = r.verdict == "proved" and r.finding is None
     root = (asked or bool(r.finding and r.finding.primary)) - bool(r.finding and r.finding.follows_from)
-    return place, -(r.score + ROOT * root)
+    return place, -(r.score + ROOT_CAUSE_WEIGHT * root)
 
 
-def _link(causes: tuple[Ranked, ...], judged: verdicts.Judged, snapshot: Snapshot | None, away: str) -> Link:
+def _link(causes: tuple[RankedCause, ...], judged: verdicts.Judgement, snapshot: Snapshot | None, away: str) -> Link:
     """Return whether what the machine shows causes what the text says."""
     if snapshot is None or not causes:
         return ""
@@ -161,10 +161,10 @@ def _of_term(meant: CodeMeaning) -> str:
     return f"{meant.term}{number}: {meant.meaning}"
 
 
-def _sentence(link: Link, causes: tuple[Ranked, ...], judged: verdicts.Judged, says: Said) -> str:
+def _sentence(link: Link, causes: tuple[RankedCause, ...], judged: verdicts.Judgement, says: TextSummary) -> str:
     """Return in words whether the one causes the other; without a machine, what the text points to."""
     if not causes:
-        return _(NOTHING)
+        return _(NOTHING_TEXT)
     best = causes[0]
     title = best.finding.title if best.finding else best.meaning
     if link == "proved":
@@ -184,20 +184,20 @@ def _sentence(link: Link, causes: tuple[Ranked, ...], judged: verdicts.Judged, s
         )
     if link == "not linked":
         shown = judged.shows[0]
-        return sentences(
+        return join_sentences(
             _("This machine also shows: {title}", title=shown.title),
             shown.against or judged.stranger or _("That is not known to make such a message."),
         )
     if link == "nothing found":
-        return sentences(_("Nothing that was found on this machine explains it."), judged.stranger)
+        return join_sentences(_("Nothing that was found on this machine explains it."), judged.stranger)
     return _points_to(best, says)
 
 
-def _points_to(best: Ranked, says: Said) -> str:
+def _points_to(best: RankedCause, says: TextSummary) -> str:
     """Return what a text points to by itself."""
     if not best.because:
         return says.meaning or _("The text names no symptom that points anywhere; a scan of the machine decides.")
-    if best.score >= LIKELY:
+    if best.score >= LIKELY_SCORE:
         return _("Most likely ({score}): {meaning}", score=format(best.score, ".0%"), meaning=best.meaning)
     return _(
         "Several causes can stand behind it; the machine decides. The text points most to this: {meaning}",
@@ -205,9 +205,9 @@ def _points_to(best: Ranked, says: Said) -> str:
     )
 
 
-def _decide(causes: tuple[Ranked, ...]) -> str:
+def _decide(causes: tuple[RankedCause, ...]) -> str:
     if not causes or causes[0].verdict == "proved":
         return ""
-    deciding = clues().decides
+    deciding = known_clues().decides
     asks = [_(deciding[r.cause]) for r in causes[:3] if r.verdict == "open" and r.cause in deciding]
     return _("To decide between the best: {questions}.", questions="; ".join(dict.fromkeys(asks))) if asks else ""

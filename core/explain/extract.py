@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from html import unescape
 
-BIGGEST = 10_000_000
+MAX_CHARACTERS = 10_000_000
 """Characters that are read; of a longer text the beginning and the end are taken."""
-SMALL = 40_000
+SMALL_TEXT_CHARACTERS = 40_000
 """A text up to this length is read whole."""
-WINDOW = 700
+WINDOW_BYTES = 700
 """Bytes that are read on each side of a hit within a very long line."""
-HITS = 30
+MAX_HITS = 30
 """Places that are read per trigger from the beginning and from the end: the first and the last error tell most."""
-MOST = 500_000
+MAX_EXTRACT_BYTES = 500_000
 """Bytes that are read of all places together."""
 
-TRIGGERS: tuple[bytes, ...] = (
+TRIGGER_WORDS: tuple[bytes, ...] = (
     *(b"cud", b"cubla", b"cufft", b"curand", b"cusolver", b"cusparse", b"nvidia", b"nvrtc", b"nvml", b"nvinfer", b"nvcu"),
     *(b"gpu", b"dll", b"lib64", b".so", b"zlib", b"vcruntime", b"msvcp", b"winerror", b"error code", b"exit code", b"0xc0"),
     *(b"tensorflow", b"torch", b"onnxruntime", b"paddle", b"ctranslate", b"jaxlib", b"cupy", b"whisper", b"mxnet"),
@@ -31,7 +31,7 @@ _SPACE = re.compile("[\xa0\u2000-\u200a\u202f\u205f\u3000]")
 _TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>\n]{0,200})?/?>")
 
 
-def decode(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """Return the text of a file: UTF-8, UTF-16 as Windows shells write it, or the bytes as they are. Never raises."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
@@ -43,23 +43,23 @@ def decode(data: bytes) -> str:
         return data.decode("cp1252", "replace")
 
 
-def relevant(text: str) -> str:
+def relevant_part(text: str) -> str:
     """Return the part of a text that may be about the GPU set-up: whole when it is short, else the lines around a trigger.
 
     Terminal escapes, control characters and HTML are taken out; the cost grows linearly with the text.
     """
-    if len(text) > BIGGEST:
-        text = text[: BIGGEST // 2] + "\n" + text[-BIGGEST // 2 :]
-    if len(text) > SMALL:
+    if len(text) > MAX_CHARACTERS:
+        text = text[: MAX_CHARACTERS // 2] + "\n" + text[-MAX_CHARACTERS // 2 :]
+    if len(text) > SMALL_TEXT_CHARACTERS:
         text = _near_triggers(text)
-    return clean(text)
+    return clean_text(text)
 
 
 def _near_triggers(text: str) -> str:
     # bytes.lower() folds ASCII only, so that positions stay the same
     raw = text.encode("utf-8", "replace")
     low = raw.lower()
-    present = [trigger for trigger in TRIGGERS if trigger in low]
+    present = [trigger for trigger in TRIGGER_WORDS if trigger in low]
     spans = sorted({span for trigger in present for span in (*_first(low, trigger), *_last(low, trigger))})
     parts: list[bytes] = []
     end = 0
@@ -67,16 +67,16 @@ def _near_triggers(text: str) -> str:
         if stop > end:
             parts.append(raw[max(start, end) : stop])
             end = stop
-    if sum(map(len, parts)) > MOST:
-        parts = [b"\n".join(parts)[: MOST // 2], b"\n".join(parts)[-MOST // 2 :]]
+    if sum(map(len, parts)) > MAX_EXTRACT_BYTES:
+        parts = [b"\n".join(parts)[: MAX_EXTRACT_BYTES // 2], b"\n".join(parts)[-MAX_EXTRACT_BYTES // 2 :]]
     return b"\n".join(parts).decode("utf-8", "replace")
 
 
 def _first(low: bytes, trigger: bytes) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     at = low.find(trigger)
-    while at >= 0 and len(found) < HITS:
-        found.append(_around(low, at))
+    while at >= 0 and len(found) < MAX_HITS:
+        found.append(_line_around(low, at))
         at = low.find(trigger, found[-1][1])
     return found
 
@@ -84,22 +84,22 @@ def _first(low: bytes, trigger: bytes) -> list[tuple[int, int]]:
 def _last(low: bytes, trigger: bytes) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     at = low.rfind(trigger)
-    while at >= 0 and len(found) < HITS:
-        found.append(_around(low, at))
+    while at >= 0 and len(found) < MAX_HITS:
+        found.append(_line_around(low, at))
         at = low.rfind(trigger, 0, found[-1][0])
     return found
 
 
-def _around(low: bytes, at: int) -> tuple[int, int]:
+def _line_around(low: bytes, at: int) -> tuple[int, int]:
     """Return the line of a hit and the one after it (many messages run over two), cut to a window in a long line."""
-    start = low.rfind(b"\n", max(0, at - WINDOW), at)
-    start = start + 1 if start >= 0 else max(0, at - WINDOW)
-    stop = low.find(b"\n", at, at + WINDOW)
-    stop = low.find(b"\n", stop + 1, stop + WINDOW) if stop >= 0 else -1
-    return start, stop if stop >= 0 else min(len(low), at + WINDOW)
+    start = low.rfind(b"\n", max(0, at - WINDOW_BYTES), at)
+    start = start + 1 if start >= 0 else max(0, at - WINDOW_BYTES)
+    stop = low.find(b"\n", at, at + WINDOW_BYTES)
+    stop = low.find(b"\n", stop + 1, stop + WINDOW_BYTES) if stop >= 0 else -1
+    return start, stop if stop >= 0 else min(len(low), at + WINDOW_BYTES)
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return text without terminal escapes, tags and control characters; line ends become line feeds."""
     if "\x1b" in text:
         text = _ESCAPE.sub("", text)

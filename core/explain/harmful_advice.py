@@ -24,7 +24,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )  # fmt: skip
 
 
-def seen(reading: ParsedText, snapshot: Snapshot | None) -> tuple[WrongCure, ...]:
+def find_harmful_advice(reading: ParsedText, snapshot: Snapshot | None) -> tuple[WrongCure, ...]:
     """Return every wrong cure that the text speaks of or the machine shows, each once."""
     places: dict[str, str] = {}
     for name, pattern in _PATTERNS:
@@ -48,7 +48,7 @@ def seen(reading: ParsedText, snapshot: Snapshot | None) -> tuple[WrongCure, ...
     )
 
 
-Look = Callable[[ParsedText, Snapshot], str]
+AdviceCheck = Callable[[ParsedText, Snapshot], str]
 
 
 def _in_system32(_r: ParsedText, snapshot: Snapshot) -> str:
@@ -60,7 +60,7 @@ def _in_system32(_r: ParsedText, snapshot: Snapshot) -> str:
     return next((f for f in folders if f.lower().rstrip("\\").endswith(("\\system32", "\\syswow64"))), "")
 
 
-def _renamed(_r: ParsedText, snapshot: Snapshot) -> str:
+def _renamed_file(_r: ParsedText, snapshot: Snapshot) -> str:
     """A file whose name says one major and whose contents say another."""
     for copy in snapshot.cudnn or ():
         for file in copy.files:
@@ -86,9 +86,9 @@ def _lasting_variable(_r: ParsedText, snapshot: Snapshot) -> str:
     return f"LD_LIBRARY_PATH={lasting[0].value[:100]} ({lasting[0].source or lasting[0].scope})" if lasting else ""
 
 
-_LOOKS: tuple[tuple[str, Look], ...] = (
+_LOOKS: tuple[tuple[str, AdviceCheck], ...] = (
     ("system32", _in_system32),
-    ("renamed", _renamed),
+    ("renamed", _renamed_file),
     ("one_file", _one_file),
     ("global_ld_library_path", _lasting_variable),
 )

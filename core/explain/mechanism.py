@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from core.common.i18n import _
 from core.common.versions import version_tuple
 from core.explain.context import compiled_and_loaded
-from core.explain.reading import CUDA_NUMBERS, ParsedText, named_libraries, read
-from core.knowledge.library_names import TOOLKIT, Library
+from core.explain.reading import CUDA_NUMBERS, ParsedText, named_libraries, read_text
+from core.knowledge.library_names import TOOLKIT_FAMILIES, LibraryName
 from core.model.facts import LibraryFile, Snapshot
 from core.model.findings import Evidence, Finding
 
-Version = tuple[int, ...]
+VersionNumbers = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class About:
+class FaultFacts:
     """What a finding or a proof is about, from its data: never from its sentences."""
 
     cause: str
@@ -32,38 +32,42 @@ class About:
     """The finding's id."""
     said: tuple[str, ...] = ()
     """Its subject and the texts of its evidence: paths, names, versions."""
-    files: tuple[Library, ...] = ()
+    files: tuple[LibraryName, ...] = ()
     """Libraries among them, and those that failed when cuDNN's parts were called."""
     prefixes: tuple[str, ...] = ()
     """Environments that it concerns; empty for any program."""
 
 
-def about(cause: str, seen: Snapshot, evidence: Iterable[Evidence], subject: str = "", name: str = "") -> About:
+def fault_facts(
+    cause: str, seen: Snapshot, evidence: Iterable[Evidence], subject: str = "", name: str = ""
+) -> FaultFacts:
     """Return what a finding is about, or a proof without one."""
     said = (subject, *(t for e in evidence for t in (e.label, e.value, e.source) if t))
     if cause in OF_FILES:
         # a call that failed is told with the main library, which is not thereby at fault
         files = [x for t in said for x in named_libraries(t.lower()) if x.part or x.family != "cudnn" or _in_path(t, x)]
         # zlib is opened by the parts, never by the main library
-        files = [x for x in files if x.part or x.family != "cudnn" or cause != "zlibwapi_missing"] + [*_failed(seen)]
+        files = [x for x in files if x.part or x.family != "cudnn" or cause != "zlibwapi_missing"] + [
+            *_failed_libraries(seen)
+        ]
     else:
         files = [x for t in said for x in named_libraries(t.lower())]
         files += [x for f in _files_in(seen, said) for x in named_libraries(f.name.lower())]
-    prefixes = tuple(p.prefix for p in seen.pythons or () if p.prefix and any(_inside(t, p.prefix) for t in said))
-    return About(cause, seen, name, said, tuple(dict.fromkeys(files)), prefixes)
+    prefixes = tuple(p.prefix for p in seen.pythons or () if p.prefix and any(_is_inside(t, p.prefix) for t in said))
+    return FaultFacts(cause, seen, name, said, tuple(dict.fromkeys(files)), prefixes)
 
 
-def of_finding(finding: Finding, seen: Snapshot) -> About:
+def of_finding(finding: Finding, seen: Snapshot) -> FaultFacts:
     """Return what a finding is about."""
-    return about(finding.cause, seen, finding.evidence, finding.subject, finding.id)
+    return fault_facts(finding.cause, seen, finding.evidence, finding.subject, finding.id)
 
 
-def _in_path(text: str, library: Library) -> bool:
+def _in_path(text: str, library: LibraryName) -> bool:
     at = text.lower().find(library.name)
     return at > 0 and text[at - 1] in "/\\"
 
 
-def _inside(text: str, prefix: str) -> bool:
+def _is_inside(text: str, prefix: str) -> bool:
     at = text.find(prefix)
     return at >= 0 and text[at + len(prefix) : at + len(prefix) + 1] in ("", "/", "\\", " ", ")", ",")
 
@@ -78,7 +82,7 @@ def _files_in(seen: Snapshot, folders: tuple[str, ...]) -> Iterable[LibraryFile]
             yield from toolkit.libraries
 
 
-def _failed(seen: Snapshot) -> Iterable[Library]:
+def _failed_libraries(seen: Snapshot) -> Iterable[LibraryName]:
     """Libraries that could not be opened when cuDNN's parts were called in a child process, or that cuDNN then named."""
     for load in seen.loads or ():
         roll = load.roll_call
@@ -96,85 +100,87 @@ def _failed(seen: Snapshot) -> Iterable[Library]:
 
 # --- what a text may complain of -------------------------------------------------------------------------
 
-Fits = Callable[[ParsedText, About], bool]
+Fits = Callable[[ParsedText, FaultFacts], bool]
 
 
-def always(_r: ParsedText, _a: About) -> bool:
+def words_suffice(_r: ParsedText, _a: FaultFacts) -> bool:
     """The words alone are the mechanism."""
     return True
 
 
-def _blamed(reading: ParsedText) -> tuple[Library, ...]:
+def _blamed_libraries(reading: ParsedText) -> tuple[LibraryName, ...]:
     """Libraries of CUDA, cuDNN or the driver that the text complains of; a framework's own file is only the victim."""
     return tuple(x for x in reading.blamed if x.family not in ("framework", "vcruntime"))
 
 
-def same_file(reading: ParsedText, about: About) -> bool:
+def same_file(reading: ParsedText, about: FaultFacts) -> bool:
     """The text blames a file that the finding is about."""
-    return any(_same(x, y) and x.part == y.part for x in _blamed(reading) for y in about.files)
+    return any(_same(x, y) and x.part == y.part for x in _blamed_libraries(reading) for y in about.files)
 
 
-def same_set(reading: ParsedText, about: About) -> bool:
+def same_set(reading: ParsedText, about: FaultFacts) -> bool:
     """The text blames a library of the set that the finding is about, or cuDNN as such."""
     kind = OF_KIND.get(about.cause)
-    blamed = [x for x in _blamed(reading) if kind is None or (x.family in kind)]
+    blamed = [x for x in _blamed_libraries(reading) if kind is None or (x.family in kind)]
     return any(_same(x, y) for x in blamed for y in about.files)
 
 
-def same_symbol(reading: ParsedText, about: About) -> bool:
+def same_symbol(reading: ParsedText, about: FaultFacts) -> bool:
     """A library of the finding's set was found and lacks a function."""
     return same_set(reading, about) and not any(mark.startswith("missing:") for mark in reading.marks)
 
 
-def same_cudnn_symbol(reading: ParsedText, about: About) -> bool:
+def same_cudnn_symbol(reading: ParsedText, about: FaultFacts) -> bool:
     """The same of cuDNN, and the very symbol is missing when this machine's parts are called."""
     calls = [c.meaning for x in about.seen.loads or () if x.roll_call for c in x.roll_call.calls]
     here = {w for text in calls for w in _UNDEFINED.findall(text.lower())}
     return same_symbol(reading, about) and bool(here & set(_UNDEFINED.findall(reading.low)))
 
 
-def _same(wanted: Library, had: Library) -> bool:
+def _same(wanted: LibraryName, had: LibraryName) -> bool:
     """Whether two names are of one library, as far as both tell its version."""
     if wanted.family != had.family or (wanted.platform and had.platform and wanted.platform != had.platform):
         return False
     if wanted.major is None or had.major is None:
         return True
     # cuDNN's files carry a full version on Linux, and one major is one set
-    minors = wanted.minor is None or had.minor is None or wanted.family not in TOOLKIT or wanted.minor == had.minor
+    minors = (
+        wanted.minor is None or had.minor is None or wanted.family not in TOOLKIT_FAMILIES or wanted.minor == had.minor
+    )
     return wanted.major == had.major and minors
 
 
-def no_name(reading: ParsedText, _a: About) -> bool:
+def no_name(reading: ParsedText, _a: FaultFacts) -> bool:
     """The loader failed without a word on which library it was."""
-    return not _blamed(reading)
+    return not _blamed_libraries(reading)
 
 
-def same_versions(reading: ParsedText, about: About) -> bool:
+def same_versions(reading: ParsedText, about: FaultFacts) -> bool:
     """The cuDNN that the text says was loaded is on this machine."""
     pair = compiled_and_loaded(reading.low)
     return pair is not None and _is_here(pair[1], about.seen) and _is_wanted(pair[0], about.seen)
 
 
-def _is_here(loaded: Version, seen: Snapshot) -> bool:
+def _is_here(loaded: VersionNumbers, seen: Snapshot) -> bool:
     here = [version_tuple(c.version) for c in seen.cudnn or ()] + [
         version_tuple(x.roll_call.version) for x in seen.loads or () if x.roll_call
     ]
-    return any(_begins(h, loaded) for h in here if h)
+    return any(_versions_agree(h, loaded) for h in here if h)
 
 
-def _is_wanted(compiled: Version, seen: Snapshot) -> bool:
+def _is_wanted(compiled: VersionNumbers, seen: Snapshot) -> bool:
     """No consumer says that it was built with another one."""
     wanted = [version_tuple(x.wanted_version) for x in seen.loads or () if x.wanted_version]
-    return not wanted or any(_begins(w, compiled) for w in wanted)
+    return not wanted or any(_versions_agree(w, compiled) for w in wanted)
 
 
-def _begins(one: Version, other: Version) -> bool:
+def _versions_agree(one: VersionNumbers, other: VersionNumbers) -> bool:
     """Whether two versions agree as far as both are told."""
     shared = min(len(one), len(other), 3)
     return shared > 0 and one[:shared] == other[:shared]
 
 
-def same_status(reading: ParsedText, about: About) -> bool:
+def same_status(reading: ParsedText, about: FaultFacts) -> bool:
     """What the text says of the driver most exactly is what the driver says here; where it was not asked, the words decide."""
     here = driver_says(about.seen)
     told = next((told for exact in EXACT_FIRST if (told := reading.marks & exact)), frozenset())
@@ -185,31 +191,31 @@ def same_status(reading: ParsedText, about: About) -> bool:
     return bool(told & here) or (bool(told) and cuda is None)
 
 
-def starts_not(_r: ParsedText, about: About) -> bool:
+def starts_not(_r: ParsedText, about: FaultFacts) -> bool:
     """CUDA does not start on this machine, or was not asked."""
     cuda = about.seen.driver.cuda if about.seen.driver else None
     return cuda is None or cuda.status != 0 or not cuda.device_count
 
 
-def same_package(reading: ParsedText, about: About) -> bool:
+def same_package(reading: ParsedText, about: FaultFacts) -> bool:
     """The text names the framework that the finding is about."""
     told = frameworks_of(reading)
-    return any(_names(about, FRAMEWORKS[mark]) for mark in told)
+    return any(_names(about, FRAMEWORK_DISTRIBUTIONS[mark]) for mark in told)
 
 
-def _names(about: About, starts: tuple[str, ...]) -> bool:
+def _names(about: FaultFacts, starts: tuple[str, ...]) -> bool:
     texts = (about.name.rsplit("-", 1)[-1], *(t.lower() for t in about.said))
     return any(re.search(rf"(?<![a-z]){re.escape(s)}(?![a-z])", text) for s in starts for text in texts)
 
 
-def same_compiler(reading: ParsedText, about: About) -> bool:
+def same_compiler(reading: ParsedText, about: FaultFacts) -> bool:
     """The text blames NVRTC of the major that the finding is about."""
     told = {x.major for x in reading.libraries if x.family in ("nvrtc", "nvrtc-builtins")}
     mine = {x.major for x in about.files if x.family in ("nvrtc", "nvrtc-builtins")}
     return bool(told & mine) or None in told or not told
 
 
-def mixed_here(_r: ParsedText, about: About) -> bool:
+def mixed_here(_r: ParsedText, about: FaultFacts) -> bool:
     """The parts of cuDNN that this machine loads say so themselves, or the finding does."""
     if about.cause == "mixed_cudnn_sublibraries":
         return True
@@ -217,7 +223,7 @@ def mixed_here(_r: ParsedText, about: About) -> bool:
     return any("mismatch" in c.meaning.lower() or "undefined symbol" in c.meaning for c in calls)
 
 
-def same_answer(reading: ParsedText, about: About) -> bool:
+def same_answer(reading: ParsedText, about: FaultFacts) -> bool:
     """A status or a symbol of the text is what a call of cuDNN's parts answered, or printed, on this machine."""
     rolls = [x.roll_call for x in about.seen.loads or () if x.roll_call]
     status = {w for r in rolls for c in r.calls if c.result for w in _STATUS.findall(c.meaning.lower())}
@@ -235,27 +241,29 @@ class Complaint:
     """A family of messages: the marks that show it, and what else must agree with the finding."""
 
     marks: frozenset[str]
-    fits: Fits = always
+    fits: Fits = words_suffice
     system: str = ""
     shared: bool = False
     """Too many faults make it: with such a message alone the fault can be the cause, and nothing proves that it is."""
 
 
-def _family(marks: str, fits: Fits = always, system: str = "", shared: bool = False) -> Complaint:
+def _family(marks: str, fits: Fits = words_suffice, system: str = "", shared: bool = False) -> Complaint:
     return Complaint(frozenset(marks.split()), fits, system, shared)
 
 
 NOT_FOUND = (
     "missing:cudnn missing:toolkit missing:zlibwapi missing:libcuda missing:nvml missing:driver missing:nvrtc-builtins"
 )
-UNLOADED = "truncated wrong-arch permission win:127 win:193 win:1114 win:1392 win:998 sublib-loading cudnn-unable-any"
-START = "no-device bad-ordinal no-driver-words libcuda-dlopen smi-failed driver-insufficient cuda-unknown nvml-unknown lib-mismatch-driver compat stub missing:libcuda"
+UNLOADABLE_MARKS = (
+    "truncated wrong-arch permission win:127 win:193 win:1114 win:1392 win:998 sublib-loading cudnn-unable-any"
+)
+START_MARKS = "no-device bad-ordinal no-driver-words libcuda-dlopen smi-failed driver-insufficient cuda-unknown nvml-unknown lib-mismatch-driver compat stub missing:libcuda"
 COMPLAINTS: dict[str, Complaint] = {
     # a library by its name
     "this file is not found": _family(NOT_FOUND + " cudnn-unable-any sublib-loading", same_file),
-    "this file does not load": _family(UNLOADED, same_file),
+    "this file does not load": _family(UNLOADABLE_MARKS, same_file),
     "this library is not found": _family(NOT_FOUND + " cudnn-unable-any", same_set),
-    "this library does not load": _family(UNLOADED, same_set),
+    "this library does not load": _family(UNLOADABLE_MARKS, same_set),
     # a library without a name
     "some cuDNN is not found": _family("cudnn-not-found-words dnn-not-found", no_name, shared=True),
     "some library is not found": _family("load-failed dll-load-failed ctypes-load winmod-name torch-dll", no_name, "windows", shared=True),
@@ -271,7 +279,7 @@ COMPLAINTS: dict[str, Complaint] = {
     "some symbol of cuDNN": _family("symbol-cudnn", same_symbol, shared=True),
     "a symbol of CUDA": _family("symbol-cublas symbol-cuda-lib symbol-version", same_symbol),
     # the driver's answer
-    "the driver's answer": _family(START, same_status),
+    "the driver's answer": _family(START_MARKS, same_status),
     "the driver is too old": _family("driver-insufficient"),
     "no GPU is used": _family("cannot-use-gpu tf-no-gpu-list cpu-fallback", starts_not, shared=True),
     "no rights": _family("permission dev-nodes nvml-unknown"),
@@ -302,7 +310,7 @@ COMPLAINTS: dict[str, Complaint] = {
     "the toolkit's variable": _family("cuda-home-bad"),
     "NVRTC": _family("nvrtc-builtins nvrtc-words caffe2-nvrtc", same_compiler),
     "the page file": _family("page-file"),
-    "Microsoft's runtime": _family("init-routine vc-words missing:vcruntime", always, "windows"),
+    "Microsoft's runtime": _family("init-routine vc-words missing:vcruntime", words_suffice, "windows"),
     "an instruction": _family("illegal-instruction"),
     "wrong numbers": _family("wrong-numbers", shared=True),
     "another session": _family("new-shell ide", shared=True),
@@ -321,7 +329,7 @@ _FILE = (
 _GAP = ("two versions of cuDNN", "a symbol of cuDNN", "some symbol of cuDNN")
 _BROKEN = (*_FILE, *_GAP, "this file does not load", "some library does not load")
 _DRIVER = ("the driver's answer", "no GPU is used", "cuDNN does not start")
-MAKES: dict[str, tuple[str, ...]] = {
+CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "zlibwapi_missing": _FILE,
     "cudnn_not_on_search_path": _SET,
     "cudnn_not_installed": _SET,
@@ -387,10 +395,10 @@ OF_KIND: dict[str, frozenset[str]] = {
     "cudnn_not_on_search_path": frozenset({"cudnn"}),
     "cudnn_not_installed": frozenset({"cudnn"}),
     "cudnn_major_mismatch": frozenset({"cudnn"}),
-    "cuda_not_on_search_path": TOOLKIT,
-    "cuda_runtime_missing": TOOLKIT,
-    "cuda_toolkit_version_mismatch": TOOLKIT,
-    "cuda_lib_shadowed": TOOLKIT,
+    "cuda_not_on_search_path": TOOLKIT_FAMILIES,
+    "cuda_runtime_missing": TOOLKIT_FAMILIES,
+    "cuda_toolkit_version_mismatch": TOOLKIT_FAMILIES,
+    "cuda_lib_shadowed": TOOLKIT_FAMILIES,
 }
 """The family of libraries that a cause is about, where its evidence names others too."""
 
@@ -420,7 +428,7 @@ NVML_SAYS = {
     18: frozenset({"lib-mismatch-driver"}),
     999: frozenset({"nvml-unknown", "cuda-unknown"}),
 }
-ALIKE = {
+SIMILAR_MARKS = {
     # what frameworks print for the same answer of the driver
     "no-device": frozenset({"bad-ordinal"}),
     "driver-insufficient": frozenset({"no-driver-words"}),
@@ -436,20 +444,22 @@ def driver_says(seen: Snapshot) -> frozenset[str]:
         return frozenset()
     marks: set[str] = set()
     if driver.cuda and driver.cuda.status:
-        marks |= {m.id for m in read(CUDA_NUMBERS.get(driver.cuda.status, driver.cuda.status_name)).symptoms}
+        marks |= {m.id for m in read_text(CUDA_NUMBERS.get(driver.cuda.status, driver.cuda.status_name)).symptoms}
     elif driver.cuda and driver.cuda.status is None and driver.cuda.problem:
-        marks |= {"no-driver-words"} | (_NOT_THERE if "missing:libcuda" in read(driver.cuda.problem).marks else set())
+        marks |= {"no-driver-words"} | (
+            _NOT_THERE if "missing:libcuda" in read_text(driver.cuda.problem).marks else set()
+        )
         marks -= set() if seen.machine.wsl else {"libcuda-dlopen"}
     if driver.nvml and driver.nvml.status:
         marks |= NVML_SAYS.get(driver.nvml.status, frozenset())
     elif driver.nvml and driver.nvml.status is None and driver.nvml.problem:
         marks |= {"no-driver-words", "smi-failed"}
-    return frozenset(marks).union(*(ALIKE.get(m, ()) for m in marks))
+    return frozenset(marks).union(*(SIMILAR_MARKS.get(m, ()) for m in marks))
 
 
 # --- what speaks against any fault of this machine --------------------------------------------------------
 
-FRAMEWORKS: dict[str, tuple[str, ...]] = {
+FRAMEWORK_DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
     # mark of a text: how the distributions begin
     "pytorch": ("torch",),
     "tensorflow": ("tensorflow", "keras"),
@@ -461,8 +471,8 @@ FRAMEWORKS: dict[str, tuple[str, ...]] = {
     "mxnet": ("mxnet",),
     "opencv": ("opencv",),
 }
-CAPABILITY = re.compile(r"(?<!supports )capability(?: of|:| is|=)?[ (]{0,2}(?:sm_?)?(\d{1,2})\.?(\d)\b")
-MODEL = re.compile(r"\b(?:geforce |quadro |tesla |nvidia )?((?:rtx|gtx|gt) ?(?:pro |a)?\d{3,4}(?: ?ti| ?super)?|titan [xvrtp]{1,3}|[ahlvtpkb]\d{1,3}s?)\b(?= |,|\.|$|\n)")  # fmt: skip
+CAPABILITY_PATTERN = re.compile(r"(?<!supports )capability(?: of|:| is|=)?[ (]{0,2}(?:sm_?)?(\d{1,2})\.?(\d)\b")
+GPU_MODEL_PATTERN = re.compile(r"\b(?:geforce |quadro |tesla |nvidia )?((?:rtx|gtx|gt) ?(?:pro |a)?\d{3,4}(?: ?ti| ?super)?|titan [xvrtp]{1,3}|[ahlvtpkb]\d{1,3}s?)\b(?= |,|\.|$|\n)")  # fmt: skip
 
 
 OWN_WORDS = {
@@ -476,15 +486,15 @@ OWN_WORDS = {
 
 def frameworks_of(reading: ParsedText) -> frozenset[str]:
     """Return the frameworks that a text names, or whose words it uses."""
-    return (reading.marks & FRAMEWORKS.keys()) | {OWN_WORDS[m] for m in reading.marks & OWN_WORDS.keys()}
+    return (reading.marks & FRAMEWORK_DISTRIBUTIONS.keys()) | {OWN_WORDS[m] for m in reading.marks & OWN_WORDS.keys()}
 
 
-def another_framework(reading: ParsedText, about: About) -> str:
+def another_framework(reading: ParsedText, about: FaultFacts) -> str:
     """The finding concerns environments that have none of the frameworks which the text names."""
     told = frameworks_of(reading)
     if not told or not about.prefixes:
         return ""
-    starts = tuple(s for mark in told for s in FRAMEWORKS[mark])
+    starts = tuple(s for mark in told for s in FRAMEWORK_DISTRIBUTIONS[mark])
     having = [p for p in about.seen.pythons or () if p.prefix in about.prefixes]
     if any(d.name.lower().startswith(starts) for p in having for d in p.distributions):
         return ""
@@ -493,23 +503,23 @@ def another_framework(reading: ParsedText, about: About) -> str:
     return _("The message is another framework's.")
 
 
-def another_gpu(reading: ParsedText, about: About) -> str:
+def another_gpu(reading: ParsedText, about: FaultFacts) -> str:
     """The text names a GPU, or a compute capability, that this machine does not have."""
     gpus = (about.seen.driver.gpus if about.seen.driver else None) or ()
     if not gpus:
         return ""
-    said = {f"{m[1]}.{m[2]}" for m in CAPABILITY.finditer(reading.low)}
+    said = {f"{m[1]}.{m[2]}" for m in CAPABILITY_PATTERN.finditer(reading.low)}
     here = {g.compute_capability for g in gpus if g.compute_capability}
     if said and here and not said & here:
         return _("The message is about a GPU of compute capability {said}.", said=sorted(said)[0])
-    models = {m[1].replace(" ", "") for m in MODEL.finditer(reading.low) if m[1][0] in "rg"}
+    models = {m[1].replace(" ", "") for m in GPU_MODEL_PATTERN.finditer(reading.low) if m[1][0] in "rg"}
     names = " ".join(g.name for g in gpus).lower().replace(" ", "")
     if models and not any(model in names for model in models):
         return _("The message is about another GPU: {said}.", said=sorted(models)[0].upper())
     return ""
 
 
-def engines_message(reading: ParsedText, about: About) -> str:
+def engines_message(reading: ParsedText, about: FaultFacts) -> str:
     """A container engine's message, on a machine that is no container: it is about the engine's own set-up."""
     if about.seen.machine.container or not reading.marks & {"container-runtime", "container-cli"}:
         return ""
@@ -517,7 +527,7 @@ def engines_message(reading: ParsedText, about: About) -> str:
     return "" if driver_says(about.seen) else _("The message is a container engine's.")
 
 
-def another_system(reading: ParsedText, about: About) -> str:
+def another_system(reading: ParsedText, about: FaultFacts) -> str:
     """Every library that the text blames has a name of the other system."""
     told = {x.platform for x in reading.blamed if x.platform}
     if told and about.seen.machine.system not in told and not about.seen.machine.wsl:
@@ -525,9 +535,9 @@ def another_system(reading: ParsedText, about: About) -> str:
     return ""
 
 
-def another_library(reading: ParsedText, about: About) -> str:
+def another_library(reading: ParsedText, about: FaultFacts) -> str:
     """The text blames libraries of one kind only, and the finding's are of another kind or another major."""
-    blamed = [x for x in _blamed(reading) if x.family != "zlibwapi"]
+    blamed = [x for x in _blamed_libraries(reading) if x.family != "zlibwapi"]
     mine = [y for y in about.files if y.family != "zlibwapi"]
     if not blamed or not mine or any(_same(x, y) for x in blamed for y in mine):
         return ""
@@ -536,9 +546,9 @@ def another_library(reading: ParsedText, about: About) -> str:
     return _("The message names another library: {name}.", name=blamed[0].name)
 
 
-def another_release(reading: ParsedText, about: About) -> str:
+def another_release(reading: ParsedText, about: FaultFacts) -> str:
     """The text asks for cuDNN's files by a full version that no copy on this machine has."""
-    asked = {(x.major, x.minor) for x in _blamed(reading) if x.family == "cudnn" and x.minor is not None}
+    asked = {(x.major, x.minor) for x in _blamed_libraries(reading) if x.family == "cudnn" and x.minor is not None}
     here = {
         version_tuple(v)[:2] for c in about.seen.cudnn or () for v in (c.version, *(f.version for f in c.files)) if v
     }
@@ -547,7 +557,7 @@ def another_release(reading: ParsedText, about: About) -> str:
     return _("The message is of cuDNN {version}.", version=".".join(map(str, max(asked))))
 
 
-def another_copy(reading: ParsedText, about: About) -> str:
+def another_copy(reading: ParsedText, about: FaultFacts) -> str:
     """The text says that it loaded a cuDNN of a major version which is not on this machine."""
     opened = {x.major for x in reading.opened if x.family == "cudnn" and x.major is not None}
     if not opened or about.seen.cudnn is None or opened & {c.major for c in about.seen.cudnn}:
@@ -555,7 +565,7 @@ def another_copy(reading: ParsedText, about: About) -> str:
     return _("The message is of a program that loaded cuDNN {major}, which is not on this machine.", major=max(opened))
 
 
-OBJECTIONS: tuple[Callable[[ParsedText, About], str], ...] = (
+OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
     another_system,
     engines_message,
     another_gpu,
@@ -567,7 +577,7 @@ OBJECTIONS: tuple[Callable[[ParsedText, About], str], ...] = (
 
 
 @dataclass(frozen=True)
-class Link:
+class Mechanism:
     """Whether a fault makes a text."""
 
     by: tuple[str, ...] = ()
@@ -588,22 +598,22 @@ class Link:
         return bool(self.by) and not self.against
 
 
-def stranger(reading: ParsedText, seen: Snapshot) -> str:
+def mismatch_with_machine(reading: ParsedText, seen: Snapshot) -> str:
     """Return what in a text does not fit this machine, whatever its faults: one sentence, or nothing."""
-    here = About("", seen)
+    here = FaultFacts("", seen)
     return next(
         (said for object_ in (another_gpu, another_copy, another_release) if (said := object_(reading, here))), ""
     )
 
 
-def link(reading: ParsedText, about: About) -> Link:
+def find_mechanism(reading: ParsedText, about: FaultFacts) -> Mechanism:
     """Return whether a fault, as it was found, makes such a text."""
     by = tuple(
         name
-        for name in MAKES.get(about.cause, ())
+        for name in CAUSED_COMPLAINTS.get(about.cause, ())
         if (c := COMPLAINTS[name]).marks & reading.marks
         and c.system in ("", about.seen.machine.system)
         and c.fits(reading, about)
     )
     against = next((said for object_ in OBJECTIONS if (said := object_(reading, about))), "") if by else ""
-    return Link(by, any(not COMPLAINTS[name].shared for name in by), against)
+    return Mechanism(by, any(not COMPLAINTS[name].shared for name in by), against)

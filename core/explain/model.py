@@ -13,7 +13,7 @@ Link = Literal["", "proved", "possible", "contrary", "elsewhere", "not linked", 
 """Whether what a machine shows causes what a text says."""
 
 
-class Ranked(Frozen, frozen=True, kw_only=True):
+class RankedCause(Frozen, frozen=True, kw_only=True):
     """One cause that may stand behind the text, and what the machine says to it."""
 
     cause: str
@@ -35,7 +35,7 @@ class Ranked(Frozen, frozen=True, kw_only=True):
     """What cures it in general, for one that is open and points from the text: what a finding's own fix says better."""
 
 
-class Named(Frozen, frozen=True, kw_only=True):
+class NamedThing(Frozen, frozen=True, kw_only=True):
     """One thing that a text names."""
 
     kind: Literal["file", "status", "symbol", "version", "framework", "device", "system"]
@@ -43,15 +43,15 @@ class Named(Frozen, frozen=True, kw_only=True):
     """As the maker writes it."""
 
 
-class Said(Frozen, frozen=True, kw_only=True):
+class TextSummary(Frozen, frozen=True, kw_only=True):
     """What a text says by itself, whatever the machine."""
 
     meaning: str = ""
     """One or two plain sentences; empty for a text without a message that is known."""
-    names: tuple[Named, ...] = ()
+    names: tuple[NamedThing, ...] = ()
 
 
-class Shown(Frozen, frozen=True, kw_only=True):
+class MachineFault(Frozen, frozen=True, kw_only=True):
     """A fault that this machine has, and what it has to do with the text."""
 
     finding: str
@@ -98,15 +98,15 @@ class Explanation(Frozen, frozen=True, kw_only=True):
 
     sentence: str
     """The result in one sentence or two: whether what the text says and what the machine shows belong together."""
-    says: Said = Said()
+    says: TextSummary = TextSummary()
     """First: what the text says by itself."""
-    shows: tuple[Shown, ...] = ()
+    shows: tuple[MachineFault, ...] = ()
     """Then: the faults of this machine, the primary first; empty without a machine, and for one in order."""
     link: Link = ""
     """Last: whether the one causes the other. Empty: no machine was looked at, or the text is not about the GPU.
     possible: a fault of the machine can make it, as others can. contrary: the machine refutes what the text points to. elsewhere: the text is another machine's.
     not linked: there are faults, and none is known to make this text. nothing found: there is none."""
-    causes: tuple[Ranked, ...] = ()
+    causes: tuple[RankedCause, ...] = ()
     """Proved ones first, refuted ones last; among equals the most likely first."""
     codes: tuple[CodeMeaning, ...] = ()
     warnings: tuple[WrongCure, ...] = ()

@@ -11,7 +11,7 @@ from core.model.facts import Snapshot
 from core.model.paths import file_name
 
 _HOME = re.compile(r"(?:/home/|/Users/|[A-Za-z]:[\\/]Users[\\/])([^/\\:;\"'<>\s]{1,40})")
-COMMON = {
+COMMON_USER_NAMES = {
     "user",
     "users",
     "username",
@@ -28,7 +28,7 @@ COMMON = {
     "ubuntu",
 }
 """Folder names that people write to hide a name, or that belong to nobody."""
-BUILDERS = (
+BUILD_FOLDERS = (
     "/opt/conda/conda-bld",
     "/home/conda/feedstock",
     "d:\\a\\_work",
@@ -39,16 +39,16 @@ BUILDERS = (
 """Folders of the machines that build packages: they stand in messages everywhere."""
 
 
-def reasons(reading: ParsedText, seen: Snapshot | None) -> str:
+def other_machine_reasons(reading: ParsedText, seen: Snapshot | None) -> str:
     """Return in one or two sentences why the text seems to come from another machine; empty when it fits, or nothing tells."""
     if seen is None:
         return ""
-    strong = [s for s in (_system(reading, seen), _people(reading, seen)) if s]
-    weak = [s for s in (_cudnn(reading, seen), _drives(reading, seen)) if s]
+    strong = [s for s in (_system_mismatch(reading, seen), _home_mismatch(reading, seen)) if s]
+    weak = [s for s in (_cudnn_mismatch(reading, seen), _python_mismatch(reading, seen)) if s]
     return " ".join((*strong, *weak)) if strong or len(weak) > 1 else ""
 
 
-def _system(reading: ParsedText, seen: Snapshot) -> str:
+def _system_mismatch(reading: ParsedText, seen: Snapshot) -> str:
     marks = reading.marks
     if "both-systems" in marks or {"windows", "linux"} <= marks or "wsl" in marks:
         return ""
@@ -63,16 +63,16 @@ def _system(reading: ParsedText, seen: Snapshot) -> str:
     )
 
 
-def _people(reading: ParsedText, seen: Snapshot) -> str:
+def _home_mismatch(reading: ParsedText, seen: Snapshot) -> str:
     """Folders of users that this machine does not have. A redacted report cannot tell."""
     machine = seen.machine
     if not machine.user or "<" in machine.user or "<" in machine.home:
         return ""
-    text = "\n".join(line for line in reading.text.split("\n") if not any(b in line.lower() for b in BUILDERS))
+    text = "\n".join(line for line in reading.text.split("\n") if not any(b in line.lower() for b in BUILD_FOLDERS))
     named = {
         m[1]
         for m in _HOME.finditer(text)
-        if m[1].lower() not in COMMON and not m[1].startswith(("<", "$", "%", "{", "."))
+        if m[1].lower() not in COMMON_USER_NAMES and not m[1].startswith(("<", "$", "%", "{", "."))
     }
     mine = {machine.user.lower(), file_name(machine.system, machine.home).lower()}
     known = " ".join([p.prefix for p in seen.pythons or ()] + [c.folder for c in seen.cudnn or ()]).lower()
@@ -82,7 +82,7 @@ def _people(reading: ParsedText, seen: Snapshot) -> str:
     return _("It names the home folder of {others}, whom this machine does not know.", others=others[0])
 
 
-def _cudnn(reading: ParsedText, seen: Snapshot) -> str:
+def _cudnn_mismatch(reading: ParsedText, seen: Snapshot) -> str:
     pair = compiled_and_loaded(reading.low)
     if not pair or not seen.cudnn:
         return ""
@@ -93,7 +93,7 @@ def _cudnn(reading: ParsedText, seen: Snapshot) -> str:
     return _("It speaks of cuDNN {loaded}, which is not on this machine.", loaded=loaded)
 
 
-def _drives(reading: ParsedText, seen: Snapshot) -> str:
+def _python_mismatch(reading: ParsedText, seen: Snapshot) -> str:
     """Python's version in a path, which no environment here has."""
     said = {m[1] for m in re.finditer(r"python(3\.\d{1,2})/site-packages", reading.low)}
     here = {".".join(p.version.split(".")[:2]) for p in seen.pythons or () if p.version}

@@ -7,15 +7,15 @@ import re
 from core.common.i18n import _
 from core.explain.reading import ParsedText
 from core.explain.refutations import wanted_majors
-from core.knowledge.library_names import TOOLKIT
+from core.knowledge.library_names import TOOLKIT_FAMILIES
 from core.model.facts import PythonEnvironment, Snapshot, Variable
 from core.model.findings import Evidence
-from core.model.path_list import searched
+from core.model.path_list import searched_entries
 from core.model.paths import is_inside, normalise
 
-For = tuple[Evidence, ...]
+ProofEvidence = tuple[Evidence, ...]
 _VERSION = re.compile(r"\((\d{1,2}\.\d{1,2})\)")
-MODULES = {
+IMPORT_NAMES = {
     "torch": "torch",
     "tensorflow": "tensorflow",
     "jax": "jax",
@@ -30,7 +30,7 @@ def _packages(python: PythonEnvironment) -> dict[str, str]:
     return {d.name.lower().replace("_", "-"): d.version for d in python.distributions}
 
 
-def cpu_build(reading: ParsedText, seen: Snapshot) -> For:
+def cpu_build(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
     """A framework that the text names is the CPU build; the rule only notes it where another one is built for CUDA."""
     found: list[Evidence] = []
     for python in seen.pythons or ():
@@ -44,7 +44,7 @@ def cpu_build(reading: ParsedText, seen: Snapshot) -> For:
     return tuple(found)
 
 
-def only_in_path(_r: ParsedText, seen: Snapshot) -> For:
+def only_in_path(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
     """On Windows a plain program finds a CUDA or cuDNN library that Python 3.8 or later does not find."""
     if seen.machine.system != "windows":
         return ()
@@ -64,12 +64,12 @@ def only_in_path(_r: ParsedText, seen: Snapshot) -> For:
     )
 
 
-def in_another_environment(reading: ParsedText, seen: Snapshot) -> For:
+def in_another_environment(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
     """The module that the text misses is in an environment of this machine."""
     if "no-module" not in reading.marks:
         return ()
     found: list[Evidence] = []
-    for module, start in MODULES.items():
+    for module, start in IMPORT_NAMES.items():
         if f"no module named '{module}" not in reading.low and f"no module named {module}" not in reading.low:
             continue
         having = [p for p in seen.pythons or () if any(name.startswith(start) for name in _packages(p))]
@@ -81,7 +81,7 @@ def in_another_environment(reading: ParsedText, seen: Snapshot) -> For:
     return tuple(found)
 
 
-def another_major(reading: ParsedText, seen: Snapshot) -> For:
+def another_major(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
     """The text misses a cuDNN of one major, and only others are here."""
     wanted = wanted_majors(reading, seen)
     there = {c.major for c in seen.cudnn or ()}
@@ -97,17 +97,17 @@ def another_major(reading: ParsedText, seen: Snapshot) -> For:
     )
 
 
-def another_toolkit(reading: ParsedText, seen: Snapshot) -> For:
+def another_toolkit(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
     """The text misses a CUDA library by a name that carries a version, and only others of its family are here."""
     wanted = {
         x.name: x
         for x in reading.libraries
-        if x.family in TOOLKIT and x.platform == seen.machine.system and x.major is not None
+        if x.family in TOOLKIT_FAMILIES and x.platform == seen.machine.system and x.major is not None
     }
     if "missing:toolkit" not in reading.marks or not wanted:
         return ()
     here = {f.name.lower(): f.path for t in seen.toolkits or () for f in t.libraries}
-    if not here or any(_same(name, had) for name in wanted for had in here):
+    if not here or any(_is_same_library(name, had) for name in wanted for had in here):
         return ()
     families = {x.family for x in wanted.values()}
     others = {name: path for name, path in here.items() if any(family in name for family in families)}
@@ -117,11 +117,11 @@ def another_toolkit(reading: ParsedText, seen: Snapshot) -> For:
     )
 
 
-def _same(wanted: str, had: str) -> bool:
+def _is_same_library(wanted: str, had: str) -> bool:
     return had == wanted or had.startswith(wanted + ".")
 
 
-def container_without_driver(_r: ParsedText, seen: Snapshot) -> For:
+def container_without_driver(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
     """A container into which neither device nodes nor the driver's library were passed."""
     driver = seen.driver
     if not seen.machine.container or driver is None or driver.nodes is None or driver.libraries is None:
@@ -135,14 +135,14 @@ def container_without_driver(_r: ParsedText, seen: Snapshot) -> For:
     )
 
 
-def no_cudnn(reading: ParsedText, seen: Snapshot) -> For:
+def no_cudnn(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
     """The text misses cuDNN, and the machine has none at all."""
     if not reading.marks & {"missing:cudnn", "cudnn-not-found-words"} or seen.cudnn is None or seen.cudnn:
         return ()
     return (Evidence(label=_("Copies of cuDNN on this machine"), value="0"),)
 
 
-def no_toolkit(reading: ParsedText, seen: Snapshot) -> For:
+def no_toolkit(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
     """The text misses a CUDA library, and the machine has none at all."""
     if not reading.marks & {"missing:toolkit", "toolkit-not-found-words"} or seen.toolkits is None:
         return ()
@@ -151,11 +151,11 @@ def no_toolkit(reading: ParsedText, seen: Snapshot) -> For:
     return (Evidence(label=_("CUDA libraries on this machine"), value="0"),)
 
 
-def toolkit_beside(reading: ParsedText, seen: Snapshot) -> For:
+def toolkit_beside(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
     """The text misses a CUDA library that lies on the machine, in a folder that no search-path entry names."""
     if "missing:toolkit" not in reading.marks or seen.environment is None:
         return ()
-    wanted = {x.name for x in reading.libraries if x.family in TOOLKIT and x.platform == seen.machine.system}
+    wanted = {x.name for x in reading.libraries if x.family in TOOLKIT_FAMILIES and x.platform == seen.machine.system}
     system = seen.machine.system
     searched = {
         normalise(system, e.expanded or e.text)
@@ -166,7 +166,7 @@ def toolkit_beside(reading: ParsedText, seen: Snapshot) -> For:
         (f.name, t.folder)
         for t in seen.toolkits or ()
         for f in t.libraries
-        if any(_same(w, f.name.lower()) for w in wanted)
+        if any(_is_same_library(w, f.name.lower()) for w in wanted)
     ]
     if (
         not there
@@ -182,14 +182,14 @@ def toolkit_beside(reading: ParsedText, seen: Snapshot) -> For:
     )
 
 
-def older_variables(_r: ParsedText, seen: Snapshot) -> For:
+def older_variables(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
     """New programs get a folder with CUDA or cuDNN from a variable, and this running session does not have it."""
     variables = seen.environment.variables if seen.environment else ()
     folders = [c.folder for c in seen.cudnn or ()] + [t.folder for t in seen.toolkits or () if t.folder]
     system = seen.machine.system
 
     def holds(v: Variable) -> set[str]:
-        return {normalise(system, entry) for entry in searched(v.value, system, v.name.upper())}
+        return {normalise(system, entry) for entry in searched_entries(v.value, system, v.name.upper())}
 
     found: list[Evidence] = []
     for name in ("PATH", "LD_LIBRARY_PATH"):
@@ -210,7 +210,7 @@ def older_variables(_r: ParsedText, seen: Snapshot) -> For:
     return tuple(found)
 
 
-def other_nvcc(reading: ParsedText, seen: Snapshot) -> For:
+def other_nvcc(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
     """The toolkit whose nvcc the text complains of is on this machine."""
     if "nvcc-mismatch" not in reading.marks:
         return ()

@@ -6,38 +6,42 @@ from collections.abc import Iterable
 from math import exp, log
 
 from core.explain.reading import ParsedText
-from core.knowledge.messages import Clue, clues
+from core.knowledge.messages import Clue, known_clues
 
-CEILING = 0.9
+MAX_TEXT_BELIEF = 0.9
 """Belief that a text alone can earn: in 206 resolved public cases the text alone named the cause in 8."""
-BASE = 0.8
+BASE_RATE_WEIGHT = 0.8
 """Weight of the base rates beside the clues."""
-HEAT = 1.25
+LOG_ODDS_DIVISOR = 1.25
 """Divides the log-odds, because clues of one text overlap and would count twice."""
 
 
-def rank(reading: ParsedText) -> tuple[tuple[str, float, tuple[str, ...]], ...]:
-    """Return (cause, score, because) for every cause, best first. The scores add up to ``CEILING``."""
-    table = clues()
-    odds = {cause: BASE * log(count) for cause, count in table.base.items()}
+def rank_causes(reading: ParsedText) -> tuple[tuple[str, float, tuple[str, ...]], ...]:
+    """Return (cause, score, because) for every cause, best first. The scores add up to ``MAX_TEXT_BELIEF``."""
+    table = known_clues()
+    odds = {cause: BASE_RATE_WEIGHT * log(count) for cause, count in table.base.items()}
     said: dict[str, list[tuple[float, str]]] = {cause: [] for cause in odds}
     for clue in table.clues:
-        if not holds(clue.when, reading.marks):
+        if not conditions_hold(clue.when, reading.marks):
             continue
         for cause, weight in clue.causes.items():
             odds[cause] += weight
             if clue.because and weight > 0:
                 said[cause].append((weight, clue.because))
     top = max(odds.values())
-    shares = {cause: exp((x - top) / HEAT) for cause, x in odds.items()}
+    shares = {cause: exp((x - top) / LOG_ODDS_DIVISOR) for cause, x in odds.items()}
     whole = sum(shares.values())
     return tuple(
-        (cause, CEILING * shares[cause] / whole, tuple(text for _, text in sorted(said[cause], key=lambda s: -s[0])))
+        (
+            cause,
+            MAX_TEXT_BELIEF * shares[cause] / whole,
+            tuple(text for _, text in sorted(said[cause], key=lambda s: -s[0])),
+        )
         for cause in sorted(shares, key=lambda c: -shares[c])
     )
 
 
-def holds(when: Iterable[str], marks: frozenset[str]) -> bool:
+def conditions_hold(when: Iterable[str], marks: frozenset[str]) -> bool:
     """Whether a clue's conditions hold: all of them; ``a|b`` either, ``!a`` not."""
     return all(
         (part[1:] not in marks) if part.startswith("!") else any(word in marks for word in part.split("|"))
@@ -45,6 +49,10 @@ def holds(when: Iterable[str], marks: frozenset[str]) -> bool:
     )
 
 
-def heard(reading: ParsedText) -> tuple[Clue, ...]:
+def matching_clues(reading: ParsedText) -> tuple[Clue, ...]:
     """Return the clues that speak for something and hold: empty when nothing in the text is about the GPU set-up."""
-    return tuple(c for c in clues().clues if c.because and max(c.causes.values()) >= 1 and holds(c.when, reading.marks))
+    return tuple(
+        c
+        for c in known_clues().clues
+        if c.because and max(c.causes.values()) >= 1 and conditions_hold(c.when, reading.marks)
+    )

@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 
 from core.explain import context
-from core.explain.extract import relevant
-from core.knowledge.library_names import TOOLKIT, Library, classify
-from core.knowledge.messages import Message, messages
+from core.explain.extract import relevant_part
+from core.knowledge.library_names import TOOLKIT_FAMILIES, LibraryName, parse_library_name
+from core.knowledge.messages import Message, known_messages
 
 _FILE = re.compile(
     r"(?<![\w+\-])[a-z0-9_][a-z0-9_+\-]{0,78}(?:\.cp\d{1,4}-win[_a-z0-9]{1,8})?\.(?:dll|pyd|so(?:\.\d{1,6}){0,4})(?![a-z0-9])"
@@ -73,26 +73,26 @@ class ParsedText:
     """The same in lower case, with the names of codes that stood there as numbers."""
     marks: frozenset[str]
     """What clues may build on."""
-    libraries: tuple[Library, ...] = ()
-    blamed: tuple[Library, ...] = ()
+    libraries: tuple[LibraryName, ...] = ()
+    blamed: tuple[LibraryName, ...] = ()
     """Those of them that the text complains of: missing, or found and not loaded. The victims of others are none."""
-    opened: tuple[Library, ...] = ()
+    opened: tuple[LibraryName, ...] = ()
     """Those that it says were found and loaded."""
     symptoms: tuple[Message, ...] = ()
     harmless: tuple[Message, ...] = ()
 
 
-def read(text: str) -> ParsedText:
+def read_text(text: str) -> ParsedText:
     """Read an error text or a log. Never raises; the cost is linear in the length of the text."""
-    kept = relevant(text)
+    kept = relevant_part(text)
     low = kept.lower()
     named, marks = _codes(low)
     low = low + "\n" + "\n".join(named)
-    found = tuple(m for m in messages() if any(_said(p, low) for p in m.phrases))
+    found = tuple(m for m in known_messages() if any(_has_phrase(p, low) for p in m.phrases))
     marks |= {m.id for m in found}
     libraries, blamed, loaded, of_files = _files(low)
     marks |= of_files
-    marks |= context.marks(kept, low, libraries, marks)
+    marks |= context.comparison_marks(kept, low, libraries, marks)
     return ParsedText(
         text=kept,
         low=low,
@@ -115,7 +115,7 @@ def _codes(low: str) -> tuple[list[str], set[str]]:
     return [CUDA_NUMBERS[n] for n in sorted(numbers) if n in CUDA_NUMBERS] + [f"0x{n}" for n in sorted(nt)], marks
 
 
-def _said(phrase: str, low: str) -> bool:
+def _has_phrase(phrase: str, low: str) -> bool:
     """Whether the text has the phrase as words; the pieces beside a ``*`` must stand in one line, near each other."""
     first, *rest = phrase.split("*")
     at = low.find(first)
@@ -123,13 +123,13 @@ def _said(phrase: str, low: str) -> bool:
         if at < 0:
             return False
         end = at + len(first)
-        if _at_word(low, at, end, first) and _follow(rest, low, end):
+        if _is_at_word(low, at, end, first) and _pieces_follow(rest, low, end):
             return True
         at = low.find(first, at + 1)
     return False
 
 
-def _at_word(low: str, start: int, end: int, phrase: str) -> bool:
+def _is_at_word(low: str, start: int, end: int, phrase: str) -> bool:
     """A phrase starts where a word starts; a short one also ends where a word ends. Scripts without spaces are exempt."""
     if not phrase.isascii():
         return True
@@ -138,7 +138,7 @@ def _at_word(low: str, start: int, end: int, phrase: str) -> bool:
     return len(phrase) > 5 or not phrase[-1].isalpha() or not low[end : end + 1].isalpha()
 
 
-def _follow(pieces: list[str], low: str, end: int) -> bool:
+def _pieces_follow(pieces: list[str], low: str, end: int) -> bool:
     for piece in pieces:
         stop = low.find("\n", end, end + 120)
         place = low.find(piece, end, stop if stop >= 0 else end + 120)
@@ -148,24 +148,24 @@ def _follow(pieces: list[str], low: str, end: int) -> bool:
     return True
 
 
-def named_libraries(low: str) -> tuple[Library, ...]:
+def named_libraries(low: str) -> tuple[LibraryName, ...]:
     """Return every library that a text (lower case) names and that matters here, each once."""
-    return tuple(dict.fromkeys(x for m in _FILE.finditer(low) if (x := classify(m[0]))))
+    return tuple(dict.fromkeys(x for m in _FILE.finditer(low) if (x := parse_library_name(m[0]))))
 
 
-_Libraries = tuple[Library, ...]
+_Libraries = tuple[LibraryName, ...]
 
 
 def _files(low: str) -> tuple[_Libraries, _Libraries, _Libraries, set[str]]:
     """Return every library that the text names, those that it complains of, those that it loaded, and what its lines say
     of them as marks.
     """
-    libraries: dict[str, Library] = {}
-    blamed: dict[str, Library] = {}
-    loaded: dict[str, Library] = {}
+    libraries: dict[str, LibraryName] = {}
+    blamed: dict[str, LibraryName] = {}
+    loaded: dict[str, LibraryName] = {}
     marks: set[str] = set()
     for line in low.split("\n"):
-        here = [(m.start(), x) for m in _FILE.finditer(line) if (x := classify(m[0]))]
+        here = [(m.start(), x) for m in _FILE.finditer(line) if (x := parse_library_name(m[0]))]
         if not here:
             continue
         opened = bool(_OPENED.search(line))
@@ -186,8 +186,8 @@ def _files(low: str) -> tuple[_Libraries, _Libraries, _Libraries, set[str]]:
     return tuple(libraries.values()), tuple(blamed.values()), tuple(loaded.values()), marks
 
 
-def _marks_of(x: Library, how: str) -> set[str]:
-    families = {x.family, *(("toolkit",) if x.family in TOOLKIT else ())}
+def _marks_of(x: LibraryName, how: str) -> set[str]:
+    families = {x.family, *(("toolkit",) if x.family in TOOLKIT_FAMILIES else ())}
     if x.family == "cudnn":
         families.add("cudnn-sub" if x.part else "cudnn-main")
     if x.family == "libcuda" and x.major is None:

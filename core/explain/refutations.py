@@ -5,17 +5,17 @@ from __future__ import annotations
 from core.common.i18n import _
 from core.common.versions import version_tuple
 from core.explain.reading import ParsedText
-from core.knowledge.releases import lost
+from core.knowledge.releases import files_lost
 from core.model.facts import CudnnCopy, Snapshot
 from core.model.findings import Evidence
 from core.rules.consumer_loads import roll_call_passed
 
-Against = tuple[Evidence, ...]
+CounterEvidence = tuple[Evidence, ...]
 STATIC_ZLIB = (8, 9, 4)
 """First Windows release of cuDNN that was seen with zlib inside (imports and strings of the published wheels)."""
 
 
-def _saw(label: str, value: object, source: str = "") -> Against:
+def _evidence(label: str, value: object, source: str = "") -> CounterEvidence:
     return (Evidence(label=label, value=str(value), source=source),)
 
 
@@ -28,7 +28,7 @@ def wanted_majors(reading: ParsedText, seen: Snapshot, family: str = "cudnn") ->
     )
 
 
-def _fitting(reading: ParsedText, seen: Snapshot) -> tuple[CudnnCopy, ...]:
+def _fitting_copies(reading: ParsedText, seen: Snapshot) -> tuple[CudnnCopy, ...]:
     """Copies of the major that the text names, or all when it names none."""
     majors = wanted_majors(reading, seen)
     return tuple(c for c in seen.cudnn or () if not majors or c.major in majors)
@@ -37,42 +37,42 @@ def _fitting(reading: ParsedText, seen: Snapshot) -> tuple[CudnnCopy, ...]:
 # --- the system ------------------------------------------------------------------------------------------
 
 
-def not_on_linux(_r: ParsedText, seen: Snapshot) -> Against:
+def not_on_linux(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """A cause that only Windows knows."""
     return (
-        _saw(_("System"), seen.machine.release or "Linux", _("this happens on Windows only"))
+        _evidence(_("System"), seen.machine.release or "Linux", _("this happens on Windows only"))
         if seen.machine.system == "linux"
         else ()
     )
 
 
-def not_on_windows(_r: ParsedText, seen: Snapshot) -> Against:
+def not_on_windows(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """A cause that only Linux knows."""
     return (
-        _saw(_("System"), seen.machine.release or "Windows", _("this happens on Linux only"))
+        _evidence(_("System"), seen.machine.release or "Windows", _("this happens on Linux only"))
         if seen.machine.system == "windows"
         else ()
     )
 
 
-def no_container(reading: ParsedText, seen: Snapshot) -> Against:
+def no_container(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
     """No container was recognised, and the text is no container engine's own: that speaks on the host."""
     if reading.marks & {"container-runtime", "container-cli"}:
         return ()
-    return _saw("Container", "none") if seen.machine.container is None else ()
+    return _evidence("Container", "none") if seen.machine.container is None else ()
 
 
-def no_wsl(_r: ParsedText, seen: Snapshot) -> Against:
+def no_wsl(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """It is no WSL."""
-    return _saw("WSL", "no") if not seen.machine.wsl else ()
+    return _evidence("WSL", "no") if not seen.machine.wsl else ()
 
 
 # --- cuDNN -----------------------------------------------------------------------------------------------
 
 
-def zlib_inside(reading: ParsedText, seen: Snapshot) -> Against:
+def zlib_inside(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
     """Every cuDNN that fits has zlib inside."""
-    copies = _fitting(reading, seen)
+    copies = _fitting_copies(reading, seen)
     if copies and all(c.major != 8 or version_tuple(c.version) >= STATIC_ZLIB for c in copies):
         return tuple(
             Evidence(label=_("cuDNN with zlib inside"), value=c.version or str(c.major), source=c.folder)
@@ -81,15 +81,15 @@ def zlib_inside(reading: ParsedText, seen: Snapshot) -> Against:
     return ()
 
 
-def zlibwapi_found(_r: ParsedText, seen: Snapshot) -> Against:
+def zlibwapi_found(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """Every consumer finds zlibwapi.dll."""
     searches = [r for load in seen.loads or () for r in load.resolutions if r.name.lower() == "zlibwapi.dll"]
     if searches and all(r.winner and r.winner.outcome == "found" for r in searches):
-        return _saw("zlibwapi.dll", searches[0].winner.path if searches[0].winner else "", _("search order"))
+        return _evidence("zlibwapi.dll", searches[0].winner.path if searches[0].winner else "", _("search order"))
     return ()
 
 
-def cudnn_found(reading: ParsedText, seen: Snapshot) -> Against:
+def cudnn_found(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
     """Every consumer of the wanted major finds its main library and calls it well."""
     majors = wanted_majors(reading, seen)
     loads = [x for x in seen.loads or () if not majors or x.major in majors]
@@ -103,38 +103,40 @@ def cudnn_found(reading: ParsedText, seen: Snapshot) -> Against:
     return ()
 
 
-def cudnn_there(reading: ParsedText, seen: Snapshot) -> Against:
+def cudnn_there(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
     """A cuDNN of the wanted major lies on the machine."""
-    copies = _fitting(reading, seen)
-    return _saw(_("cuDNN on this machine"), copies[0].version or copies[0].major, copies[0].folder) if copies else ()
+    copies = _fitting_copies(reading, seen)
+    return (
+        _evidence(_("cuDNN on this machine"), copies[0].version or copies[0].major, copies[0].folder) if copies else ()
+    )
 
 
-def cudnn_major_found(reading: ParsedText, seen: Snapshot) -> Against:
+def cudnn_major_found(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
     """Every major that the text names is on the machine."""
     majors = wanted_majors(reading, seen)
     there = {c.major for c in seen.cudnn or ()}
-    return _saw(_("cuDNN majors on this machine"), sorted(there)) if majors and majors <= there else ()
+    return _evidence(_("cuDNN majors on this machine"), sorted(there)) if majors and majors <= there else ()
 
 
-def sets_whole(reading: ParsedText, seen: Snapshot) -> Against:
+def sets_whole(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
     """No file is missing from any set that fits, and every roll call ended well."""
-    copies = _fitting(reading, seen)
-    if copies and not any(map(lost, copies)) and roll_calls_pass(reading, seen):
+    copies = _fitting_copies(reading, seen)
+    if copies and not any(map(files_lost, copies)) and roll_calls_pass(reading, seen):
         return tuple(Evidence(label=_("Whole set"), value=c.version or str(c.major), source=c.folder) for c in copies)
     return ()
 
 
-def roll_calls_pass(_r: ParsedText, seen: Snapshot) -> Against:
+def roll_calls_pass(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """Every part of every cuDNN that programs load could be called, and answered well."""
     made = [x.roll_call for x in seen.loads or () if x.roll_call]
     return (
-        _saw(_("Every part could be called"), len(made), _("roll call"))
+        _evidence(_("Every part could be called"), len(made), _("roll call"))
         if made and all(map(roll_call_passed, made)) and not any(x.changeable for x in seen.loads or ())
         else ()
     )
 
 
-def new_enough(_r: ParsedText, seen: Snapshot) -> Against:
+def new_enough(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """Every consumer loads at least the cuDNN that it was built with."""
     pairs = [
         (x.roll_call.version, x.wanted_version)
@@ -148,75 +150,79 @@ def new_enough(_r: ParsedText, seen: Snapshot) -> Against:
     return ()
 
 
-def one_copy(_r: ParsedText, seen: Snapshot) -> Against:
+def one_copy(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """There are no two copies, so none can hide another."""
     if seen.cudnn is None or len(seen.cudnn) > 1:
         return ()
-    return _saw(_("Copies of cuDNN"), len(seen.cudnn))
+    return _evidence(_("Copies of cuDNN"), len(seen.cudnn))
 
 
-def all_readable(_r: ParsedText, seen: Snapshot) -> Against:
+def all_readable(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """Every library could be read."""
     files = [f for c in seen.cudnn or () for f in c.files] + [f for t in seen.toolkits or () for f in t.libraries]
-    return _saw(_("Libraries read"), len(files)) if files and all(f.state != "unreadable" for f in files) else ()
+    return _evidence(_("Libraries read"), len(files)) if files and all(f.state != "unreadable" for f in files) else ()
 
 
-def all_as_recorded(_r: ParsedText, seen: Snapshot) -> Against:
+def all_as_recorded(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """Every file of every cuDNN was compared with its package, or its maker's signature, by its hash, and matches."""
     files = [f for c in seen.cudnn or () for f in c.files]
     return (
-        _saw(_("Files that are as they were published"), len(files))
+        _evidence(_("Files that are as they were published"), len(files))
         if files and seen.thorough and all(f.record == "matches" or f.signature in ("valid", "intact") for f in files)
         else ()
     )
 
 
-def one_architecture(_r: ParsedText, seen: Snapshot) -> Against:
+def one_architecture(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """Every library is for this kind of processor."""
     files = [f for c in seen.cudnn or () for f in c.files] + [f for t in seen.toolkits or () for f in t.libraries]
     mine = seen.machine.architecture
     return (
-        _saw(_("Libraries for {architecture}", architecture=mine), len(files))
+        _evidence(_("Libraries for {architecture}", architecture=mine), len(files))
         if files and all(f.architecture == mine for f in files)
         else ()
     )
 
 
-def plain_paths(_r: ParsedText, seen: Snapshot) -> Against:
+def plain_paths(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """No folder has brackets or letters outside ASCII."""
     folders = [c.folder for c in seen.cudnn or ()] + [p.prefix for p in seen.pythons or ()]
     if seen.cudnn is None or seen.pythons is None or not folders:
         return ()
     return (
-        _saw(_("Folders with plain names"), len(folders)) if all(f.isascii() and "[" not in f for f in folders) else ()
+        _evidence(_("Folders with plain names"), len(folders))
+        if all(f.isascii() and "[" not in f for f in folders)
+        else ()
     )
 
 
-def no_ld_library_path(_r: ParsedText, seen: Snapshot) -> Against:
+def no_ld_library_path(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """LD_LIBRARY_PATH is set nowhere."""
     if seen.environment is None:
         return ()
     values = [v for v in seen.environment.variables if v.name == "LD_LIBRARY_PATH" and v.value]
-    return () if values else _saw("LD_LIBRARY_PATH", _("not set"))
+    return () if values else _evidence("LD_LIBRARY_PATH", _("not set"))
 
 
 # --- CUDA, frameworks ------------------------------------------------------------------------------------
 
 
-def toolkit_there(_r: ParsedText, seen: Snapshot) -> Against:
+def toolkit_there(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """A CUDA runtime lies on the machine."""
     toolkit = next((t for t in seen.toolkits or () if t.libraries), None)
-    return _saw(_("CUDA on this machine"), toolkit.version or "", toolkit.folder or toolkit.root) if toolkit else ()
+    return (
+        _evidence(_("CUDA on this machine"), toolkit.version or "", toolkit.folder or toolkit.root) if toolkit else ()
+    )
 
 
-def one_toolkit(_r: ParsedText, seen: Snapshot) -> Against:
+def one_toolkit(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """There are no two sets of CUDA libraries."""
     if seen.toolkits is None or len(seen.toolkits) > 1:
         return ()
-    return _saw(_("Sets of CUDA libraries"), len(seen.toolkits))
+    return _evidence(_("Sets of CUDA libraries"), len(seen.toolkits))
 
 
-def no_such_tensorflow(_r: ParsedText, seen: Snapshot) -> Against:
+def no_such_tensorflow(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """No TensorFlow after 2.10 is installed."""
     if seen.pythons is None:
         return ()
@@ -224,10 +230,10 @@ def no_such_tensorflow(_r: ParsedText, seen: Snapshot) -> Against:
         d.version for p in seen.pythons for d in p.distributions if d.name.lower() in ("tensorflow", "tensorflow-gpu")
     ]
     newer = [v for v in flows if version_tuple(v)[:2] > (2, 10)]
-    return () if newer else _saw(_("TensorFlow after 2.10"), _("not installed"))
+    return () if newer else _evidence(_("TensorFlow after 2.10"), _("not installed"))
 
 
-def single_packages(_r: ParsedText, seen: Snapshot) -> Against:
+def single_packages(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """No environment has a CPU and a GPU package of one framework."""
     if seen.pythons is None:
         return ()
@@ -235,26 +241,26 @@ def single_packages(_r: ParsedText, seen: Snapshot) -> Against:
         names = {d.name.lower().replace("_", "-") for d in python.distributions}
         if any(f"{name}-gpu" in names for name in names):
             return ()
-    return _saw(_("Environments without a doubled package"), len(seen.pythons)) if seen.pythons else ()
+    return _evidence(_("Environments without a doubled package"), len(seen.pythons)) if seen.pythons else ()
 
 
 # --- driver and GPU --------------------------------------------------------------------------------------
 
 
-def driver_starts(_r: ParsedText, seen: Snapshot) -> Against:
+def driver_starts(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """CUDA starts on this machine and sees a GPU."""
     cuda = seen.driver.cuda if seen.driver else None
     if cuda and cuda.status == 0 and cuda.device_count:
-        return _saw(_("CUDA starts and sees"), f"{cuda.device_count} GPU", cuda.library)
+        return _evidence(_("CUDA starts and sees"), f"{cuda.device_count} GPU", cuda.library)
     return ()
 
 
-def container_has_gpu(reading: ParsedText, seen: Snapshot) -> Against:
+def container_has_gpu(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
     """CUDA starts inside this container. That it starts on a host says nothing of the host's containers."""
     return driver_starts(reading, seen) if seen.machine.container else ()
 
 
-def driver_new_enough(_r: ParsedText, seen: Snapshot) -> Against:
+def driver_new_enough(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """The driver runs a CUDA at least as new as every toolkit of this machine."""
     driver = seen.driver
     newest = (driver.cuda.driver_cuda if driver and driver.cuda else None) or (
@@ -262,33 +268,33 @@ def driver_new_enough(_r: ParsedText, seen: Snapshot) -> Against:
     )
     needs = [version_tuple(t.version)[:2] for t in seen.toolkits or () if t.version]
     if newest and needs and all(version_tuple(newest) >= need for need in needs):
-        return _saw(_("Newest CUDA that the driver runs"), newest)
+        return _evidence(_("Newest CUDA that the driver runs"), newest)
     return ()
 
 
-def nothing_hides(_r: ParsedText, seen: Snapshot) -> Against:
+def nothing_hides(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """No variable hides a GPU."""
     if seen.environment is None:
         return ()
     hiding = [v for v in seen.environment.variables if v.name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")]
-    return () if hiding else _saw("CUDA_VISIBLE_DEVICES", _("not set"))
+    return () if hiding else _evidence("CUDA_VISIBLE_DEVICES", _("not set"))
 
 
-def not_divided(_r: ParsedText, seen: Snapshot) -> Against:
+def not_divided(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """No GPU is divided into instances."""
     gpus = seen.driver.gpus if seen.driver else None
-    return _saw(_("Divided GPUs"), _("none")) if gpus and all(g.mig is False for g in gpus) else ()
+    return _evidence(_("Divided GPUs"), _("none")) if gpus and all(g.mig is False for g in gpus) else ()
 
 
-def cache_in_order(_r: ParsedText, seen: Snapshot) -> Against:
+def cache_in_order(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """The compute cache can be written and read."""
     kept = seen.driver.compute_cache if seen.driver else None
     if kept and (not kept.exists or (kept.writable and kept.index_readable is not False)) and not kept.problem:
-        return _saw(_("Compute cache"), _("in order") if kept.exists else _("none yet"), kept.path)
+        return _evidence(_("Compute cache"), _("in order") if kept.exists else _("none yet"), kept.path)
     return ()
 
 
-def gpu_there(_r: ParsedText, seen: Snapshot) -> Against:
+def gpu_there(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """The machine has an NVIDIA GPU."""
     gpus = seen.driver.gpus if seen.driver else None
-    return _saw("GPU", gpus[0].name, gpus[0].source) if gpus else ()
+    return _evidence("GPU", gpus[0].name, gpus[0].source) if gpus else ()

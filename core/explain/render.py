@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from core.common.i18n import N_, _, sentences, translate_fact
+from core.common.i18n import N_, _, join_sentences, translate_fact
 from core.common.text import printable
 from core.common.text_width import wrap
-from core.explain.model import Explanation, Ranked, Shown
+from core.explain.model import Explanation, MachineFault, RankedCause
 
-WIDTH = 96
-SHOWN = 5
-VERDICTS = {
+TEXT_WIDTH = 96
+MAX_RENDERED_CAUSES = 5
+VERDICT_SIGNS = {
     "proved": ("✓", N_("proved on this machine"), "31"),
     "refuted": ("–", N_("refuted on this machine"), "2"),
     "open": ("?", N_("open"), "35"),
@@ -24,63 +24,63 @@ def to_json(explanation: Explanation) -> bytes:
     return msgspec.json.format(msgspec.json.encode(explanation), indent=2) + b"\n"
 
 
-def render_text(explanation: Explanation, colour: bool = False, width: int = WIDTH) -> str:
+def render_text(explanation: Explanation, colour: bool = False, width: int = TEXT_WIDTH) -> str:
     """Return the explanation for a newcomer: what the message says, what this machine shows, whether the one can cause
     the other, the causes and why, what the words mean, and what to do.
     """
     e = explanation
     lines: list[str] = []
     if e.says.meaning and e.says.meaning != e.sentence:
-        lines += [_("What the message says"), *_wrapped(e.says.meaning, "  ", width)]
-        lines += _wrapped(names(e), "  ", width) if e.says.names else []
+        lines += [_("What the message says"), *_wrap_lines(e.says.meaning, "  ", width)]
+        lines += _wrap_lines(named_sentence(e), "  ", width) if e.says.names else []
         lines.append("")
     if e.shows:
         lines.append(_("What this machine shows"))
-        for shown in e.shows[:SHOWN]:
-            lines += _wrapped(f"- {shown.title}  [{shown.cause}]", "  ", width)
-            lines += _wrapped(sentences(linked(shown), shown.against), "    ", width)
+        for shown in e.shows[:MAX_RENDERED_CAUSES]:
+            lines += _wrap_lines(f"- {shown.title}  [{shown.cause}]", "  ", width)
+            lines += _wrap_lines(join_sentences(link_sentence(shown), shown.against), "    ", width)
         lines.append("")
-    lines += _wrapped(e.sentence, "", width)
+    lines += _wrap_lines(e.sentence, "", width)
     if e.foreign:
         lines += [
             "",
-            *_wrapped(e.foreign, "", width),
+            *_wrap_lines(e.foreign, "", width),
             _("Its own report decides: run convalesce scan --out FILE there, then explain --report FILE here."),
         ]
     # what only its base rate brings in is no reason for anybody
     worth = tuple(r for r in e.causes if r.because or r.may or r.verdict == "proved")
     if worth:
         lines += ["", _("What may stand behind it")]
-        for ranked in worth[:SHOWN]:
+        for ranked in worth[:MAX_RENDERED_CAUSES]:
             lines += _cause(ranked, colour, width)
-        lines += _rest(worth[SHOWN:], width)
+        lines += _rest(worth[MAX_RENDERED_CAUSES:], width)
     if e.warnings:
         lines += ["", _("Cures that do harm")]
         for w in e.warnings:
-            lines += _wrapped(
+            lines += _wrap_lines(
                 "! " + (_("{title} (seen: {seen})", title=w.title, seen=w.seen) if w.seen else w.title), "  ", width
             )
-            lines += _wrapped(w.harm, "    ", width) + _wrapped(
+            lines += _wrap_lines(w.harm, "    ", width) + _wrap_lines(
                 _("To take it back: {undo}", undo=w.undo), "    ", width
             )
-    lines += [line for f in e.failed for line in ("", *_wrapped(f.title, "", width))]
+    lines += [line for f in e.failed for line in ("", *_wrap_lines(f.title, "", width))]
     if e.codes:
         lines += ["", _("What the words mean")]
         for c in e.codes:
             number = f" ({c.number})" if c.number and c.number != c.term else ""
-            lines += _wrapped(f"{c.term}{number}" + (f", {c.family}" if c.family else ""), "  ", width)
-            lines += _wrapped(f"{c.meaning} {c.usually}", "    ", width)
-            lines += _wrapped(f"[{c.source}]", "    ", width) if c.source else []
+            lines += _wrap_lines(f"{c.term}{number}" + (f", {c.family}" if c.family else ""), "  ", width)
+            lines += _wrap_lines(f"{c.meaning} {c.usually}", "    ", width)
+            lines += _wrap_lines(f"[{c.source}]", "    ", width) if c.source else []
     todo = what_to_do(e, width)
     return "\n".join((*lines, *(("", _("What to do"), *todo) if todo else ()))) + "\n"
 
 
-def names(e: Explanation) -> str:
+def named_sentence(e: Explanation) -> str:
     """Return in one sentence what the text names."""
     return _("It names {names}.", names=", ".join(n.name for n in e.says.names))
 
 
-def linked(shown: Shown) -> str:
+def link_sentence(shown: MachineFault) -> str:
     """Return in one sentence what a fault of the machine has to do with the text."""
     return {
         "makes": _("It makes such a message."),
@@ -90,47 +90,47 @@ def linked(shown: Shown) -> str:
     }[shown.link]
 
 
-def what_to_do(e: Explanation, width: int = WIDTH) -> list[str]:
+def what_to_do(e: Explanation, width: int = TEXT_WIDTH) -> list[str]:
     """Return the cure of what is proved or near, else the steps of what the text points to, and what would decide."""
     lines: list[str] = []
     first = [r for r in e.causes if r.verdict == "proved" or r.may][:1] or [r for r in e.causes if r.steps][:2]
     for r in first:
         fix = r.finding.fix if r.finding else None
-        lines += _wrapped(fix.title if fix else _("If it is this: {meaning}", meaning=r.meaning), "  ", width)
+        lines += _wrap_lines(fix.title if fix else _("If it is this: {meaning}", meaning=r.meaning), "  ", width)
         for step in (fix.advice if fix else r.steps).split("\n"):
-            lines += _wrapped(step, "    ", width) if step else []
+            lines += _wrap_lines(step, "    ", width) if step else []
         if fix and fix.changes and r.finding:
-            lines += _wrapped(_("Convalesce can do it: convalesce fix {id}", id=r.finding.id), "    ", width)
+            lines += _wrap_lines(_("Convalesce can do it: convalesce fix {id}", id=r.finding.id), "    ", width)
     if e.decide:
-        lines += _wrapped(e.decide, "  ", width)
+        lines += _wrap_lines(e.decide, "  ", width)
     return lines
 
 
-def _cause(r: Ranked, colour: bool, width: int) -> list[str]:
-    sign, words, code = VERDICTS[r.verdict]
+def _cause(r: RankedCause, colour: bool, width: int) -> list[str]:
+    sign, words, code = VERDICT_SIGNS[r.verdict]
     mark = f"\x1b[{code}m{sign}\x1b[0m" if colour else sign
     words = N_("this machine can make it") if r.may else words
     verdict = "" if r.verdict == "open" and not r.may else f"  ({_(words)})"
     lines = [f"  {mark} {r.score:4.0%}  {printable(r.meaning) or r.cause}  [{r.cause}]{verdict}"]
     for because in r.because[:2] if r.verdict != "refuted" else ():
-        lines += _wrapped(f"- {because}", "        ", width)
+        lines += _wrap_lines(f"- {because}", "        ", width)
     for item in r.evidence[:3]:
-        lines += _wrapped(
+        lines += _wrap_lines(
             f"= {translate_fact(item.label)}: {translate_fact(item.value)}"
             + (f"  ({item.source})" if item.source else ""),
             "        ",
             width,
         )
     if r.finding is not None:
-        lines += _wrapped(f"> {r.finding.title}", "        ", width)
+        lines += _wrap_lines(f"> {r.finding.title}", "        ", width)
     return lines
 
 
-def _rest(causes: tuple[Ranked, ...], width: int) -> list[str]:
+def _rest(causes: tuple[RankedCause, ...], width: int) -> list[str]:
     named = [f"{r.cause} {r.score:.0%}" for r in causes if r.verdict != "refuted"]
-    return _wrapped(_("Less likely: {causes}", causes=", ".join(named)), "    ", width) if named else []
+    return _wrap_lines(_("Less likely: {causes}", causes=", ".join(named)), "    ", width) if named else []
 
 
-def _wrapped(text: str, indent: str, width: int) -> list[str]:
+def _wrap_lines(text: str, indent: str, width: int) -> list[str]:
     safe = printable(text)
     return wrap(safe, width, indent, indent + ("  " if indent else "")) or [""]

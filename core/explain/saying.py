@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 
-from core.common.i18n import _, sentences
+from core.common.i18n import _, join_sentences
 from core.common.text import printable
 from core.explain import dictionary
 from core.explain.context import Version, compiled_and_loaded
-from core.explain.mechanism import CAPABILITY, FRAMEWORKS, MODEL
-from core.explain.model import CodeMeaning, Named, Said
+from core.explain.mechanism import CAPABILITY_PATTERN, FRAMEWORK_DISTRIBUTIONS, GPU_MODEL_PATTERN
+from core.explain.model import CodeMeaning, NamedThing, TextSummary
 from core.explain.reading import ParsedText
-from core.knowledge.library_names import Library
+from core.knowledge.library_names import LibraryName
 
-MOST = 4
+MAX_NAMED_THINGS = 4
 """Things of one kind that are named."""
-STATUSES = ("status", "CUDA runtime error", "CUDA driver error", "NVML error", "Windows error")
+STATUS_KINDS = ("status", "CUDA runtime error", "CUDA driver error", "NVML error", "Windows error")
 """Ends and names of the families of codes that say what went wrong."""
 FRAMEWORK_NAMES = {
     "pytorch": "PyTorch",
@@ -31,28 +31,28 @@ FRAMEWORK_NAMES = {
 _SYMBOL = re.compile(r"undefined symbol: (\w{3,80})|cannot load symbol (\w{3,80})", re.IGNORECASE)
 
 
-def said(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> Said:
+def summarise_text(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> TextSummary:
     """Return what a text says; ``codes``: the dictionary's meanings of its codes and messages."""
-    return Said(meaning=_meaning(reading, codes), names=tuple(names(reading, codes)))
+    return TextSummary(meaning=_meaning(reading, codes), names=tuple(named_things(reading, codes)))
 
 
 def _meaning(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> str:
     pair = compiled_and_loaded(reading.low)
     if pair:
-        return of_versions(*pair)
-    status = next((c for c in codes if c.family.endswith(STATUSES)), None)
+        return version_meaning(*pair)
+    status = next((c for c in codes if c.family.endswith(STATUS_KINDS)), None)
     file = next((x for x in reading.blamed if x.family not in ("framework", "")), None)
     if file is not None:
-        return sentences(of_file(file, reading, status), dictionary.of_library(file).meaning)
+        return join_sentences(file_meaning(file, reading, status), dictionary.library_meaning(file).meaning)
     opened = next(iter(reading.opened), None)
     there = _("{file} was found and opened before that: it is not missing.", file=opened.name) if opened else ""
     known = status or next((c for c in codes if c.meaning), None)
-    return sentences(known.meaning, there, known.usually) if known else there
+    return join_sentences(known.meaning, there, known.usually) if known else there
 
 
-def of_versions(built: Version, found: Version) -> str:
+def version_meaning(built: Version, found: Version) -> str:
     """Return what a message says that compares the cuDNN of the build with the one that was loaded."""
-    values = {"built": _dotted(built), "found": _dotted(found)}
+    values = {"built": _version_text(built), "found": _version_text(found)}
     if built[0] != found[0]:
         return _(
             "The program was built with cuDNN {built}, and found cuDNN {found} when it ran: another major version, with which it cannot work.",
@@ -69,7 +69,7 @@ def of_versions(built: Version, found: Version) -> str:
     )
 
 
-def of_file(file: Library, reading: ParsedText, status: CodeMeaning | None) -> str:
+def file_meaning(file: LibraryName, reading: ParsedText, status: CodeMeaning | None) -> str:
     """Return what a message says that complains of a library."""
     marks = reading.marks
     if "win:126" in marks:
@@ -93,27 +93,33 @@ def of_file(file: Library, reading: ParsedText, status: CodeMeaning | None) -> s
     return _("The program asked for {file}, and the loader did not find it, or could not load it.", file=file.name)
 
 
-def names(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> list[Named]:
+def named_things(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> list[NamedThing]:
     """Return what a text names: files, statuses, symbols, versions, frameworks, GPUs, the system."""
     found: list[tuple[str, list[str]]] = [
         ("file", [x.name for x in (*reading.blamed, *reading.libraries)]),
-        ("status", [f"{c.term} ({c.number})" if c.number else c.term for c in codes if c.family.endswith(STATUSES)]),
+        (
+            "status",
+            [f"{c.term} ({c.number})" if c.number else c.term for c in codes if c.family.endswith(STATUS_KINDS)],
+        ),
         ("symbol", [m[1] or m[2] for m in _SYMBOL.finditer(reading.text)]),
-        ("version", [f"cuDNN {_dotted(v)}" for v in compiled_and_loaded(reading.low) or ()]),
-        ("framework", [FRAMEWORK_NAMES[mark] for mark in FRAMEWORKS if mark in reading.marks]),
+        ("version", [f"cuDNN {_version_text(v)}" for v in compiled_and_loaded(reading.low) or ()]),
+        ("framework", [FRAMEWORK_NAMES[mark] for mark in FRAMEWORK_DISTRIBUTIONS if mark in reading.marks]),
         (
             "device",
-            [m[1].upper() for m in MODEL.finditer(reading.low)]
-            + [_("compute capability {number}", number=f"{m[1]}.{m[2]}") for m in CAPABILITY.finditer(reading.low)],
+            [m[1].upper() for m in GPU_MODEL_PATTERN.finditer(reading.low)]
+            + [
+                _("compute capability {number}", number=f"{m[1]}.{m[2]}")
+                for m in CAPABILITY_PATTERN.finditer(reading.low)
+            ],
         ),
         ("system", [{"windows": "Windows", "linux": "Linux"}[s] for s in ("windows", "linux") if s in reading.marks]),
     ]
     return [
-        Named(kind=kind, name=printable(name))  # type: ignore[arg-type]  # the kinds stand in the table above
+        NamedThing(kind=kind, name=printable(name))  # type: ignore[arg-type]  # the kinds stand in the table above
         for kind, all_names in found
-        for name in list(dict.fromkeys(all_names))[:MOST]
+        for name in list(dict.fromkeys(all_names))[:MAX_NAMED_THINGS]
     ]
 
 
-def _dotted(version: Version) -> str:
+def _version_text(version: Version) -> str:
     return ".".join(map(str, version))

@@ -13,14 +13,14 @@ from functools import partial
 from typing import Any
 
 from core.explain import proofs, refutations
-from core.explain.mechanism import Link, about, link, of_finding, stranger
-from core.explain.model import Shown
+from core.explain.mechanism import Mechanism, fault_facts, find_mechanism, mismatch_with_machine, of_finding
+from core.explain.model import MachineFault
 from core.explain.reading import ParsedText
 from core.knowledge.causes import Cause
 from core.model.facts import Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.steps import Severity
-from core.rules.guard import guarded, name_of
+from core.rules.guard import rule_name, run_guarded
 
 Judge = Callable[[ParsedText, Snapshot], tuple[Evidence, ...]]
 
@@ -79,23 +79,23 @@ REFUTATIONS: dict[Cause, tuple[Judge, ...]] = {
 }
 
 
-EXACT: dict[Cause, tuple[Cause, ...]] = {
+EXACT_CAUSES: dict[Cause, tuple[Cause, ...]] = {
     "python_dll_search_change": ("cudnn_not_on_search_path", "cuda_not_on_search_path"),
     "process_env_not_inherited": ("cudnn_not_on_search_path", "cuda_not_on_search_path"),
 }
 """A proved cause that says more exactly why: it takes over the finding of the more general one."""
 
-STATES = ("cudnn_major_mismatch", "cudnn_not_installed", "cuda_toolkit_version_mismatch", "cuda_runtime_missing")
+STATE_CAUSES = ("cudnn_major_mismatch", "cudnn_not_installed", "cuda_toolkit_version_mismatch", "cuda_runtime_missing")
 """Proofs that tell what is not here, and not who asks for it: without a program that does, they only may be the cause."""
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judgement:
     """What a machine says to the causes of a text, and what else it shows."""
 
     verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """For each cause that the machine decides: the fields of its Ranked."""
-    shows: tuple[Shown, ...] = ()
+    shows: tuple[MachineFault, ...] = ()
     """Every fault that was found, the primary first, and what it has to do with the text."""
     stranger: str = ""
     """What in the text does not fit this machine, in one sentence."""
@@ -104,58 +104,58 @@ class Judged:
 Fields = dict[str, dict[str, Any]]
 
 
-def judge(
+def judge_causes(
     reading: ParsedText,
     seen: Snapshot | None,
     findings: tuple[Finding, ...] = (),
     failures: list[Finding] | None = None,
-) -> Judged:
+) -> Judgement:
     """Hold a text against a machine and its findings (worst first, as a Report has them).
 
     A judge that fails adds a finding to ``failures`` and decides nothing.
     """
     if seen is None:
-        return Judged()
+        return Judgement()
     failed = [] if failures is None else failures
-    verdicts = _refuted(reading, seen, failed) | _proved(reading, seen, failed)
-    shows: list[Shown] = []
+    verdicts = _refuted_causes(reading, seen, failed) | _proved_causes(reading, seen, failed)
+    shows: list[MachineFault] = []
     for finding in findings:
         if finding.cause and (finding.severity >= Severity.WARNING or finding.primary):
-            linked = link(reading, of_finding(finding, seen))
-            shows.append(shown(finding, linked))
-            _take(verdicts, finding, linked)
-    _prefer(verdicts)
-    return Judged(verdicts, tuple(shows), stranger(reading, seen))
+            linked = find_mechanism(reading, of_finding(finding, seen))
+            shows.append(machine_fault(finding, linked))
+            _enter_finding(verdicts, finding, linked)
+    _prefer_specific(verdicts)
+    return Judgement(verdicts, tuple(shows), mismatch_with_machine(reading, seen))
 
 
-def _asked(judge: Judge, reading: ParsedText, seen: Snapshot, failures: list[Finding]) -> tuple[Evidence, ...]:
+def _ask_judge(judge: Judge, reading: ParsedText, seen: Snapshot, failures: list[Finding]) -> tuple[Evidence, ...]:
     nothing: tuple[Evidence, ...] = ()
-    return guarded(partial(judge, reading, seen), name_of(judge), failures, nothing)
+    return run_guarded(partial(judge, reading, seen), rule_name(judge), failures, nothing)
 
 
-def _refuted(reading: ParsedText, seen: Snapshot, failures: list[Finding]) -> Fields:
+def _refuted_causes(reading: ParsedText, seen: Snapshot, failures: list[Finding]) -> Fields:
     """Return every cause that the machine speaks against."""
-    answers = {c: (_asked(r, reading, seen, failures) for r in refuters) for c, refuters in REFUTATIONS.items()}
+    answers = {c: (_ask_judge(r, reading, seen, failures) for r in refuters) for c, refuters in REFUTATIONS.items()}
     found = {cause: next(filter(None, its), ()) for cause, its in answers.items()}
     return {cause: {"verdict": "refuted", "evidence": against} for cause, against in found.items() if against}
 
 
-def _proved(reading: ParsedText, seen: Snapshot, failures: list[Finding]) -> Fields:
+def _proved_causes(reading: ParsedText, seen: Snapshot, failures: list[Finding]) -> Fields:
     """Return what proofs without a finding say: each needs a mechanism as a finding does."""
     verdicts: Fields = {}
     for cause, prove in PROOFS.items():
-        evidence = _asked(prove, reading, seen, failures)
-        linked = link(reading, about(cause, seen, evidence)) if evidence else Link()
-        sure = linked.proves if cause not in STATES else bool(evidence) and asked(reading, seen)
-        if sure or linked.may or (evidence and cause in STATES):
+        evidence = _ask_judge(prove, reading, seen, failures)
+        linked = find_mechanism(reading, fault_facts(cause, seen, evidence)) if evidence else Mechanism()
+        sure = linked.proves if cause not in STATE_CAUSES else bool(evidence) and was_searched(reading, seen)
+        if sure or linked.may or (evidence and cause in STATE_CAUSES):
             verdicts[cause] = {"verdict": "proved" if sure else "open", "evidence": evidence, "may": not sure}
     return verdicts
 
 
-def _take(verdicts: Fields, finding: Finding, linked: Link) -> None:
+def _enter_finding(verdicts: Fields, finding: Finding, linked: Mechanism) -> None:
     """Enter a finding: as the proof of its cause, as what may be behind the text, or as a fault that is here."""
     old = verdicts.get(finding.cause, {})
-    if linked.proves and not _superseded(old, finding):
+    if linked.proves and not _is_superseded(old, finding):
         verdicts[finding.cause] = {"verdict": "proved", "evidence": finding.evidence, "finding": finding}
     elif linked.may and old.get("verdict") != "proved" and "finding" not in old:
         verdicts[finding.cause] = {"evidence": finding.evidence, "finding": finding, "may": True}
@@ -164,13 +164,13 @@ def _take(verdicts: Fields, finding: Finding, linked: Link) -> None:
         del verdicts[finding.cause]
 
 
-def _prefer(verdicts: Fields) -> None:
+def _prefer_specific(verdicts: Fields) -> None:
     """Let what knows more come before what is general: a finding before a mere absence, an exact cause before its kind."""
     if any("finding" in v and v.get("verdict") == "proved" for v in verdicts.values()):
-        for cause in PROOFS.keys() - EXACT.keys():
+        for cause in PROOFS.keys() - EXACT_CAUSES.keys():
             if verdicts.get(cause, {}).get("verdict") == "proved" and "finding" not in verdicts[cause]:
                 verdicts[cause] |= {"verdict": "open", "may": True}
-    for exact, general in EXACT.items():
+    for exact, general in EXACT_CAUSES.items():
         if verdicts.get(exact, {}).get("verdict") == "proved":
             for cause in general:
                 taken = verdicts.pop(cause, {}).get("finding")
@@ -178,15 +178,15 @@ def _prefer(verdicts: Fields) -> None:
                     verdicts[exact].setdefault("finding", taken)
 
 
-def asked(reading: ParsedText, seen: Snapshot) -> bool:
+def was_searched(reading: ParsedText, seen: Snapshot) -> bool:
     """Whether a program of this machine was searched for the library that the text misses, and did not find it."""
     wanted = {x.name for x in reading.blamed}
     return any(r.winner is None and r.name.lower() in wanted for x in seen.loads or () for r in x.resolutions)
 
 
-def shown(finding: Finding, linked: Link) -> Shown:
+def machine_fault(finding: Finding, linked: Mechanism) -> MachineFault:
     """Return a fault of the machine beside the text, and what the one has to do with the other."""
-    return Shown(
+    return MachineFault(
         finding=finding.id,
         cause=finding.cause,
         subject=finding.subject,
@@ -196,7 +196,7 @@ def shown(finding: Finding, linked: Link) -> Shown:
     )
 
 
-def _superseded(old: dict[str, Any], finding: Finding) -> bool:
+def _is_superseded(old: dict[str, Any], finding: Finding) -> bool:
     """Whether a better finding of the same cause is already there."""
     had = old.get("finding")
     return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from core.common.i18n import _, sentences
+from core.common.i18n import _, join_sentences
 from core.model.changes import Change, FileSet
 from core.model.facts import Activation, Snapshot
 from core.model.findings import Finding, Fix
@@ -12,7 +12,7 @@ from core.rules.environment import activation_command
 from core.rules.wording import observation
 
 
-def without_what_is_made(finding: Finding, seen: Snapshot) -> Finding:
+def without_made_changes(finding: Finding, seen: Snapshot) -> Finding:
     """Return the finding with what was made for it already as evidence; only what is new is offered."""
     fix, made = finding.fix, seen.environment.activations if seen.environment else ()
     if fix is None or not made:
@@ -33,7 +33,7 @@ def without_what_is_made(finding: Finding, seen: Snapshot) -> Finding:
     if not new:
         fix = _for_the_others(fix, seen, prefixes)
     words = [_("What is started through the activation of {prefix} is cured already.", prefix=p) for p in prefixes]
-    why = sentences(finding.why, *words)
+    why = join_sentences(finding.why, *words)
     return replace(finding, why=why, evidence=(*rows, *finding.evidence), fix=replace(fix, changes=new))
 
 

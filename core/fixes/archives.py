@@ -21,18 +21,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, cast
 
-from core.common.i18n import _, number
+from core.common.i18n import _, format_number
 from core.common.progress import Progress
-from core.host import safe_folder as folders
+from core.host import safe_folder
 from core.model.changes import ChangeError
 from core.model.facts import Frozen
 
-MOST_MEMBERS = 20_000
-MOST_BYTES = 12 << 30
+MAX_MEMBERS = 20_000
+MAX_BYTES = 12 << 30
 """Of all members; the largest cuDNN set has about 1.2 GiB."""
-MOST_RATIO = 100
+MAX_RATIO = 100
 """Unpacked bytes for each byte of the archive, beyond 64 MiB; NVIDIA's have less than 3."""
-MOST_AT_ONCE = 32 << 20
+MAX_READ_BYTES = 32 << 20
 
 
 class ArchiveError(ChangeError):
@@ -52,7 +52,7 @@ class Member(Frozen, frozen=True, kw_only=True):
     """What a link says: always a plain name in the same folder."""
 
 
-def take(source: str, wanted: Callable[[str], bool], into: Path, watch: Progress) -> tuple[Member, ...]:
+def take_members(source: str, wanted: Callable[[str], bool], into: Path, watch: Progress) -> tuple[Member, ...]:
     """Return the wanted members of an archive, unpacked into ``into`` (which must be there), or those of a folder.
 
     Raises:
@@ -65,7 +65,7 @@ def take(source: str, wanted: Callable[[str], bool], into: Path, watch: Progress
             return tuple(_in_folder(real, wanted, watch))
         if not path.is_file():
             raise ArchiveError(_("{source} is neither a file nor a folder.", source=source))
-        room = _Room(path.stat().st_size, into, watch)
+        room = _ExtractionBudget(path.stat().st_size, into, watch)
         if zipfile.is_zipfile(real):
             return tuple(_in_zip(real, wanted, room))
         return tuple(_in_tar(real, wanted, room))
@@ -93,19 +93,21 @@ def check_name(name: str) -> str:
     return "/".join(parts)
 
 
-class _Room:
+class _ExtractionBudget:
     """How much may still come out of an archive, and where to."""
 
     def __init__(self, archive_size: int, into: Path, watch: Progress) -> None:
-        self._left = min(MOST_BYTES, max(64 << 20, archive_size * MOST_RATIO))
-        self._members = MOST_MEMBERS
+        self._left = min(MAX_BYTES, max(64 << 20, archive_size * MAX_RATIO))
+        self._members = MAX_MEMBERS
         self.into = into
         self.watch = watch
 
     def member(self) -> None:
         self._members -= 1
         if self._members < 0:
-            raise ArchiveError(_("The archive holds more than {most} files; no cuDNN does.", most=number(MOST_MEMBERS)))
+            raise ArchiveError(
+                _("The archive holds more than {most} files; no cuDNN does.", most=format_number(MAX_MEMBERS))
+            )
 
     def use(self, size: int) -> None:
         self._left -= size
@@ -131,7 +133,7 @@ class _Room:
         """Unpack one file and return it, with its hash."""
         path, digest, written = self.place(name), hashlib.sha256(), 0
         with path.open("xb") as file:
-            while chunk := stream.read(folders.CHUNK):
+            while chunk := stream.read(safe_folder.CHUNK_BYTES):
                 self.watch.check()
                 written += len(chunk)
                 self.use(len(chunk))
@@ -142,14 +144,14 @@ class _Room:
                 _(
                     "{name} in the archive is {written} bytes long instead of {size}.",
                     name=name,
-                    written=number(written),
-                    size=number(size),
+                    written=format_number(written),
+                    size=format_number(size),
                 )
             )
         return Member(name=name, path=str(path), sha256=digest.hexdigest(), size=size)
 
 
-def _in_zip(path: str, wanted: Callable[[str], bool], room: _Room) -> Iterator[Member]:
+def _in_zip(path: str, wanted: Callable[[str], bool], room: _ExtractionBudget) -> Iterator[Member]:
     with zipfile.ZipFile(path) as archive:
         infos = archive.infolist()
         names: set[str] = set()
@@ -174,13 +176,13 @@ def _in_zip(path: str, wanted: Callable[[str], bool], room: _Room) -> Iterator[M
 class _Limited(io.RawIOBase):
     """A decompressed stream of which no more than allowed is read, and never much at once."""
 
-    def __init__(self, stream: IO[bytes], room: _Room) -> None:
+    def __init__(self, stream: IO[bytes], room: _ExtractionBudget) -> None:
         self._stream = stream
         self._room = room
         self._furthest = 0
 
     def read(self, size: int = -1) -> bytes:
-        if not 0 <= size <= MOST_AT_ONCE:
+        if not 0 <= size <= MAX_READ_BYTES:
             raise ArchiveError(_("The archive's headers are larger than any real ones; nothing is taken from it."))
         self._room.watch.check()
         return self._stream.read(size)
@@ -190,12 +192,12 @@ class _Limited(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = 0) -> int:
         while whence == 0 and offset > self._stream.tell():
-            if not self.read(min(folders.CHUNK, offset - self._stream.tell())):
+            if not self.read(min(safe_folder.CHUNK_BYTES, offset - self._stream.tell())):
                 break
         return self._stream.seek(offset, whence) if self._stream.tell() != offset else offset
 
 
-def _decompressed(path: str) -> IO[bytes]:
+def _open_decompressed(path: str) -> IO[bytes]:
     with Path(path).open("rb") as file:
         start = file.read(8)
     if start.startswith(b"\xfd7zXZ\0"):
@@ -207,8 +209,8 @@ def _decompressed(path: str) -> IO[bytes]:
     return Path(path).open("rb")
 
 
-def _in_tar(path: str, wanted: Callable[[str], bool], room: _Room) -> Iterator[Member]:
-    with _decompressed(path) as stream:
+def _in_tar(path: str, wanted: Callable[[str], bool], room: _ExtractionBudget) -> Iterator[Member]:
+    with _open_decompressed(path) as stream:
         archive = tarfile.open(fileobj=cast(IO[bytes], _Limited(stream, room)), mode="r:")  # noqa: SIM115 - nothing to close
         seen: set[str] = set()
         for info in archive:
@@ -235,7 +237,7 @@ def _in_tar(path: str, wanted: Callable[[str], bool], room: _Room) -> Iterator[M
                 raise ArchiveError(
                     _("{name} in the archive is a link or a device; nothing is taken from it.", name=name)
                 )
-            if info.size > MOST_BYTES or info.size < 0:
+            if info.size > MAX_BYTES or info.size < 0:
                 raise ArchiveError(
                     _("{name} in the archive is larger than any real one; nothing is taken from it.", name=name)
                 )
@@ -256,22 +258,22 @@ def _in_folder(base: str, wanted: Callable[[str], bool], watch: Progress) -> Ite
         inner.sort()
         for name in sorted(names):
             count += 1
-            if count > MOST_MEMBERS:
+            if count > MAX_MEMBERS:
                 raise ArchiveError(
                     _(
                         "{base} holds more than {most} files; name the folder with the libraries.",
                         base=base,
-                        most=number(MOST_MEMBERS),
+                        most=format_number(MAX_MEMBERS),
                     )
                 )
             watch.check()
             whole = os.path.relpath(Path(here) / name, base).replace(os.sep, "/")
             if wanted(whole):
-                yield _file(here, name, whole)
+                yield _folder_member(here, name, whole)
 
 
-def _file(here: str, name: str, whole: str) -> Member:
-    with folders.opened(here) as folder:
+def _folder_member(here: str, name: str, whole: str) -> Member:
+    with safe_folder.open_folder(here) as folder:
         state = folder.state(name)
         if not state.startswith("-> "):
             found = folder.status(name)

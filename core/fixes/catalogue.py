@@ -11,11 +11,11 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from core.common.i18n import _
-from core.common.shell import quoted
+from core.common.shell import quote
 from core.fixes.files import add_dll_folders, complete_set, give_plain_name, put_aside, put_cache_aside
-from core.fixes.search_paths import add_folder, drop_dead, prefer, take_out
-from core.fixes.variables import activation, in_single_scope, persistent_values, set_value, target_environments
-from core.model import path_list as pathlist
+from core.fixes.search_paths import add_folder, drop_dead_entries, prefer_folder, take_out_folders
+from core.fixes.variables import activation_change, in_single_scope, persistent_values, set_value, target_environments
+from core.model import path_list
 from core.model.changes import Change, FileSet
 from core.model.facts import Snapshot
 from core.model.findings import Finding, Fix
@@ -64,17 +64,17 @@ def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noq
     """
     match remedy:
         case Unset():
-            return unset(remedy, snapshot)
+            return unset_variable(remedy, snapshot)
         case PointTo():
-            return point_to(remedy, snapshot)
+            return point_variable(remedy, snapshot)
         case AddFolder():
             return add_folder(remedy, snapshot)
         case TakeOut():
-            return take_out(remedy, snapshot)
+            return take_out_folders(remedy, snapshot)
         case PreferFolder():
-            return prefer(remedy, snapshot)
+            return prefer_folder(remedy, snapshot)
         case DropDead():
-            return drop_dead(remedy, snapshot)
+            return drop_dead_entries(remedy, snapshot)
         case CompleteSet():
             return complete_set(remedy, snapshot)
         case PutAside():
@@ -109,7 +109,7 @@ def _with_lines(finding: Finding, remedy: Remedy, snapshot: Snapshot) -> Finding
 
 def _out_of_pam(name: str, file: str) -> tuple[str, str]:
     words = _("{file} sets {name}. Newer systems no longer read that file. Take the line out:", file=file, name=name)
-    return words, f"sed -i '/^[[:space:]]*{name}[[:space:]=]/d' {quoted(file)}"
+    return words, f"sed -i '/^[[:space:]]*{name}[[:space:]=]/d' {quote(file)}"
 
 
 def _title(fix: Fix, changes: tuple[Change, ...]) -> str:
@@ -123,7 +123,7 @@ def _title(fix: Fix, changes: tuple[Change, ...]) -> str:
 # --- variables -----------------------------------------------------------------------------------------------------
 
 
-def unset(remedy: Unset, snapshot: Snapshot) -> tuple[Change, ...]:
+def unset_variable(remedy: Unset, snapshot: Snapshot) -> tuple[Change, ...]:
     """Take a variable away, wherever it is kept.
 
     A value that only this session has is left alone: a batch system may have set it on purpose.
@@ -133,16 +133,16 @@ def unset(remedy: Unset, snapshot: Snapshot) -> tuple[Change, ...]:
     )
 
 
-def point_to(remedy: PointTo, snapshot: Snapshot) -> tuple[Change, ...]:
+def point_variable(remedy: PointTo, snapshot: Snapshot) -> tuple[Change, ...]:
     """Let the variable name the right folder; take it away where there is none.
 
     Where it is not kept (a shell's own file sets it), the environments that were named or are active set it right.
     """
     system = snapshot.machine.system
-    there = {pathlist.key(folder, system) for folder in remedy.right}
+    there = {path_list.entry_key(folder, system) for folder in remedy.right}
     lasting = persistent_values(snapshot, remedy.variable)
     if not lasting:
         steps = f"set {remedy.folder}" if remedy.folder else "unset"
-        return tuple(activation(prefix, steps, remedy.variable) for prefix in target_environments(snapshot))
-    wrong = [v for v in lasting if pathlist.key(v.value, system) not in there]
+        return tuple(activation_change(prefix, steps, remedy.variable) for prefix in target_environments(snapshot))
+    wrong = [v for v in lasting if path_list.entry_key(v.value, system) not in there]
     return in_single_scope([set_value(v, remedy.folder or None, system) for v in wrong])

@@ -21,16 +21,15 @@ from core.common.progress import Progress
 from core.common.versions import whole_number
 from core.fixes import archives
 from core.fixes.archives import ArchiveError, Member
-from core.host import safe_folder as folders
-from core.host import scratch
-from core.knowledge.cudnn_file_names import MAJORS, parse
-from core.knowledge.releases import lost
+from core.host import safe_folder, scratch
+from core.knowledge.cudnn_file_names import CUDNN_MAJORS, parse_cudnn_name
+from core.knowledge.releases import files_lost
 from core.model.changes import ChangeError, FileItem, FileSet
 from core.model.facts import CudnnCopy, Frozen, System
-from core.probes.cudnn.contents import assemble, choose, deadline, describe
-from core.probes.cudnn.locations import Found, Spot
+from core.probes.cudnn.contents import assemble_copy, choose_files, describe_library, pages_deadline
+from core.probes.cudnn.locations import CudnnFolder, CudnnSpot
 from core.probes.sysroot import Sysroot
-from core.probes.wheel_record import Row
+from core.probes.wheel_record import RecordRow
 from core.transaction.journal import Journal
 
 
@@ -66,30 +65,34 @@ def read_set(source: str, wanted: SetRequirement, *, journal: Journal, watch: Pr
         ArchiveError: it is not one complete, sound set of one version for this machine; the sentence says what is wrong.
         CancelledError: the person asked to stop.
     """
-    folders.make_folders(str(journal.staging), 0o700)
-    into = scratch.make(journal.staging)
+    safe_folder.make_folders(str(journal.staging), 0o700)
+    into = scratch.make_scratch(journal.staging)
     done = False
     try:
-        found = archives.take(source, lambda name: _is_wanted(name, wanted.system), into, watch)
-        cudnn = _checked(found, source, wanted)
+        found = archives.take_members(source, lambda name: _is_wanted(name, wanted.system), into, watch)
+        cudnn = _check_set(found, source, wanted)
         done = True
         return cudnn
     finally:
         if not done:
-            scratch.drop(into)
+            scratch.drop_scratch(into)
 
 
 def _is_wanted(name: str, system: System) -> bool:
     base = name.rsplit("/", 1)[-1]
-    return parse(base, system) is not None or name.endswith(".dist-info/RECORD") or base in ("LICENSE", "License.txt")
+    return (
+        parse_cudnn_name(base, system) is not None
+        or name.endswith(".dist-info/RECORD")
+        or base in ("LICENSE", "License.txt")
+    )
 
 
-def _checked(found: tuple[Member, ...], source: str, wanted: SetRequirement) -> CudnnSet:
+def _check_set(found: tuple[Member, ...], source: str, wanted: SetRequirement) -> CudnnSet:
     system, cuda_major = wanted.system, wanted.cuda_major
     groups: dict[str, list[Member]] = defaultdict(list)
     for member in found:
         folder, _slash, base = member.name.rpartition("/")
-        if parse(base, system):
+        if parse_cudnn_name(base, system):
             groups[folder].append(member)
     if not groups:
         other = "Linux" if system == "windows" else "Windows"
@@ -100,7 +103,7 @@ def _checked(found: tuple[Member, ...], source: str, wanted: SetRequirement) -> 
                 other=other,
             )
         )
-    recorded = _record(found)
+    recorded = _read_record(found)
     sets = [_set(members, recorded, folder, system) for folder, members in sorted(groups.items())]
     fit = [s for s in sets if cuda_major is None or s[0].cuda_major in (cuda_major, None)] or sets
     if len(fit) > 1:
@@ -140,15 +143,15 @@ def _checked(found: tuple[Member, ...], source: str, wanted: SetRequirement) -> 
     )
 
 
-def _record(found: tuple[Member, ...]) -> Mapping[str, Row]:
+def _read_record(found: tuple[Member, ...]) -> Mapping[str, RecordRow]:
     """Return member name -> its row in the wheel's RECORD; empty where there is none."""
-    rows: dict[str, Row] = {}
+    rows: dict[str, RecordRow] = {}
     for member in found:
         if member.name.endswith(".dist-info/RECORD") and member.path and member.size < (64 << 20):
             text = Path(member.path).read_text(encoding="utf-8", errors="replace")
             for row in _lines(text):
                 if len(row) >= 3 and (sha := _sha256(row[1])):
-                    rows[row[0]] = Row(sha256=sha, size=whole_number(row[2]))
+                    rows[row[0]] = RecordRow(sha256=sha, size=whole_number(row[2]))
     return rows
 
 
@@ -168,7 +171,7 @@ def _sha256(digest: str) -> str:
         return ""
 
 
-class _Unpacked(Sysroot, frozen=True):
+class _UnpackedFiles(Sysroot, frozen=True):
     """Files for the examined system, in folders of the running one."""
 
     @property
@@ -178,19 +181,19 @@ class _Unpacked(Sysroot, frozen=True):
 
 
 def _set(
-    members: list[Member], recorded: Mapping[str, Row], folder: str, system: System
+    members: list[Member], recorded: Mapping[str, RecordRow], folder: str, system: System
 ) -> tuple[CudnnCopy, list[Member]]:
     """Look at one folder's members as the probe looks at a copy on the machine."""
     for member in members:
-        if member.link and parse(member.link, system) is None:
+        if member.link and parse_cudnn_name(member.link, system) is None:
             raise ArchiveError(
                 _("{name} is a link to {link}, which is no cuDNN library.", name=member.name, link=member.link)
             )
     here = str(Path(members[0].path).parent)
-    where = _Unpacked(system)
+    where = _UnpackedFiles(system)
     names = tuple(m.name.rpartition("/")[2] for m in members)
-    spot = Spot(folder=here, origin="folder", source=N_("named by the person"))
-    majors = sorted({m for n in names if (what := parse(n, system)) and (m := what.major) in MAJORS})
+    spot = CudnnSpot(folder=here, origin="folder", source=N_("named by the person"))
+    majors = sorted({m for n in names if (what := parse_cudnn_name(n, system)) and (m := what.major) in CUDNN_MAJORS})
     if len(majors) != 1:
         raise ArchiveError(
             _(
@@ -198,12 +201,12 @@ def _set(
                 versions=" + ".join(map(str, majors)) or _("of no known version"),
             )
         )
-    found = Found(spot=spot, names=names)
+    found = CudnnFolder(spot=spot, names=names)
     listed = {n.rpartition("/")[2]: r for n, r in recorded.items() if n.rpartition("/")[0] == folder}
-    mine = {n: r for n, r in listed.items() if (what := parse(n, system)) and what.major == majors[0]}
-    chosen = choose(found, majors[0], where)
-    files = tuple(describe(n, here, mine.get(n), "", where, until=deadline(2.0)) for n in chosen.values())
-    return assemble(found, majors[0], files, mine, where), members
+    mine = {n: r for n, r in listed.items() if (what := parse_cudnn_name(n, system)) and what.major == majors[0]}
+    chosen = choose_files(found, majors[0], where)
+    files = tuple(describe_library(n, here, mine.get(n), "", where, until=pages_deadline(2.0)) for n in chosen.values())
+    return assemble_copy(found, majors[0], files, mine, where), members
 
 
 def _require(copy: CudnnCopy, source: str, wanted: SetRequirement) -> None:
@@ -219,11 +222,14 @@ def _require(copy: CudnnCopy, source: str, wanted: SetRequirement) -> None:
                 problem=translate_fact(bad[0].problem) or _(bad[0].state),
             )
         )
-    if gone := lost(copy):
+    if gone := files_lost(copy):
         raise ArchiveError(
             _("{name} is not a complete cuDNN: {missing} is not in it.", name=name, missing=", ".join(gone))
         )
-    if not any((what := parse(f.name, "windows") or parse(f.name, "linux")) and not what.role for f in copy.files):
+    if not any(
+        (what := parse_cudnn_name(f.name, "windows") or parse_cudnn_name(f.name, "linux")) and not what.role
+        for f in copy.files
+    ):
         raise ArchiveError(_("{name} is not a complete cuDNN: its main library is not in it.", name=name))
     foreign = [f for f in copy.files if f.architecture != wanted.architecture]
     if foreign:
@@ -296,7 +302,7 @@ def repair_in_place(cudnn: CudnnSet, copy: CudnnCopy) -> FileSet | None:
     items, names = [], set()
     for member in cudnn.members:
         name = member.name.rpartition("/")[2]
-        if (what := parse(name, cudnn.system)) is None or what.major != cudnn.major:
+        if (what := parse_cudnn_name(name, cudnn.system)) is None or what.major != cudnn.major:
             continue  # a licence
         names.add(name.lower())
         path = str(Path(folder) / there.get(name.lower(), name))
@@ -306,7 +312,9 @@ def repair_in_place(cudnn: CudnnSet, copy: CudnnCopy) -> FileSet | None:
             source = "" if member.link else member.path
             items.append(FileItem(path=path, before=before, after=after, size=member.size, source=source))
     extra = [
-        n for low, n in there.items() if (w := parse(n, cudnn.system)) and w.major == cudnn.major and low not in names
+        n
+        for low, n in there.items()
+        if (w := parse_cudnn_name(n, cudnn.system)) and w.major == cudnn.major and low not in names
     ]
     items += [FileItem(path=str(Path(folder) / name), before="?", after="") for name in sorted(extra)]
     return (

@@ -11,7 +11,7 @@ from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.model.changes import Change, FileItem, FileSet
 from core.model.facts import CudnnCopy, Snapshot
-from core.model.paths import file_name, join, parent
+from core.model.paths import file_name, join_path, parent
 from core.model.remedies import AddDllFolders, CompleteSet, GivePlainName, PutAside, PutCacheAside
 from core.rules.snapshot_queries import copy_in, file_at, python_of
 
@@ -30,7 +30,7 @@ def complete_set(remedy: CompleteSet, snapshot: Snapshot) -> tuple[Change, ...]:
         before = "" if name.lower() not in mine or mine[name.lower()].state == "missing" else "?"
         items.append(
             FileItem(
-                path=join(system, copy.folder, name),
+                path=join_path(system, copy.folder, name),
                 before=before,
                 after="?",
                 size=source.size or 0,
@@ -52,12 +52,12 @@ def complete_set(remedy: CompleteSet, snapshot: Snapshot) -> tuple[Change, ...]:
 
 def put_aside(remedy: PutAside, snapshot: Snapshot) -> tuple[Change, ...]:
     """Put stray copies aside, each in its folder."""
-    return tuple(_aside(copy, snapshot) for f in remedy.folders if (copy := copy_in(snapshot, f)) is not None)
+    return tuple(_put_copy_aside(copy, snapshot) for f in remedy.folders if (copy := copy_in(snapshot, f)) is not None)
 
 
-def _aside(copy: CudnnCopy, snapshot: Snapshot) -> FileSet:
+def _put_copy_aside(copy: CudnnCopy, snapshot: Snapshot) -> FileSet:
     system = snapshot.machine.system
-    items = tuple(FileItem(path=join(system, copy.folder, f.name), before="?", after="") for f in copy.files)
+    items = tuple(FileItem(path=join_path(system, copy.folder, f.name), before="?", after="") for f in copy.files)
     title = _("Put the stray cuDNN {version} in {folder} aside", version=copy.version or copy.major, folder=copy.folder)
     return FileSet(title=title, items=items)
 
@@ -66,7 +66,7 @@ def give_plain_name(remedy: GivePlainName, snapshot: Snapshot) -> tuple[Change, 
     """Give a library that a packager renamed its plain name beside it."""
     system = snapshot.machine.system
     name = file_name(system, remedy.file)
-    path = join(system, parent(system, remedy.file), remedy.name)
+    path = join_path(system, parent(system, remedy.file), remedy.name)
     file = file_at(snapshot, remedy.file)
     if system == "linux":
         item = FileItem(path=path, after=f"-> {name}")
@@ -82,7 +82,7 @@ def put_cache_aside(remedy: PutCacheAside) -> tuple[Change, ...]:
     return (FileSet(title=_("Put the cache of compiled kernels in {path} aside", path=remedy.folder), items=(item,)),)
 
 
-HOOK = "convalesce_cuda.pth"
+HOOK_FILE_NAME = "convalesce_cuda.pth"
 
 
 def add_dll_folders(remedy: AddDllFolders, snapshot: Snapshot) -> tuple[Change, ...]:
@@ -101,5 +101,5 @@ def dll_hook(site_packages: str, *folders: str) -> FileSet:
     It serves what Python itself loads; cuDNN's own lazy loads do not look there (rehearse decides).
     """
     text = "".join(f"import os; os.path.isdir({f!a}) and os.add_dll_directory({f!a})\n" for f in folders)
-    item = FileItem(path=join("windows", site_packages, HOOK), after="?", size=len(text), text=text)
+    item = FileItem(path=join_path("windows", site_packages, HOOK_FILE_NAME), after="?", size=len(text), text=text)
     return FileSet(title=_("Let this Python find DLLs in {folder}", folder=join_names(folders)), items=(item,))

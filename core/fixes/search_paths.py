@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.fixes.variables import (
-    activation,
+    activation_change,
     has_activation,
     in_single_scope,
     persistent_value,
@@ -15,8 +15,8 @@ from core.fixes.variables import (
     target_environments,
     value_of,
 )
-from core.model import path_list as pathlist
-from core.model.changes import Change, EditPath, Scope, Value, insert_entry, move_entry, remove_entry
+from core.model import path_list
+from core.model.changes import Change, EditPath, PersistentScope, Value, insert_entry, move_entry, remove_entry
 from core.model.facts import Snapshot, System, Variable
 from core.model.findings import Finding
 from core.model.remedies import AddFolder, DropDead, PreferFolder, TakeOut
@@ -35,21 +35,21 @@ def add_folder(remedy: AddFolder, snapshot: Snapshot) -> tuple[Change, ...]:
     if system == "windows":
         before = persistent_value(snapshot, "PATH", "user")
         text = before.text if before else ""
-        if pathlist.find(text, folder, system) is not None:
+        if path_list.find_entry(text, folder, system) is not None:
             return ()
-        last = len(pathlist.split(text, system))
+        last = len(path_list.split_entries(text, system))
         return (insert_entry(before, folder, last, system, name="Path", scope="user"),)
     prefixes = dict.fromkeys(remedy.prefixes)
-    return tuple(activation(p, f"prepend {folder}") for p in prefixes if has_activation(snapshot, p))
+    return tuple(activation_change(p, f"prepend {folder}") for p in prefixes if has_activation(snapshot, p))
 
 
-def to_those_concerned(folder: str, finding: Finding, snapshot: Snapshot) -> AddFolder:
+def add_folder_for_concerned(folder: str, finding: Finding, snapshot: Snapshot) -> AddFolder:
     """Return that a folder is put on the search path of those that a finding concerns."""
-    prefixes = tuple(c.load.consumer.prefix for c in _concerned(finding, snapshot))
+    prefixes = tuple(c.load.consumer.prefix for c in _concerned_loads(finding, snapshot))
     return AddFolder(folder=folder, prefixes=prefixes)
 
 
-def _concerned(finding: Finding, snapshot: Snapshot) -> list[ConsumerLoad]:
+def _concerned_loads(finding: Finding, snapshot: Snapshot) -> list[ConsumerLoad]:
     """Return the loads that the finding names as its own, else those that find no cuDNN."""
     every = list(consumer_loads(snapshot))
     return [c for c in every if c.load.consumer.full_id in finding.consumers] or [c for c in every if c.winner is None]
@@ -58,38 +58,46 @@ def _concerned(finding: Finding, snapshot: Snapshot) -> list[ConsumerLoad]:
 # --- off the path --------------------------------------------------------------------------------------------------
 
 
-def take_out(remedy: TakeOut, snapshot: Snapshot) -> tuple[Change, ...]:
+def take_out_folders(remedy: TakeOut, snapshot: Snapshot) -> tuple[Change, ...]:
     """Take folders out of LD_LIBRARY_PATH: where it is kept, else while an environment is active."""
     system = snapshot.machine.system
     entries = list(dict.fromkeys(p.folder for p in remedy.places))
-    edits = [change for v in persistent_values(snapshot, remedy.variable) for change in _without(v, entries, system)]
+    edits = [
+        change for v in persistent_values(snapshot, remedy.variable) for change in _remove_entries(v, entries, system)
+    ]
     if edits:
         return in_single_scope(edits)
     found: dict[str, dict[str, None]] = {}
     for place in remedy.places:
         for prefix in [place.prefix] if place.prefix else target_environments(snapshot):
-            found.setdefault(prefix, {}).update(dict.fromkeys(_spelt(place.folder, remedy.variable, snapshot)))
+            found.setdefault(prefix, {}).update(
+                dict.fromkeys(_entry_spellings(place.folder, remedy.variable, snapshot))
+            )
     return tuple(
-        activation(prefix, "\n".join(f"drop {e}" for e in its), remedy.variable)
+        activation_change(prefix, "\n".join(f"drop {e}" for e in its), remedy.variable)
         for prefix, its in found.items()
         if has_activation(snapshot, prefix)
     )
 
 
-def _spelt(folder: str, variable: str, snapshot: Snapshot) -> list[str]:
+def _entry_spellings(folder: str, variable: str, snapshot: Snapshot) -> list[str]:
     """Return a folder as the entries of a variable write it: an activation compares letter by letter."""
     system = snapshot.machine.system
     entries = [e for e in (snapshot.environment.entries if snapshot.environment else ()) if e.variable == variable]
-    same = [e.text for e in entries if pathlist.key(e.expanded or e.text, system) == pathlist.key(folder, system)]
+    same = [
+        e.text
+        for e in entries
+        if path_list.entry_key(e.expanded or e.text, system) == path_list.entry_key(folder, system)
+    ]
     return list(dict.fromkeys(same)) or [folder]
 
 
-def _without(v: Variable, entries: list[str], system: System) -> Iterator[EditPath]:
+def _remove_entries(v: Variable, entries: list[str], system: System) -> Iterator[EditPath]:
     """Yield the removal of every such entry of one kept variable, the last one first."""
     value = value_of(v, system)
-    wanted = {pathlist.key(e, system) for e in entries}
-    for place, entry in reversed(list(enumerate(pathlist.split(v.value, system, v.name)))):
-        if pathlist.key(entry, system) in wanted:
+    wanted = {path_list.entry_key(e, system) for e in entries}
+    for place, entry in reversed(list(enumerate(path_list.split_entries(v.value, system, v.name)))):
+        if path_list.entry_key(entry, system) in wanted:
             change = remove_entry(value, place, system, name=v.name, scope=scope_of(v), at=place_of(v, system))
             yield change
             value = change.after or value
@@ -98,27 +106,27 @@ def _without(v: Variable, entries: list[str], system: System) -> Iterator[EditPa
 # --- the order -----------------------------------------------------------------------------------------------------
 
 
-def prefer(remedy: PreferFolder, snapshot: Snapshot) -> tuple[Change, ...]:
+def prefer_folder(remedy: PreferFolder, snapshot: Snapshot) -> tuple[Change, ...]:
     """Let the right copy be found before the one that hides it: by the order of PATH, or in the environments."""
     if remedy.by == "PATH":
-        return before(remedy.over, remedy.places[0].folder, snapshot)
-    drop = "\n".join(f"drop {e}" for e in _spelt(remedy.over, "LD_LIBRARY_PATH", snapshot))
+        return put_before(remedy.over, remedy.places[0].folder, snapshot)
+    drop = "\n".join(f"drop {e}" for e in _entry_spellings(remedy.over, "LD_LIBRARY_PATH", snapshot))
     steps = {
         p.prefix: drop if remedy.by == "LD_LIBRARY_PATH" else f"prepend {p.folder}" for p in reversed(remedy.places)
     }
     prefixes = dict.fromkeys(p.prefix for p in remedy.places)
-    return tuple(activation(p, steps[p]) for p in prefixes if has_activation(snapshot, p))
+    return tuple(activation_change(p, steps[p]) for p in prefixes if has_activation(snapshot, p))
 
 
-def before(wrong: str, right: str, snapshot: Snapshot) -> tuple[Change, ...]:
+def put_before(wrong: str, right: str, snapshot: Snapshot) -> tuple[Change, ...]:
     """Return the edit of Windows' PATH after which ``right`` comes before ``wrong``, in the scope that names ``wrong``."""
-    where: Scope
+    where: PersistentScope
     for where in ("machine", "user"):
         value = persistent_value(snapshot, "PATH", where)
-        place = pathlist.find(value.text, wrong, "windows") if value else None
+        place = path_list.find_entry(value.text, wrong, "windows") if value else None
         if value is None or place is None:
             continue
-        now = pathlist.find(value.text, right, "windows")
+        now = path_list.find_entry(value.text, right, "windows")
         if now is None:
             return (insert_entry(value, right, place, "windows", name="Path", scope=where),)
         if now > place:
@@ -129,7 +137,7 @@ def before(wrong: str, right: str, snapshot: Snapshot) -> tuple[Change, ...]:
 # --- what does nothing ---------------------------------------------------------------------------------------------
 
 
-def drop_dead(remedy: DropDead, snapshot: Snapshot) -> tuple[Change, ...]:
+def drop_dead_entries(remedy: DropDead, snapshot: Snapshot) -> tuple[Change, ...]:
     """Take kept entries out that do nothing."""
     system = snapshot.machine.system
     scopes = {v.scope: v for v in persistent_values(snapshot, remedy.variable)}
@@ -139,7 +147,7 @@ def drop_dead(remedy: DropDead, snapshot: Snapshot) -> tuple[Change, ...]:
         if v is None or not texts:
             continue
         value: Value = value_of(v, system)
-        for place, entry in reversed(list(enumerate(pathlist.split(v.value, system, v.name)))):
+        for place, entry in reversed(list(enumerate(path_list.split_entries(v.value, system, v.name)))):
             if entry in texts:
                 texts.remove(entry)
                 change = remove_entry(value, place, system, name=v.name, scope=scope_of(v), at=place_of(v, system))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.host.activation_scripts import KIND
-from core.model.changes import Change, FileSet, Scope, SetVariable, Value
+from core.host.activation_scripts import ACTIVATION_KIND
+from core.model.changes import Change, FileSet, PersistentScope, SetVariable, Value
 from core.model.facts import Snapshot, System, Variable
 from core.rules.consumer_loads import environment_rank
 
@@ -14,17 +14,19 @@ def persistent_values(snapshot: Snapshot, name: str) -> list[Variable]:
     """Return where a variable is kept: its lasting values, those that a session alone has left out."""
     found = snapshot.environment.variables if snapshot.environment else ()
     return [
-        v for v in found if v.name.upper() == name.upper() and v.scope in ("user", "machine") and _editable(v, snapshot)
+        v
+        for v in found
+        if v.name.upper() == name.upper() and v.scope in ("user", "machine") and _is_editable(v, snapshot)
     ]
 
 
-def _editable(v: Variable, snapshot: Snapshot) -> bool:
+def _is_editable(v: Variable, snapshot: Snapshot) -> bool:
     if snapshot.machine.system == "windows":
         return v.kind in ("REG_SZ", "REG_EXPAND_SZ") and "Volatile" not in v.source
     return v.source == "/etc/environment" or (v.source.endswith(".conf") and "/environment.d/" in v.source)
 
 
-def scope_of(v: Variable) -> Scope:
+def scope_of(v: Variable) -> PersistentScope:
     """Return whom a kept variable is for."""
     return "user" if v.scope == "user" else "machine"
 
@@ -77,6 +79,8 @@ def target_environments(snapshot: Snapshot) -> list[str]:
     return []
 
 
-def activation(prefix: str, steps: str, name: str = "LD_LIBRARY_PATH") -> SetVariable:
+def activation_change(prefix: str, steps: str, name: str = "LD_LIBRARY_PATH") -> SetVariable:
     """Return the change that adds steps to an environment's own activation."""
-    return SetVariable(name=name, scope="environment", at=prefix, before=None, after=Value(text=steps, kind=KIND))
+    return SetVariable(
+        name=name, scope="environment", at=prefix, before=None, after=Value(text=steps, kind=ACTIVATION_KIND)
+    )

@@ -12,11 +12,11 @@ import re
 import shlex
 
 from core.common.i18n import _
-from core.model import path_list as pathlist
+from core.model import path_list
 from core.model.changes import ChangeError
 
-KIND = "activation"
-BEGIN, END = "# >>> convalesce >>>", "# <<< convalesce <<<"
+ACTIVATION_KIND = "activation"
+BLOCK_BEGIN, BLOCK_END = "# >>> convalesce >>>", "# <<< convalesce <<<"
 _NOTE = '# Written by Convalesce; "convalesce undo" takes it out.'
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _STEP = re.compile(r"(?:unset|set [^\x00-\x1f]*|(?:prepend|drop) [^\x00-\x1f:]+)\Z")
@@ -27,7 +27,7 @@ Steps = dict[str, str]
 """Variable name -> its steps, one a line."""
 
 
-def check(name: str, steps: str) -> None:
+def check_steps(name: str, steps: str) -> None:
     """Make sure that these are steps (ChangeError if not)."""
     if not _NAME.match(name):
         raise ChangeError(_("{name} is not the name of a variable.", name=repr(name)))
@@ -35,11 +35,11 @@ def check(name: str, steps: str) -> None:
         raise ChangeError(_("{steps} is not what an activation can do to {name}.", steps=repr(steps), name=name))
 
 
-def on(steps: Steps) -> str:
+def activation_lines(steps: Steps) -> str:
     """Return the shell lines for activation, with the steps as comments from which they can be read again."""
     rows = [_NOTE]
     for name, text in sorted(steps.items()):
-        check(name, text)
+        check_steps(name, text)
         rows += [f"# convalesce: {name} {step}" for step in text.split("\n")]
     for name, text in sorted(steps.items()):
         rows += [f'_CONVALESCE_HAD_{name}="${{{name}+x}}"', f'_CONVALESCE_OLD_{name}="${{{name}-}}"']
@@ -57,7 +57,7 @@ def _shell(name: str, verb: str, value: str) -> list[str]:
         return [f'export {name}={shlex.quote(value)}"${{{name}:+:${{{name}}}}}"']
     bare = value.rstrip("/") or "/"
     rows = [f'_CONVALESCE_LIST=":${{{name}-}}:"']
-    for letter in pathlist.separators("linux", name)[1:]:
+    for letter in path_list.separators("linux", name)[1:]:
         rows += [
             f'while case "$_CONVALESCE_LIST" in *"{letter}"*) true ;; *) false ;; esac; do',
             f'    _CONVALESCE_LIST="${{_CONVALESCE_LIST%%"{letter}"*}}:${{_CONVALESCE_LIST#*"{letter}"}}"',
@@ -78,7 +78,7 @@ def _shell(name: str, verb: str, value: str) -> list[str]:
     ]
 
 
-def off(steps: Steps) -> str:
+def deactivation_lines(steps: Steps) -> str:
     """Return the shell lines for deactivation: each variable as it was."""
     rows = [_NOTE]
     for name in sorted(steps):
@@ -92,8 +92,8 @@ def off(steps: Steps) -> str:
     return "".join(f"{row}\n" for row in rows)
 
 
-def parse(lines: str) -> Steps:
-    """Return the steps that stand as comments in lines made by ``on``.
+def parse_steps(lines: str) -> Steps:
+    """Return the steps that stand as comments in lines made by ``activation_lines``.
 
     Raises:
         ChangeError: the lines are not as we wrote them.
@@ -102,13 +102,13 @@ def parse(lines: str) -> Steps:
     for line in lines.split("\n"):
         if data := _DATA.match(line):
             steps[data[1]] = steps[data[1]] + "\n" + data[2] if data[1] in steps else data[2]
-    if lines and (not steps or on(steps) != lines):
+    if lines and (not steps or activation_lines(steps) != lines):
         raise ChangeError(_("The lines that Convalesce wrote for this environment were edited by hand since."))
     return steps
 
 
 def _block(lines: str, indent: str = "") -> str:
-    return "".join(f"{indent}{row}\n" for row in (BEGIN, *lines.rstrip("\n").split("\n"), END))
+    return "".join(f"{indent}{row}\n" for row in (BLOCK_BEGIN, *lines.rstrip("\n").split("\n"), BLOCK_END))
 
 
 def steps_in(script: str) -> Steps:
@@ -119,8 +119,8 @@ def steps_in(script: str) -> Steps:
     if len(blocks) != 2:
         raise ChangeError(_("The marks of Convalesce in the activate script are damaged."))
     start, stop = blocks[1]
-    inner = script[start:stop].split("\n", 1)[1].rpartition(END)[0]
-    return parse(inner)
+    inner = script[start:stop].split("\n", 1)[1].rpartition(BLOCK_END)[0]
+    return parse_steps(inner)
 
 
 def with_steps(script: str, steps: Steps) -> str:
@@ -137,16 +137,21 @@ def with_steps(script: str, steps: Steps) -> str:
     head = _DEACTIVATE.search(script)
     if head is None or not script.endswith("\n"):
         raise ChangeError(_("The activate script is not one that venv, virtualenv or uv wrote."))
-    return script[: head.end()] + _block(off(steps), "    ") + script[head.end() :] + _block(on(steps))
+    return (
+        script[: head.end()]
+        + _block(deactivation_lines(steps), "    ")
+        + script[head.end() :]
+        + _block(activation_lines(steps))
+    )
 
 
 def _blocks(script: str) -> list[tuple[int, int]]:
-    pattern = rf"^[ ]*{re.escape(BEGIN)}\n.*?^[ ]*{re.escape(END)}\n"
+    pattern = rf"^[ ]*{re.escape(BLOCK_BEGIN)}\n.*?^[ ]*{re.escape(BLOCK_END)}\n"
     return [m.span() for m in re.finditer(pattern, script, re.MULTILINE | re.DOTALL)]
 
 
-def applied(name: str, steps: str, value: str | None, *, again: bool = False) -> str | None:
-    """Return what a variable holds after its steps, as the shell lines of ``on`` make it; None for not set.
+def apply_steps(name: str, steps: str, value: str | None, *, again: bool = False) -> str | None:
+    """Return what a variable holds after its steps, as the shell lines of ``activation_lines`` make it; None for not set.
 
     ``again``: the environment may be active already, so a folder that stands first is not put there once more.
     """
@@ -161,6 +166,6 @@ def applied(name: str, steps: str, value: str | None, *, again: bool = False) ->
             value = value if again and first == text else f"{text}:{value}" if value else text
         else:
             bare = text.rstrip("/") or "/"
-            left = [e for e in pathlist.split(value or "", "linux", name) if e not in (bare, f"{bare}/")]
+            left = [e for e in path_list.split_entries(value or "", "linux", name) if e not in (bare, f"{bare}/")]
             value = ":".join(left) or None
     return value

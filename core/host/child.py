@@ -32,12 +32,12 @@ from core.common.fact_text import fact_text, remember
 
 if TYPE_CHECKING:
     from core.common.progress import Progress
-    from core.host.interface import Account, Completed, Host
+    from core.host.interface import Account, CompletedProcess, Host
 
 R = TypeVar("R")
 E = TypeVar("E")
 
-OUTPUT_LIMIT = 64 << 10
+MAX_OUTPUT_BYTES = 64 << 10
 """Characters of the libraries' own output that an Answer keeps."""
 
 FORGED = fact_text("wrote something into the answer that is not ours: a library that was loaded tampers with it")
@@ -48,7 +48,7 @@ TOKEN = 16
 _START = "import sys; sys.path += sys.argv[1:]; del sys.argv[1:]; from core.host.child_main import main; main()"
 
 
-class Answer(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
+class ChildAnswer(msgspec.Struct, Generic[E], frozen=True, kw_only=True):
     """What a child said, and how it ended."""
 
     events: tuple[E, ...] = ()
@@ -70,7 +70,7 @@ def order_of(work: Callable[..., None], request: object, token: str = "") -> byt
         ValueError: ``work`` is not at the top level of an importable module.
         UnicodeEncodeError: a name in the request is not valid text.
     """
-    name = name_of(work)
+    name = function_name(work)
     form: Any = msgspec.json.encode(request)
     if getattr(sys.modules[work.__module__], "PLAIN", False):
         form = msgspec.to_builtins(request)
@@ -82,7 +82,7 @@ def token_of(order: bytes) -> str:
     return str(marshal.loads(order)[3])  # noqa: S302 - our own bytes
 
 
-def name_of(work: Callable[..., None]) -> str:
+def function_name(work: Callable[..., None]) -> str:
     """Return the name under which a child finds the function, "module:function".
 
     Raises:
@@ -93,7 +93,7 @@ def name_of(work: Callable[..., None]) -> str:
     return f"{work.__module__}:{work.__qualname__}"
 
 
-def command() -> list[str]:
+def child_command() -> list[str]:
     """Return the command line that starts a child of this program.
 
     From source, ``-I -S`` keep the consumer's PYTHON* variables, current folder and start-up files away from our
@@ -112,7 +112,7 @@ def command() -> list[str]:
     return [python or sys.executable, "-I", "-S", "-u", "-X", "utf8", "-c", _START, *folders]
 
 
-def ask(
+def ask_child(
     work: Callable[[R, Callable[[E], None]], None],
     request: R,
     event: type[E],
@@ -122,7 +122,7 @@ def ask(
     timeout: float,
     watch: Progress | None = None,
     account: Account | None = None,
-) -> Answer[E]:
+) -> ChildAnswer[E]:
     """Run ``work(request, emit)`` in a child with the environment ``env`` and return every event that it emitted.
 
     ``work`` must be a module-level function of ``core``, annotated with its request's type. Never raises for
@@ -135,15 +135,15 @@ def ask(
     try:
         order = order_of(work, request, token := os.urandom(TOKEN // 2).hex())
     except UnicodeEncodeError as e:
-        return Answer(
+        return ChildAnswer(
             ended=fact_text("could not be asked: a name in the request is not valid text ({reason})", reason=e.reason)
         )
     env = {**env, **frozen.child_variables()}
-    done = host.run(command(), timeout=timeout, env=env, input=order, watch=watch, account=account)
-    return read(done, event, token)
+    done = host.run(child_command(), timeout=timeout, env=env, input=order, watch=watch, account=account)
+    return read_answer(done, event, token)
 
 
-def read(completed: Completed, event: type[E], token: str = "") -> Answer[E]:
+def read_answer(completed: CompletedProcess, event: type[E], token: str = "") -> ChildAnswer[E]:
     """Return what a finished child said: its whole event lines, its output and its end.
 
     With a ``token`` every line from the first that begins with it does, and nothing follows the last one: what does not
@@ -157,7 +157,9 @@ def read(completed: Completed, event: type[E], token: str = "") -> Answer[E]:
         if not begun:
             continue  # what was printed before the child was ours: by a library that LD_PRELOAD names
         if token and whole and (finished or not whole.startswith(token)):
-            return Answer(output=_printable(completed.err)[:OUTPUT_LIMIT], ended=FORGED, timed_out=completed.timed_out)
+            return ChildAnswer(
+                output=_printable(completed.err)[:MAX_OUTPUT_BYTES], ended=FORGED, timed_out=completed.timed_out
+            )
         line = whole.removeprefix(token)
         finished = finished or line == "."
         try:
@@ -175,8 +177,8 @@ def read(completed: Completed, event: type[E], token: str = "") -> Answer[E]:
         remember(*form)
     if not ended and not finished:
         ended = fact_text("ended with status 0 before its work was done")
-    output = _printable(completed.err)[:OUTPUT_LIMIT]
-    return Answer(
+    output = _printable(completed.err)[:MAX_OUTPUT_BYTES]
+    return ChildAnswer(
         events=tuple(events), output=output, ended=ended, timed_out=completed.timed_out, started=completed.started
     )
 

@@ -22,7 +22,7 @@ def main() -> NoReturn:
     """Be the child: read the order, do the work, and end at once, before any native library's exit code can crash."""
     for name in frozen.child_variables():
         os.environ.pop(name, None)
-    frozen.plain_search()
+    frozen.restore_dll_search()
     out = _private_stdout()
     work, parent, request, token = marshal.loads(_all_of(0))  # noqa: S302 - it comes from our own parent
     mark = b"\n" + token.encode()
@@ -73,7 +73,7 @@ def _do(name: str, request: Any, line: Callable[[bytes], None]) -> None:
 
         cage.enter()
     if not isinstance(request, bytes):
-        work(_shaped(request), lambda event: line(as_json(event)))
+        work(_to_struct(request), lambda event: line(as_json(event)))
         return
     from typing import Any, get_type_hints
 
@@ -83,13 +83,13 @@ def _do(name: str, request: Any, line: Callable[[bytes], None]) -> None:
     work(msgspec.json.decode(request, type=form), lambda event: line(msgspec.json.encode(event)))
 
 
-def _shaped(value: Any) -> Any:
+def _to_struct(value: Any) -> Any:
     """Return plain data with attributes instead of keys, and tuples, as the frozen request has them."""
     if isinstance(value, dict):
         from types import SimpleNamespace
 
-        return SimpleNamespace(**{name: _shaped(inner) for name, inner in value.items()})
-    return tuple(map(_shaped, value)) if isinstance(value, (list, tuple)) else value
+        return SimpleNamespace(**{name: _to_struct(inner) for name, inner in value.items()})
+    return tuple(map(_to_struct, value)) if isinstance(value, (list, tuple)) else value
 
 
 ESCAPES = {n: f"\\u{n:04x}" for n in range(32)} | {ord('"'): '\\"', ord("\\"): "\\\\"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from core.common.i18n import _
-from core.model import path_list as pathlist
+from core.model import path_list
 from core.model.changes import ChangeError, Value
 
-HEADER = '# Written by Convalesce; "convalesce undo" takes it back.\n'
+FILE_HEADER = '# Written by Convalesce; "convalesce undo" takes it back.\n'
 """First line of a file that is ours alone."""
 _PLAIN = re.compile(r"[A-Za-z0-9_./:,+=@%~-]*\Z")
 _QUOTABLE = re.compile(r"[A-Za-z0-9_./:,+=@%~ ()\[\]-]*\Z")
@@ -19,7 +19,7 @@ def _lines(text: str) -> list[str]:
     return [line for line in re.split(r"(?<=\n)", text) if line]
 
 
-def read(text: str, name: str) -> Value | None:
+def read_assignment(text: str, name: str) -> Value | None:
     """Return what ``text`` gives the variable. The kind is the line's form: "3:export NAME='*'" and its line end.
 
     Raises:
@@ -50,18 +50,18 @@ def read(text: str, name: str) -> Value | None:
     return Value(text=body, kind=f"{rows[0]}:{head}{quote}*{quote}{tail}")
 
 
-def write(text: str, name: str, value: Value | None) -> str:
+def write_assignment(text: str, name: str, value: Value | None) -> str:
     """Return ``text`` with the variable given ``value``, or without its line.
 
     Raises:
-        ChangeError: see ``read``; or the value cannot be written plainly in such a file.
+        ChangeError: see ``read_assignment``; or the value cannot be written plainly in such a file.
     """
-    lines, old = _lines(text), read(text, name)
+    lines, old = _lines(text), read_assignment(text, name)
     place = int(old.kind.partition(":")[0]) if old else len(lines)
     if value is None:
         return "".join(lines[:place] + lines[place + 1 :])
     # what separates folders is no more than that, also where it is no letter of a plain value
-    if not all(_QUOTABLE.match(part) for part in pathlist.split(value.text, "linux", name)):
+    if not all(_QUOTABLE.match(part) for part in path_list.split_entries(value.text, "linux", name)):
         raise ChangeError(
             _("{name} cannot have the value {text} in a file of assignments.", name=name, text=repr(value.text))
         )

@@ -73,7 +73,7 @@ helper (delayimp.h: severity and facility 0x6D over the Win32 errors 126 and 127
 0xC0000409 as abort(): the universal C run time's abort() calls __fastfail, whose code is reported so."""
 
 
-def describe(status: int | None, system: System) -> str:
+def describe_exit(status: int | None, system: System) -> str:
     """Return how a process with this exit status ended; empty text when it ended with status 0.
 
     ``status`` is subprocess' return code: negative for a POSIX signal, an unsigned (or signed) 32-bit number on

@@ -11,13 +11,13 @@ from core.common.i18n import _
 from core.model.changes import ChangeError
 from core.model.facts import Frozen
 
-CAPABILITY = "security.capability"
+CAPABILITY_ATTRIBUTE = "security.capability"
 """Rights of one program's very bytes (capabilities(7)): never given to others."""
 SYSTEM_S = ("trusted.", "security.ima", "security.evm")
 """Beginnings of names that the kernel and file systems keep for themselves."""
 
 
-class Attributes(Frozen, frozen=True, kw_only=True):
+class FileAttributes(Frozen, frozen=True, kw_only=True):
     """What a file has beside its bytes. On Windows its mode alone: access lists are inherited from the folder there."""
 
     mode: int
@@ -32,32 +32,32 @@ class Attributes(Frozen, frozen=True, kw_only=True):
 
 if sys.platform == "win32":
 
-    def read(fd: int) -> Attributes:
+    def read_attributes(fd: int) -> FileAttributes:
         """Return the attributes of an open file."""
         found = os.fstat(fd)
-        return Attributes(mode=stat.S_IMODE(found.st_mode), modified=found.st_mtime_ns)
+        return FileAttributes(mode=stat.S_IMODE(found.st_mode), modified=found.st_mtime_ns)
 
-    def give(fd: int, wanted: Attributes) -> None:
+    def set_attributes(fd: int, wanted: FileAttributes) -> None:
         """Windows gives a new file its folder's access list; nothing is left to do while it is open."""
 
 else:
 
-    def read(fd: int) -> Attributes:
+    def read_attributes(fd: int) -> FileAttributes:
         """Return the attributes of an open file.
 
         Raises:
             OSError: they cannot be read.
         """
         found = os.fstat(fd)
-        return Attributes(
+        return FileAttributes(
             mode=stat.S_IMODE(found.st_mode),
             uid=found.st_uid,
             gid=found.st_gid,
-            extended=_extended(fd),
+            extended=_extended_attributes(fd),
             modified=found.st_mtime_ns,
         )
 
-    def _extended(fd: int) -> tuple[tuple[str, bytes], ...]:
+    def _extended_attributes(fd: int) -> tuple[tuple[str, bytes], ...]:
         try:
             names = sorted(os.listxattr(fd))
         except OSError as e:
@@ -66,7 +66,7 @@ else:
             raise
         return tuple((name, os.getxattr(fd, name)) for name in names if not name.startswith(SYSTEM_S))
 
-    def give(fd: int, wanted: Attributes) -> None:
+    def set_attributes(fd: int, wanted: FileAttributes) -> None:
         """Give an open file its attributes, and look whether it has them.
 
         Without an administrator's rights the owner, and what the system keeps for itself, stay as the system made them.
@@ -83,7 +83,7 @@ else:
                 if root:
                     raise
         os.fchmod(fd, wanted.mode)
-        have = dict(_extended(fd))
+        have = dict(_extended_attributes(fd))
         for name in have.keys() - dict(wanted.extended).keys():
             if not name.startswith("security."):
                 _try(root, os.removexattr, fd, name)
@@ -92,7 +92,7 @@ else:
                 _try(root, os.setxattr, fd, name, value)
         if wanted.modified is not None:
             os.utime(fd, ns=(wanted.modified, wanted.modified))
-        now = read(fd)
+        now = read_attributes(fd)
         same = now.mode == wanted.mode and (
             not root or (now.uid, now.gid, now.extended) == (wanted.uid, wanted.gid, wanted.extended)
         )
@@ -108,11 +108,11 @@ else:
                 raise
 
 
-def for_other_bytes(old: Attributes) -> Attributes:
+def for_other_bytes(old: FileAttributes) -> FileAttributes:
     """Return what a file takes over that replaces one: all but its time, and the rights of the old bytes alone."""
-    return Attributes(
+    return FileAttributes(
         mode=old.mode & ~(stat.S_ISUID | stat.S_ISGID),
         uid=old.uid,
         gid=old.gid,
-        extended=tuple((name, value) for name, value in old.extended if name != CAPABILITY),
+        extended=tuple((name, value) for name, value in old.extended if name != CAPABILITY_ATTRIBUTE),
     )

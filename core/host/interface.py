@@ -14,7 +14,7 @@ from core.common.progress import Progress
 from core.model.facts import Frozen, Machine, PciDevice, Signature, System, Variable
 
 
-class Completed(Frozen, frozen=True, kw_only=True):
+class CompletedProcess(Frozen, frozen=True, kw_only=True):
     """A finished (or killed) process: exit status, both streams, and one sentence on how it ended."""
 
     status: int | None
@@ -96,7 +96,7 @@ class Host(Protocol):
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
-    ) -> Completed:
+    ) -> CompletedProcess:
         """Run a program to its end or its time-out (seconds), with all its descendants killed at the time-out.
 
         A cancelled watch kills it, too. ``env`` None stands for our own environment; the current folder is a neutral
@@ -107,7 +107,7 @@ class Host(Protocol):
 
 
 @runtime_checkable
-class Planned(Protocol):
+class PlannedFiles(Protocol):
     """What a Host has that shows a machine as it would be: texts of small files that are not there yet."""
 
     @property

@@ -12,20 +12,20 @@ from pathlib import Path
 
 from core.common.progress import Progress
 from core.host import process
-from core.host.interface import Account, Completed
+from core.host.interface import Account, CompletedProcess
 from core.host.linux_files import (
-    architecture,
-    bare,
     container_of,
     environment_file,
-    fresh,
-    instructions,
+    is_wsl,
+    loader_architecture,
+    login_variables,
     os_release,
     pci_devices,
-    wsl,
+    processor_instructions,
+    without_bundle_variables,
 )
 from core.host.provenance import environment_for, may_run
-from core.model.facts import Machine, PciDevice, Signature, System, Variable, text
+from core.model.facts import Machine, PciDevice, Signature, System, Variable, path_text
 
 assert sys.platform != "win32"  # here for mypy; what does not need Linux itself is in linux_files.py
 
@@ -54,21 +54,24 @@ class LinuxHost:
         return Machine(
             system="linux",
             release=os_release(self._root),
-            architecture=architecture(platform.machine()),
+            architecture=loader_architecture(platform.machine()),
             kernel=kernel,
             libc=_libc(),
-            instructions=instructions(self._root),
-            wsl=wsl(self._root),
+            instructions=processor_instructions(self._root),
+            wsl=is_wsl(self._root),
             container=container_of(self._root, self._environ),
             elevated=uid == 0,
             user=_user(uid),
-            host_name=text(platform.node()),
+            host_name=path_text(platform.node()),
             home=self._home(),
         )
 
     def variables(self) -> tuple[Variable, ...]:
         """Our own environment, then the files that give every session its variables (pam_env, systemd)."""
-        ours = (Variable(name=text(n), value=text(v), source="environment") for n, v in fresh(self._environ).items())
+        ours = (
+            Variable(name=path_text(n), value=path_text(v), source="environment")
+            for n, v in without_bundle_variables(self._environ).items()
+        )
         return (*ours, *self._file_variables())
 
     def _file_variables(self) -> tuple[Variable, ...]:
@@ -90,7 +93,7 @@ class LinuxHost:
         ours = self.fresh_environment()
         mark = "convalesce-variables-follow"
         script = f"printf '\\n%s\\n' {mark}; env -0 2>/dev/null || env"
-        given = {**bare(ours), **{v.name: v.value for v in self._file_variables()}}
+        given = {**login_variables(ours), **{v.name: v.value for v in self._file_variables()}}
         shell = ours.get("SHELL") or _shell()
         home = ours.get("HOME", "")
         verdict = may_run({p: True for p in (shell, home) if p.startswith("/")})  # the shell obeys what lies there
@@ -110,7 +113,7 @@ class LinuxHost:
         Bytes that are not UTF-8 are kept as surrogates, so that a child gets exactly the same; ``facts.text`` makes
         a value printable.
         """
-        return {os.fsdecode(n): os.fsdecode(v) for n, v in fresh(self._environ).items()}
+        return {os.fsdecode(n): os.fsdecode(v) for n, v in without_bundle_variables(self._environ).items()}
 
     def pci_devices(self) -> tuple[PciDevice, ...] | None:
         """Display and 3D controllers from /sys/bus/pci; None when it can not be listed."""
@@ -133,17 +136,17 @@ class LinuxHost:
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
-    ) -> Completed:
+    ) -> CompletedProcess:
         """Run a program; see ``Host.run``."""
         given = self.fresh_environment() if env is None else env
-        return process.run(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)
+        return process.run_program(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)
 
     def _home(self) -> str:
         home = self._environ.get(b"HOME", b"")
         if home:
-            return text(home)
+            return path_text(home)
         with suppress(KeyError, OSError):
-            return text(pwd.getpwuid(os.geteuid()).pw_dir)
+            return path_text(pwd.getpwuid(os.geteuid()).pw_dir)
         return ""
 
 
@@ -158,12 +161,12 @@ def _libc() -> str:
 def _shell() -> str:
     """The account's shell; that of the system where no account belongs to this user (containers)."""
     with suppress(KeyError, OSError):
-        return text(pwd.getpwuid(os.geteuid()).pw_shell) or "/bin/sh"
+        return path_text(pwd.getpwuid(os.geteuid()).pw_shell) or "/bin/sh"
     return "/bin/sh"
 
 
 def _user(uid: int) -> str:
     """The user's name; the number where no account belongs to it (containers)."""
     with suppress(KeyError, OSError):
-        return text(pwd.getpwuid(uid).pw_name)
+        return path_text(pwd.getpwuid(uid).pw_name)
     return str(uid)

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from core.common.patience import asked
-from core.model.facts import PciDevice, Scope, Variable, text
+from core.common.patience import call_patiently
+from core.model.facts import PciDevice, Scope, Variable, path_text
 
 _MOST = 1 << 20
 """Bytes that are read of a small system file at most."""
@@ -20,7 +20,7 @@ def read_small(path: Path) -> str | None:
     """Return a regular file's first MiB as printable text; None when there is none or it can not be read."""
     try:
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-        descriptor = asked(os.open, os.fspath(path), flags)
+        descriptor = call_patiently(os.open, os.fspath(path), flags)
     except (OSError, ValueError):
         return None
     try:
@@ -30,14 +30,14 @@ def read_small(path: Path) -> str | None:
         while left > 0 and (chunk := os.read(descriptor, left)):
             chunks.append(chunk)
             left -= len(chunk)
-        return text(b"".join(chunks))
+        return path_text(b"".join(chunks))
     except OSError:
         return None
     finally:
         os.close(descriptor)
 
 
-def assignments(content: str) -> list[tuple[str, str]]:
+def parse_assignments(content: str) -> list[tuple[str, str]]:
     """Return NAME=value lines with quotes taken off, as os-release(5), environment.d(5) and pam_env(8) write them."""
     found = []
     for line in content.splitlines():
@@ -67,8 +67,8 @@ def environment_file(path: Path, scope: Scope) -> list[Variable]:
     content = read_small(path)
     if content is None:
         return []
-    pairs = assignments(content) + (pam_assignments(content) if path.name == ".pam_environment" else [])
-    return [Variable(name=n, value=v, scope=scope, source=text(path)) for n, v in pairs]
+    pairs = parse_assignments(content) + (pam_assignments(content) if path.name == ".pam_environment" else [])
+    return [Variable(name=n, value=v, scope=scope, source=path_text(path)) for n, v in pairs]
 
 
 def os_release(root: Path) -> str:
@@ -76,7 +76,7 @@ def os_release(root: Path) -> str:
     for name in ("etc/os-release", "usr/lib/os-release"):
         content = read_small(root / name)
         if content is not None:
-            values = dict(assignments(content))
+            values = dict(parse_assignments(content))
             words = (values.get("NAME", "Linux"), values.get("VERSION_ID", ""))
             return values.get("PRETTY_NAME") or " ".join(w for w in words if w)
     return ""
@@ -86,7 +86,7 @@ ASKED_FOR = ("sse4_1", "sse4_2", "avx", "avx2", "fma")
 """Instruction sets of x86-64 that builds of frameworks ask for, in the kernel's names."""
 
 
-def instructions(root: Path) -> tuple[str, ...] | None:
+def processor_instructions(root: Path) -> tuple[str, ...] | None:
     """Return those of ``ASKED_FOR`` that the processor has, by the kernel's list; None on other processors."""
     try:
         with (root / "proc/cpuinfo").open("rb") as file:
@@ -100,7 +100,7 @@ def instructions(root: Path) -> tuple[str, ...] | None:
     return tuple(name for name in ASKED_FOR if name in there)
 
 
-def wsl(root: Path) -> bool:
+def is_wsl(root: Path) -> bool:
     """Return whether this is the Windows Subsystem for Linux: its kernel names Microsoft in /proc/version."""
     return "microsoft" in (read_small(root / "proc/version") or "").lower()
 
@@ -128,7 +128,7 @@ def container_of(root: Path, environ: Mapping[bytes, bytes]) -> str | None:
     for variable in (b"APPTAINER_CONTAINER", b"SINGULARITY_CONTAINER"):
         if environ.get(variable):
             return "apptainer"
-    named = (read_small(root / "run/systemd/container") or text(environ.get(b"container", b""))).strip()
+    named = (read_small(root / "run/systemd/container") or path_text(environ.get(b"container", b""))).strip()
     if named and named != "wsl":
         return {"oci": "container"}.get(named, named)
     groups = read_small(root / "proc/1/cgroup") or ""
@@ -147,11 +147,11 @@ def pci_devices(root: Path) -> tuple[PciDevice, ...] | None:
         if (read_small(device / "class") or "").strip().startswith("0x03"):
             devices.append(
                 PciDevice(
-                    address=text(device.name),
+                    address=path_text(device.name),
                     vendor_id=_hex(read_small(device / "vendor")),
                     device_id=_hex(read_small(device / "device")),
                     bound_driver=_bound_driver(device),
-                    source=text(device),
+                    source=path_text(device),
                 )
             )
     return tuple(devices)
@@ -164,7 +164,7 @@ def _hex(content: str | None) -> str:
 def _bound_driver(device: Path) -> str | None:
     """The name at the end of the driver link; empty when nothing holds the device, None when that can not be read."""
     try:
-        return text((device / "driver").readlink().name)
+        return path_text((device / "driver").readlink().name)
     except FileNotFoundError:
         return ""
     except OSError:
@@ -174,7 +174,7 @@ def _bound_driver(device: Path) -> str | None:
 _FROZEN = (b"_PYI_", b"_MEIPASS2")
 
 
-def fresh(environ: Mapping[bytes, bytes], frozen: bool | None = None) -> dict[bytes, bytes]:
+def without_bundle_variables(environ: Mapping[bytes, bytes], frozen: bool | None = None) -> dict[bytes, bytes]:
     """Take back what PyInstaller's start-up code changed: LD_LIBRARY_PATH and its own variables.
 
     Its manual, "LD_LIBRARY_PATH / LIBPATH considerations": the original value is kept in LD_LIBRARY_PATH_ORIG, which
@@ -195,13 +195,13 @@ def fresh(environ: Mapping[bytes, bytes], frozen: bool | None = None) -> dict[by
 _LOGIN_GIVES = ("HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "XDG_RUNTIME_DIR", "DISPLAY", "WAYLAND_DISPLAY")
 
 
-def bare(environment: Mapping[str, str]) -> dict[str, str]:
+def login_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Return what a log-in itself provides, before any start-up file ran (login(1))."""
     bare = {n: environment[n] for n in _LOGIN_GIVES if n in environment}
     return {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", **bare}
 
 
-def architecture(machine: str) -> str:
+def loader_architecture(machine: str) -> str:
     """Return uname's machine as a loader names it: x86_64, aarch64, x86."""
     return {"amd64": "x86_64", "arm64": "aarch64", "i386": "x86", "i586": "x86", "i686": "x86"}.get(
         machine.lower(), machine.lower()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.model.changes import Change, FileSet
 
-LARGEST = 1 << 20
+MAX_PROC_ENVIRONMENT_BYTES = 1 << 20
 """Bytes of one program's environment that are read."""
 
 
@@ -38,7 +38,7 @@ def _name(process: Path, wanted: dict[str, str | None], *, same_is_old: bool) ->
     """Return a process' name if it has the old variables; empty if not, and where it may not be asked."""
     try:
         with (process / "environ").open("rb") as stream:
-            pairs = (pair.partition(b"=") for pair in stream.read(LARGEST).split(b"\0") if pair)
+            pairs = (pair.partition(b"=") for pair in stream.read(MAX_PROC_ENVIRONMENT_BYTES).split(b"\0") if pair)
             has = {os.fsdecode(name): os.fsdecode(value) for name, _equals, value in pairs}
         if not has:
             return ""  # the kernel's own threads

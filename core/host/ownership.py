@@ -19,12 +19,12 @@ from core.model.facts import Frozen
 EVERYONE = "everyone"
 ADMINISTRATORS: frozenset[str]
 """Who is trusted with everything: root, or Windows' SYSTEM, administrators and TrustedInstaller."""
-MOST_LINKS = 40
+MAX_LINKS = 40
 """Links on one way that Linux follows (path_resolution(7))."""
 ACCESS_LIST = "system.posix_acl_access"
 
 
-class Part(Frozen, frozen=True, kw_only=True):
+class PathPart(Frozen, frozen=True, kw_only=True):
     """One step on the way to a file: a folder, a link, or the file itself."""
 
     path: str
@@ -36,7 +36,7 @@ class Part(Frozen, frozen=True, kw_only=True):
     """Who else may put another thing in the place of what lies in it: not the writers of a sticky folder (/tmp)."""
 
 
-def who_can_write(path: str) -> tuple[Part, ...]:
+def who_can_write(path: str) -> tuple[PathPart, ...]:
     """Return every step from the root to an absolute path, links resolved, and who may change each.
 
     The last part is "missing" where the way ends early.
@@ -62,7 +62,7 @@ def first_loose(path: str, trusted: frozenset[str] = frozenset()) -> str:
         return path
 
 
-def loose_part(parts: tuple[Part, ...], trusted: frozenset[str]) -> str:
+def loose_part(parts: tuple[PathPart, ...], trusted: frozenset[str]) -> str:
     """Return the first part that somebody else than ``trusted`` can change; empty when there is none."""
     last = next((i for i in range(len(parts) - 1, -1, -1) if parts[i].kind != "missing"), -1)
     for i, part in enumerate(parts[: last + 1]):
@@ -94,12 +94,12 @@ def may_enter(folder: str, uid: int, gids: frozenset[int]) -> bool:
 
 
 if sys.platform == "win32":
-    from core.host.windows_ownership import ADMINISTRATORS as _ADMINISTRATORS
+    from core.host.windows_ownership import ADMINISTRATOR_SIDS as _ADMINISTRATORS
     from core.host.windows_ownership import owner_and_rights
 
     ADMINISTRATORS = _ADMINISTRATORS
 
-    def _walk(path: str) -> Iterator[Part]:
+    def _walk(path: str) -> Iterator[PathPart]:
         """Yield the way as it is written, then the real one where links or junctions lead elsewhere."""
         ways = dict.fromkeys((os.path.normpath(path), os.path.realpath(path)))
         for way in ways:
@@ -109,15 +109,15 @@ if sys.platform == "win32":
             for name in [n for n in rest.split("\\") if n]:
                 here = os.path.join(here, name)  # noqa: PTH118 - no object for each step
                 if not os.path.lexists(here):
-                    yield Part(path=here, kind="missing")
+                    yield PathPart(path=here, kind="missing")
                     break
                 yield _part(here)
 
-    def _part(path: str) -> Part:
+    def _part(path: str) -> PathPart:
         found = os.lstat(path)
         kind = _kind(found.st_mode)
         owner, writers, movers = owner_and_rights(path, folder=kind == "folder")
-        return Part(path=path, kind=kind, owner=owner, writers=writers, movers=movers)
+        return PathPart(path=path, kind=kind, owner=owner, writers=writers, movers=movers)
 
     def _members(_gid: int) -> frozenset[str] | None:
         return None
@@ -135,7 +135,7 @@ else:
 
     ADMINISTRATORS = frozenset({"uid:0"})
 
-    def _walk(path: str) -> Iterator[Part]:
+    def _walk(path: str) -> Iterator[PathPart]:
         here, links = "/", 0
         yield _part(here, os.lstat(here))
         names = path.split("/")[::-1]
@@ -150,12 +150,12 @@ else:
             try:
                 found = os.lstat(there)
             except (FileNotFoundError, NotADirectoryError):
-                yield Part(path=there, kind="missing")
+                yield PathPart(path=there, kind="missing")
                 return
             yield _part(there, found)
             if stat.S_ISLNK(found.st_mode):
                 links += 1
-                if links > MOST_LINKS:
+                if links > MAX_LINKS:
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), there)
                 target = os.readlink(there)  # noqa: PTH115 - the same
                 names += target.split("/")[::-1]
@@ -163,15 +163,15 @@ else:
             else:
                 here = there
 
-    def _part(path: str, found: os.stat_result) -> Part:
+    def _part(path: str, found: os.stat_result) -> PathPart:
         kind, owner = _kind(found.st_mode), f"uid:{found.st_uid}"
         if kind == "link":
-            return Part(path=path, kind=kind, owner=owner)
-        writers = tuple(sorted(_able(path, found, 2) - {owner}))
+            return PathPart(path=path, kind=kind, owner=owner)
+        writers = tuple(sorted(_accounts_with_right(path, found, 2) - {owner}))
         sticky = kind == "folder" and found.st_mode & stat.S_ISVTX
-        return Part(path=path, kind=kind, owner=owner, writers=writers, movers=() if sticky else writers)
+        return PathPart(path=path, kind=kind, owner=owner, writers=writers, movers=() if sticky else writers)
 
-    def _able(path: str, found: os.stat_result, wanted: int) -> set[str]:
+    def _accounts_with_right(path: str, found: os.stat_result, wanted: int) -> set[str]:
         """Return who has a right (4 read, 2 write, 1 enter) by the mode or the access list, the owner apart."""
         able = {EVERYONE} if found.st_mode & wanted else set()
         rows = _access_list(path) if found.st_mode & (wanted << 3) else []
@@ -226,7 +226,7 @@ else:
             return True
         if found.st_uid == uid:
             return bool(found.st_mode & (wanted << 6))
-        able = _able(path, found, wanted)
+        able = _accounts_with_right(path, found, wanted)
         groups = {f"gid:{g}" for g in gids}
         if f"uid:{uid}" in able or groups & able:
             return True

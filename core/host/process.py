@@ -15,10 +15,10 @@ from typing import IO, Any, Protocol
 
 from core.common.fact_text import fact_text
 from core.common.progress import Progress
-from core.host.exit_status import describe
-from core.host.interface import Account, Completed
+from core.host.exit_status import describe_exit
+from core.host.interface import Account, CompletedProcess
 
-LIMIT = 4 << 20
+MAX_STREAM_BYTES = 4 << 20
 """Bytes of each stream that are kept; what comes after is read and dropped."""
 
 _GRACE = 5.0
@@ -28,7 +28,7 @@ _DRAIN = 3.0
 """Seconds to read what is left in a pipe. Only a descendant in a session of its own can hold one open for longer."""
 
 
-def run(
+def run_program(
     argv: Sequence[str],
     *,
     timeout: float,
@@ -36,19 +36,19 @@ def run(
     input: bytes = b"",
     watch: Progress | None = None,
     account: Account | None = None,
-) -> Completed:
+) -> CompletedProcess:
     """Run a program, feed it ``input`` and return what it wrote and how it ended. ``Host.run`` on every system.
 
     ``timeout`` is in seconds. At the time-out, when the watch is cancelled, and also when the program ends and leaves
     others behind, its whole process group (Windows: its job) is killed. Never raises for what the program does.
     """
     if watch is not None and watch.cancelled:
-        return Completed(status=None, ended=fact_text("was not started: the work was cancelled"))
+        return CompletedProcess(status=None, ended=fact_text("was not started: the work was cancelled"))
     try:
         process = _start(argv, env, account)
     except (OSError, ValueError) as e:  # ValueError: a NUL or an unencodable character in an argument
-        return Completed(status=None, ended=fact_text("could not be started: {e}", e=_reason(e)), started=False)
-    return _Running(process, input, watch.hear if watch else _deaf).finish(timeout, watch)
+        return CompletedProcess(status=None, ended=fact_text("could not be started: {e}", e=_reason(e)), started=False)
+    return _Running(process, input, watch.on_output if watch else _ignore_output).finish(timeout, watch)
 
 
 class _Tree(Protocol):
@@ -95,7 +95,7 @@ class _Running:
         self._out, self._err = bytearray(), bytearray()
         self._readers = (
             _thread(_keep, process.stdout, self._out, hear),
-            _thread(_keep, process.stderr, self._err, _deaf),
+            _thread(_keep, process.stderr, self._err, _ignore_output),
         )
         _thread(_feed, process.stdin, input)
         self._waiter = _thread(self._wait)
@@ -104,9 +104,9 @@ class _Running:
         self._tree.wait()
         self._happened.put("ended")
 
-    def finish(self, timeout: float, watch: Progress | None) -> Completed:
+    def finish(self, timeout: float, watch: Progress | None) -> CompletedProcess:
         """Wait for whatever comes first, kill the rest, and describe the end."""
-        cancelled = watch.when_cancelled(lambda: self._happened.put("cancelled")) if watch else nullcontext()
+        cancelled = watch.on_cancel(lambda: self._happened.put("cancelled")) if watch else nullcontext()
         what = "interrupted"
         try:
             with cancelled:
@@ -120,18 +120,18 @@ class _Running:
         deadline = time.monotonic() + _DRAIN
         for reader in self._readers:
             reader.join(max(deadline - time.monotonic(), 0))
-        return self._completed(what, timeout)
+        return self._to_completed_process(what, timeout)
 
-    def _completed(self, what: str, timeout: float) -> Completed:
+    def _to_completed_process(self, what: str, timeout: float) -> CompletedProcess:
         status = None if self._waiter.is_alive() else self._process.returncode
-        ended = describe(status, "windows" if sys.platform == "win32" else "linux")
+        ended = describe_exit(status, "windows" if sys.platform == "win32" else "linux")
         if what == "time-out":
             ended = fact_text("did not end within {timeout} seconds and was stopped", timeout=f"{timeout:g}")
         elif what == "cancelled":
             ended = fact_text("was stopped: the work was cancelled")
         if status is None:
             ended = fact_text("{ended}; it could not be killed, so it hangs inside the operating system", ended=ended)
-        return Completed(
+        return CompletedProcess(
             status=status, out=_text(self._out), err=_text(self._err), ended=ended, timed_out=what == "time-out"
         )
 
@@ -146,9 +146,9 @@ def _tree(process: subprocess.Popen[bytes]) -> _Tree:
 
 def _start(argv: Sequence[str], env: Mapping[str, str] | None, account: Account | None) -> subprocess.Popen[bytes]:
     if sys.platform == "win32":
-        from core.host.windows_job import start
+        from core.host.windows_job import start_process
 
-        return start(argv, env)
+        return start_process(argv, env)
     pipe = subprocess.PIPE
     rights: dict[str, Any] = {}
     if account:
@@ -167,11 +167,11 @@ def _thread(work: Callable[..., None], *args: object) -> threading.Thread:
 def _keep(stream: IO[bytes], kept: bytearray, hear: Callable[[bytes], None]) -> None:
     with stream:
         while chunk := stream.read(1 << 16):
-            kept += chunk[: LIMIT - len(kept)]
+            kept += chunk[: MAX_STREAM_BYTES - len(kept)]
             hear(chunk)
 
 
-def _deaf(_data: bytes) -> None:
+def _ignore_output(_data: bytes) -> None:
     """Nobody listens."""
 
 

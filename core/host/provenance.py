@@ -138,7 +138,7 @@ def this_person() -> Person:
     return _this_person()
 
 
-def _way(path: str) -> tuple[tuple[ownership.Part, ...], str]:
+def _way(path: str) -> tuple[tuple[ownership.PathPart, ...], str]:
     """Return the way to a path, or the part that cannot be looked at."""
     try:
         return ownership.who_can_write(path), ""
@@ -148,7 +148,7 @@ def _way(path: str) -> tuple[tuple[ownership.Part, ...], str]:
         return (), path
 
 
-def _loose(parts: tuple[ownership.Part, ...], trusted: frozenset[str]) -> Changeable | None:
+def _loose(parts: tuple[ownership.PathPart, ...], trusted: frozenset[str]) -> Changeable | None:
     trusted |= _domain(parts) if sys.platform == "win32" else frozenset()
     path = ownership.loose_part(parts, trusted)
     part = next((p for p in parts if p.path == path), None) if path else None
@@ -160,7 +160,7 @@ def _loose(parts: tuple[ownership.Part, ...], trusted: frozenset[str]) -> Change
     )
 
 
-def _able(parts: tuple[ownership.Part, ...], trusted: frozenset[str]) -> set[str]:
+def _able(parts: tuple[ownership.PathPart, ...], trusted: frozenset[str]) -> set[str]:
     """Return everybody who can change something on the way."""
     there = [p for p in parts if p.kind != "missing"]
     trusted |= _domain(parts) if sys.platform == "win32" else frozenset()
@@ -168,7 +168,7 @@ def _able(parts: tuple[ownership.Part, ...], trusted: frozenset[str]) -> set[str
     return {who for who in able if not _is_trusted(who, trusted)}
 
 
-def _domain(parts: tuple[ownership.Part, ...]) -> frozenset[str]:
+def _domain(parts: tuple[ownership.PathPart, ...]) -> frozenset[str]:
     return frozenset(
         who for p in parts for who in (p.owner, *p.movers, *p.writers) if DOMAIN_ADMINISTRATORS.fullmatch(who)
     )

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core.common.i18n import _
-from core.host import file_attributes as attributes
-from core.host.file_attributes import Attributes
+from core.host import file_attributes
+from core.host.file_attributes import FileAttributes
 from core.model.changes import ChangeError
 
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOINHERIT", 0)
@@ -19,7 +19,7 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 BY_HANDLE = os.open in os.supports_dir_fd and _NOFOLLOW != 0
 """Whether the system opens files relative to an open folder. Windows does not: there the way is checked each time."""
-CHUNK = 1 << 20
+CHUNK_BYTES = 1 << 20
 
 
 class SafeFolder:
@@ -94,7 +94,9 @@ class SafeFolder:
         with os.fdopen(self.create(beside, 0o600 if old else 0o644), "wb") as file:
             file.write(data)
             file.flush()
-            attributes.give(file.fileno(), attributes.for_other_bytes(old) if old else self.of_new(0o644))
+            file_attributes.set_attributes(
+                file.fileno(), file_attributes.for_other_bytes(old) if old else self.of_new(0o644)
+            )
             os.fsync(file.fileno())
         self.rename(beside, name)
         self.sync()
@@ -134,7 +136,7 @@ class SafeFolder:
             return False
         return True
 
-    def attributes(self, name: str) -> Attributes | None:
+    def attributes(self, name: str) -> FileAttributes | None:
         """Return a regular file's owner, mode, access list and the like; None where nothing is there.
 
         Raises:
@@ -145,11 +147,11 @@ class SafeFolder:
         except FileNotFoundError:
             return None
         try:
-            return attributes.read(fd)
+            return file_attributes.read_attributes(fd)
         finally:
             os.close(fd)
 
-    def restore(self, name: str, wanted: Attributes) -> None:
+    def restore(self, name: str, wanted: FileAttributes) -> None:
         """Give a closed file its mode and time where that cannot be done while it is open (Windows)."""
         if os.name == "nt":
             at = Path(self._at(name))
@@ -157,14 +159,14 @@ class SafeFolder:
                 os.utime(at, ns=(wanted.modified, wanted.modified))
             at.chmod(wanted.mode)
 
-    def of_new(self, mode: int) -> Attributes:
+    def of_new(self, mode: int) -> FileAttributes:
         """Return the attributes of a file that is new here: the folder's owner may do with it as with its own."""
         if self._handle is None:
-            return Attributes(mode=mode)
+            return FileAttributes(mode=mode)
         here = os.fstat(self._handle)
         root = os.geteuid() == 0
         group = here.st_gid if root or here.st_mode & stat.S_ISGID else os.getegid()
-        return Attributes(mode=mode, uid=here.st_uid if root else os.geteuid(), gid=group)
+        return FileAttributes(mode=mode, uid=here.st_uid if root else os.geteuid(), gid=group)
 
     def make(self, name: str, mode: int = 0o755) -> None:
         """Make a folder in it, of this very mode under any umask, and of its own owner; FileExistsError if one is there."""
@@ -217,7 +219,7 @@ class SafeFolder:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def parts(path: str) -> tuple[str, tuple[str, ...]]:
+def split_parts(path: str) -> tuple[str, tuple[str, ...]]:
     r"""Return a path's anchor ("/", "C:\\") and the names behind it.
 
     Raises:
@@ -238,7 +240,7 @@ def refuse_links(path: str) -> None:
     Raises:
         ChangeError: one does. FileNotFoundError: a part of it is not there.
     """
-    anchor, names = parts(path)
+    anchor, names = split_parts(path)
     here = Path(anchor)
     for name in names:
         here = here / name
@@ -250,7 +252,7 @@ def refuse_links(path: str) -> None:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[SafeFolder]:
+def open_folder(path: str) -> Iterator[SafeFolder]:
     """Open a folder without following a link anywhere on the way.
 
     Raises:
@@ -260,7 +262,7 @@ def opened(path: str) -> Iterator[SafeFolder]:
         refuse_links(path)
         yield SafeFolder(path, None)
         return
-    anchor, names = parts(path)
+    anchor, names = split_parts(path)
     flags = os.O_RDONLY | os.O_DIRECTORY | _BINARY
     handle = os.open(anchor, flags)
     try:
@@ -278,9 +280,9 @@ def opened(path: str) -> Iterator[SafeFolder]:
         os.close(handle)
 
 
-def split(path: str) -> tuple[str, str]:
-    """Return the folder and the file name of an absolute path (ChangeError as in ``parts``)."""
-    anchor, names = parts(path)
+def split_path(path: str) -> tuple[str, str]:
+    """Return the folder and the file name of an absolute path (ChangeError as in ``split_parts``)."""
+    anchor, names = split_parts(path)
     if not names:
         raise ChangeError(_("{path} names no file.", path=repr(path)))
     return str(Path(anchor, *names[:-1])), names[-1]
@@ -300,21 +302,21 @@ def make_folders(path: str, mode: int = 0o755) -> None:
     Raises:
         ChangeError: a part of the way is a link or a file. OSError: a folder could not be made.
     """
-    anchor, names = parts(path)
+    anchor, names = split_parts(path)
     here = Path(anchor)
     for name in names:
         if not os.path.lexists(here / name):
-            with opened(str(here)) as folder:
+            with open_folder(str(here)) as folder:
                 with suppress(FileExistsError):
                     folder.make(name, mode)
                 folder.sync()
         here = here / name
 
 
-def copy(source: int, target: int) -> str:
+def copy_bytes(source: int, target: int) -> str:
     """Copy an open file to another one; return the SHA-256 of the bytes that were written."""
     digest = hashlib.sha256()
-    while chunk := os.read(source, CHUNK):
+    while chunk := os.read(source, CHUNK_BYTES):
         digest.update(chunk)
         view = memoryview(chunk)
         while view:

@@ -14,26 +14,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-HELD = ".in-use"
+LOCK_SUFFIX = ".in-use"
 """A file that the process holds locked as long as it lives; the system itself lets go of the lock."""
 _NAME = re.compile(r"convalesce-[0-9a-f]{8}(?:\.in-use)?")
 _locks: dict[Path, int] = {}
-"""Folder of ``make`` -> the descriptor that holds its lock."""
+"""Folder of ``make_scratch`` -> the descriptor that holds its lock."""
 
 
-def make(parent: str | os.PathLike[str] | None = None) -> Path:
+def make_scratch(parent: str | os.PathLike[str] | None = None) -> Path:
     """Make a new folder of this user's alone below ``parent`` (None: where the system keeps temporary ones).
 
-    It is removed when the program ends; who is done with it earlier may ``drop`` it.
+    It is removed when the program ends; who is done with it earlier may ``drop_scratch`` it.
     """
-    folder, fd = _made(parent)
+    folder, fd = _make_locked(parent)
     _locks[folder] = fd
-    atexit.register(drop, folder)
+    atexit.register(drop_scratch, folder)
     return folder
 
 
-def drop(place: Path) -> None:
-    """Remove a folder of ``make``, and let go of its lock: Windows keeps the name of a file that is open."""
+def drop_scratch(place: Path) -> None:
+    """Remove a folder of ``make_scratch``, and let go of its lock: Windows keeps the name of a file that is open."""
     fd = _locks.pop(place, None)
     if fd is not None:
         _end(place, fd)
@@ -42,44 +42,44 @@ def drop(place: Path) -> None:
 def drop_all(parent: str | os.PathLike[str]) -> None:
     """Remove every folder that this process made below ``parent``."""
     for place in [p for p in _locks if p.parent == Path(os.path.realpath(parent))]:
-        drop(place)
+        drop_scratch(place)
 
 
 @contextmanager
-def folder(parent: str | os.PathLike[str] | None = None) -> Iterator[Path]:
+def scratch_folder(parent: str | os.PathLike[str] | None = None) -> Iterator[Path]:
     """Make such a folder for the time of a ``with``."""
-    place, fd = _made(parent)
+    place, fd = _make_locked(parent)
     try:
         yield place
     finally:
         _end(place, fd)
 
 
-def _made(parent: str | os.PathLike[str] | None) -> tuple[Path, int]:
+def _make_locked(parent: str | os.PathLike[str] | None) -> tuple[Path, int]:
     base = Path(os.path.realpath(parent or tempfile.gettempdir()))
     while True:
         place = base / f"convalesce-{secrets.token_hex(4)}"
-        fd = os.open(held(place), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        if _hold(fd) and os.fstat(fd).st_nlink:  # else one that clears took it for a dead one's in between
+        fd = os.open(lock_file(place), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        if _lock(fd) and os.fstat(fd).st_nlink:  # else one that clears took it for a dead one's in between
             place.mkdir(mode=0o700)
             return place, fd
         os.close(fd)
 
 
-def held(place: Path) -> Path:
+def lock_file(place: Path) -> Path:
     """Return the file that says whether a scratch folder is in use."""
-    return place.parent / (place.name + HELD)
+    return place.parent / (place.name + LOCK_SUFFIX)
 
 
-def clear(parent: str | os.PathLike[str] | None = None) -> None:
+def clear_abandoned(parent: str | os.PathLike[str] | None = None) -> None:
     """Remove what processes left below ``parent`` that live no longer. Never raises; what is another user's stays."""
     with suppress(OSError):  # there may be no folder for temporary files at all
         base = Path(parent or tempfile.gettempdir())
-        names = {e.name.removesuffix(HELD) for e in os.scandir(base) if _NAME.fullmatch(e.name) and _is_mine(e)}
+        names = {e.name.removesuffix(LOCK_SUFFIX) for e in os.scandir(base) if _NAME.fullmatch(e.name) and _is_mine(e)}
         for place in (base / name for name in sorted(names)):
             with suppress(OSError):
-                fd = os.open(held(place), os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-                if _hold(fd):
+                fd = os.open(lock_file(place), os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+                if _lock(fd):
                     _end(place, fd)
                 else:
                     os.close(fd)
@@ -90,21 +90,21 @@ def _end(place: Path, fd: int) -> None:
     if sys.platform == "win32":  # a file that is open keeps its name there
         os.close(fd)
     with suppress(OSError):
-        held(place).unlink()
+        lock_file(place).unlink()
     if sys.platform != "win32":
         os.close(fd)
 
 
 def _is_mine(entry: os.DirEntry[str]) -> bool:
     found = entry.stat(follow_symlinks=False)
-    kind = stat.S_ISREG if entry.name.endswith(HELD) else stat.S_ISDIR
+    kind = stat.S_ISREG if entry.name.endswith(LOCK_SUFFIX) else stat.S_ISDIR
     return kind(found.st_mode) and (sys.platform == "win32" or found.st_uid == os.geteuid())
 
 
 if sys.platform == "win32":
     import msvcrt
 
-    def _hold(fd: int) -> bool:
+    def _lock(fd: int) -> bool:
         try:
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -114,7 +114,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _hold(fd: int) -> bool:
+    def _lock(fd: int) -> bool:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

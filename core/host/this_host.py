@@ -23,5 +23,5 @@ def display_language() -> str:
     if sys.platform == "win32":
         from core.host import windows_system
 
-        return windows_system.display_language()
+        return windows_system.windows_display_language()
     return ""

@@ -16,10 +16,10 @@ from pathlib import Path
 from core.common.fact_text import fact_text
 from core.common.progress import Progress
 from core.host import process
-from core.host.interface import Account, Completed
-from core.host.linux_files import architecture
-from core.host.windows_environment import compose, is_display, pci_address, pci_ids, release_name
-from core.model.facts import Machine, PciDevice, Scope, Signature, System, Variable, text
+from core.host.interface import Account, CompletedProcess
+from core.host.linux_files import loader_architecture
+from core.host.windows_environment import compose_environment, is_display, pci_address, pci_ids, release_name
+from core.model.facts import Machine, PciDevice, Scope, Signature, System, Variable, path_text
 
 assert sys.platform == "win32"  # tells mypy, too
 
@@ -35,7 +35,14 @@ _KINDS = {
     for name in ("REG_SZ", "REG_EXPAND_SZ", "REG_MULTI_SZ", "REG_BINARY", "REG_DWORD", "REG_QWORD", "REG_NONE")
 }
 
-from core.host.windows_system import commit, instructions, long_paths, programs, registered_pythons, signature  # noqa: E402 - known on Windows alone
+from core.host.windows_system import (  # noqa: E402 - known on Windows alone
+    commit_memory,
+    enabled_instructions,
+    file_signature,
+    listed_programs,
+    long_paths_enabled,
+    registered_pythons,
+)
 
 Value = tuple[str, object, int]
 
@@ -62,26 +69,26 @@ class WindowsHost:
         native = {n.upper(): str(v) for n, v, _ in _values(winreg.HKEY_LOCAL_MACHINE, MACHINE_KEY) or ()}
         build = ".".join(n for n in (version.get("CurrentBuild", ""), version.get("UBR", "")) if n)
         major = version.get("CurrentMajorVersionNumber", "10"), version.get("CurrentMinorVersionNumber", "0")
-        limit, left = commit()
+        limit, left = commit_memory()
         return Machine(
             system="windows",
-            release=text(release_name(version)),
-            architecture=architecture(native.get("PROCESSOR_ARCHITECTURE") or platform.machine()),
+            release=path_text(release_name(version)),
+            architecture=loader_architecture(native.get("PROCESSOR_ARCHITECTURE") or platform.machine()),
             kernel=".".join((*major, build)),
-            instructions=instructions(),
+            instructions=enabled_instructions(),
             commit_limit=limit,
             commit_left=left,
-            elevated=elevated(),
-            user=text(os.environ.get("USERNAME", "")),
-            host_name=text(os.environ.get("COMPUTERNAME", "")),
-            home=text(os.environ.get("USERPROFILE", "")),
-            programs=programs(),
-            long_paths=long_paths(),
+            elevated=is_elevated(),
+            user=path_text(os.environ.get("USERNAME", "")),
+            host_name=path_text(os.environ.get("COMPUTERNAME", "")),
+            home=path_text(os.environ.get("USERPROFILE", "")),
+            programs=listed_programs(),
+            long_paths=long_paths_enabled(),
         )
 
     def variables(self) -> tuple[Variable, ...]:
         """Our own environment, then the registry's: the machine's, the user's and the session's, raw."""
-        ours = (Variable(name=text(n), value=text(v), source="environment") for n, v in os.environ.items())
+        ours = (Variable(name=path_text(n), value=path_text(v), source="environment") for n, v in os.environ.items())
         return (
             *ours,
             *_variables(winreg.HKEY_LOCAL_MACHINE, "HKLM", MACHINE_KEY, "machine"),
@@ -91,7 +98,7 @@ class WindowsHost:
 
     def fresh_environment(self) -> dict[str, str]:
         """What a program gets that Explorer starts now: the registry's variables, the machine's before the user's."""
-        return compose(self.variables())
+        return compose_environment(self.variables())
 
     def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:  # noqa: ARG002 - the protocol's form
         """The registry's variables: a log-in reads nothing else."""
@@ -115,7 +122,7 @@ class WindowsHost:
 
     def signature(self, path: str) -> Signature:
         """Ask WinVerifyTrust, and where it does not decide the file's own signed hash."""
-        return signature(path)
+        return file_signature(path)
 
     def run(
         self,
@@ -126,9 +133,9 @@ class WindowsHost:
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
-    ) -> Completed:
+    ) -> CompletedProcess:
         """Run a program; see ``Host.run``."""
-        return process.run(argv, timeout=timeout, env=env, input=input, watch=watch, account=account)
+        return process.run_program(argv, timeout=timeout, env=env, input=input, watch=watch, account=account)
 
     def announce_environment(self, timeout: float = 5.0) -> bool:
         """Tell all windows that variables changed (WM_SETTINGCHANGE); False when one did not answer in time (seconds).
@@ -187,8 +194,8 @@ def _variables(root: int, short: str, key: str, scope: Scope) -> tuple[Variable,
     values = _values(root, key) or ()
     return tuple(
         Variable(
-            name=text(name),
-            value=text(data) if isinstance(data, str) else "" if data is None else repr(data),
+            name=path_text(name),
+            value=path_text(data) if isinstance(data, str) else "" if data is None else repr(data),
             scope=scope,
             kind=_KINDS.get(kind, fact_text("kind {kind}", kind=kind)),
             source=rf"{short}\{key}",
@@ -202,30 +209,30 @@ def _device(model: str, instance: str) -> PciDevice | None:
     """One instance of a PCI device, if it is a display controller and really there."""
     key = rf"{_PCI_KEY}\{model}\{instance}"
     values = {n: v for n, v, _ in _values(winreg.HKEY_LOCAL_MACHINE, key) or ()}
-    ids = [str(i) for name in ("CompatibleIDs", "HardwareID") for i in _listed(values.get(name))]
-    if not is_display(str(values.get("ClassGUID", "")), ids) or not _present(rf"PCI\{model}\{instance}"):
+    ids = [str(i) for name in ("CompatibleIDs", "HardwareID") for i in _as_list(values.get(name))]
+    if not is_display(str(values.get("ClassGUID", "")), ids) or not _is_present(rf"PCI\{model}\{instance}"):
         return None
     vendor, device = pci_ids(model)
     return PciDevice(
-        address=text(pci_address(str(values.get("LocationInformation", ""))) or instance),
+        address=path_text(pci_address(str(values.get("LocationInformation", ""))) or instance),
         vendor_id=vendor,
         device_id=device,
-        name=text(_last(values.get("FriendlyName")) or _last(values.get("DeviceDesc"))),
-        bound_driver=text(str(values.get("Service", ""))),
+        name=path_text(_readable_end(values.get("FriendlyName")) or _readable_end(values.get("DeviceDesc"))),
+        bound_driver=path_text(str(values.get("Service", ""))),
         source=rf"HKLM\{key}",
     )
 
 
-def _listed(value: object) -> list[object]:
+def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _last(value: object) -> str:
+def _readable_end(value: object) -> str:
     """The readable end of "@file.inf,%resource%;NVIDIA GeForce RTX 4090"."""
     return str(value).rpartition(";")[2] if isinstance(value, str) else ""
 
 
-def _present(instance_id: str) -> bool:
+def _is_present(instance_id: str) -> bool:
     """Whether the device is plugged in now: the registry remembers every one that ever was.
 
     CM_Locate_DevNodeW finds only present ones (CR_NO_SUCH_DEVNODE = 13 for others); whatever else it answers does
@@ -241,7 +248,7 @@ def _present(instance_id: str) -> bool:
     return bool(call(ctypes.byref(node), instance_id, 0) != no_such_device)
 
 
-def elevated() -> bool | None:
+def is_elevated() -> bool | None:
     """Whether our own process has an administrator's rights; None when the system does not say."""
     try:
         return bool(ctypes.WinDLL("shell32").IsUserAnAdmin())

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from ctypes import wintypes
 
 from core.common.fact_text import fact_text
-from core.host.interface import Completed
+from core.host.interface import CompletedProcess
 
 assert sys.platform == "win32"  # tells mypy, too
 
-REFUSED = 1223
+ERROR_CANCELLED = 1223
 """ERROR_CANCELLED: the person answered No, or the window of consent was closed."""
 _NO_CLOSE_PROCESS, _NO_ASYNC, _NO_UI = 0x40, 0x100, 0x400
 _HIDDEN, _TIMED_OUT = 0, 0x102
@@ -41,33 +41,33 @@ class _Execute(ctypes.Structure):
     )
 
 
-def run_elevated(argv: Sequence[str], *, timeout: float) -> Completed:
+def run_elevated(argv: Sequence[str], *, timeout: float) -> CompletedProcess:
     """Start a program by ShellExecuteExW's "runas", wait for it (seconds) and return its exit status. Never raises.
 
     Its streams are not ours. A refusal is status None with a sentence; a program that outlives the time goes on.
     """
-    handle, error = start(argv)
+    handle, error = start_elevated(argv)
     if handle is None:
         words = (
             fact_text("The consent was refused.")
-            if error == REFUSED
+            if error == ERROR_CANCELLED
             else fact_text("Windows did not start it (error {error}).", error=error)
         )
-        return Completed(status=None, ended=words)
+        return CompletedProcess(status=None, ended=words)
     kernel = ctypes.WinDLL("kernel32")
     kernel.WaitForSingleObject.argtypes = (wintypes.HANDLE, wintypes.DWORD)
     kernel.GetExitCodeProcess.argtypes = (wintypes.HANDLE, ctypes.POINTER(wintypes.DWORD))
     kernel.CloseHandle.argtypes = (wintypes.HANDLE,)
     try:
         if kernel.WaitForSingleObject(handle, int(timeout * 1000)) == _TIMED_OUT:
-            return Completed(
+            return CompletedProcess(
                 status=None,
                 ended=fact_text("did not end within {timeout} seconds", timeout=f"{timeout:.0f}"),
                 timed_out=True,
             )
         status = wintypes.DWORD()
         kernel.GetExitCodeProcess(handle, ctypes.byref(status))
-        return Completed(
+        return CompletedProcess(
             status=status.value,
             ended="" if status.value == 0 else fact_text("ended with status {value}", value=status.value),
         )
@@ -75,7 +75,7 @@ def run_elevated(argv: Sequence[str], *, timeout: float) -> Completed:
         kernel.CloseHandle(handle)
 
 
-def start(argv: Sequence[str]) -> tuple[int | None, int]:
+def start_elevated(argv: Sequence[str]) -> tuple[int | None, int]:
     """Return the handle of the started process, or None with Windows' error number."""
     shell = ctypes.WinDLL("shell32", use_last_error=True)
     shell.ShellExecuteExW.argtypes = (ctypes.POINTER(_Execute),)
@@ -92,7 +92,7 @@ def start(argv: Sequence[str]) -> tuple[int | None, int]:
     return (int(order.process), 0) if order.process else (None, 0)
 
 
-def asked_in_a_box(text: str) -> bool:
+def ask_in_box(text: str) -> bool:
     """Show a text in a box of our own, above all windows, and return whether the person pressed Yes (No is the default)."""
     yes_no, warning, second, front, yes = 0x4, 0x30, 0x100, 0x10000 | 0x40000, 6
     user = ctypes.WinDLL("user32")

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from core.common.versions import whole_number
 from core.model.facts import Variable
 
-CORE = ("ALLUSERSPROFILE", "ProgramData", "PUBLIC", "SystemDrive", "SystemRoot")
-USER_CORE = (
+MACHINE_CORE_VARIABLES = ("ALLUSERSPROFILE", "ProgramData", "PUBLIC", "SystemDrive", "SystemRoot")
+USER_CORE_VARIABLES = (
     "APPDATA",
     "CommonProgramFiles",
     "CommonProgramFiles(x86)",
@@ -26,7 +26,7 @@ USER_CORE = (
     "SESSIONNAME",
     "USERPROFILE",
 )
-ACCOUNT = ("USERDNSDOMAIN", "USERDOMAIN", "USERDOMAIN_ROAMINGPROFILE", "USERNAME")
+ACCOUNT_VARIABLES = ("USERDNSDOMAIN", "USERDOMAIN", "USERDOMAIN_ROAMINGPROFILE", "USERNAME")
 """What Windows itself adds to a new program's environment before the machine's variables (CORE), between those and the
 user's (USER_CORE), and at the end (ACCOUNT). Their values are taken from our own environment."""
 
@@ -34,7 +34,7 @@ _JOINED = ("PATH", "LIBPATH", "OS2LIBPATH")
 """Variables whose user value follows the machine value instead of replacing it, as CreateEnvironmentBlock does it."""
 
 
-class Block:
+class EnvironmentBlock:
     """An environment block: names without regard to case, the first spelling kept."""
 
     def __init__(self) -> None:
@@ -55,9 +55,9 @@ class Block:
         return dict(self._values.values())
 
 
-def expand(value: str, environment: Block | Mapping[str, str]) -> str:
+def expand_variables(value: str, environment: EnvironmentBlock | Mapping[str, str]) -> str:
     """Replace %NAME% as ExpandEnvironmentStringsW does: once, without regard to case, unknown names left alone."""
-    block = environment if isinstance(environment, Block) else block_of(environment)
+    block = environment if isinstance(environment, EnvironmentBlock) else block_of(environment)
     pieces, rest = [], value
     while "%" in rest:
         before, _, after = rest.partition("%")
@@ -70,15 +70,15 @@ def expand(value: str, environment: Block | Mapping[str, str]) -> str:
     return "".join((*pieces, rest))
 
 
-def block_of(environment: Mapping[str, str]) -> Block:
+def block_of(environment: Mapping[str, str]) -> EnvironmentBlock:
     """Return a mapping as a Block."""
-    block = Block()
+    block = EnvironmentBlock()
     for name, value in environment.items():
         block.set(name, value)
     return block
 
 
-def compose(variables: Iterable[Variable]) -> dict[str, str]:
+def compose_environment(variables: Iterable[Variable]) -> dict[str, str]:
     """Return what a newly started program gets, from the variables of the process, machine and user scopes.
 
     The steps are those of Microsoft ("What happens if I define one environment variable in terms of the value of
@@ -95,28 +95,28 @@ def compose(variables: Iterable[Variable]) -> dict[str, str]:
     user = [v for v in known if v.scope == "user"]
     if not machine and not user:
         return ours.plain()
-    block = Block()
-    _supply(block, ours, CORE)
+    block = EnvironmentBlock()
+    _supply(block, ours, MACHINE_CORE_VARIABLES)
     _apply(block, machine, joined=False)
-    _supply(block, ours, USER_CORE)
+    _supply(block, ours, USER_CORE_VARIABLES)
     _apply(block, user, joined=True)
-    _supply(block, ours, ACCOUNT)
+    _supply(block, ours, ACCOUNT_VARIABLES)
     return block.plain()
 
 
-def _supply(block: Block, ours: Block, names: tuple[str, ...]) -> None:
+def _supply(block: EnvironmentBlock, ours: EnvironmentBlock, names: tuple[str, ...]) -> None:
     for name in names:
         value = ours.get(name)
         if value is not None:
             block.set(name, value)
 
 
-def _apply(block: Block, variables: list[Variable], *, joined: bool) -> None:
+def _apply(block: EnvironmentBlock, variables: list[Variable], *, joined: bool) -> None:
     for kind in ("REG_SZ", "REG_EXPAND_SZ"):
         before = block_of(block.plain())
         for variable in variables:
             if variable.kind == kind and variable.name and "=" not in variable.name:
-                value = expand(variable.value, before) if kind == "REG_EXPAND_SZ" else variable.value
+                value = expand_variables(variable.value, before) if kind == "REG_EXPAND_SZ" else variable.value
                 first = before.get(variable.name) if joined and variable.name.upper() in _JOINED else None
                 block.set(variable.name, f"{first.rstrip(';')};{value}" if first else value)
 

@@ -16,7 +16,7 @@ from ctypes import wintypes
 from pathlib import Path
 
 from core.common.fact_text import fact_text
-from core.model.path_list import searched
+from core.model.path_list import searched_entries
 
 assert sys.platform == "win32"  # tells mypy, too
 
@@ -54,7 +54,7 @@ def _kernel32() -> ctypes.WinDLL:
     return kernel32
 
 
-def find(name: str, env: Mapping[str, str]) -> str:
+def find_program(name: str, env: Mapping[str, str]) -> str:
     """Return where a program named without a folder lies on the given PATH.
 
     CreateProcess itself would look in our own folder, the current one and our own PATH instead.
@@ -65,14 +65,14 @@ def find(name: str, env: Mapping[str, str]) -> str:
     if os.path.dirname(name):  # noqa: PTH120  # text, not a path: "tool" and ".\\tool" differ
         return name
     path = next((value for variable, value in env.items() if variable.upper() == "PATH"), "")
-    for folder in (Path(f.strip('"')) for f in searched(path, "windows")):
+    for folder in (Path(f.strip('"')) for f in searched_entries(path, "windows")):
         for candidate in (folder / name, folder / f"{name}.exe"):
             if candidate.is_absolute() and candidate.suffix.lower() == ".exe" and candidate.is_file():
                 return str(candidate)
     raise FileNotFoundError(errno.ENOENT, fact_text("No such program on PATH"), name)
 
 
-def start(argv: Sequence[str], env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
+def start_process(argv: Sequence[str], env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
     """Start a process with three pipes, no window, no error dialogs and the system's own DLL search order.
 
     A frozen application's SetDllDirectory reaches the processes that it starts (PyInstaller's manual, "Launching
@@ -85,7 +85,7 @@ def start(argv: Sequence[str], env: Mapping[str, str] | None) -> subprocess.Pope
     system_root = os.environ.get("SystemRoot") or "C:\\Windows"  # noqa: SIM112  # the name's usual spelling
     if env is not None and not any(name.upper() == "SYSTEMROOT" for name in env):
         env = {**env, "SystemRoot": system_root}  # the C run time does not start without it
-    program = find(argv[0], os.environ if env is None else env)
+    program = find_program(argv[0], os.environ if env is None else env)
     pipe = subprocess.PIPE
     with _starting:
         msvcrt.SetErrorMode(msvcrt.SetErrorMode(0) | msvcrt.SEM_FAILCRITICALERRORS | msvcrt.SEM_NOGPFAULTERRORBOX)

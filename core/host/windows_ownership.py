@@ -8,14 +8,14 @@ from ctypes import wintypes
 
 assert sys.platform == "win32"  # tells mypy, too
 
-ADMINISTRATORS = frozenset(
+ADMINISTRATOR_SIDS = frozenset(
     {
         "S-1-5-18",  # SYSTEM
         "S-1-5-32-544",  # Administrators
         "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464",  # TrustedInstaller
     }
 )
-EVERYONE = "S-1-1-0"
+EVERYONE_SID = "S-1-1-0"
 _FILE_OBJECT, _OWNER, _DACL = 1, 0x1, 0x4
 _ALLOWED, _ALLOWED_OBJECT, _ALLOWED_CALLBACK = 0, 5, 9
 _INHERIT_ONLY = 0x08
@@ -68,9 +68,9 @@ def owner_and_rights(path: str, *, folder: bool) -> tuple[str, tuple[str, ...], 
     try:
         mine = _text(owner)
         if not dacl.value:
-            return mine, (EVERYONE,), (EVERYONE,)
+            return mine, (EVERYONE_SID,), (EVERYONE_SID,)
         writers, movers = set(), set()
-        for who, mask in _allowed(dacl):
+        for who, mask in _allowing_entries(dacl):
             if who in (mine, "S-1-3-0", "S-1-3-4"):  # CREATOR OWNER; OWNER RIGHTS speak of the owner
                 continue
             if mask & _WRITE:
@@ -82,7 +82,7 @@ def owner_and_rights(path: str, *, folder: bool) -> tuple[str, tuple[str, ...], 
         kernel.LocalFree(whole)
 
 
-def _allowed(dacl: ctypes.c_void_p) -> list[tuple[str, int]]:
+def _allowing_entries(dacl: ctypes.c_void_p) -> list[tuple[str, int]]:
     """Return (who, rights) of every entry that allows something here, not only to what is made below."""
     advapi = ctypes.WinDLL("advapi32")
     advapi.GetAce.argtypes = (ctypes.c_void_p, wintypes.DWORD, ctypes.c_void_p)
@@ -94,7 +94,7 @@ def _allowed(dacl: ctypes.c_void_p) -> list[tuple[str, int]]:
         header = ctypes.cast(ace, ctypes.POINTER(_AceHeader)).contents
         if header.flags & _INHERIT_ONLY or header.kind & 0xFF not in (_ALLOWED, _ALLOWED_OBJECT, _ALLOWED_CALLBACK):
             continue
-        who = EVERYONE  # an entry of another form is taken at its worst
+        who = EVERYONE_SID  # an entry of another form is taken at its worst
         if header.kind & 0xFF != _ALLOWED_OBJECT:
             who = _text(ctypes.c_void_p(ace.value + ctypes.sizeof(_AceHeader)))
         rows.append((who, header.mask))

@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import wintypes
 
-from core.model import path_list as pathlist
+from core.model import path_list
 
 assert sys.platform == "win32"  # tells mypy, too
 
 _QUERY, _READ, _LIMITED = 0x400, 0x10, 0x1000
 """PROCESS_QUERY_INFORMATION, PROCESS_VM_READ, PROCESS_QUERY_LIMITED_INFORMATION (winnt.h)."""
 _ALL_MODULES = 0x3
-LONG_PATH = 32_768
-MOST_PROCESSES, MOST_MODULES = 4096, 2048
-LARGEST_ENVIRONMENT = 4 << 20
+MAX_PATH_CHARACTERS = 32_768
+MAX_PROCESSES, MAX_MODULES = 4096, 2048
+MAX_ENVIRONMENT_BYTES = 4 << 20
 """Bytes of another program's variables that are read at most."""
 
 
@@ -40,7 +40,7 @@ class _ProcessInfo(ctypes.Structure):
     )
 
 
-def using(paths: tuple[str, ...]) -> tuple[str, ...]:
+def programs_using(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Return the programs that have one of the files open or loaded as a DLL, as "python.exe (4711)", sorted.
 
     The Restart Manager knows both; where it says nothing (it is a part that may be missing), the modules of every
@@ -52,8 +52,8 @@ def using(paths: tuple[str, ...]) -> tuple[str, ...]:
     wanted = {ntpath.normcase(path) for path in paths}
     found = dict(_by_restart_manager(paths))
     for process in _processes():
-        if process not in found and any(ntpath.normcase(m) in wanted for m in modules(process)):
-            found[process] = program(process)
+        if process not in found and any(ntpath.normcase(m) in wanted for m in loaded_modules(process)):
+            found[process] = program_name(process)
     return tuple(sorted(f"{name} ({process})" for process, name in found.items() if process != own))
 
 
@@ -76,7 +76,7 @@ def _by_restart_manager(paths: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         if listed(session, ctypes.byref(needed), ctypes.byref(count), rows, ctypes.byref(reason)) != 0:
             return
         for row in rows[: count.value]:
-            yield int(row.process.id), program(int(row.process.id)) or str(row.name)
+            yield int(row.process.id), program_name(int(row.process.id)) or str(row.name)
     finally:
         manager.RmEndSession(session)
 
@@ -104,14 +104,14 @@ def _kernel() -> ctypes.WinDLL:
 
 def _processes() -> tuple[int, ...]:
     """Return the numbers of all processes."""
-    numbers, needed = (wintypes.DWORD * MOST_PROCESSES)(), wintypes.DWORD()
+    numbers, needed = (wintypes.DWORD * MAX_PROCESSES)(), wintypes.DWORD()
     if not _kernel().K32EnumProcesses(numbers, ctypes.sizeof(numbers), ctypes.byref(needed)):
         return ()
     return tuple(numbers[: needed.value // ctypes.sizeof(wintypes.DWORD)])
 
 
 @contextmanager
-def _opened(process: int, access: int) -> Iterator[int | None]:
+def _open_process(process: int, access: int) -> Iterator[int | None]:
     """Open a process; None when this user may not, or it has ended."""
     kernel = _kernel()
     handle = kernel.OpenProcess(access, False, process)
@@ -122,45 +122,45 @@ def _opened(process: int, access: int) -> Iterator[int | None]:
             kernel.CloseHandle(handle)
 
 
-def modules(process: int) -> tuple[str, ...]:
+def loaded_modules(process: int) -> tuple[str, ...]:
     """Return the files that a process has loaded; empty when this user may not look into it."""
-    kernel, buffer = _kernel(), ctypes.create_unicode_buffer(LONG_PATH)
-    with _opened(process, _QUERY | _READ) as handle:
+    kernel, buffer = _kernel(), ctypes.create_unicode_buffer(MAX_PATH_CHARACTERS)
+    with _open_process(process, _QUERY | _READ) as handle:
         if handle is None:
             return ()
-        loaded, needed = (ctypes.c_void_p * MOST_MODULES)(), wintypes.DWORD()
+        loaded, needed = (ctypes.c_void_p * MAX_MODULES)(), wintypes.DWORD()
         size = ctypes.sizeof(loaded)
         if not kernel.K32EnumProcessModulesEx(handle, loaded, size, ctypes.byref(needed), _ALL_MODULES):
             return ()
         found = []
         for module in loaded[: min(needed.value, size) // ctypes.sizeof(ctypes.c_void_p)]:
-            if kernel.K32GetModuleFileNameExW(handle, module, buffer, LONG_PATH):
+            if kernel.K32GetModuleFileNameExW(handle, module, buffer, MAX_PATH_CHARACTERS):
                 found.append(buffer.value)
         return tuple(found)
 
 
-def program(process: int) -> str:
+def program_name(process: int) -> str:
     """Return the file name of a process's program; empty when it can not be told."""
-    buffer, size = ctypes.create_unicode_buffer(LONG_PATH), wintypes.DWORD(LONG_PATH)
-    with _opened(process, _LIMITED) as handle:
+    buffer, size = ctypes.create_unicode_buffer(MAX_PATH_CHARACTERS), wintypes.DWORD(MAX_PATH_CHARACTERS)
+    with _open_process(process, _LIMITED) as handle:
         if handle is None or not _kernel().QueryFullProcessImageNameW(handle, 0, buffer, ctypes.byref(size)):
             return ""
         return ntpath.basename(buffer.value)
 
 
-def holding_old(name: str, entry: str) -> tuple[str, ...]:
+def programs_with_old_value(name: str, entry: str) -> tuple[str, ...]:
     """Return the running programs whose search path ``name`` has no entry ``entry``, as "explorer.exe (4711)".
 
     Only those that this user may look into: an administrator's and the system's own are left out.
     """
-    wanted = pathlist.key(entry, "windows")
+    wanted = path_list.entry_key(entry, "windows")
     found = []
     for process in _processes():
         value = variables_of(process).get(name.upper())
         if value is not None and wanted not in (
-            pathlist.key(e, "windows") for e in pathlist.searched(value, "windows")
+            path_list.entry_key(e, "windows") for e in path_list.searched_entries(value, "windows")
         ):
-            found.append(f"{program(process)} ({process})")
+            found.append(f"{program_name(process)} ({process})")
     return tuple(sorted(found))
 
 
@@ -174,7 +174,7 @@ def variables_of(process: int) -> dict[str, str]:
     class Basic(ctypes.Structure):
         _fields_ = (("status", ctypes.c_void_p), ("peb", ctypes.c_void_p), ("rest", ctypes.c_void_p * 4))
 
-    with _opened(process, _QUERY | _READ) as handle:
+    with _open_process(process, _QUERY | _READ) as handle:
         if handle is None:
             return {}
         basic = Basic()
@@ -184,7 +184,7 @@ def variables_of(process: int) -> dict[str, str]:
             return {}
         parameters = _number(handle, basic.peb + 0x20)
         start, size = _number(handle, parameters + 0x80), _number(handle, parameters + 0x3F0)
-        if not start or not 0 < size <= LARGEST_ENVIRONMENT:
+        if not start or not 0 < size <= MAX_ENVIRONMENT_BYTES:
             return {}
         block = _memory(handle, start, size).decode("utf-16-le", "replace").partition("\0\0")[0]
     pairs = (row.partition("=") for row in block.split("\0") if not row.startswith("="))

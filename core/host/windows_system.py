@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from ctypes import wintypes
 
-from core.model.facts import Program, Signature, text
+from core.model.facts import Program, Signature, path_text
 
 assert sys.platform == "win32"  # tells mypy, too
 
-ROOTS = (winreg.HKEY_CURRENT_USER, winreg.HKEY_LOCAL_MACHINE)
-VIEWS = (winreg.KEY_WOW64_64KEY, winreg.KEY_WOW64_32KEY)
-APP_PATHS = r"SOFTWARE\Microsoft\Windows\CurrentVersion\App Paths"
-UNINSTALL = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Uninstall"
-MOST_KEYS = 4096
-WANTED = re.compile(r"nvidia|cudnn|visual c\+\+ .*redistributable", re.IGNORECASE)
+REGISTRY_ROOTS = (winreg.HKEY_CURRENT_USER, winreg.HKEY_LOCAL_MACHINE)
+REGISTRY_VIEWS = (winreg.KEY_WOW64_64KEY, winreg.KEY_WOW64_32KEY)
+APP_PATHS_KEY = r"SOFTWARE\Microsoft\Windows\CurrentVersion\App Paths"
+UNINSTALL_KEY = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Uninstall"
+MAX_KEYS = 4096
+WANTED_PROGRAMS = re.compile(r"nvidia|cudnn|visual c\+\+ .*redistributable", re.IGNORECASE)
 
 
 def registered_pythons() -> tuple[str, ...]:
@@ -29,8 +29,8 @@ def registered_pythons() -> tuple[str, ...]:
     And those that a shell starts by the bare name: App Paths\python.exe (Microsoft, "Application Registration").
     """
     found: dict[str, None] = {}
-    for root in ROOTS:
-        for view in VIEWS:
+    for root in REGISTRY_ROOTS:
+        for view in REGISTRY_VIEWS:
             for company in _keys(root, r"SOFTWARE\Python", view):
                 if company.lower() == "pylauncher":  # reserved by PEP 514: no distributor
                     continue
@@ -39,27 +39,27 @@ def registered_pythons() -> tuple[str, ...]:
                     if folder:
                         found.setdefault(folder.rstrip("\\"))
             for name in ("python.exe", "python3.exe"):
-                program = _text(root, rf"{APP_PATHS}\{name}", "", view).strip().strip('"')
+                program = _text(root, rf"{APP_PATHS_KEY}\{name}", "", view).strip().strip('"')
                 if ntpath.isabs(program):
                     found.setdefault(ntpath.dirname(ntpath.normpath(program)))
     return tuple(found)
 
 
-def programs() -> tuple[Program, ...]:
+def listed_programs() -> tuple[Program, ...]:
     """Return NVIDIA's installed programs and Microsoft's C++ runtimes, as Windows' list of apps has them, sorted."""
     found: dict[tuple[str, str, str], None] = {}
-    for root in ROOTS:
-        for view in VIEWS:
-            for key in _keys(root, UNINSTALL, view):
+    for root in REGISTRY_ROOTS:
+        for view in REGISTRY_VIEWS:
+            for key in _keys(root, UNINSTALL_KEY, view):
                 names = ("DisplayName", "DisplayVersion", "Publisher")
-                name = _text(root, rf"{UNINSTALL}\{key}", names[0], view)
-                version, publisher = (_text(root, rf"{UNINSTALL}\{key}", n, view) for n in names[1:])
-                if name and WANTED.search(f"{name} {publisher}"):
-                    found.setdefault((text(name), text(version), text(publisher)))
+                name = _text(root, rf"{UNINSTALL_KEY}\{key}", names[0], view)
+                version, publisher = (_text(root, rf"{UNINSTALL_KEY}\{key}", n, view) for n in names[1:])
+                if name and WANTED_PROGRAMS.search(f"{name} {publisher}"):
+                    found.setdefault((path_text(name), path_text(version), path_text(publisher)))
     return tuple(Program(name=n, version=v, publisher=p) for n, v, p in sorted(found))
 
 
-def display_language() -> str:
+def windows_display_language() -> str:
     """Return the language that Windows shows its own texts in: "de-DE"; empty where it does not say."""
     kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
     name = ctypes.create_unicode_buffer(85)  # LOCALE_NAME_MAX_LENGTH
@@ -67,7 +67,7 @@ def display_language() -> str:
     return name.value
 
 
-def long_paths() -> bool | None:
+def long_paths_enabled() -> bool | None:
     """Whether programs that are made for it may use paths of more than 260 characters without a prefix; None: not told."""
     try:
         with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, r"SYSTEM\CurrentControlSet\Control\FileSystem") as key:
@@ -84,7 +84,7 @@ SSSE3 = 36
 """PF_SSSE3_INSTRUCTIONS_AVAILABLE: every x86-64 processor since 2011 has it, so a no means that Windows cannot tell."""
 
 
-def instructions() -> tuple[str, ...] | None:
+def enabled_instructions() -> tuple[str, ...] | None:
     """Return which instruction sets the processor has and Windows lets programs use; None where Windows cannot tell."""
     present = ctypes.WinDLL("kernel32").IsProcessorFeaturePresent
     if not present(SSSE3):
@@ -100,7 +100,7 @@ class _Memory(ctypes.Structure):
     )
 
 
-def commit() -> tuple[int, int] | tuple[None, None]:
+def commit_memory() -> tuple[int, int] | tuple[None, None]:
     """Return the bytes that Windows can promise at all (memory and page file), and what of it is left."""
     memory = _Memory(length=ctypes.sizeof(_Memory))
     if not ctypes.WinDLL("kernel32").GlobalMemoryStatusEx(ctypes.byref(memory)):
@@ -111,7 +111,7 @@ def commit() -> tuple[int, int] | tuple[None, None]:
 def _keys(root: int, path: str, view: int) -> Iterator[str]:
     try:
         with winreg.OpenKey(root, path, 0, winreg.KEY_READ | view) as key:
-            for index in range(min(winreg.QueryInfoKey(key)[0], MOST_KEYS)):
+            for index in range(min(winreg.QueryInfoKey(key)[0], MAX_KEYS)):
                 with suppress(OSError):  # somebody took one away meanwhile
                     yield winreg.EnumKey(key, index)
     except OSError:
@@ -174,7 +174,7 @@ class _Data(ctypes.Structure):
     )
 
 
-def signature(path: str) -> Signature:
+def file_signature(path: str) -> Signature:
     """Ask WinVerifyTrust about a file's embedded signature, without a window and without asking the network."""
     no_window, choose_file, ignore_state, cache_only = 2, 1, 0, 0x1000
     generic = _Guid(0x00AAC56B, 0xCD44, 0x11D0, (ctypes.c_ubyte * 8)(0x8C, 0xC2, 0x00, 0xC0, 0x4F, 0xC2, 0x95, 0xEE))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.common.progress import Progress
-from core.host.interface import Account, Completed, Host
+from core.host.interface import Account, CompletedProcess, Host
 from core.model.facts import Machine, PciDevice, Signature, System, Variable
 
 
@@ -68,7 +68,7 @@ class HostWithEnvironment:
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
-    ) -> Completed:
+    ) -> CompletedProcess:
         """The real one's, in the environment as it would be."""
         given = self.fresh_environment() if env is None else env
         return self.host.run(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)

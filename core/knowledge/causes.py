@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from typing import Literal
 
-from core.knowledge.tables import read
+from core.knowledge.tables import read_table
 from core.model.facts import Frozen
 from core.model.steps import Step
 
@@ -92,26 +92,26 @@ class CauseRow(Frozen, frozen=True, kw_only=True):
     """One plain sentence."""
 
 
-LAST = 1000
+UNKNOWN_CAUSE_RANK = 1000
 """Rank of a cause that this version does not know."""
 
 
-def causes() -> tuple[CauseRow, ...]:
+def cause_rows() -> tuple[CauseRow, ...]:
     """Return the vocabulary, in the order that numbers it."""
-    return read("causes", tuple[CauseRow, ...])
+    return read_table("causes", tuple[CauseRow, ...])
 
 
 @functools.cache
-def ranks() -> Mapping[str, int | None]:
+def cause_ranks() -> Mapping[str, int | None]:
     """Return the rank of each cause."""
-    return {row.cause: row.rank for row in causes()}
+    return {row.cause: row.rank for row in cause_rows()}
 
 
 @functools.cache
 def _homes() -> Mapping[str, Step]:
-    return {row.cause: row.step for row in causes()}
+    return {row.cause: row.step for row in cause_rows()}
 
 
-def home_of(cause: str) -> Step | None:
+def home_step(cause: str) -> Step | None:
     """Return the step in which a cause lives; None for none, and for a cause that the vocabulary does not have."""
     return _homes().get(cause)

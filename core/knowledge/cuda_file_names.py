@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from core.common.versions import all_numbers
-from core.knowledge import tables as knowledge
+from core.knowledge import tables
 from core.model.facts import Frozen, System, cuda_in_name
 
 
-class Root(Frozen, frozen=True, kw_only=True):
+class ToolkitRoot(Frozen, frozen=True, kw_only=True):
     """A place where a toolkit is installed; the last part of ``path`` may hold a ``*``."""
 
     system: System
@@ -20,7 +20,7 @@ class Root(Frozen, frozen=True, kw_only=True):
     verified: bool | str = False
 
 
-class Folders(Frozen, frozen=True, kw_only=True):
+class LibraryFolders(Frozen, frozen=True, kw_only=True):
     """Sub-folders that hold the libraries on one system."""
 
     system: System
@@ -29,7 +29,7 @@ class Folders(Frozen, frozen=True, kw_only=True):
     verified: bool | str = False
 
 
-class Bundle(Frozen, frozen=True, kw_only=True):
+class FrameworkBundle(Frozen, frozen=True, kw_only=True):
     """A framework that brings CUDA libraries of its own."""
 
     distribution: str
@@ -38,7 +38,7 @@ class Bundle(Frozen, frozen=True, kw_only=True):
     verified: bool | str = False
 
 
-class Family(Frozen, frozen=True, kw_only=True):
+class LibraryFamily(Frozen, frozen=True, kw_only=True):
     """One library of the toolkit: its name on both systems and the wheel that brings it."""
 
     family: str
@@ -48,7 +48,7 @@ class Family(Frozen, frozen=True, kw_only=True):
     verified: bool | str = False
 
 
-class Major(Frozen, frozen=True, kw_only=True):
+class MajorMapping(Frozen, frozen=True, kw_only=True):
     """Which CUDA a family's own number stands for, where it is another number."""
 
     family: str
@@ -61,18 +61,18 @@ class Major(Frozen, frozen=True, kw_only=True):
 class Locations(Frozen, frozen=True, kw_only=True):
     """resources/knowledge/locations.json."""
 
-    roots: tuple[Root, ...]
-    folders_of_a_toolkit: tuple[Folders, ...]
-    folders_of_conda: tuple[Folders, ...]
-    folders_of_a_wheel: tuple[Folders, ...]
-    folders_of_frameworks: tuple[Bundle, ...]
-    families: tuple[Family, ...]
-    majors: tuple[Major, ...]
+    roots: tuple[ToolkitRoot, ...]
+    folders_of_a_toolkit: tuple[LibraryFolders, ...]
+    folders_of_conda: tuple[LibraryFolders, ...]
+    folders_of_a_wheel: tuple[LibraryFolders, ...]
+    folders_of_frameworks: tuple[FrameworkBundle, ...]
+    families: tuple[LibraryFamily, ...]
+    majors: tuple[MajorMapping, ...]
 
 
-def locations() -> Locations:
+def toolkit_locations() -> Locations:
     """Return what is known about where toolkits lie and how their files are named."""
-    return knowledge.read("locations", Locations)
+    return tables.read_table("locations", Locations)
 
 
 NUMBERED_AS_CUDA = ("cudart", "cublas", "cublasLt", "nvrtc", "nvrtc-builtins", "nvJitLink")
@@ -82,7 +82,7 @@ _LINUX = re.compile(r"lib(?P<family>[A-Za-z]+(?:-builtins)?)(?:-[0-9a-f]{8})?(?:
 _WINDOWS = re.compile(r"(?P<family>[a-z-]+?(?:64)?)_(?P<number>[\d_]+)(?:\.alt)?\.dll", re.IGNORECASE)
 
 
-def family_of(name: str, system: System, known: Locations) -> str | None:
+def library_family(name: str, system: System, known: Locations) -> str | None:
     """Return the family that a file name belongs to; None for any other file."""
     m = (_WINDOWS if system == "windows" else _LINUX).fullmatch(name)
     if not m:
@@ -92,7 +92,7 @@ def family_of(name: str, system: System, known: Locations) -> str | None:
     return next((f.family for f in known.families if f.windows.lower() == m["family"].lower()), None)
 
 
-def number_of(name: str, system: System) -> tuple[int, ...]:
+def numbers_in_name(name: str, system: System) -> tuple[int, ...]:
     """Return the numbers in a file name: (12, 4, 127) for libcudart.so.12.4.127, (112, 0) for nvrtc64_112_0.dll."""
     m = (_WINDOWS if system == "windows" else _LINUX).fullmatch(name)
     return all_numbers(m["number"]) if m else ()
@@ -107,7 +107,7 @@ def cuda_major(family: str, number: tuple[int, ...], known: Locations) -> int | 
     return next((m.cuda for m in known.majors if m.family == family and m.number == number[0]), None)
 
 
-def version_in(family: str, number: tuple[int, ...], system: System) -> str | None:
+def version_in_name(family: str, number: tuple[int, ...], system: System) -> str | None:
     """Return the true version that a (real) file name holds; None when it has only the loader's number.
 
     libcudart.so.11.0 is CUDA 11.anything and no version; only nvrtc-builtins is named after its minor version.

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from typing import Literal
 
-from core.knowledge.tables import read
+from core.knowledge.tables import read_table
 from core.model.facts import Frozen
 
-Way = Literal["whole folder", "bare name", "altered search path", "added folders"]
+LoadingMode = Literal["whole folder", "bare name", "altered search path", "added folders"]
 """How a framework comes to its libraries on Windows."""
 
 
-class Since(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
+class MajorSince(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
     """From release ``first`` on (until the next row), a framework wants this major."""
 
     first: str
     major: int
 
 
-class Framework(Frozen, frozen=True, kw_only=True):
+class FrameworkRow(Frozen, frozen=True, kw_only=True):
     """A framework's distribution (a pattern), its binaries relative to the folder of packages, and its majors."""
 
     distribution: str
     linux: tuple[str, ...] = ()
     windows: tuple[str, ...] = ()
-    windows_way: Way = "bare name"
+    windows_way: LoadingMode = "bare name"
     newest: str = ""
     """The newest release that was read, where no other table lists them."""
-    majors: tuple[Since, ...] = ()
+    majors: tuple[MajorSince, ...] = ()
     """A major of 0: from there on it wants none."""
-    windows_majors: tuple[Since, ...] = ()
+    windows_majors: tuple[MajorSince, ...] = ()
     """The same where Windows differs."""
     source: str = ""
 
 
-class Check(Frozen, frozen=True, kw_only=True):
+class RollCallCheck(Frozen, frozen=True, kw_only=True):
     """A function of the roll call, and the sub-library that answers it."""
 
     major: int
@@ -42,7 +42,7 @@ class Check(Frozen, frozen=True, kw_only=True):
     role: str
 
 
-class Status(Frozen, frozen=True, kw_only=True):
+class CheckStatus(Frozen, frozen=True, kw_only=True):
     """A status that a VersionCheck may return."""
 
     major: int
@@ -58,15 +58,15 @@ class Zlibwapi(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
     source: str = ""
 
 
-class Knowledge(Frozen, frozen=True, kw_only=True):
+class CudnnKnowledge(Frozen, frozen=True, kw_only=True):
     """resources/knowledge/cudnn.json."""
 
-    checks: tuple[Check, ...]
-    statuses: tuple[Status, ...]
+    checks: tuple[RollCallCheck, ...]
+    statuses: tuple[CheckStatus, ...]
     zlibwapi: Zlibwapi
-    frameworks: tuple[Framework, ...]
+    frameworks: tuple[FrameworkRow, ...]
 
 
-def knowledge() -> Knowledge:
+def cudnn_knowledge() -> CudnnKnowledge:
     """Return what is known of cuDNN's functions and of the frameworks that load it."""
-    return read("cudnn", Knowledge)
+    return read_table("cudnn", CudnnKnowledge)

@@ -16,11 +16,11 @@ _IMPORT = re.compile(r"cudnn(64_\d+)?\.lib", re.IGNORECASE)
 VERSION_LIBRARY = {7: "", 8: "ops_infer", 9: "graph"}
 """Major -> role of the library whose version is that of the set: cudnnGetVersion is answered there."""
 
-MAJORS = (7, 8, 9)
+CUDNN_MAJORS = (7, 8, 9)
 """What is known of cuDNN's names and parts holds for these; a newer major is listed, and judged by no rule."""
 
 
-class Name(Frozen, frozen=True, kw_only=True):
+class CudnnFileName(Frozen, frozen=True, kw_only=True):
     """What a library's file name says."""
 
     role: str
@@ -33,7 +33,7 @@ class Name(Frozen, frozen=True, kw_only=True):
     """Renamed by a packager (libcudnn-f0ff4753.so.8.1.1): only its own program finds it."""
 
 
-def parse(name: str, system: System | None = None) -> Name | None:
+def parse_cudnn_name(name: str, system: System | None = None) -> CudnnFileName | None:
     """Return what a file name says; None when it is not one of cuDNN's shared libraries. Without a system: of either."""
     m = None
     if system != "windows":
@@ -46,7 +46,7 @@ def parse(name: str, system: System | None = None) -> Name | None:
     hashed = bool(m.groupdict().get("hash"))
     major = whole_number(release.split(".")[0])
     role = (m["role"] or "").lower()
-    return Name(role=role, major=major, release=release, hashed=hashed)
+    return CudnnFileName(role=role, major=major, release=release, hashed=hashed)
 
 
 def is_link_library(name: str) -> bool:
@@ -81,7 +81,7 @@ def sub_libraries(names: tuple[str, ...], major: int, system: System) -> tuple[s
     """
     roles = []
     for name in names:
-        what = parse(name, system)
+        what = parse_cudnn_name(name, system)
         if what and what.role and (what.major or max(major, 9)) == major and what.role not in roles:
             roles.append(what.role)
     return tuple(roles)
@@ -108,5 +108,5 @@ def version_text(code: int) -> str | None:
 
 def role_of(name: str) -> str | None:
     """Return which part of cuDNN a file name stands for: "" for the main library, None for no part of cuDNN."""
-    what = parse(name)
+    what = parse_cudnn_name(name)
     return what.role if what else None

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 
 from core.common.fact_text import fact_text
-from core.knowledge.tables import read
+from core.knowledge.tables import read_table
 from core.model.facts import Frozen, GpuCard, NumberType, RateLimit
 
 
-class Rates(Frozen, frozen=True, kw_only=True):
+class RateRow(Frozen, frozen=True, kw_only=True):
     """Operations in one clock of one multiprocessor, dense, added up in fp32; the first row that fits a card counts."""
 
     architecture: str
@@ -26,7 +26,7 @@ class Rates(Frozen, frozen=True, kw_only=True):
     """Where they were read."""
 
 
-class Reason(Frozen, frozen=True, kw_only=True):
+class ClockReason(Frozen, frozen=True, kw_only=True):
     """A bit of NVML's clock event reasons."""
 
     bit: int
@@ -39,16 +39,16 @@ class Reason(Frozen, frozen=True, kw_only=True):
 class GpuRates(Frozen, frozen=True, kw_only=True):
     """resources/knowledge/gpu_rates.json."""
 
-    cards: tuple[Rates, ...]
-    reasons: tuple[Reason, ...]
+    cards: tuple[RateRow, ...]
+    reasons: tuple[ClockReason, ...]
 
 
 def gpu_rates() -> GpuRates:
     """Return the table."""
-    return read("gpu_rates", GpuRates)
+    return read_table("gpu_rates", GpuRates)
 
 
-def limits(card: GpuCard, known: GpuRates) -> tuple[RateLimit, ...]:
+def rate_limits(card: GpuCard, known: GpuRates) -> tuple[RateLimit, ...]:
     """Return the card's limit for each type of number; nothing where its kind, clock or size is not known."""
     row = next(
         (r for r in known.cards if card.compute_capability in r.compute_capability and re.search(r.names, card.name)),

@@ -11,12 +11,12 @@ import re
 from typing import Literal
 
 from core.common.versions import version_tuple
-from core.knowledge.tables import read
+from core.knowledge.tables import read_table
 from core.model.facts import Frozen
 
 Family = Literal["cudnn", "cuda", "gpu", "torch", "tensorflow", "jax", "onnxruntime", "ctranslate2"]
 
-DISTRIBUTIONS: tuple[tuple[str, Family], ...] = (
+DISTRIBUTION_FAMILIES: tuple[tuple[str, Family], ...] = (
     (r"torch(-nightly)?", "torch"),
     (r"tensorflow(-gpu|-cpu|-intel)?|tf-nightly", "tensorflow"),
     (r"jax|jaxlib|jax-cuda\d+-(plugin|pjrt)", "jax"),
@@ -91,44 +91,46 @@ class _Frameworks(_Table, frozen=True, kw_only=True):
     tensorflow: tuple[_TensorFlow, ...]
 
 
-def family(distribution: str) -> Family | None:
+def release_family(distribution: str) -> Family | None:
     """Return the family of releases that a distribution belongs to; None for one whose releases no table tells apart."""
-    return next((name for pattern, name in DISTRIBUTIONS if re.fullmatch(pattern, distribution)), None)
+    return next((name for pattern, name in DISTRIBUTION_FAMILIES if re.fullmatch(pattern, distribution)), None)
 
 
-def beyond(name: Family | None, version: str | int | None) -> bool:
+def is_beyond_horizon(name: Family | None, version: str | int | None) -> bool:
     """Whether a release is newer than the tables know; False where either is unknown."""
     its = version_tuple(str(version or ""))
     if name is None or not its:
         return False
-    edge = horizon(name)
+    edge = horizon_of(name)
     if edge.listed:
         return its[:2] not in edge.listed and its > min(edge.listed)
     return its[: len(edge.newest)] > edge.newest
 
 
 @functools.cache
-def horizon(name: Family) -> Horizon:
+def horizon_of(name: Family) -> Horizon:
     """Return how far a family is known."""
     if name == "cuda":
-        known = read("compatibility", _Compatibility)
+        known = read_table("compatibility", _Compatibility)
         return Horizon(newest=(max(f.cuda_major for f in known.families),), known_until=known.known_until)
     if name == "gpu":
-        gpus = read("gpus", _Gpus)
-        compiled = {divmod(sm, 10) for t in read("compatibility", _Compatibility).toolkits for sm in t.sm}
+        gpus = read_table("gpus", _Gpus)
+        compiled = {divmod(sm, 10) for t in read_table("compatibility", _Compatibility).toolkits for sm in t.sm}
         listed = compiled | {version_tuple(c) for a in gpus.architectures for c in a.compute_capability}
         return Horizon(newest=max(listed), known_until=gpus.known_until, listed=frozenset(listed))
     if name in ("torch", "tensorflow"):
-        known_builds = read("frameworks", _Frameworks)
+        known_builds = read_table("frameworks", _Frameworks)
         rows = known_builds.torch if name == "torch" else known_builds.tensorflow
         return Horizon(newest=max(version_tuple(getattr(r, name)) for r in rows), known_until=known_builds.known_until)
-    cudnn = read("cudnn", _Cudnn)
+    cudnn = read_table("cudnn", _Cudnn)
     if name == "cudnn":
         return Horizon(newest=(max(c.major for c in cudnn.checks),), known_until=cudnn.known_until)
-    newest = (version_tuple(f.newest) for f in cudnn.frameworks if f.newest and _of(f.distribution) == name)
+    newest = (
+        version_tuple(f.newest) for f in cudnn.frameworks if f.newest and _family_of_pattern(f.distribution) == name
+    )
     return Horizon(newest=max(newest), known_until=cudnn.known_until)
 
 
-def _of(pattern: str) -> str:
+def _family_of_pattern(pattern: str) -> str:
     """Return the family that a row of cudnn.json, whose key is a pattern, is about."""
     return pattern.split("-", maxsplit=1)[0]

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 
 from core.common.versions import version_tuple
-from core.knowledge.cudnn_file_names import parse
+from core.knowledge.cudnn_file_names import parse_cudnn_name
 from core.model.facts import cuda_in_name
 
-MARKERS: tuple[tuple[str, str], ...] = (
+FAMILY_MARKERS: tuple[tuple[str, str], ...] = (
     # the first prefix that fits names the family; longer ones stand before shorter ones
     ("cudnn", "cudnn"),
     ("cudart", "cudart"),
@@ -59,7 +59,7 @@ MARKERS: tuple[tuple[str, str], ...] = (
     ("libbitsandbytes", "framework"),
     ("dlib", "framework"),
 )
-TOOLKIT = frozenset(
+TOOLKIT_FAMILIES = frozenset(
     {"cudart", "cublas", "cufft", "curand", "cusolver", "cusparse", "cupti", "nvrtc", "nvrtc-builtins", "nvjitlink"}
 )
 """Families that come with a CUDA toolkit or its runtime wheels."""
@@ -69,7 +69,7 @@ _LINUX_VERSION = re.compile(r"\.so(?:\.(\d{1,4}))?(?:\.(\d{1,4}))?")
 
 
 @dataclass(frozen=True)
-class Library:
+class LibraryName:
     """A library's file name, taken apart."""
 
     name: str
@@ -82,12 +82,12 @@ class Library:
     """For cuDNN: ops_infer, graph, ...; empty for the main library."""
 
 
-def classify(name: str) -> Library | None:
+def parse_library_name(name: str) -> LibraryName | None:
     """Take a file name (lower case) apart; None when it is of no family that matters here."""
-    if cudnn := parse(name):
+    if cudnn := parse_cudnn_name(name):
         _, minor, *_ = (*version_tuple(cudnn.release), None, None)
         platform = "windows" if name.endswith(".dll") else "linux"
-        return Library(name, "cudnn", cudnn.major, minor, platform, cudnn.role)
+        return LibraryName(name, "cudnn", cudnn.major, minor, platform, cudnn.role)
     if name.endswith((".dll", ".pyd")):
         stem, platform = name[:-4].split(".", 1)[0], "windows"
     elif ".so" in name:
@@ -96,12 +96,12 @@ def classify(name: str) -> Library | None:
     else:
         return None
     if stem == "cuda" and platform == "linux":
-        return Library(name, "libcuda", platform=platform, major=1 if name.startswith("libcuda.so.1") else None)
-    family = next((family for prefix, family in MARKERS if stem.startswith(prefix)), "")
+        return LibraryName(name, "libcuda", platform=platform, major=1 if name.startswith("libcuda.so.1") else None)
+    family = next((family for prefix, family in FAMILY_MARKERS if stem.startswith(prefix)), "")
     if not family:
         return None
     major, minor = _windows(stem, family) if platform == "windows" else _linux(name)
-    return Library(name, family, major, minor, platform)
+    return LibraryName(name, family, major, minor, platform)
 
 
 def _windows(stem: str, family: str) -> tuple[int | None, int | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from core.knowledge.causes import Cause
-from core.knowledge.tables import read
+from core.knowledge.tables import read_table
 from core.model.facts import Frozen
 
 
@@ -42,7 +42,7 @@ class Clues(Frozen, frozen=True, kw_only=True):
     """What would decide about a cause: part of a sentence that begins with whether, what or how."""
 
 
-class Code(Frozen, frozen=True, kw_only=True):
+class CodeEntry(Frozen, frozen=True, kw_only=True):
     """One entry of the dictionary of codes."""
 
     name: str
@@ -53,22 +53,22 @@ class Code(Frozen, frozen=True, kw_only=True):
     source: str
 
 
-def messages() -> tuple[Message, ...]:
+def known_messages() -> tuple[Message, ...]:
     """Return resources/knowledge/messages.json."""
-    return read("messages", tuple[Message, ...])
+    return read_table("messages", tuple[Message, ...])
 
 
-def clues() -> Clues:
+def known_clues() -> Clues:
     """Return resources/knowledge/clues.json."""
-    return read("clues", Clues)
+    return read_table("clues", Clues)
 
 
-def codes() -> tuple[Code, ...]:
+def known_codes() -> tuple[CodeEntry, ...]:
     """Return resources/knowledge/codes.json."""
-    return read("codes", tuple[Code, ...])
+    return read_table("codes", tuple[CodeEntry, ...])
 
 
-class Cure(Frozen, frozen=True, kw_only=True):
+class HarmfulCure(Frozen, frozen=True, kw_only=True):
     """A popular cure that does harm."""
 
     id: str
@@ -77,6 +77,6 @@ class Cure(Frozen, frozen=True, kw_only=True):
     undo: str
 
 
-def wrong_cures() -> tuple[Cure, ...]:
+def wrong_cures() -> tuple[HarmfulCure, ...]:
     """Return resources/knowledge/wrong_cures.json."""
-    return read("wrong_cures", tuple[Cure, ...])
+    return read_table("wrong_cures", tuple[HarmfulCure, ...])

@@ -6,19 +6,19 @@ import re
 
 from core.common.versions import version_tuple
 from core.knowledge.cudnn_file_names import role_of
-from core.knowledge.tables import read
+from core.knowledge.tables import read_table
 from core.model.facts import CudnnCopy, Frozen, System
 from core.model.paths import file_name, form_of
 
 
-class Row(Frozen, frozen=True, kw_only=True):
+class SourcedRow(Frozen, frozen=True, kw_only=True):
     """Base of all rows: where the fact comes from, and whether it was read there (else it is never shown as certain)."""
 
     source: str
     verified: bool
 
 
-class DriverFloor(Row, frozen=True, kw_only=True):
+class DriverFloor(SourcedRow, frozen=True, kw_only=True):
     """The driver that one CUDA version before 11 shipped with: the oldest that runs it."""
 
     cuda: str
@@ -27,7 +27,7 @@ class DriverFloor(Row, frozen=True, kw_only=True):
     """Empty where none is known."""
 
 
-class MinorVersionFloor(Row, frozen=True, kw_only=True):
+class MinorVersionFloor(SourcedRow, frozen=True, kw_only=True):
     """The oldest driver that runs programs of one major CUDA version (minor-version compatibility)."""
 
     cuda_major: int
@@ -36,14 +36,14 @@ class MinorVersionFloor(Row, frozen=True, kw_only=True):
     note: str
 
 
-class Compiler(Row, frozen=True, kw_only=True):
+class Compiler(SourcedRow, frozen=True, kw_only=True):
     """What one toolkit's compilers make machine code for (10 x major + minor)."""
 
     cuda: str
     sm: tuple[int, ...]
 
 
-class CudnnCode(Row, frozen=True, kw_only=True):
+class CudnnCode(SourcedRow, frozen=True, kw_only=True):
     """The machine code that every GPU-carrying library of one cuDNN release has (10 x major + minor)."""
 
     version: str
@@ -53,7 +53,7 @@ class CudnnCode(Row, frozen=True, kw_only=True):
     sass: tuple[int, ...]
 
 
-class QuotedFact(Row, frozen=True, kw_only=True):
+class QuotedFact(SourcedRow, frozen=True, kw_only=True):
     """A fact that findings quote."""
 
     id: str
@@ -74,7 +74,7 @@ class Compatibility(Frozen, frozen=True, kw_only=True):
         return next(f for f in self.facts if f.id == id)
 
 
-class Architecture(Row, frozen=True, kw_only=True):
+class Architecture(SourcedRow, frozen=True, kw_only=True):
     """A GPU generation and the last CUDA that supports it; empty = not ended."""
 
     architecture: str
@@ -88,7 +88,7 @@ class Gpus(Frozen, frozen=True, kw_only=True):
     architectures: tuple[Architecture, ...]
 
 
-class FaultyRelease(Row, frozen=True, kw_only=True):
+class FaultyRelease(SourcedRow, frozen=True, kw_only=True):
     """A release that was published with a fault, and the neighbour that has it not."""
 
     package: str
@@ -110,7 +110,7 @@ class Releases(Frozen, frozen=True, kw_only=True):
     faults: tuple[FaultyRelease, ...]
 
 
-class Code(Row, frozen=True, kw_only=True):
+class StatusCode(SourcedRow, frozen=True, kw_only=True):
     """A number that cuInit, NVML or the kernel log gave, in plain words."""
 
     api: str
@@ -123,12 +123,12 @@ class Code(Row, frozen=True, kw_only=True):
 class Hints(Frozen, frozen=True, kw_only=True):
     """hints.json."""
 
-    codes: tuple[Code, ...]
+    codes: tuple[StatusCode, ...]
 
 
-def compatibility() -> Compatibility:
+def compatibility_table() -> Compatibility:
     """Read compatibility.json."""
-    return read("compatibility", Compatibility)
+    return read_table("compatibility", Compatibility)
 
 
 def driver_floor(known: Compatibility, cuda: str, system: System) -> tuple[str, str]:
@@ -148,12 +148,12 @@ def driver_floor(known: Compatibility, cuda: str, system: System) -> tuple[str, 
     return "", ""
 
 
-def status_code(api: str, number: int | None) -> Code | None:
+def status_code(api: str, number: int | None) -> StatusCode | None:
     """Return what a status means, where the tables know it."""
-    return next((c for c in read("hints", Hints).codes if c.api == api and c.code == number), None)
+    return next((c for c in read_table("hints", Hints).codes if c.api == api and c.code == number), None)
 
 
-def package_of(owner: str) -> tuple[str, str] | None:
+def nvidia_package(owner: str) -> tuple[str, str] | None:
     """Return name and version of the nvidia-* distribution that an owner's text names: nvidia-cudnn-cu12 9.1.0.70."""
     found = re.search(r"\b(nvidia-[a-z0-9-]+)[ =]=?\s*v?(\d[\w.]*)", owner)
     return (found[1], found[2].rstrip(".")) if found else None
@@ -161,20 +161,20 @@ def package_of(owner: str) -> tuple[str, str] | None:
 
 def faulty_release(copy: CudnnCopy) -> FaultyRelease | None:
     """Return the row of a release that was published with a fault, if this copy is one and shows the fault."""
-    package = package_of(copy.owner)
-    for row in read("releases", Releases).faults:
+    package = nvidia_package(copy.owner)
+    for row in read_table("releases", Releases).faults:
         concerned = copy.version == row.cudnn if row.cudnn else package == (row.package, row.version)
         if concerned and (not row.lacks or any(role_of(name) == row.lacks for name in copy.missing)):
             return row
     return None
 
 
-def never_there(row: FaultyRelease | None, name: str) -> bool:
+def is_never_there(row: FaultyRelease | None, name: str) -> bool:
     """Whether a library's name stands for the part that a faulty release was published without."""
     return row is not None and bool(row.lacks) and role_of(file_name(form_of(name), name)) == row.lacks
 
 
-def lost(copy: CudnnCopy) -> tuple[str, ...]:
+def files_lost(copy: CudnnCopy) -> tuple[str, ...]:
     """Return the files that a copy lacks and that its release was published with."""
     row = faulty_release(copy)
-    return tuple(name for name in copy.missing if not never_there(row, name))
+    return tuple(name for name in copy.missing if not is_never_there(row, name))

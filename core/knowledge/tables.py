@@ -12,7 +12,7 @@ import resources
 T = TypeVar("T")
 
 
-def read(name: str, form: type[T]) -> T:
+def read_table(name: str, form: type[T]) -> T:
     """Return resources/knowledge/NAME.json as ``form``.
 
     Raises:

@@ -10,38 +10,38 @@ import hashlib
 import struct
 from collections.abc import Callable
 
-from core.loader.files import CHUNK, Source, UnfitError, opened, under
+from core.loader.files import MAX_READ_BYTES, Source, UnfitError, open_source, path_under_root
 from core.model.facts import Signature
 
 SHA_256 = bytes.fromhex("608648016503040201")
 """The algorithm's identifier as it stands in a signature."""
-LARGEST_SIGNATURE = 1 << 20
+MAX_SIGNATURE_BYTES = 1 << 20
 
 
-def intact(path: str, *, root: str = "/", tick: Callable[[], None] = lambda: None) -> bool | None:
+def is_intact(path: str, *, root: str = "/", tick: Callable[[], None] = lambda: None) -> bool | None:
     """Return whether the file has the hash that its own signature holds; None: not signed so, or not readable.
 
     ``tick`` is called for every megabyte and may raise.
     """
     try:
-        with opened(under(root, path)) as source:
-            return _intact(source, tick)
+        with open_source(path_under_root(root, path)) as source:
+            return _hash_agrees(source, tick)
     except (UnfitError, struct.error):
         return None
 
 
-def by_hash(path: str, otherwise: Signature = "undecided", *, root: str = "/") -> Signature:
+def signature_by_hash(path: str, otherwise: Signature = "undecided", *, root: str = "/") -> Signature:
     """Return "altered" or "intact" by the file's own signed hash, on any system; ``otherwise`` where it has none.
 
     What Windows said of the signer ("not trusted") stays as it is for a file with the right hash.
     """
-    same = intact(path, root=root)
+    same = is_intact(path, root=root)
     if same is False:
         return "altered"
     return "intact" if same and otherwise == "undecided" else otherwise
 
 
-def _intact(source: Source, tick: Callable[[], None]) -> bool | None:
+def _hash_agrees(source: Source, tick: Callable[[], None]) -> bool | None:
     head = source.read(0, 4096)
     (start,) = struct.unpack_from("<I", head, 0x3C)
     if head[:2] != b"MZ" or head[start : start + 4] != b"PE\0\0":
@@ -49,7 +49,7 @@ def _intact(source: Source, tick: Callable[[], None]) -> bool | None:
     (magic,) = struct.unpack_from("<H", head, start + 24)
     checksum, entry = start + 24 + 64, start + 24 + (112 if magic == 0x20B else 96) + 4 * 8
     place, size = struct.unpack_from("<II", head, entry)
-    if not (place and 0 < size <= LARGEST_SIGNATURE and entry + 8 <= place and place + size <= source.size):
+    if not (place and 0 < size <= MAX_SIGNATURE_BYTES and entry + 8 <= place and place + size <= source.size):
         return None
     signature = source.read(place, size)
     if SHA_256 not in signature:
@@ -59,7 +59,7 @@ def _intact(source: Source, tick: Callable[[], None]) -> bool | None:
         at = begin
         while at < end:
             tick()
-            data = source.read(at, min(CHUNK, end - at))
+            data = source.read(at, min(MAX_READ_BYTES, end - at))
             if not data:
                 return None
             digest.update(data)

@@ -8,24 +8,24 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.loader.files import UnfitError, once, under
-from core.loader.sections import Layout, Section, chunks, layout
-from core.model.facts import cuda_in_name, text
+from core.loader.files import UnfitError, cached_by_file, path_under_root
+from core.loader.sections import Layout, Section, open_layout, section_chunks
+from core.model.facts import cuda_in_name, path_text
 
-DATA = frozenset({".rodata", ".data", ".rdata", ".lrodata", ".ldata", ".rodata.str1.1", ".rodata.str1.8"})
+STRING_SECTIONS = frozenset({".rodata", ".data", ".rdata", ".lrodata", ".ldata", ".rodata.str1.1", ".rodata.str1.8"})
 """Sections that hold strings. Never .nv_fatbin, the GPU's code, which is most of such a file."""
 
-WHOLE, EDGE = 32 << 20, 4 << 20
+MAX_WHOLE_SECTION_BYTES, EDGE_BYTES = 32 << 20, 4 << 20
 """A section of up to WHOLE bytes is read; of a larger one (cuDNN's tables of kernels) the first and last EDGE bytes,
 between which compilers put no strings: so in every cuDNN file from 8.9.7 to 9.21, both systems."""
 
-ENDINGS = {
+NAME_ENDINGS = {
     "ELF": (b".so", re.compile(rb"(?<![\w.+-])lib[\w+-]{2,64}\.so(?:\.[0-9%d]{1,8}){0,4}(?=[\0\x27\x22 ,;:)}]|$)")),
     "PE": (b".dll", re.compile(rb"(?<![\w.+-])[\w+-]{2,64}\.dll(?=[\0\x27\x22 ,;:)}]|$)")),
 }
 """For each format, how library names end, and a whole name that stands alone in a string."""
 
-INTEREST = re.compile(
+INTERESTING_NAME = re.compile(
     r"^(?:lib)?(?:cudnn|cublas|cudart|nvrtc|cuda|cufft|curand|cusolver|cusparse|nvjitlink|nvjpeg|cupti|nccl|nvcuda|nvml"
     r"|nvidia|zlibwapi|npp|nvtoolsext|nvvm)",
     re.IGNORECASE,
@@ -33,7 +33,7 @@ INTEREST = re.compile(
 """Families of names that matter here; the C library and the like are left out."""
 
 
-@once
+@cached_by_file
 def library_names(path: str | os.PathLike[str], *, root: str = "/") -> tuple[str, ...]:
     """Return the names of CUDA libraries in the data of a library, sorted: what it may open by itself at run time.
 
@@ -42,9 +42,9 @@ def library_names(path: str | os.PathLike[str], *, root: str = "/") -> tuple[str
     """
     names: set[str] = set()
     try:
-        with layout(under(root, os.fspath(path))) as file:
+        with open_layout(path_under_root(root, os.fspath(path))) as file:
             for piece in _data(file):
-                names.update(_in(piece, *ENDINGS[file.format]))
+                names.update(_names_in(piece, *NAME_ENDINGS[file.format]))
     except UnfitError:
         return ()
     return tuple(sorted(names))
@@ -54,26 +54,28 @@ def _data(file: Layout) -> Iterator[bytes]:
     for section in file.sections:
         if _holds_strings(section):
             for part in _parts(section):
-                yield from chunks(file.source, part)
+                yield from section_chunks(file.source, part)
 
 
 def _parts(section: Section) -> tuple[Section, ...]:
-    if section.size <= WHOLE:
+    if section.size <= MAX_WHOLE_SECTION_BYTES:
         return (section,)
-    return replace(section, size=EDGE), replace(section, offset=section.offset + section.size - EDGE, size=EDGE)
+    return replace(section, size=EDGE_BYTES), replace(
+        section, offset=section.offset + section.size - EDGE_BYTES, size=EDGE_BYTES
+    )
 
 
 def _holds_strings(section: Section) -> bool:
-    return section.name in DATA and section.kind in (0, 1)
+    return section.name in STRING_SECTIONS and section.kind in (0, 1)
 
 
-def _in(piece: bytes, ending: bytes, whole: re.Pattern[bytes]) -> Iterator[str]:
+def _names_in(piece: bytes, ending: bytes, whole: re.Pattern[bytes]) -> Iterator[str]:
     """Yield the interesting names in a piece of data: look for the endings first, which are rare."""
     at = piece.find(ending)
     while at >= 0:
         for match in whole.finditer(piece[max(0, at - 72) : at + 24]):
-            name = text(match[0])
-            if INTEREST.match(name):
+            name = path_text(match[0])
+            if INTERESTING_NAME.match(name):
                 yield name
         at = piece.find(ending, at + len(ending))
 

@@ -22,20 +22,20 @@ from collections import Counter
 from collections.abc import Iterator
 
 from core.common.fact_text import fact_text
-from core.loader.exports import address, dll_name, text_section, value
-from core.loader.files import UnfitError, once, under
-from core.loader.sections import Layout, chunks, layout
+from core.loader.exports import dll_name, export_address, export_value, text_section
+from core.loader.files import UnfitError, cached_by_file, path_under_root
+from core.loader.sections import Layout, open_layout, section_chunks
 from core.model.facts import Frozen
 
-DATA = tuple(
+VERSION_SYMBOLS = tuple(
     f"cudnn_{part}_version"
     for part in ("graph", "ops_infer", "ops_train", "cnn_infer", "cnn_train", "adv_infer", "adv_train")
 )
-CHECKS = tuple(
+CHECK_SYMBOLS = tuple(
     f"cudnn{part}VersionCheck"
     for part in ("Cnn", "Ops", "Adv", "Graph", "CnnTrain", "CnnInfer", "OpsTrain", "OpsInfer", "AdvTrain", "AdvInfer")
 )
-DUMMIES = (
+DUMMY_SYMBOLS = (
     "dummyHeuristicSymbol",
     "dummyBackendEnginesPreCompiledSymbol",
     "dummyBackendEnginesRuntimeCompiledSymbol",
@@ -43,19 +43,19 @@ DUMMIES = (
 )
 """Exported by cuDNN 9's engine and heuristic libraries on Linux, close behind their start function."""
 
-AROUND, BEFORE = 0x200, 0x2000
+BYTES_AROUND, BYTES_BEFORE = 0x200, 0x2000
 """How much code before and behind the start of a VersionCheck function (compilers put the comparison on either side),
 and how much before a dummy symbol, is read."""
 
 COMPARE_PACKED = re.compile(rb"\x81[\x38-\x3f](...\0)", re.DOTALL)
 COMPARE_DECIMAL = re.compile(rb"\x81[\xf8-\xff](...\0)", re.DOTALL)
 START_ON_WINDOWS = re.compile(rb"\x2b\xe0\x81\xf9(...\0)", re.DOTALL)
-MAJOR = re.compile(rb"\x41\xb8\x09\0\0\0")
-MINOR = re.compile(rb"\x41\xb9(.)\0\0\0", re.DOTALL)
-PATCH = re.compile(rb"\x6a([\x00-\x1f])")
+MAJOR_PATTERN = re.compile(rb"\x41\xb8\x09\0\0\0")
+MINOR_PATTERN = re.compile(rb"\x41\xb9(.)\0\0\0", re.DOTALL)
+PATCH_PATTERN = re.compile(rb"\x6a([\x00-\x1f])")
 
 
-MAX_CODE = 64 << 20
+MAX_CODE_BYTES = 64 << 20
 
 
 class TrueVersion(Frozen, frozen=True, kw_only=True):
@@ -66,30 +66,30 @@ class TrueVersion(Frozen, frozen=True, kw_only=True):
     source: str
 
 
-@once
+@cached_by_file
 def cudnn_version(path: str | os.PathLike[str], *, root: str = "/") -> TrueVersion | None:
     """Return the version that is compiled into a cuDNN file; None when it holds none or cannot be read.
 
     Takes less than a millisecond, and up to 10 ms for an engine library on Windows.
     """
     try:
-        with layout(under(root, os.fspath(path))) as file:
+        with open_layout(path_under_root(root, os.fspath(path))) as file:
             return next(_evidence(file), None)
     except UnfitError:
         return None
 
 
 def _evidence(file: Layout) -> Iterator[TrueVersion]:
-    for name in DATA:
-        found = _packed(value(file, name))
+    for name in VERSION_SYMBOLS:
+        found = _packed_version(export_value(file, name))
         if found:
             yield TrueVersion(version=found, source=f"exported {name}")
     if file.architecture != "x86_64":
         return
-    for name in CHECKS:
-        at = address(file, name)
-        code = b"" if at is None else file.near(at, AROUND, AROUND)
-        found = _agreed(_packed(_number(match)) for match in COMPARE_PACKED.finditer(code))
+    for name in CHECK_SYMBOLS:
+        at = export_address(file, name)
+        code = b"" if at is None else file.near(at, BYTES_AROUND, BYTES_AROUND)
+        found = _agreed_version(_packed_version(_number(match)) for match in COMPARE_PACKED.finditer(code))
         if found:
             yield TrueVersion(version=found, source=fact_text("the number that {name} compares with", name=name))
     yield from _start(file)
@@ -103,22 +103,22 @@ def _start(file: Layout) -> Iterator[TrueVersion]:
         pieces = _code(file) if own.startswith(("cudnn_engines", "cudnn_heuristic")) else iter(())
         matches = [match for piece in pieces for match in START_ON_WINDOWS.finditer(piece)]
     else:
-        places = [at for name in DUMMIES if (at := address(file, name)) is not None]
-        matches = [match for at in places for match in COMPARE_DECIMAL.finditer(file.near(at, BEFORE, 0))]
-    found = _agreed(_decimal(_number(match)) for match in matches)
+        places = [at for name in DUMMY_SYMBOLS if (at := export_address(file, name)) is not None]
+        matches = [match for at in places for match in COMPARE_DECIMAL.finditer(file.near(at, BYTES_BEFORE, 0))]
+    found = _agreed_version(_decimal_version(_number(match)) for match in matches)
     if found:
         yield TrueVersion(version=found, source=fact_text("the number that its start function compares with"))
 
 
 def _shim(file: Layout) -> Iterator[TrueVersion]:
     """The numbers that the shim hands to snprintf as major (r8d), minor (r9d) and patch (pushed), close together."""
-    if file.format != "ELF" or address(file, "cudnnGetVersion") is None:
+    if file.format != "ELF" or export_address(file, "cudnnGetVersion") is None:
         return
     seen: Counter[tuple[int, int]] = Counter()
     for code in _code(file):
-        for match in MAJOR.finditer(code):
+        for match in MAJOR_PATTERN.finditer(code):
             around = code[max(0, match.start() - 44) : match.end() + 34]
-            minors, patches = set(MINOR.findall(around)), set(PATCH.findall(around))
+            minors, patches = set(MINOR_PATTERN.findall(around)), set(PATCH_PATTERN.findall(around))
             if len(minors) == len(patches) == 1:
                 seen[minors.pop()[0], patches.pop()[0]] += 1
     if len(seen) == 1:
@@ -128,15 +128,15 @@ def _shim(file: Layout) -> Iterator[TrueVersion]:
 
 def _code(file: Layout) -> Iterator[bytes]:
     section = text_section(file)
-    if section and section.size <= MAX_CODE:
-        yield from chunks(file.source, section, overlap=128)
+    if section and section.size <= MAX_CODE_BYTES:
+        yield from section_chunks(file.source, section, overlap=128)
 
 
 def _number(match: re.Match[bytes]) -> int:
     return int(struct.unpack("<I", match[1])[0])
 
 
-def _packed(number: int | None) -> str | None:
+def _packed_version(number: int | None) -> str | None:
     """0x00090A02 -> "9.10.2"."""
     if number is None:
         return None
@@ -144,19 +144,19 @@ def _packed(number: int | None) -> str | None:
     return f"{major}.{minor}.{patch}" if 7 <= major <= 20 and minor < 100 and patch < 100 else None
 
 
-def _decimal(number: int) -> str | None:
+def _decimal_version(number: int) -> str | None:
     """91002 -> "9.10.2" (cuDNN 9's way of writing versions; engine libraries came with it)."""
     major, minor, patch = number // 10000, number // 100 % 100, number % 100
     return f"{major}.{minor}.{patch}" if 9 <= major <= 20 and patch < 20 else None
 
 
-def _agreed(versions: Iterator[str | None]) -> str | None:
+def _agreed_version(versions: Iterator[str | None]) -> str | None:
     """Return the one version that all name; None when they name none, or several."""
     named = {version for version in versions if version}
     return named.pop() if len(named) == 1 else None
 
 
-RESOURCE_LIMIT = 1 << 18
+MAX_RESOURCE_BYTES = 1 << 18
 """Bytes of a resource section that are read; cuDNN's have a few hundred."""
 
 
@@ -165,7 +165,7 @@ def true_version(path: str, root: str = "/") -> tuple[str | None, str]:
     found = cudnn_version(path, root=root)
     if found:
         return found.version, found.source
-    resource = _resource(under(root, path))
+    resource = _resource(path_under_root(root, path))
     return (resource, fact_text("the file's version resource, which is true from 8.9.4 on")) if resource else (None, "")
 
 
@@ -175,9 +175,9 @@ def _resource(path: str) -> str | None:
     Up to 8.9.3 it is in the driver's style (6.14.11.xxxx) and lies; read in the wheels 8.9.7.29 and 9.1.0.70.
     """
     try:
-        with layout(path) as file:
+        with open_layout(path) as file:
             for section in file.named(".rsrc") if file.format == "PE" else ():
-                data = file.source.read(section.offset, min(section.size, RESOURCE_LIMIT))
+                data = file.source.read(section.offset, min(section.size, MAX_RESOURCE_BYTES))
                 at = data.find(b"\xbd\x04\xef\xfe")  # the signature of VS_FIXEDFILEINFO
                 if 0 <= at <= len(data) - 16:
                     high, low = struct.unpack_from("<II", data, at + 8)

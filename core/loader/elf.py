@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from core.common.fact_text import fact_text
 from core.loader.files import Source, UnfitError
 from core.loader.image import Image
-from core.model.facts import text
+from core.model.facts import path_text
 
-MACHINES = {
+ELF_MACHINE_NAMES = {
     ("EM_X86_64", 64): "x86_64",
     ("EM_X86_64", 32): "x32",
     ("EM_386", 32): "x86",
@@ -35,10 +35,10 @@ NODEFLIB, PIE = 0x800, 0x08000000
 
 MAX_SEGMENTS = 4096
 MAX_TAGS = 4096
-MAX_STRING = 4096
+MAX_STRING_BYTES = 4096
 
 
-class Raw(io.RawIOBase):
+class RawSource(io.RawIOBase):
     """A Source as the seekable stream that pyelftools wants (through a BufferedReader)."""
 
     def __init__(self, source: Source) -> None:
@@ -68,7 +68,7 @@ class Raw(io.RawIOBase):
         return len(data)
 
 
-class Headers(msgspec.Struct, frozen=True):
+class ElfHeaders(msgspec.Struct, frozen=True):
     """An ELF file's first header, and the forms of the others. Not pyelftools' ELFFile, which makes them for each file."""
 
     stream: Any
@@ -88,7 +88,7 @@ def _structs(little_endian: bool, bits: int, machine: str = "", system: str = ""
     return structs
 
 
-def _headers(source: Source) -> Headers:
+def _headers(source: Source) -> ElfHeaders:
     """Read the first header.
 
     Raises:
@@ -100,13 +100,13 @@ def _headers(source: Source) -> Headers:
     if kind[1:] not in (b"\1", b"\2"):
         raise ELFError(fact_text("Invalid EI_DATA {kind}", kind=f"{kind[1:]!r}"))
     bits, little = 32 if kind[:1] == b"\1" else 64, kind[1:] == b"\1"
-    stream = io.BufferedReader(Raw(source))
+    stream = io.BufferedReader(RawSource(source))
     header = struct_parse(_structs(little, bits).Elf_Ehdr, stream, 0)
     machine, system = str(header["e_machine"]), str(header["e_ident"]["EI_OSABI"])
-    return Headers(stream, header, _structs(little, bits, machine, system), bits, little)
+    return ElfHeaders(stream, header, _structs(little, bits, machine, system), bits, little)
 
 
-def parse(source: Source, path: str) -> Image:
+def parse_elf(source: Source, path: str) -> Image:
     """Return the image that an ELF file's headers describe.
 
     Raises:
@@ -138,13 +138,13 @@ def _brief(error: Exception) -> str:
     return str(error).splitlines()[0][:80] if str(error) else type(error).__name__
 
 
-def _machine(elf: Headers) -> str:
+def _machine(elf: ElfHeaders) -> str:
     named = str(elf.header["e_machine"])
-    machine = MACHINES.get((named, elf.elfclass), named.removeprefix("EM_").lower())
+    machine = ELF_MACHINE_NAMES.get((named, elf.elfclass), named.removeprefix("EM_").lower())
     return "ppc64le" if machine == "ppc64" and elf.little_endian else machine
 
 
-def _describe(elf: Headers, source: Source, image: Image) -> Image:
+def _describe(elf: ElfHeaders, source: Source, image: Image) -> Image:
     header, size = elf.header, source.size
     if header["e_type"] not in ("ET_DYN", "ET_EXEC"):
         return replace(
@@ -180,16 +180,16 @@ def _describe(elf: Headers, source: Source, image: Image) -> Image:
                 image, state="damaged", problem=fact_text("has no dynamic section, so no program can load it")
             )
         return image
-    return _wishes(image, _tags(elf, source, dynamic), Strings(source, loads))
+    return _with_dependencies(image, _tags(elf, source, dynamic), StringTable(source, loads))
 
 
-def _tail(elf: Headers) -> int:
+def _tail(elf: ElfHeaders) -> int:
     """Return where the section headers end; 0 when there are none. A whole file is at least so long."""
     header = elf.header
     return int(header["e_shoff"] + header["e_shnum"] * header["e_shentsize"]) if header["e_shoff"] else 0
 
 
-def _tags(elf: Headers, source: Source, dynamic: Any) -> list[tuple[str, int]]:
+def _tags(elf: ElfHeaders, source: Source, dynamic: Any) -> list[tuple[str, int]]:
     """Return the dynamic section's entries up to its end marker; those beyond the file's end are left out."""
     step = elf.structs.Elf_Dyn.sizeof()
     tags: list[tuple[str, int]] = []
@@ -204,7 +204,7 @@ def _tags(elf: Headers, source: Source, dynamic: Any) -> list[tuple[str, int]]:
     return tags
 
 
-class Strings:
+class StringTable:
     """The dynamic string table, found by its address through the loaded segments, as ld.so finds it."""
 
     def __init__(self, source: Source, loads: list[Any]) -> None:
@@ -222,11 +222,11 @@ class Strings:
     def read(self, index: int) -> str:
         """Return one string; empty when it lies outside the file."""
         base = self.offset()
-        raw = b"" if base is None else self._source.read(base + index, MAX_STRING)
-        return text(raw.split(b"\0", 1)[0])
+        raw = b"" if base is None else self._source.read(base + index, MAX_STRING_BYTES)
+        return path_text(raw.split(b"\0", 1)[0])
 
 
-def _wishes(image: Image, tags: list[tuple[str, int]], strings: Strings) -> Image:
+def _with_dependencies(image: Image, tags: list[tuple[str, int]], strings: StringTable) -> Image:
     """Add what the dynamic section wishes for."""
     strings.address = next((value for tag, value in tags if tag == "DT_STRTAB"), None)
 

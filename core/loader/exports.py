@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from core.loader.sections import Layout, Section
-from core.model.facts import text
+from core.model.facts import path_text
 
 DYNSYM, GNU_HASH = 11, 0x6FFFFFF6
 """SHT_DYNSYM and SHT_GNU_HASH."""
@@ -13,7 +13,7 @@ DYNSYM, GNU_HASH = 11, 0x6FFFFFF6
 MAX_CHAIN = 4096
 
 
-def address(file: Layout, name: str) -> int | None:
+def export_address(file: Layout, name: str) -> int | None:
     """Return the address (ELF) or RVA (PE) of an exported name; None when the file does not export it."""
     try:
         return _elf(file, name.encode()) if file.format == "ELF" else _pe(file, name.encode())
@@ -82,12 +82,12 @@ def dll_name(file: Layout) -> str:
         at = struct.unpack("<I", file.at(_export_table(file) + 12, 4))[0]
     except struct.error:
         return ""
-    return text(file.at(at, 260).split(b"\0", 1)[0])
+    return path_text(file.at(at, 260).split(b"\0", 1)[0])
 
 
-def value(file: Layout, name: str) -> int | None:
+def export_value(file: Layout, name: str) -> int | None:
     """Return the four-byte number that an exported data symbol holds; None when there is no such symbol."""
-    at = address(file, name)
+    at = export_address(file, name)
     raw = b"" if at is None else file.at(at, 4)
     return int.from_bytes(raw, "little") if len(raw) == 4 else None
 

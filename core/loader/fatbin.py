@@ -14,31 +14,31 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from core.loader.files import CHUNK, Source, UnfitError, under
-from core.loader.sections import Section, layout
+from core.loader.files import MAX_READ_BYTES, Source, UnfitError, path_under_root
+from core.loader.sections import Section, open_layout
 
-MAGIC = 0xBA55ED50
+FATBIN_MAGIC = 0xBA55ED50
 PTX, CUBIN = 1, 2
-SECTIONS = (".nv_fatbin", "__nv_relfatbin", ".nv_fatb")
+FATBIN_SECTIONS = (".nv_fatbin", "__nv_relfatbin", ".nv_fatb")
 """Where nvcc puts fat binaries: ELF, ELF of relocatable device code, PE (whose names have eight letters)."""
 
-MAX_ENTRIES = 200_000
-GAP = 1 << 16
+MAX_FATBIN_ENTRIES = 200_000
+MAX_GAP_BYTES = 1 << 16
 """How far behind one fat binary the next is looked for: they are padded with zeros."""
 
-REGION = struct.Struct("<IHHQ")
-ENTRY = struct.Struct("<HHIQ12xI8xQ")
-BOTH = struct.Struct("<IHHQHHIQ12xI8xQ")
+REGION_HEADER = struct.Struct("<IHHQ")
+ENTRY_HEADER = struct.Struct("<HHIQ12xI8xQ")
+BOTH_HEADERS = struct.Struct("<IHHQHHIQ12xI8xQ")
 """A fat binary's header and, mostly at once behind it, that of its first entry."""
 
 
-ONE, FAMILY = 0x100000, 0x200000
+ONE_ARCHITECTURE, ARCHITECTURE_FAMILY = 0x100000, 0x200000
 """Flags of an entry: compiled for sm_90a, which runs on 9.0 alone; for sm_120f, which runs on later 12.x too."""
-SUFFIX = {ONE: "a", FAMILY: "f"}
-WORD = {PTX: "compute", CUBIN: "sm"}
+ARCHITECTURE_SUFFIXES = {ONE_ARCHITECTURE: "a", ARCHITECTURE_FAMILY: "f"}
+KIND_WORDS = {PTX: "compute", CUBIN: "sm"}
 
 
-class Code(NamedTuple):
+class GpuCode(NamedTuple):
     """GPU code inside a library, each number as 10 x major + minor, sorted."""
 
     sass: tuple[int, ...]
@@ -56,7 +56,7 @@ class UndecidedError(Exception):
     """The walk did not reach the end: a damaged page in between, too many fat binaries, or a disk too slow."""
 
 
-def machine_code(path: str | os.PathLike[str], *, root: str = "/", seconds: float = 2.0) -> Code | None:
+def machine_code(path: str | os.PathLike[str], *, root: str = "/", seconds: float = 2.0) -> GpuCode | None:
     """Return the architectures of machine code (SASS) and of PTX in a library.
 
     Empty tuples: it holds none. None: it cannot be read to the end, or not within ``seconds``.
@@ -64,22 +64,25 @@ def machine_code(path: str | os.PathLike[str], *, root: str = "/", seconds: floa
     """
     found: set[tuple[int, int, int]] = set()
     try:
-        with layout(under(root, os.fspath(path))) as file:
+        with open_layout(path_under_root(root, os.fspath(path))) as file:
             deadline = time.monotonic() + seconds
-            for section in file.named(*SECTIONS):
+            for section in file.named(*FATBIN_SECTIONS):
                 found.update(_entries(file.source, section, deadline))
     except (UnfitError, UndecidedError):
         return None
     suffixed = sorted(
-        (kind, number, suffix) for kind, number, suffix in found if suffix and (kind, suffix) != (CUBIN, FAMILY)
+        (kind, number, suffix)
+        for kind, number, suffix in found
+        if suffix and (kind, suffix) != (CUBIN, ARCHITECTURE_FAMILY)
     )
-    return Code(
+    return GpuCode(
         sass=tuple(sorted({number for kind, number, _ in found if kind == CUBIN})),
         ptx=tuple(sorted({number for kind, number, _ in found if kind == PTX})),
         bound=tuple(
-            f"{WORD[kind]}_{number}{SUFFIX[suffix]}"
+            f"{KIND_WORDS[kind]}_{number}{ARCHITECTURE_SUFFIXES[suffix]}"
             for kind, number, suffix in suffixed
-            if (kind, number, 0) not in found and not (suffix == ONE and (kind, number, FAMILY) in found)
+            if (kind, number, 0) not in found
+            and not (suffix == ONE_ARCHITECTURE and (kind, number, ARCHITECTURE_FAMILY) in found)
         ),
     )
 
@@ -89,39 +92,39 @@ def _entries(source: Source, section: Section, deadline: float) -> Iterator[tupl
     end = section.offset + section.size
     at = section.offset
     seen = 0
-    hop, unpack = source.hop, BOTH.unpack
+    hop, unpack = source.hop, BOTH_HEADERS.unpack
     while at < end:
-        both = hop(BOTH.size, at)
-        if len(both) < BOTH.size:
-            both += bytes(BOTH.size - len(both))
+        both = hop(BOTH_HEADERS.size, at)
+        if len(both) < BOTH_HEADERS.size:
+            both += bytes(BOTH_HEADERS.size - len(both))
         magic, _version, header, size, kind, _version, inner, length, architecture, flags = unpack(both)
-        if magic != MAGIC or header < REGION.size:
+        if magic != FATBIN_MAGIC or header < REGION_HEADER.size:
             at = _next(source, at, end)
             continue
         place, stop = at + header, min(at + header + size, end)
-        while place + ENTRY.size <= stop:
+        while place + ENTRY_HEADER.size <= stop:
             seen += 1
-            if seen > MAX_ENTRIES or (seen % 256 == 0 and time.monotonic() > deadline):
+            if seen > MAX_FATBIN_ENTRIES or (seen % 256 == 0 and time.monotonic() > deadline):
                 raise UndecidedError
-            if place != at + REGION.size:
-                raw = hop(ENTRY.size, place)
-                if len(raw) < ENTRY.size:
+            if place != at + REGION_HEADER.size:
+                raw = hop(ENTRY_HEADER.size, place)
+                if len(raw) < ENTRY_HEADER.size:
                     return
-                kind, _version, inner, length, architecture, flags = ENTRY.unpack(raw)
+                kind, _version, inner, length, architecture, flags = ENTRY_HEADER.unpack(raw)
             if kind in (PTX, CUBIN) and 10 <= architecture < 1000:
-                yield kind, architecture, ONE if flags & ONE else flags & FAMILY
-            if inner < ENTRY.size:
+                yield kind, architecture, ONE_ARCHITECTURE if flags & ONE_ARCHITECTURE else flags & ARCHITECTURE_FAMILY
+            if inner < ENTRY_HEADER.size:
                 break
             place += inner + length
-        at = max(stop, at + REGION.size)
+        at = max(stop, at + REGION_HEADER.size)
 
 
 def _next(source: Source, at: int, end: int) -> int:
     """Return where the next fat binary begins; the section's end when only padding follows."""
-    piece = source.read(at + 1, min(GAP, CHUNK, end - at - 1))
-    place = piece.find(MAGIC.to_bytes(4, "little"))
+    piece = source.read(at + 1, min(MAX_GAP_BYTES, MAX_READ_BYTES, end - at - 1))
+    place = piece.find(FATBIN_MAGIC.to_bytes(4, "little"))
     if place >= 0:
         return at + 1 + place
-    if end - at > GAP:
+    if end - at > MAX_GAP_BYTES:
         raise UndecidedError
     return end

@@ -1,7 +1,7 @@
 """Bounded reading of foreign files: regular files only, never mapped, never opened where opening could hang.
 
 A mapped file that is cut short kills the reader with SIGBUS; a FIFO hangs it; a device never ends. So every reader of
-this package goes through ``opened``: it looks before it opens, looks again at what it has opened, and reads by offset.
+this package goes through ``open_source``: it looks before it opens, looks again at what it has opened, and reads by offset.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from functools import lru_cache, partial, wraps
 from typing import Any, TypeVar, cast
 
 from core.common.fact_text import fact_text
-from core.common.patience import asked
+from core.common.patience import call_patiently
 from core.loader.image import NoFile
 from core.model.facts import FileState
 
 Reader = TypeVar("Reader", bound=Callable[..., Any])
 
-CHUNK = 1 << 20
+MAX_READ_BYTES = 1 << 20
 """Largest single read, in bytes, whatever a header asks for."""
 
 
@@ -39,28 +39,28 @@ class UnfitError(Exception):
         self.really: NoFile = really
 
 
-REMEMBERED = 256
+MAX_REMEMBERED_FILES = 256
 """Files of which each reader remembers what it read."""
 
-SETTLED = 2_000_000_000
+SETTLED_NANOSECONDS = 2_000_000_000
 """Nanoseconds after which a change shows in a file's times for certain: FAT's clock ticks every two seconds."""
 
 
-def once(reader: Reader) -> Reader:
+def cached_by_file(reader: Reader) -> Reader:
     """Make a function of a path (and ``root``, by name) read each file once: several probes ask for the same ones.
 
     It is read again as soon as its identity, size or times differ, and each time while it is so young that they
     might not show a change.
     """
-    remembered = lru_cache(maxsize=REMEMBERED)(lambda path, root, _signature: reader(path, root=root))
+    remembered = lru_cache(maxsize=MAX_REMEMBERED_FILES)(lambda path, root, _signature: reader(path, root=root))
 
     @wraps(reader)
     def read(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> Any:
         try:
-            seen = asked(os.stat, under(root, os.fspath(path)))
+            seen = call_patiently(os.stat, path_under_root(root, os.fspath(path)))
         except (OSError, ValueError):
             return reader(path, root=root)
-        if time.time_ns() - max(seen.st_mtime_ns, seen.st_ctime_ns) < SETTLED:
+        if time.time_ns() - max(seen.st_mtime_ns, seen.st_ctime_ns) < SETTLED_NANOSECONDS:
             return reader(path, root=root)
         signature = (seen.st_dev, seen.st_ino, seen.st_mode, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
         return remembered(os.fspath(path), os.fspath(root), signature)
@@ -90,9 +90,9 @@ class Source:
         """
         if offset < 0 or offset >= self.size or size <= 0:
             return b""
-        size = min(size, CHUNK)
+        size = min(size, MAX_READ_BYTES)
         if sys.platform != "win32":  # one call of the system instead of two: a scan makes tens of thousands
-            return asked(self._pread, self._path, size, offset)
+            return call_patiently(self._pread, self._path, size, offset)
         self._stream.seek(offset)
         return self._stream.read(size) or b""
 
@@ -104,7 +104,7 @@ class Source:
         return self.size
 
 
-def under(root: str | os.PathLike[str], path: str) -> str:
+def path_under_root(root: str | os.PathLike[str], path: str) -> str:
     r"""Return where an absolute path of the examined system lies; links inside are followed by the running system.
 
     A root that is a whole drive ("/", "C:\\") is the running system itself. Under another root, C:\\ml is the folder C:/ml
@@ -113,34 +113,34 @@ def under(root: str | os.PathLike[str], path: str) -> str:
     base = os.fspath(root)
     drive, rest = ntpath.splitdrive(base)
     if rest in ("", "/", "\\") and (drive or not base.strip("/\\")):
-        return reachable(path)
+        return extended_path(path)
     inner = path.replace("\\", "/") if ntpath.splitdrive(path)[0] else path
     inner = inner.replace(":", "", 1) if os.name == "nt" else inner
     return base.rstrip("/\\") + "/" + inner.lstrip("/")
 
 
-LONG = 240
+LONG_PATH_CHARACTERS = 240
 """From so many characters on a path is given in the long form; MAX_PATH is 260, and a folder's own limit 248."""
 
 
-def reachable(path: str, system: str = os.name) -> str:
+def extended_path(path: str, system: str = os.name) -> str:
     r"""Return a path in the form that Windows opens however long it is (\\\\?\\C:\\...), whatever its settings; short ones as they are.
 
     Without it a file beyond 260 characters looks as if it were not there. Source: Microsoft, "Maximum Path Length Limitation".
     """
-    if system != "nt" or len(path) < LONG or path[1:3] != ":\\":
+    if system != "nt" or len(path) < LONG_PATH_CHARACTERS or path[1:3] != ":\\":
         return path
     return "\\\\?\\" + ntpath.normpath(path)
 
 
-def kind(path: str | os.PathLike[str]) -> os.stat_result:
+def stat_regular_file(path: str | os.PathLike[str]) -> os.stat_result:
     """Return what is known about a regular, non-empty file without opening it.
 
     Raises:
         UnfitError: it is missing, dangling, empty, not a regular file, or may not be looked at.
     """
     try:
-        seen = asked(os.stat, os.fsdecode(path))
+        seen = call_patiently(os.stat, os.fsdecode(path))
     except (OSError, ValueError) as error:
         raise _absent(path, error) from None
     if stat.S_ISDIR(seen.st_mode):
@@ -169,22 +169,22 @@ def _absent(path: str | os.PathLike[str], error: OSError | ValueError) -> UnfitE
 
 def _is_link(path: str | os.PathLike[str]) -> bool:
     try:
-        return stat.S_ISLNK(asked(os.lstat, os.fsdecode(path)).st_mode)
+        return stat.S_ISLNK(call_patiently(os.lstat, os.fsdecode(path)).st_mode)
     except (OSError, ValueError):
         return False
 
 
 @contextmanager
-def opened(path: str | os.PathLike[str]) -> Iterator[Source]:
+def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
     """Open a regular file for reading by offset.
 
     Raises:
         UnfitError: it is missing, empty, not a regular file, or may not be read; also when reading fails half-way.
     """
-    kind(path)
+    stat_regular_file(path)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
     try:
-        stream = io.FileIO(asked(os.open, os.fsdecode(path), flags), "rb")
+        stream = io.FileIO(call_patiently(os.open, os.fsdecode(path), flags), "rb")
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EPERM):
             raise UnfitError("unreadable", fact_text("may not be read by this user")) from None

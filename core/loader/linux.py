@@ -18,22 +18,31 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
-from core.common.patience import asked
-from core.loader import read_image as images
-from core.loader.files import under
+from core.common.patience import call_patiently
+from core.loader import read_image
+from core.loader.files import path_under_root
 from core.loader.image import Image
 from core.loader.linux_cache import CacheEntry
-from core.loader.linux_policy import LdSo, hwcaps, policy
-from core.model.facts import Attempt, How, Outcome, Resolution, text
-from core.model.path_list import LIBRARIES, searched
+from core.loader.linux_policy import LdSo, hwcaps_folders, ld_so_policy
+from core.model.facts import Attempt, How, Outcome, Resolution, path_text
+from core.model.path_list import LIBRARY_VARIABLE, searched_entries
 
-__all__ = ["LdSo", "Loaded", "Search", "closure", "hwcaps", "judge", "policy", "resolve"]
+__all__ = [
+    "LdSo",
+    "LibrarySearch",
+    "LoadedFile",
+    "hwcaps_folders",
+    "judge_library",
+    "ld_so_policy",
+    "library_closure",
+    "resolve_library",
+]
 
 MAX_LIBRARIES = 2000
 """Where closure() stops, against a hostile tangle of libraries."""
 
 
-class Loaded(msgspec.Struct, frozen=True):
+class LoadedFile(msgspec.Struct, frozen=True):
     """A file in the chain of loaders: where it is, and its headers. ``path`` is as the loader sees it."""
 
     path: str
@@ -43,7 +52,7 @@ class Loaded(msgspec.Struct, frozen=True):
 # --- one file --------------------------------------------------------------------------------------------
 
 
-def judge(image: Image, architecture: str) -> tuple[Outcome, str]:
+def judge_library(image: Image, architecture: str) -> tuple[Outcome, str]:
     """Return what ld.so makes of a file that it finds under the wanted name, and one sentence on why."""
     match image.state:
         case "missing":
@@ -70,7 +79,7 @@ def judge(image: Image, architecture: str) -> tuple[Outcome, str]:
 # --- the search ------------------------------------------------------------------------------------------
 
 
-class Place(msgspec.Struct, frozen=True):
+class SearchPlace(msgspec.Struct, frozen=True):
     """One folder, or one file of the cache, where the loader looks."""
 
     path: str
@@ -80,7 +89,7 @@ class Place(msgspec.Struct, frozen=True):
     """Why the loader passes over it without a look."""
 
 
-class Search:
+class LibrarySearch:
     """One policy together with what was looked at, so that no file is read twice in one scan."""
 
     def __init__(self, policy: LdSo) -> None:
@@ -94,32 +103,32 @@ class Search:
     def image(self, path: str) -> Image:
         """Return the headers of a file, read once."""
         if path not in self._images:
-            self._images[path] = images.read(path, root=self.policy.root)
+            self._images[path] = read_image.read_image(path, root=self.policy.root)
         return self._images[path]
 
-    def load(self, path: str) -> Loaded:
+    def load(self, path: str) -> LoadedFile:
         """Return a file as the head of a chain: a program or a library that was loaded by its path."""
-        return Loaded(path, self.image(path))
+        return LoadedFile(path, self.image(path))
 
-    def program(self, path: str) -> Loaded:
+    def program(self, path: str) -> LoadedFile:
         """Return a program as the end of a chain; its links are followed, for its $ORIGIN is where it really lies."""
-        return self.load(_real(path) if under(self.policy.root, path) == path else path)
+        return self.load(_real(path) if path_under_root(self.policy.root, path) == path else path)
 
-    def resolve(self, name: str, chain: Sequence[Loaded] = ()) -> Resolution:
+    def resolve(self, name: str, chain: Sequence[LoadedFile] = ()) -> Resolution:
         """Return every candidate for ``name``, in order.
 
         ``chain``: who asks, then who loaded that, up to the program itself; empty for a program without search paths
         of its own. Works for DT_NEEDED and for dlopen alike: glibc searches both in the same way.
         """
-        wanted_by = text(chain[0].path) if chain else ""
+        wanted_by = path_text(chain[0].path) if chain else ""
         if "/" in name:
             path = self._absolute(self._expand(name, chain[:1]))
-            attempts: Iterable[Attempt] = (self._attempt(path, How.DIRECT, text(name)),)
+            attempts: Iterable[Attempt] = (self._attempt(path, How.DIRECT, path_text(name)),)
         else:
             attempts = concatenate.from_iterable(self._try(name, part) for part in self._lists(name, chain))
-        return Resolution(name=text(name), wanted_by=wanted_by, attempts=tuple(attempts))
+        return Resolution(name=path_text(name), wanted_by=wanted_by, attempts=tuple(attempts))
 
-    def _lists(self, name: str, chain: Sequence[Loaded]) -> Iterator[list[Place]]:
+    def _lists(self, name: str, chain: Sequence[LoadedFile]) -> Iterator[list[SearchPlace]]:
         """Yield the loader's lists of places, in order."""
         asker = chain[:1]
         if not (asker and asker[0].image.runpath):  # a RUNPATH of the asker switches every RPATH off
@@ -127,42 +136,46 @@ class Search:
                 if link.image.rpath and not link.image.runpath:
                     yield self._folders(link.image.rpath, How.RPATH, "RPATH", chain[depth:])
         if self.policy.library_path:
-            entries = searched(self.policy.library_path, "linux", LIBRARIES)
+            entries = searched_entries(self.policy.library_path, "linux", LIBRARY_VARIABLE)
             yield self._folders(entries, How.LD_LIBRARY_PATH, "LD_LIBRARY_PATH", chain[-1:])
         if asker and asker[0].image.runpath:
             yield self._folders(asker[0].image.runpath, How.RUNPATH, "RUNPATH", asker)
         bare = bool(asker and asker[0].image.no_default_folders)
-        yield [self._unless_default(place) if bare else place for place in self._cached(name)]
+        yield [self._unless_default(place) if bare else place for place in self._from_cache(name)]
         if not bare:
             yield self._folders(self.policy.folders, How.DEFAULT, "", ())
 
-    def _folders(self, entries: Iterable[str], how: How, label: str, chain: Sequence[Loaded]) -> list[Place]:
+    def _folders(self, entries: Iterable[str], how: How, label: str, chain: Sequence[LoadedFile]) -> list[SearchPlace]:
         """Return the folders of one list with their sub-folders, each once, as the loader makes it."""
-        places: dict[str, Place] = {}
+        places: dict[str, SearchPlace] = {}
         for entry in entries:
             folder = self._absolute(self._expand(entry, chain[:1]))
             source = (
                 fact_text(" of {path}", path=posixpath.basename(chain[0].path)) if label in ("RPATH", "RUNPATH") else ""
             )
             shown = entry or fact_text("(empty entry, the current folder)")
-            via = fact_text("{label}{source}: {shown}", label=label, source=source, shown=text(shown)) if label else ""
+            via = (
+                fact_text("{label}{source}: {shown}", label=label, source=source, shown=path_text(shown))
+                if label
+                else ""
+            )
             for sub in self._existing(folder):
                 path = posixpath.join(folder, sub)
-                places.setdefault(path, Place(path, how, via))
-            places.setdefault(folder, Place(folder, how, via))
+                places.setdefault(path, SearchPlace(path, how, via))
+            places.setdefault(folder, SearchPlace(folder, how, via))
         return list(places.values())
 
     def _existing(self, folder: str) -> tuple[str, ...]:
         """Return the policy's sub-folders that a folder really has; most have none, which one listing shows."""
         if folder not in self._subfolders:
             heads = {sub.split("/", 1)[0] for sub in self.policy.subfolders}
-            real = under(self.policy.root, folder)
+            real = path_under_root(self.policy.root, folder)
             there = {head for head in heads if _is_folder(posixpath.join(real, head))}
             fit = (sub for sub in self.policy.subfolders if sub.split("/", 1)[0] in there)
             self._subfolders[folder] = tuple(sub for sub in fit if _is_folder(posixpath.join(real, sub)))
         return self._subfolders[folder]
 
-    def _cached(self, name: str) -> list[Place]:
+    def _from_cache(self, name: str) -> list[SearchPlace]:
         """Return what the cache names: the best that this processor is fit for, then what the loader never tries."""
         ranks = [sub.removeprefix("glibc-hwcaps/") for sub in self.policy.subfolders if sub.startswith("glibc-hwcaps/")]
         fit = [
@@ -171,20 +184,20 @@ class Search:
             if entry.architecture == self.policy.architecture and (not entry.hwcaps or entry.hwcaps in ranks)
         ]
         fit.sort(key=lambda entry: ranks.index(entry.hwcaps) if entry.hwcaps else len(ranks))
-        places = [Place(entry.path, How.LD_CACHE, "/etc/ld.so.cache") for entry in fit]
-        if places and judge(self.image(places[0].path), self.policy.architecture)[0] != "found":
+        places = [SearchPlace(entry.path, How.LD_CACHE, "/etc/ld.so.cache") for entry in fit]
+        if places and judge_library(self.image(places[0].path), self.policy.architecture)[0] != "found":
             # ld.so takes the first entry alone; where that one is unfit, it goes on to the default folders
             refused = fact_text("ld.so.cache names another file first, and only that one is tried")
             return [places[0], *(replace(place, refused=refused) for place in places[1:])]
         return places
 
-    def _unless_default(self, place: Place) -> Place:
+    def _unless_default(self, place: SearchPlace) -> SearchPlace:
         """Refuse a file of the default folders: who asks was linked with -z nodefaultlib."""
         if any(place.path.startswith(folder.rstrip("/") + "/") for folder in self.policy.folders):
             return replace(place, refused=fact_text("lies in a default folder, which is switched off (nodefaultlib)"))
         return place
 
-    def _try(self, name: str, places: Iterable[Place]) -> Iterator[Attempt]:
+    def _try(self, name: str, places: Iterable[SearchPlace]) -> Iterator[Attempt]:
         """Look at one list; a link that leads to itself ends it, and the loader goes on with the next list."""
         ended = False
         for place in places:
@@ -198,9 +211,9 @@ class Search:
 
     def _attempt(self, path: str, how: How, via: str) -> Attempt:
         image = self.image(path)
-        outcome, detail = judge(image, self.policy.architecture)
+        outcome, detail = judge_library(image, self.policy.architecture)
         return Attempt(
-            path=text(path),
+            path=path_text(path),
             how=how,
             outcome=outcome,
             detail=detail,
@@ -214,41 +227,41 @@ class Search:
         whole = posixpath.join(self.policy.current, path)
         return whole.rstrip("/") or "/"
 
-    def _expand(self, entry: str, chain: Sequence[Loaded]) -> str:
+    def _expand(self, entry: str, chain: Sequence[LoadedFile]) -> str:
         """Replace $ORIGIN, $LIB and $PLATFORM; without a known origin, $ORIGIN stays as it is and finds nothing."""
         words = {"LIB": self.policy.lib, "PLATFORM": self.policy.platform}
         if chain:
             words["ORIGIN"] = posixpath.dirname(self._absolute(chain[0].path))
-        return TOKEN.sub(lambda found: words.get(found[1] or found[2], found[0]), entry)
+        return PATH_TOKEN.sub(lambda found: words.get(found[1] or found[2], found[0]), entry)
 
 
-TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
+PATH_TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
 
 
 def _real(path: str) -> str:
     try:
-        return str(asked(os.path.realpath, path))
+        return str(call_patiently(os.path.realpath, path))
     except OSError:  # it gives no answer
         return path
 
 
 def _is_folder(path: str) -> bool:
     try:
-        return asked(os.path.isdir, path)
+        return call_patiently(os.path.isdir, path)
     except OSError:  # it gives no answer
         return False
 
 
-def resolve(name: str, chain: Sequence[Loaded], policy: LdSo) -> Resolution:
+def resolve_library(name: str, chain: Sequence[LoadedFile], policy: LdSo) -> Resolution:
     """Return every candidate for one name; for several names, one Search saves reading files twice."""
-    return Search(policy).resolve(name, chain)
+    return LibrarySearch(policy).resolve(name, chain)
 
 
-def closure(
+def library_closure(
     start: str,
-    search: Search,
+    search: LibrarySearch,
     *,
-    chain: Sequence[Loaded] = (),
+    chain: Sequence[LoadedFile] = (),
     opens: Callable[[str], Iterable[str]] = lambda _path: (),
 ) -> tuple[Resolution, ...]:
     """Return what loading ``start`` (a library's or a program's path, or a bare name) brings with it, breadth first.
@@ -258,14 +271,14 @@ def closure(
     """
     first = search.resolve(start, chain)
     program = search.program(start) if "/" in start else None
-    if program and _runs(program.image, search.policy.architecture):
+    if program and _is_program(program.image, search.policy.architecture):
         first = Resolution(
-            name=text(start), attempts=(Attempt(path=text(program.path), how=How.DIRECT, outcome="found"),)
+            name=path_text(start), attempts=(Attempt(path=path_text(program.path), how=How.DIRECT, outcome="found"),)
         )
     found: list[Resolution] = [first]
     loaded = {name: file for link in chain for name, file in _names(link).items()}
-    queue = [line for line in [_taken(search, first, chain)] if line]
-    later: list[tuple[str, list[Loaded]]] = []
+    queue = [line for line in [_loaded_chain(search, first, chain)] if line]
+    later: list[tuple[str, list[LoadedFile]]] = []
     at = 0
     while (at < len(queue) or later) and len(found) < MAX_LIBRARIES:
         if at == len(queue):
@@ -279,12 +292,12 @@ def closure(
             later += [(name, line) for name in opens(line[0].path)]
         for name in wishes:
             if name in loaded:
-                attempt = Attempt(path=text(loaded[name]), how=How.LOADED, outcome="found")
-                found.append(Resolution(name=name, wanted_by=text(line[0].path), attempts=(attempt,)))
+                attempt = Attempt(path=path_text(loaded[name]), how=How.LOADED, outcome="found")
+                found.append(Resolution(name=name, wanted_by=path_text(line[0].path), attempts=(attempt,)))
                 continue
             resolution = search.resolve(name, line)
             found.append(resolution)
-            took = _taken(search, resolution, line)
+            took = _loaded_chain(search, resolution, line)
             if took:
                 loaded.setdefault(name, took[0].path)
                 loaded.update(_names(took[0]))
@@ -292,17 +305,19 @@ def closure(
     return tuple(found)
 
 
-def _runs(image: Image, architecture: str) -> bool:
+def _is_program(image: Image, architecture: str) -> bool:
     """Whether a file is a whole program of this architecture, which is started and not loaded."""
     return image.format == "ELF" and not image.library and image.mappable and image.architecture == architecture
 
 
-def _names(link: Loaded) -> dict[str, str]:
+def _names(link: LoadedFile) -> dict[str, str]:
     """Return the name under which a loaded file answers, beside the one that it was asked for by."""
     return {link.image.soname: link.path} if link.image.soname else {}
 
 
-def _taken(search: Search, resolution: Resolution, chain: Sequence[Loaded]) -> list[Loaded] | None:
+def _loaded_chain(
+    search: LibrarySearch, resolution: Resolution, chain: Sequence[LoadedFile]
+) -> list[LoadedFile] | None:
     """Return the chain that starts with the file that was loaded; None when none was."""
     winner = resolution.winner
     return [search.load(winner.path), *chain] if winner and winner.outcome == "found" else None

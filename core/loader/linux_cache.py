@@ -12,9 +12,9 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.common.patience import asked
-from core.loader.files import CHUNK, UnfitError, once, opened, under
-from core.model.facts import Frozen, text
+from core.common.patience import call_patiently
+from core.loader.files import MAX_READ_BYTES, UnfitError, cached_by_file, open_source, path_under_root
+from core.model.facts import Frozen, path_text
 
 OLD_MAGIC = b"ld.so-1.7.0"
 NEW_MAGIC = b"glibc-ld.so.cache1.1"
@@ -23,13 +23,20 @@ HWCAPS_TAG = 1
 HWCAP_EXTENSION = 1 << 62
 """Bit of an entry's hwcap word that says: the low half is an index into the list of glibc-hwcaps folders."""
 
-MAX_CACHE = 64 << 20
-MAX_ENTRIES = 500_000
+MAX_CACHE_BYTES = 64 << 20
+MAX_CACHE_ENTRIES = 500_000
 MAX_CONF_FILES = 1000
-MAX_CONF_SIZE = 1 << 20
+MAX_CONF_BYTES = 1 << 20
 MAX_DEPTH = 32
 
-ARCHITECTURES = {0x0000: "x86", 0x0300: "x86_64", 0x0800: "x32", 0x0A00: "aarch64", 0x0500: "ppc64le", 0x0400: "s390x"}
+CACHE_ARCHITECTURES = {
+    0x0000: "x86",
+    0x0300: "x86_64",
+    0x0800: "x32",
+    0x0A00: "aarch64",
+    0x0500: "ppc64le",
+    0x0400: "s390x",
+}
 """Second byte of an entry's flags -> architecture (glibc's ldconfig.h)."""
 
 
@@ -48,11 +55,13 @@ def read_cache(path: str = "/etc/ld.so.cache", *, root: str = "/") -> tuple[Cach
     return _read_cache(path, root=root)
 
 
-@once
+@cached_by_file
 def _read_cache(path: str, *, root: str) -> tuple[CacheEntry, ...] | None:
     try:
-        with opened(under(root, path)) as source:
-            data = b"".join(source.read(at, CHUNK) for at in range(0, min(source.size, MAX_CACHE), CHUNK))
+        with open_source(path_under_root(root, path)) as source:
+            data = b"".join(
+                source.read(at, MAX_READ_BYTES) for at in range(0, min(source.size, MAX_CACHE_BYTES), MAX_READ_BYTES)
+            )
     except UnfitError:
         return None
     return parse_cache(data)
@@ -69,19 +78,19 @@ def parse_cache(data: bytes) -> tuple[CacheEntry, ...] | None:
     behind = (end + 7) // 8 * 8
     if data[behind : behind + len(NEW_MAGIC)] == NEW_MAGIC:
         return tuple(_new(data, behind))
-    return tuple(_old(data, min(count, MAX_ENTRIES), end))
+    return tuple(_old(data, min(count, MAX_CACHE_ENTRIES), end))
 
 
 def _string(data: bytes, at: int) -> str:
     end = data.find(b"\0", at, at + 4096)
-    return text(data[at:end]) if 0 < at < end else ""
+    return path_text(data[at:end]) if 0 < at < end else ""
 
 
 def _entry(data: bytes, flags: int, key: int, value: int, hwcaps: str = "") -> CacheEntry | None:
     name, path = _string(data, key), _string(data, value)
     if not name or not path.startswith("/"):
         return None
-    return CacheEntry(name=name, path=path, architecture=ARCHITECTURES.get(flags & 0xFF00, ""), hwcaps=hwcaps)
+    return CacheEntry(name=name, path=path, architecture=CACHE_ARCHITECTURES.get(flags & 0xFF00, ""), hwcaps=hwcaps)
 
 
 def _old(data: bytes, count: int, strings: int) -> Iterator[CacheEntry]:
@@ -99,7 +108,7 @@ def _new(data: bytes, base: int) -> Iterator[CacheEntry]:
     order = ">" if data[base + 28] & 3 == 3 else "<"
     count = struct.unpack_from(order + "I", data, base + 20)[0]
     folders = _hwcaps(data, base, order)
-    for n in range(min(count, MAX_ENTRIES, (len(data) - base - 48) // 24)):
+    for n in range(min(count, MAX_CACHE_ENTRIES, (len(data) - base - 48) // 24)):
         flags, key, value, _os, hwcap = struct.unpack_from(order + "IIIIQ", data, base + 48 + 24 * n)
         named = ""
         if hwcap & HWCAP_EXTENSION:
@@ -145,11 +154,11 @@ def _conf(path: str, root: str, seen: set[str], depth: int = 0) -> Iterator[Conf
         return
     seen.add(path)
     try:
-        with opened(under(root, path)) as source:
-            data = source.read(0, MAX_CONF_SIZE)
+        with open_source(path_under_root(root, path)) as source:
+            data = source.read(0, MAX_CONF_BYTES)
     except UnfitError:
         return
-    for number, raw in enumerate(text(data).split("\n"), 1):
+    for number, raw in enumerate(path_text(data).split("\n"), 1):
         line = raw.split("#", 1)[0].strip()
         words = line.split()
         if words[:1] == ["include"]:
@@ -164,7 +173,7 @@ def _conf(path: str, root: str, seen: set[str], depth: int = 0) -> Iterator[Conf
 def _glob(pattern: str, root: str) -> list[str]:
     """Return the files that match an absolute pattern, in glob's order."""
     try:
-        return asked(_matching, posixpath.dirname(under(root, pattern)), root, pattern.lstrip("/"))
+        return call_patiently(_matching, posixpath.dirname(path_under_root(root, pattern)), root, pattern.lstrip("/"))
     except (OSError, ValueError, NotImplementedError):
         return []
 

@@ -8,12 +8,12 @@ from itertools import compress, product
 
 import msgspec
 
-from core.loader.files import under
+from core.loader.files import path_under_root
 from core.loader.linux_cache import CacheEntry, read_cache
 
 
 class LdSo(msgspec.Struct, frozen=True):
-    """The policy of glibc's loader for one kind of program, as data. ``policy()`` makes the usual one."""
+    """The policy of glibc's loader for one kind of program, as data. ``ld_so_policy()`` makes the usual one."""
 
     library_path: str = ""
     """LD_LIBRARY_PATH as set; empty counts as not set."""
@@ -23,7 +23,7 @@ class LdSo(msgspec.Struct, frozen=True):
     folders: tuple[str, ...] = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
     """The default folders that are built into this distribution's loader."""
     subfolders: tuple[str, ...] = ()
-    """Sub-folders tried before each folder itself: glibc-hwcaps/x86-64-v3, ... See ``hwcaps()``."""
+    """Sub-folders tried before each folder itself: glibc-hwcaps/x86-64-v3, ... See ``hwcaps_folders()``."""
     lib: str = "lib64"
     """What $LIB stands for."""
     platform: str = "x86_64"
@@ -46,7 +46,7 @@ def platform_of(flags: Iterable[str], *, architecture: str = "x86_64", vendor: s
     return architecture
 
 
-def hwcaps(
+def hwcaps_folders(
     flags: Iterable[str], *, architecture: str = "x86_64", vendor: str = "", legacy: bool = False
 ) -> tuple[str, ...]:
     """Return the sub-folders that a processor with these /proc/cpuinfo flags is given, best first.
@@ -77,10 +77,10 @@ X86_64_LEVELS = (
 """Level and the flags that it adds, in the names of /proc/cpuinfo."""
 AVX512_1 = frozenset({"avx512cd", "avx512bw", "avx512dq", "avx512vl"})
 
-MULTIARCH = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu", "x86": "i386-linux-gnu"}
+MULTIARCH_FOLDERS = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu", "x86": "i386-linux-gnu"}
 
 
-def policy(
+def ld_so_policy(
     library_path: str = "",
     *,
     root: str = "/",
@@ -94,8 +94,8 @@ def policy(
 
     ``flags`` and ``vendor`` are those of /proc/cpuinfo.
     """
-    triplet = MULTIARCH.get(architecture, "")
-    if triplet and os.path.isdir(under(root, f"/lib/{triplet}")):  # noqa: PTH112 - one look, plain text paths
+    triplet = MULTIARCH_FOLDERS.get(architecture, "")
+    if triplet and os.path.isdir(path_under_root(root, f"/lib/{triplet}")):  # noqa: PTH112 - one look, plain text paths
         lib = f"lib/{triplet}"
         folders: tuple[str, ...] = (f"/lib/{triplet}", f"/usr/lib/{triplet}", "/lib", "/usr/lib")
     else:
@@ -107,7 +107,7 @@ def policy(
         architecture=architecture,
         cache=read_cache(root=root) or (),
         folders=folders,
-        subfolders=hwcaps(flags, architecture=architecture, vendor=vendor, legacy=legacy),
+        subfolders=hwcaps_folders(flags, architecture=architecture, vendor=vendor, legacy=legacy),
         lib=lib,
         platform=platform_of(flags, architecture=architecture, vendor=vendor),
         current=current,

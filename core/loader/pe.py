@@ -12,22 +12,22 @@ from msgspec.structs import replace
 from core.common.fact_text import fact_text
 from core.loader.files import Source, UnfitError
 from core.loader.image import Image
-from core.model.facts import text
+from core.model.facts import path_text
 
-MACHINES = {0x8664: "x86_64", 0x014C: "x86", 0xAA64: "aarch64", 0xA641: "arm64ec", 0x01C4: "arm"}
+PE_MACHINE_NAMES = {0x8664: "x86_64", 0x014C: "x86", 0xAA64: "aarch64", 0xA641: "arm64ec", 0x01C4: "arm"}
 """IMAGE_FILE_HEADER.Machine -> the processor family's usual name (Microsoft's PE format)."""
 
 IMPORT, SECURITY, DELAY_IMPORT = 1, 4, 13
 """Indexes of data directories."""
 
-DLL = 0x2000
+DLL_FLAG = 0x2000
 """IMAGE_FILE_DLL in Characteristics."""
 
 MAX_DESCRIPTORS = 1024
 MAX_NAME = 512
 
 
-class Lazy:
+class LazyBytes:
     """A Source that pefile takes for bytes: slices are read when they are asked for."""
 
     def __init__(self, source: Source) -> None:
@@ -46,7 +46,7 @@ class Lazy:
         return place if place < 0 else start + place
 
 
-def parse(source: Source, path: str) -> Image:
+def parse_pe(source: Source, path: str) -> Image:
     """Return the image that a PE file's headers describe.
 
     Raises:
@@ -58,7 +58,7 @@ def parse(source: Source, path: str) -> Image:
     if len(start) < 64 or headers + 24 > source.size:
         raise UnfitError("truncated", fact_text("is cut off within its headers ({size} bytes)", size=source.size))
     try:
-        pe = pefile.PE(data=Lazy(source), fast_load=True)
+        pe = pefile.PE(data=LazyBytes(source), fast_load=True)
         return _describe(pe, source, path)
     except (pefile.PEFormatError, struct.error, ValueError, AttributeError, TypeError, OverflowError) as error:
         # pefile lets these through for headers of which a part is absent
@@ -74,9 +74,9 @@ def _describe(pe: Any, source: Source, path: str) -> Image:
         path=path,
         size=source.size,
         format="PE",
-        architecture=MACHINES.get(pe.FILE_HEADER.Machine, f"machine 0x{pe.FILE_HEADER.Machine:04x}"),
+        architecture=PE_MACHINE_NAMES.get(pe.FILE_HEADER.Machine, f"machine 0x{pe.FILE_HEADER.Machine:04x}"),
         bits={0x10B: 32, 0x20B: 64}.get(pe.OPTIONAL_HEADER.Magic),
-        library=bool(flags & DLL),
+        library=bool(flags & DLL_FLAG),
         needed=_unique([*imports, *delayed]),
         delayed=delayed,
     )
@@ -115,7 +115,7 @@ def _names(pe: Any, index: int, *, size: int, at: int) -> Iterator[str]:
             name -= pe.OPTIONAL_HEADER.ImageBase
         found = _fetch(pe, name, MAX_NAME).split(b"\0", 1)[0]
         if found:
-            yield text(found)
+            yield path_text(found)
 
 
 def _fetch(pe: Any, rva: int, size: int) -> bytes:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 from core.common.fact_text import fact_text
-from core.common.patience import asked
-from core.loader.files import Source, UnfitError, once, opened, under
+from core.common.patience import call_patiently
+from core.loader.files import Source, UnfitError, cached_by_file, open_source, path_under_root
 from core.loader.image import Image
-from core.model.facts import FileState, text
+from core.model.facts import FileState, path_text
 
 
-@once
-def read(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> Image:
+@cached_by_file
+def read_image(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> Image:
     """Return what the headers of the file at ``path`` (looked up under ``root``) tell. Never raises for a bad file.
 
     A few kilobytes are read by offset, whatever the file's size. Something that is no library is described:
@@ -20,13 +20,13 @@ def read(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") ->
     """
     name = os.fspath(path)
     try:
-        with opened(under(root, name)) as source:
-            return _identify(source, text(name))
+        with open_source(path_under_root(root, name)) as source:
+            return _identify(source, path_text(name))
     except UnfitError as unfit:
         there = unfit.state not in ("missing", "dangling")
         return Image(
-            path=text(name),
-            size=_size(under(root, name)) if there else None,
+            path=path_text(name),
+            size=_size(path_under_root(root, name)) if there else None,
             state=unfit.state,
             problem=unfit.problem,
             really=unfit.really,
@@ -35,7 +35,7 @@ def read(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") ->
 
 def _size(path: str) -> int | None:
     try:
-        return asked(os.stat, path).st_size
+        return call_patiently(os.stat, path).st_size
     except (OSError, ValueError):
         return None
 
@@ -46,11 +46,11 @@ def _identify(source: Source, path: str) -> Image:
         if start.startswith(b"\x7fELF"):
             from core.loader import elf
 
-            return elf.parse(source, path)
+            return elf.parse_elf(source, path)
         if start.startswith(b"MZ"):
             from core.loader import pe
 
-            return pe.parse(source, path)
+            return pe.parse_pe(source, path)
     except UnfitError as unfit:
         shape = "ELF" if start.startswith(b"\x7fELF") else "PE"
         return Image(path=path, size=source.size, state=unfit.state, problem=unfit.problem, format=shape)

@@ -11,7 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from core.common.fact_text import fact_text
-from core.loader.files import CHUNK, Source, UnfitError, opened
+from core.loader.files import MAX_READ_BYTES, Source, UnfitError, open_source
 
 MAX_SECTIONS = 2048
 
@@ -68,13 +68,13 @@ NOBITS = 8
 
 
 @contextmanager
-def layout(path: str | os.PathLike[str]) -> Iterator[Layout]:
+def open_layout(path: str | os.PathLike[str]) -> Iterator[Layout]:
     """Open a library and find its sections. An ELF file without a section table has none.
 
     Raises:
         UnfitError: it cannot be read, or is neither ELF nor PE.
     """
-    with opened(path) as source:
+    with open_source(path) as source:
         start = source.read(0, 64)
         if start.startswith(b"\x7fELF") and len(start) == 64:
             yield _elf(source, start)
@@ -84,12 +84,12 @@ def layout(path: str | os.PathLike[str]) -> Iterator[Layout]:
             raise UnfitError("not a library", fact_text("is neither an ELF nor a PE file"))
 
 
-def chunks(source: Source, section: Section, *, overlap: int = 256) -> Iterator[bytes]:
+def section_chunks(source: Source, section: Section, *, overlap: int = 256) -> Iterator[bytes]:
     """Yield a section in pieces, each beginning with the last ``overlap`` bytes of the one before."""
     end = section.offset + section.size
     kept = b""
-    for at in range(section.offset, end, CHUNK):
-        piece = source.read(at, min(CHUNK, end - at))
+    for at in range(section.offset, end, MAX_READ_BYTES):
+        piece = source.read(at, min(MAX_READ_BYTES, end - at))
         if not piece:
             return
         yield kept + piece

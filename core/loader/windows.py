@@ -13,16 +13,26 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
-from core.common.patience import asked
-from core.loader import read_image as images
-from core.loader.files import under
+from core.common.patience import call_patiently
+from core.loader import read_image
+from core.loader.files import path_under_root
 from core.loader.image import Image
-from core.loader.windows_policy import Policy, conda_folders, places, plain, python
-from core.model.facts import Attempt, How, Outcome, Resolution, text
+from core.loader.windows_policy import DllPolicy, conda_folders, cpython_policy, plain_policy, policy_folders
+from core.model.facts import Attempt, How, Outcome, Resolution, path_text
 
-__all__ = ["Policy", "Search", "closure", "conda_folders", "is_api_set", "judge", "plain", "python", "resolve"]
+__all__ = [
+    "DllPolicy",
+    "DllSearch",
+    "conda_folders",
+    "cpython_policy",
+    "dll_closure",
+    "is_api_set",
+    "judge_dll",
+    "plain_policy",
+    "resolve_dll",
+]
 
-MAX_LIBRARIES = 2000
+MAX_DLLS = 2000
 MAX_NAMES = 200_000
 
 
@@ -31,7 +41,7 @@ def is_api_set(name: str) -> bool:
     return name.lower().startswith(("api-ms-", "ext-ms-"))
 
 
-def judge(image: Image, architecture: str) -> tuple[Outcome, str, bool]:
+def judge_dll(image: Image, architecture: str) -> tuple[Outcome, str, bool]:
     """Return what Windows makes of the first file of the wanted name, one sentence on why, and whether it stops there."""
     if image.state in ("missing", "dangling"):
         told = image.state == "dangling" or image.really == "not asked"
@@ -55,10 +65,10 @@ def judge(image: Image, architecture: str) -> tuple[Outcome, str, bool]:
     return "found", "", False
 
 
-class Search:
+class DllSearch:
     """One policy together with what was looked at, so that no file is read twice in one scan."""
 
-    def __init__(self, policy: Policy, *, others: Search | None = None) -> None:
+    def __init__(self, policy: DllPolicy, *, others: DllSearch | None = None) -> None:
         self.policy = policy
         self._images: dict[str, Image] = others._images if others else {}
         self._names: dict[str, dict[str, str]] = others._names if others else {}
@@ -69,14 +79,14 @@ class Search:
         if key not in self._images:
             if path.startswith(("\\\\", "//")):  # a server that is away would hold the scan up for a minute
                 away = fact_text("lies on a network drive, which was not asked")
-                self._images[key] = Image(path=text(path), state="missing", problem=away, really="not asked")
+                self._images[key] = Image(path=path_text(path), state="missing", problem=away, really="not asked")
             else:
-                self._images[key] = replace(images.read(self._real(path)), path=text(path))
+                self._images[key] = replace(read_image.read_image(self._real(path)), path=path_text(path))
         return self._images[key]
 
     def _real(self, path: str) -> str:
         """Return the path for the running system: on Windows as it is, else with the letter case that is there."""
-        whole = under(self.policy.root, path)
+        whole = path_under_root(self.policy.root, path)
         if os.name == "nt" or whole == path:
             return whole
         base = self.policy.root.rstrip("/")
@@ -87,7 +97,7 @@ class Search:
     def _listing(self, folder: str) -> dict[str, str]:
         if folder not in self._names:
             try:
-                self._names[folder] = asked(_names, folder)
+                self._names[folder] = call_patiently(_names, folder)
             except OSError:
                 self._names[folder] = {}
         return self._names[folder]
@@ -108,7 +118,7 @@ class Search:
                 ),
             )
         elif loaded and base in loaded and base == wanted.lower():
-            attempts = (Attempt(path=text(loaded[base]), how=How.LOADED, outcome="found"),)
+            attempts = (Attempt(path=path_text(loaded[base]), how=How.LOADED, outcome="found"),)
         elif ntpath.dirname(wanted):
             whole = ntpath.normpath(ntpath.join(self.policy.current, wanted))
             attempts = (self._attempt(whole, How.DIRECT, name, ""),)
@@ -117,28 +127,34 @@ class Search:
         else:
             attempts = tuple(
                 self._attempt(ntpath.join(place.folder, wanted), place.how, place.via, place.remark)
-                for place in places(self.policy)
+                for place in policy_folders(self.policy)
             )
-        return Resolution(name=text(name), wanted_by=text(wanted_by), attempts=attempts)
+        return Resolution(name=path_text(name), wanted_by=path_text(wanted_by), attempts=attempts)
 
     def _attempt(self, path: str, how: How, via: str, remark: str) -> Attempt:
         image = self.image(path)
-        outcome, detail, stops = judge(image, self.policy.architecture)
+        outcome, detail, stops = judge_dll(image, self.policy.architecture)
         if outcome == "not there":
             detail = remark or detail
         built = image.architecture if outcome == "wrong architecture" else ""
         return Attempt(
-            path=text(path), how=how, outcome=outcome, detail=detail, via=text(via), stops=stops, architecture=built
+            path=path_text(path),
+            how=how,
+            outcome=outcome,
+            detail=detail,
+            via=path_text(via),
+            stops=stops,
+            architecture=built,
         )
 
 
-def resolve(name: str, policy: Policy) -> Resolution:
+def resolve_dll(name: str, policy: DllPolicy) -> Resolution:
     """Return every candidate for one name; for several names, one Search saves reading files twice."""
-    return Search(policy).resolve(name)
+    return DllSearch(policy).resolve(name)
 
 
-def closure(
-    start: str, search: Search, *, opens: Callable[[str], Iterable[str]] = lambda _path: ()
+def dll_closure(
+    start: str, search: DllSearch, *, opens: Callable[[str], Iterable[str]] = lambda _path: ()
 ) -> tuple[Resolution, ...]:
     """Return what loading ``start`` (a full path, or a bare name) brings with it, breadth first.
 
@@ -148,14 +164,14 @@ def closure(
     """
     first = search.resolve(start)
     folder = ntpath.dirname(start) if ntpath.isabs(start) else ""
-    imports = Search(replace(search.policy, loading=folder), others=search)
-    bare = Search(search.policy.bare(), others=search)
+    imports = DllSearch(replace(search.policy, loading=folder), others=search)
+    bare = DllSearch(search.policy.bare(), others=search)
     found = [first]
     loaded: dict[str, str] = {}
-    queue: list[tuple[str, Search]] = []
+    queue: list[tuple[str, DllSearch]] = []
     later: list[tuple[str, str]] = []
 
-    def take(resolution: Resolution, by: Search) -> None:
+    def take(resolution: Resolution, by: DllSearch) -> None:
         winner = resolution.winner
         if winner and winner.outcome == "found" and winner.path:
             name = ntpath.basename(winner.path).lower()
@@ -164,7 +180,7 @@ def closure(
                 queue.append((winner.path, by))
 
     take(first, imports)
-    while (queue or later) and len(found) < MAX_LIBRARIES:
+    while (queue or later) and len(found) < MAX_DLLS:
         if queue:
             path, by = queue.pop(0)
             image = search.image(path)

@@ -14,13 +14,13 @@ from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
 from core.model.facts import How
-from core.model.path_list import searched
+from core.model.path_list import searched_entries
 
 DLL_LOAD_DIR, APPLICATION_DIR, USER_DIRS, SYSTEM32 = 0x100, 0x200, 0x400, 0x800
 DEFAULT_DIRS = 0x1000
 """LOAD_LIBRARY_SEARCH_*; DEFAULT_DIRS stands for application, user and system folders together."""
 
-KNOWN = frozenset(
+KNOWN_DLLS = frozenset(
     {
         "advapi32.dll",
         "clbcatq.dll",
@@ -57,7 +57,7 @@ KNOWN = frozenset(
 """KnownDLLs of a usual Windows 10 or 11, for when the registry was not read. They always come from System32."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class DllFolder(msgspec.Struct, frozen=True):
     """One folder where the loader looks. ``remark``: what is odd about the entry that names it."""
 
     folder: str
@@ -66,7 +66,7 @@ class Place(msgspec.Struct, frozen=True):
     remark: str = ""
 
 
-class Policy(msgspec.Struct, frozen=True):
+class DllPolicy(msgspec.Struct, frozen=True):
     r"""How one kind of program looks for DLLs. Folders are in Windows' form; an empty one is not searched."""
 
     application: str = ""
@@ -90,10 +90,10 @@ class Policy(msgspec.Struct, frozen=True):
     loading: str = ""
     """The folder of the DLL that this call loads by its full path, whose imports are being searched."""
     architecture: str = "x86_64"
-    known: frozenset[str] = KNOWN
+    known: frozenset[str] = KNOWN_DLLS
     root: str = "/"
 
-    def bare(self) -> Policy:
+    def bare(self) -> DllPolicy:
         """Return the policy of a LoadLibrary call with a bare name made later inside this program, as cuDNN makes it.
 
         Flags and altered search paths belong to one call: what was added by add_dll_directory does not reach this one
@@ -102,20 +102,22 @@ class Policy(msgspec.Struct, frozen=True):
         return replace(self, flags=0, altered=False, loading="")
 
 
-def plain(application: str, path: str, *, current: str = "", root: str = "/") -> Policy:
+def plain_policy(application: str, path: str, *, current: str = "", root: str = "/") -> DllPolicy:
     """Return the policy of any program: the standard order with safe search."""
-    return Policy(application=application, path=path, current=current, root=root)
+    return DllPolicy(application=application, path=path, current=current, root=root)
 
 
-def python(application: str, path: str = "", *, added: Iterable[str] = (), root: str = "/") -> Policy:
+def cpython_policy(application: str, path: str = "", *, added: Iterable[str] = (), root: str = "/") -> DllPolicy:
     """Return CPython's policy since 3.8 for extension modules and ctypes: LoadLibraryEx with DLL_LOAD_DIR | DEFAULT_DIRS.
 
     PATH is kept for ``bare()`` alone: imports do not look there.
     """
-    return Policy(application=application, path=path, added=tuple(added), flags=DLL_LOAD_DIR | DEFAULT_DIRS, root=root)
+    return DllPolicy(
+        application=application, path=path, added=tuple(added), flags=DLL_LOAD_DIR | DEFAULT_DIRS, root=root
+    )
 
 
-CONDA = ("Library\\mingw-w64\\bin", "Library\\usr\\bin", "Library\\bin", "Scripts", "bin")
+CONDA_FOLDERS = ("Library\\mingw-w64\\bin", "Library\\usr\\bin", "Library\\bin", "Scripts", "bin")
 
 
 def conda_folders(prefix: str) -> tuple[str, ...]:
@@ -124,58 +126,58 @@ def conda_folders(prefix: str) -> tuple[str, ...]:
     After conda-forge/python-feedstock, recipe/patches/0007-Add-CondaEcosystemModifyDllSearchPath.patch; its variable that
     added PATH was taken out with Python 3.11.
     """
-    return tuple(ntpath.join(prefix, tail) for tail in CONDA)
+    return tuple(ntpath.join(prefix, tail) for tail in CONDA_FOLDERS)
 
 
 # --- the order -------------------------------------------------------------------------------------------
 
-Step = Callable[[Policy], Iterator[Place]]
+Step = Callable[[DllPolicy], Iterator[DllFolder]]
 """From a policy, the places of one stage."""
 
 
-def _dll_folder(policy: Policy) -> Iterator[Place]:
+def _dll_folder(policy: DllPolicy) -> Iterator[DllFolder]:
     if policy.loading:
-        yield Place(policy.loading, How.DLL_FOLDER)
+        yield DllFolder(policy.loading, How.DLL_FOLDER)
 
 
-def _application(policy: Policy) -> Iterator[Place]:
+def _application(policy: DllPolicy) -> Iterator[DllFolder]:
     if policy.altered and policy.loading:
-        yield Place(policy.loading, How.DLL_FOLDER, "LOAD_WITH_ALTERED_SEARCH_PATH")
+        yield DllFolder(policy.loading, How.DLL_FOLDER, "LOAD_WITH_ALTERED_SEARCH_PATH")
     elif policy.application:
-        yield Place(policy.application, How.APPLICATION)
+        yield DllFolder(policy.application, How.APPLICATION)
 
 
-def _set_directory(policy: Policy) -> Iterator[Place]:
+def _set_directory(policy: DllPolicy) -> Iterator[DllFolder]:
     if policy.set_directory:
-        yield Place(policy.set_directory, How.SET_DLL_DIRECTORY)
+        yield DllFolder(policy.set_directory, How.SET_DLL_DIRECTORY)
 
 
-def _added(policy: Policy) -> Iterator[Place]:
+def _added_folders(policy: DllPolicy) -> Iterator[DllFolder]:
     for folder in policy.added:
-        yield Place(folder, How.DLL_DIRECTORY, fact_text("add_dll_directory: {folder}", folder=folder))
+        yield DllFolder(folder, How.DLL_DIRECTORY, fact_text("add_dll_directory: {folder}", folder=folder))
     yield from _set_directory(policy)
 
 
-def _system(policy: Policy) -> Iterator[Place]:
-    yield Place(policy.system, How.SYSTEM)
+def _system(policy: DllPolicy) -> Iterator[DllFolder]:
+    yield DllFolder(policy.system, How.SYSTEM)
 
 
-def _system16(policy: Policy) -> Iterator[Place]:
-    yield Place(ntpath.join(policy.windows, "System"), How.SYSTEM16)
+def _system16(policy: DllPolicy) -> Iterator[DllFolder]:
+    yield DllFolder(ntpath.join(policy.windows, "System"), How.SYSTEM16)
 
 
-def _windows(policy: Policy) -> Iterator[Place]:
-    yield Place(policy.windows, How.WINDOWS)
+def _windows(policy: DllPolicy) -> Iterator[DllFolder]:
+    yield DllFolder(policy.windows, How.WINDOWS)
 
 
-def _current(policy: Policy) -> Iterator[Place]:
+def _current(policy: DllPolicy) -> Iterator[DllFolder]:
     if policy.current and policy.set_directory is None:
-        yield Place(policy.current, How.CURRENT)
+        yield DllFolder(policy.current, How.CURRENT)
 
 
-def _path(policy: Policy) -> Iterator[Place]:
+def _path(policy: DllPolicy) -> Iterator[DllFolder]:
     """Yield PATH's entries; empty ones are left out, odd ones are looked up as they stand, as the loader does."""
-    for entry in searched(policy.path, "windows"):
+    for entry in searched_entries(policy.path, "windows"):
         bare = entry.strip()
         if not bare:
             continue
@@ -188,29 +190,29 @@ def _path(policy: Policy) -> Iterator[Place]:
         elif not ntpath.isabs(bare) or not ntpath.splitdrive(bare)[0]:
             remark = fact_text("the entry is relative: it changes with the program's current folder")
             folder = ntpath.join(policy.current, bare) if policy.current else bare
-        yield Place(folder, How.PATH, f"PATH: {entry}", remark)
+        yield DllFolder(folder, How.PATH, f"PATH: {entry}", remark)
 
 
-SAFE: tuple[Step, ...] = (_application, _set_directory, _system, _system16, _windows, _current, _path)
-UNSAFE: tuple[Step, ...] = (_application, _set_directory, _current, _system, _system16, _windows, _path)
-SEARCH: tuple[tuple[int, Step], ...] = (
+SAFE_ORDER: tuple[Step, ...] = (_application, _set_directory, _system, _system16, _windows, _current, _path)
+UNSAFE_ORDER: tuple[Step, ...] = (_application, _set_directory, _current, _system, _system16, _windows, _path)
+SEARCH_FLAGS: tuple[tuple[int, Step], ...] = (
     (DLL_LOAD_DIR, _dll_folder),
     (APPLICATION_DIR, _application),
-    (USER_DIRS, _added),
+    (USER_DIRS, _added_folders),
     (SYSTEM32, _system),
 )
 
 
-def places(policy: Policy) -> tuple[Place, ...]:
+def policy_folders(policy: DllPolicy) -> tuple[DllFolder, ...]:
     """Return every folder in order, each once."""
     if policy.flags:
         flags = policy.flags
         if flags & DEFAULT_DIRS:
             flags |= APPLICATION_DIR | USER_DIRS | SYSTEM32
-        steps: tuple[Step, ...] = tuple(step for flag, step in SEARCH if flags & flag)
+        steps: tuple[Step, ...] = tuple(step for flag, step in SEARCH_FLAGS if flags & flag)
     else:
-        steps = SAFE if policy.safe else UNSAFE
-    unique: dict[str, Place] = {}
+        steps = SAFE_ORDER if policy.safe else UNSAFE_ORDER
+    unique: dict[str, DllFolder] = {}
     for step in steps:
         for place in step(policy):
             unique.setdefault(ntpath.normcase(place.folder).rstrip("\\"), place)

@@ -7,12 +7,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from core.common.i18n import _, number
-from core.model import path_list as pathlist
+from core.common.i18n import _, format_number
+from core.model import path_list
 from core.model.facts import Frozen, System
 from core.model.path_list import PathError
 
-Scope = Literal["user", "machine", "environment"]
+PersistentScope = Literal["user", "machine", "environment"]
 """Whom a variable is for: this user, everybody on the machine, or one Python environment while it is active."""
 
 
@@ -35,7 +35,7 @@ class Value(Frozen, frozen=True, kw_only=True):
         return other is not None and self.text == other.text and (not self.kind or self.kind in ("", other.kind))
 
 
-def agree(planned: Value | None, found: Value | None) -> bool:
+def values_agree(planned: Value | None, found: Value | None) -> bool:
     """Whether what a plan expects is what was found."""
     return found is None if planned is None else planned.agrees(found)
 
@@ -44,7 +44,7 @@ class SetVariable(Frozen, frozen=True, kw_only=True, tag_field="change", tag="va
     """Give a variable another value, or take it away (``after`` None)."""
 
     name: str
-    scope: Scope
+    scope: PersistentScope
     at: str = ""
     """The file that keeps it, or the environment's prefix; empty for the usual place of the scope."""
     before: Value | None = None
@@ -57,7 +57,7 @@ class SetVariable(Frozen, frozen=True, kw_only=True, tag_field="change", tag="va
     def lines(self) -> tuple[str, ...]:
         """Return the preview: what it is, then the old lines (-) and the new ones (+)."""
         nothing = _("(left as it is)") if self.scope == "environment" else _("(not set)")
-        old, new = _shown(self.before, nothing), _shown(self.after, nothing)
+        old, new = _shown_value(self.before, nothing), _shown_value(self.after, nothing)
         return (f"  {_where(self)}", *(f"- {t}" for t in old), *(f"+ {t}" for t in new))
 
 
@@ -68,7 +68,7 @@ class EditPath(Frozen, frozen=True, kw_only=True, tag_field="change", tag="path"
     """
 
     name: str
-    scope: Scope
+    scope: PersistentScope
     system: System
     entry: str
     """The entry as written, quotes included."""
@@ -88,48 +88,50 @@ class EditPath(Frozen, frozen=True, kw_only=True, tag_field="change", tag="path"
         """Return the preview: the entries around the edit, with - and +."""
         import difflib  # needed for a preview only; a scan starts faster without it
 
-        old = pathlist.split(self.before.text, self.system, self.name) if self.before else []
-        new = pathlist.split(self.after.text, self.system, self.name) if self.after else []
+        old = path_list.split_entries(self.before.text, self.system, self.name) if self.before else []
+        new = path_list.split_entries(self.after.text, self.system, self.name) if self.after else []
         diff = difflib.unified_diff(old, new, lineterm="", n=2)
         return (f"  {_where(self)}", *(f"{d[0]} {d[1:]}" for d in diff if not d.startswith(("---", "+++", "@@"))))
 
     def problem(self) -> str:
         """Return a sentence if ``after`` is not what the edit makes of ``before``, else an empty text."""
         try:
-            expected = edited(self)
+            expected = apply_edit(self)
         except PathError as e:
             return str(e)
         planned = self.after.text if self.after else ""
-        if pathlist.split(expected, self.system, self.name) != pathlist.split(planned, self.system, self.name):
+        if path_list.split_entries(expected, self.system, self.name) != path_list.split_entries(
+            planned, self.system, self.name
+        ):
             return _("The planned value of {name} is not its old value with this one entry changed.", name=self.name)
         if self.before and self.after and self.before.kind != self.after.kind:
             return _("The planned value of {name} is of another kind than its old value.", name=self.name)
         return ""
 
-    def merged(self, current: Value | None) -> Value | None:
+    def rebased_on(self, current: Value | None) -> Value | None:
         """Return ``current`` with this edit made in it although others have changed the value since.
 
         Only the one entry is touched. An entry that is already gone, or already there, is left as it is.
         """
-        if agree(self.before, current):
+        if values_agree(self.before, current):
             return self.after
         text = current.text if current else ""
         goal = self.after.text if self.after else ""
-        entries = pathlist.split(text, self.system, self.name)
-        surplus = entries.count(self.entry) - pathlist.split(goal, self.system, self.name).count(self.entry)
+        entries = path_list.split_entries(text, self.system, self.name)
+        surplus = entries.count(self.entry) - path_list.split_entries(goal, self.system, self.name).count(self.entry)
         if self.old is not None and (surplus > 0 or (self.new is not None and self.entry in entries)):
             place = self.old if entries[self.old : self.old + 1] == [self.entry] else entries.index(self.entry)
-            text = pathlist.remove(text, self.entry, place, self.system, name=self.name)
+            text = path_list.remove_from_path(text, self.entry, place, self.system, name=self.name)
             surplus -= 1
         elif self.old is not None:
             return current
         if self.new is not None and surplus < 0:
-            text = pathlist.put_back(text, self.entry, self.new, goal, self.system, name=self.name)
+            text = path_list.put_back(text, self.entry, self.new, goal, self.system, name=self.name)
         kind = current.kind if current else (self.after or self.before or Value(text="")).kind
         return Value(text=text, kind=kind) if text or self.after else None
 
 
-def edited(change: EditPath) -> str:
+def apply_edit(change: EditPath) -> str:
     """Return what the edit makes of its ``before``.
 
     Raises:
@@ -138,11 +140,11 @@ def edited(change: EditPath) -> str:
     text, system, name = (change.before.text if change.before else ""), change.system, change.name
     match change.old, change.new:
         case None, int(new):
-            return pathlist.insert(text, change.entry, new, system, name=name)
+            return path_list.insert_in_path(text, change.entry, new, system, name=name)
         case int(old), None:
-            return pathlist.remove(text, change.entry, old, system, name=name)
+            return path_list.remove_from_path(text, change.entry, old, system, name=name)
         case int(old), int(new):
-            return pathlist.move(text, change.entry, old, new, system, name=name)
+            return path_list.move_in_path(text, change.entry, old, new, system, name=name)
     raise PathError(_("A plan must say where an entry stood or where it shall stand."))
 
 
@@ -203,7 +205,7 @@ Change: TypeAlias = SetVariable | EditPath | FileSet
 
 
 def insert_entry(
-    before: Value | None, entry: str, index: int, system: System, *, name: str, scope: Scope, at: str = ""
+    before: Value | None, entry: str, index: int, system: System, *, name: str, scope: PersistentScope, at: str = ""
 ) -> EditPath:
     """Return the change that puts ``entry`` at ``index``.
 
@@ -216,7 +218,9 @@ def insert_entry(
     return _with_after(bare)
 
 
-def remove_entry(before: Value, index: int, system: System, *, name: str, scope: Scope, at: str = "") -> EditPath:
+def remove_entry(
+    before: Value, index: int, system: System, *, name: str, scope: PersistentScope, at: str = ""
+) -> EditPath:
     """Return the change that takes the entry at ``index`` out.
 
     Raises:
@@ -230,7 +234,7 @@ def remove_entry(before: Value, index: int, system: System, *, name: str, scope:
 
 
 def move_entry(
-    before: Value, index: int, to: int, system: System, *, name: str, scope: Scope, at: str = ""
+    before: Value, index: int, to: int, system: System, *, name: str, scope: PersistentScope, at: str = ""
 ) -> EditPath:
     """Return the change that moves the entry at ``index`` to ``to``.
 
@@ -246,12 +250,12 @@ def move_entry(
 
 def _with_after(change: EditPath) -> EditPath:
     usual = "REG_EXPAND_SZ" if change.system == "windows" else ""
-    after = Value(text=edited(change), kind=change.before.kind if change.before else usual)
+    after = Value(text=apply_edit(change), kind=change.before.kind if change.before else usual)
     return msgspec.structs.replace(change, after=after)
 
 
 def _entry(value: Value, index: int, system: System, name: str) -> str:
-    entries = pathlist.split(value.text, system, name)
+    entries = path_list.split_entries(value.text, system, name)
     if not 0 <= index < len(entries):
         raise PathError(
             _("The search path has {count} entries; there is no place {index}.", count=len(entries), index=index)
@@ -264,7 +268,7 @@ def _entry(value: Value, index: int, system: System, name: str) -> str:
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-def _shown(value: Value | None, nothing: str) -> tuple[str, ...]:
+def _shown_value(value: Value | None, nothing: str) -> tuple[str, ...]:
     if value is None:
         return (nothing,)
     return tuple(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", line) for line in value.text.split("\n")) or ("",)
@@ -282,6 +286,6 @@ def _where(change: SetVariable | EditPath) -> str:
 def _origin(item: FileItem) -> str:
     if item.after.startswith("-> "):
         return item.after
-    size = _("{size} bytes", size=number(item.size)) if item.size else ""
+    size = _("{size} bytes", size=format_number(item.size)) if item.size else ""
     words = [w for w in (size, _("from {source}", source=item.source) if item.source else "") if w]
     return f"({', '.join(words)})" if words else ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.common.i18n import _, number
+from core.common.i18n import _, format_number
 from core.model.facts import System
 from core.model.paths import normalise
 
-LONGEST = {"windows": 32_766, "linux": 131_071}
+MAX_CHARACTERS = {"windows": 32_766, "linux": 131_071}
 """Most characters (Linux: bytes, with the name) that the system lets one variable have, without its terminator.
 
 Windows: 32,767 with it (Microsoft, win32 "Environment Variables"). Linux: MAX_ARG_STRLEN, 32 pages of 4,096 bytes
@@ -18,7 +18,7 @@ class PathError(ValueError):
     """An edit that would not do what it says; the message is one sentence."""
 
 
-LIBRARIES = "LD_LIBRARY_PATH"
+LIBRARY_VARIABLE = "LD_LIBRARY_PATH"
 
 
 def separators(system: System, name: str = "PATH") -> str:
@@ -28,28 +28,28 @@ def separators(system: System, name: str = "PATH") -> str:
     """
     if system == "windows":
         return ";"
-    return ":;" if name == LIBRARIES else ":"
+    return ":;" if name == LIBRARY_VARIABLE else ":"
 
 
-def split(value: str, system: System, name: str = "PATH") -> list[str]:
+def split_entries(value: str, system: System, name: str = "PATH") -> list[str]:
     """Return the entries as they are written, one by one as a person reads and edits them. An empty text has none.
 
     On Windows a semicolon between double quotes separates nothing.
     """
-    return _apart(value, system, name)[0]
+    return _entries_and_separators(value, system, name)[0]
 
 
-def searched(value: str, system: System, name: str = "PATH") -> list[str]:
+def searched_entries(value: str, system: System, name: str = "PATH") -> list[str]:
     """Return the entries as the loader takes them, raw. An empty text has none.
 
     Windows' DLL loader lets a semicolon between double quotes separate as well, where cmd.exe keeps the entry together.
     """
     if system == "windows":
         return value.split(";") if value else []
-    return split(value, system, name)
+    return split_entries(value, system, name)
 
 
-def _apart(value: str, system: System, name: str) -> tuple[list[str], list[str]]:
+def _entries_and_separators(value: str, system: System, name: str) -> tuple[list[str], list[str]]:
     """Return the entries and what stands between them: always one less, but for an empty text."""
     if not value:
         return [], []
@@ -65,7 +65,7 @@ def _apart(value: str, system: System, name: str) -> tuple[list[str], list[str]]
     return [*entries, value[start:]], between
 
 
-def _together(entries: list[str], between: list[str]) -> str:
+def _join_parts(entries: list[str], between: list[str]) -> str:
     return "".join(part for pair in zip(entries, [*between, ""], strict=True) for part in pair) if entries else ""
 
 
@@ -82,12 +82,12 @@ def _take(entries: list[str], between: list[str], index: int) -> str:
     return between.pop(max(index - 1, 0)) if between else ""
 
 
-def join(entries: list[str], system: System) -> str:
+def join_entries(entries: list[str], system: System) -> str:
     """Return the entries as one text."""
     return separators(system)[0].join(entries)
 
 
-def key(entry: str, system: System) -> str:
+def entry_key(entry: str, system: System) -> str:
     r"""Return what two entries have in common that name the same folder by the same words; links are not resolved.
 
     Slashes that are doubled or trailing and ``.`` do not count. Windows: nor do quotes, case, the kind of slash and blanks
@@ -99,10 +99,10 @@ def key(entry: str, system: System) -> str:
     return plain + "\\" if plain.endswith(":") else plain
 
 
-def find(value: str, entry: str, system: System, name: str = "PATH") -> int | None:
+def find_entry(value: str, entry: str, system: System, name: str = "PATH") -> int | None:
     """Return the index of the first entry that names the same folder, or None."""
-    wanted = key(entry, system)
-    return next((i for i, e in enumerate(split(value, system, name)) if key(e, system) == wanted), None)
+    wanted = entry_key(entry, system)
+    return next((i for i, e in enumerate(split_entries(value, system, name)) if entry_key(e, system) == wanted), None)
 
 
 def check_entry(entry: str, system: System, name: str = "PATH") -> None:
@@ -115,7 +115,7 @@ def check_entry(entry: str, system: System, name: str = "PATH") -> None:
         raise PathError(_("An empty entry stands for the current folder, and is never added."))
     if any(c in entry for c in "\0\r\n"):
         raise PathError(_("A folder with a line end in its name cannot stand in a search path."))
-    if len(split(entry, system, name)) != 1 or (system == "windows" and _is_open(entry)):
+    if len(split_entries(entry, system, name)) != 1 or (system == "windows" and _is_open(entry)):
         raise PathError(_("{entry} is not one entry of a search path.", entry=repr(entry)))
 
 
@@ -124,14 +124,14 @@ def _is_open(entry: str) -> bool:
     return entry.count('"') % 2 == 1
 
 
-def insert(value: str, entry: str, index: int, system: System, *, name: str = "PATH") -> str:
+def insert_in_path(value: str, entry: str, index: int, system: System, *, name: str = "PATH") -> str:
     """Return ``value`` with ``entry`` put before the entry now at ``index`` (its length: put last).
 
     Raises:
         PathError: see ``check_entry``; or the index is not in the list; or an open quote would swallow the entry.
     """
     check_entry(entry, system, name)
-    entries, between = _apart(value, system, name)
+    entries, between = _entries_and_separators(value, system, name)
     if not 0 <= index <= len(entries):
         raise PathError(
             _("The search path has {count} entries; there is no place {index}.", count=len(entries), index=index)
@@ -139,31 +139,31 @@ def insert(value: str, entry: str, index: int, system: System, *, name: str = "P
     if system == "windows" and any(_is_open(e) for e in entries[:index]):
         raise PathError(_("An entry before it has an opening quote without a closing one; repair that entry first."))
     _put(entries, between, entry, index, separators(system, name)[0])
-    return _together(entries, between)
+    return _join_parts(entries, between)
 
 
-def remove(value: str, entry: str, index: int, system: System, *, name: str = "PATH") -> str:
+def remove_from_path(value: str, entry: str, index: int, system: System, *, name: str = "PATH") -> str:
     """Return ``value`` without the entry at ``index``, which must read ``entry``.
 
     Raises:
         PathError: another text stands there.
     """
-    entries, between = _apart(value, system, name)
+    entries, between = _entries_and_separators(value, system, name)
     if not 0 <= index < len(entries) or entries[index] != entry:
         raise PathError(
             _("The entry {entry} is not at place {index} of the search path.", entry=repr(entry), index=index)
         )
     _take(entries, between, index)
-    return _together(entries, between)
+    return _join_parts(entries, between)
 
 
-def move(value: str, entry: str, index: int, to: int, system: System, *, name: str = "PATH") -> str:
+def move_in_path(value: str, entry: str, index: int, to: int, system: System, *, name: str = "PATH") -> str:
     """Return ``value`` with the entry at ``index`` moved so that it ends up at ``to``.
 
     Raises:
-        PathError: see ``remove`` and ``insert``.
+        PathError: see ``remove_from_path`` and ``insert_in_path``.
     """
-    entries, between = _apart(value, system, name)
+    entries, between = _entries_and_separators(value, system, name)
     if not 0 <= index < len(entries) or entries[index] != entry:
         raise PathError(
             _("The entry {entry} is not at place {index} of the search path.", entry=repr(entry), index=index)
@@ -173,7 +173,7 @@ def move(value: str, entry: str, index: int, to: int, system: System, *, name: s
     if system == "windows" and any(_is_open(e) for e in entries):
         raise PathError(_("An entry has an opening quote without a closing one; repair that entry first."))
     _put(entries, between, entry, to, _take(entries, between, index))
-    return _together(entries, between)
+    return _join_parts(entries, between)
 
 
 def put_back(value: str, entry: str, index: int, model: str, system: System, *, name: str = "PATH") -> str:
@@ -183,8 +183,8 @@ def put_back(value: str, entry: str, index: int, model: str, system: System, *, 
     behind it, else last. An entry with an open quote swallows all that follows it, so it goes last unless nothing else
     changed, and nothing is put behind such an entry.
     """
-    old = split(model, system, name)
-    now, between = _apart(value, system, name)
+    old = split_entries(model, system, name)
+    now, between = _entries_and_separators(value, system, name)
     if now == old[:index] + old[index + 1 :]:
         return model
     end = len(now)
@@ -192,25 +192,25 @@ def put_back(value: str, entry: str, index: int, model: str, system: System, *, 
     if system == "windows":
         if _is_open(entry):
             _put(now, between, entry, end, usual)
-            return _together(now, between)
+            return _join_parts(now, between)
         end -= bool(now) and _is_open(now[-1])
     place = next((now.index(e) + 1 for e in reversed(old[:index]) if e in now[:end]), None)
     if place is None:
         place = next((now.index(e) for e in old[index + 1 :] if e in now), end)
     _put(now, between, entry, place, usual)
-    return _together(now, between)
+    return _join_parts(now, between)
 
 
 def too_long(name: str, value: str, system: System) -> str:
     """Return a sentence if the system would refuse a variable of this length, else an empty text."""
     length = len(value) if system == "windows" else len(f"{name}={value}".encode("utf-8", "surrogateescape"))
-    if length <= LONGEST[system]:
+    if length <= MAX_CHARACTERS[system]:
         return ""
     return _(
         "{name} would have {length} characters; this system takes at most {longest}.",
         name=name,
-        length=number(length),
-        longest=number(LONGEST[system]),
+        length=format_number(length),
+        longest=format_number(MAX_CHARACTERS[system]),
     )
 
 
@@ -224,7 +224,7 @@ def length_notes(name: str, value: str, system: System) -> tuple[str, ...]:
         (1_024, _("the command setx would cut it at 1,024 characters; never change it with that")),
     )
     return tuple(
-        _("{name} will have {count} characters: {words}.", name=name, count=number(len(value)), words=words)
+        _("{name} will have {count} characters: {words}.", name=name, count=format_number(len(value)), words=words)
         for limit, words in rows
         if len(value) > limit
     )

@@ -36,7 +36,7 @@ def normalise(system: System, path: str) -> str:
     return plain[1:] if plain.startswith("//") else plain
 
 
-def join(system: System, *parts: str) -> str:
+def join_path(system: System, *parts: str) -> str:
     """Return parts as one path; a full path among them replaces what stands before it."""
     return str(path_module(system).join(*parts))
 

@@ -130,7 +130,7 @@ Remedy: TypeAlias = (
 )
 
 
-def both(one: Remedy | None, other: Remedy | None) -> Remedy | None:
+def join_remedies(one: Remedy | None, other: Remedy | None) -> Remedy | None:
     """Return the remedy for one fault of several programs: what differs by environment is joined, else the first stays."""
     match one, other:
         case AddFolder(), AddFolder() if one.folder == other.folder:

@@ -16,7 +16,7 @@ class Step(StrEnum):
     BENCHMARK = "benchmark"
 
 
-SECTIONS: dict[Step, tuple[str, ...]] = {
+SECTIONS_OF_STEP: dict[Step, tuple[str, ...]] = {
     Step.DRIVER: ("driver",),
     Step.TOOLKIT: ("toolkits",),
     Step.CUDNN: ("cudnn", "loads"),

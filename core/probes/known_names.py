@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from core.common.patience import asked
-from core.model.facts import Snapshot, text
+from core.common.patience import call_patiently
+from core.model.facts import Snapshot, path_text
 
 FIRST_PERSON = 500
 """Numbers below belong to the system and its services, on every distribution (login.defs: UID_MIN 1000, formerly 500)."""
@@ -89,7 +89,7 @@ def _owners(folders: Iterable[str], root: Path) -> Iterator[str]:
     numbers: dict[int, None] = {}
     for folder in folders:
         with suppress(OSError, ValueError):
-            numbers[asked(os.lstat, str(root) + folder if str(root) != "/" else folder).st_uid] = None
+            numbers[call_patiently(os.lstat, str(root) + folder if str(root) != "/" else folder).st_uid] = None
     for number in numbers:
         yield from _account(number)
 
@@ -101,10 +101,10 @@ def _account(number: int) -> Iterator[str]:
     if number >= FIRST_PERSON:
         with suppress(KeyError, OSError, OverflowError):
             found = pwd.getpwuid(number)
-            yield text(found.pw_name)
+            yield path_text(found.pw_name)
             person = found.pw_gecos.partition(",")[0].strip()
             if " " in person:
-                yield text(person)
+                yield path_text(person)
 
 
 def _behind(env: Mapping[str, str]) -> Iterator[str]:

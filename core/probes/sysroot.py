@@ -13,12 +13,12 @@ from types import ModuleType
 
 import msgspec
 
-from core.common.patience import asked, is_silent
-from core.host.interface import Host, Planned
-from core.loader.files import reachable
+from core.common.patience import call_patiently, is_silent
+from core.host.interface import Host, PlannedFiles
+from core.loader.files import extended_path
 from core.model import paths
 from core.model.facts import System
-from core.model.path_list import LIBRARIES, remove, split
+from core.model.path_list import LIBRARY_VARIABLE, remove_from_path, split_entries
 
 MAX_NAMES = 200_000
 """Names that are taken from one folder at most; a folder with more is no library folder."""
@@ -45,7 +45,7 @@ class Sysroot(msgspec.Struct, frozen=True):
     def under(self, path: str) -> str:
         """Return where ``path`` lies for the running system."""
         if self.whole:
-            return reachable(path)
+            return extended_path(path)
         relative = path.replace("\\", "/") if self.system == "windows" else path
         return self.root.rstrip("/\\") + "/" + relative.lstrip("/")
 
@@ -61,7 +61,7 @@ class Sysroot(msgspec.Struct, frozen=True):
 
     def join(self, *parts: str) -> str:
         """Join in the examined system's form."""
-        return paths.join(self.system, *parts)
+        return paths.join_path(self.system, *parts)
 
     def parent(self, path: str) -> str:
         """Return the folder that holds ``path``."""
@@ -74,7 +74,7 @@ class Sysroot(msgspec.Struct, frozen=True):
     def stat(self, path: str) -> os.stat_result | None:
         """Return what is known of ``path``, links followed; None when it is not there or may not be looked at."""
         try:
-            return asked(os.stat, self.under(path))
+            return call_patiently(os.stat, self.under(path))
         except (OSError, ValueError):
             return None
 
@@ -95,21 +95,21 @@ class Sysroot(msgspec.Struct, frozen=True):
     def is_link(self, path: str) -> bool:
         """Whether ``path`` itself is a symbolic link, wherever it leads."""
         try:
-            return stat.S_ISLNK(asked(os.lstat, self.under(path)).st_mode)
+            return stat.S_ISLNK(call_patiently(os.lstat, self.under(path)).st_mode)
         except (OSError, ValueError):
             return False
 
     def real(self, path: str) -> str:
         """Return ``path`` with all links followed as far as they lead; a loop ends where it closes."""
         try:
-            return self.shown(asked(os.path.realpath, self.under(path)))
+            return self.shown(call_patiently(os.path.realpath, self.under(path)))
         except (OSError, ValueError):
             return path
 
     def names(self, folder: str) -> tuple[str, ...] | None:
         """Return the sorted names in ``folder``; None when it cannot be listed."""
         try:
-            there = asked(_names, self.under(folder))
+            there = call_patiently(_names, self.under(folder))
             return tuple(sorted({*there, *self._planned_in(folder)} if self.planned else there))
         except (OSError, ValueError):
             return None
@@ -120,7 +120,7 @@ class Sysroot(msgspec.Struct, frozen=True):
         Files of /proc and /sys say 0 bytes and are read nevertheless. O_NONBLOCK: never waits for a FIFO's other end.
         """
         try:
-            return asked(_start, self.under(path), limit) if self.is_file(path) else None
+            return call_patiently(_start, self.under(path), limit) if self.is_file(path) else None
         except (OSError, ValueError):
             return None
 
@@ -152,18 +152,18 @@ def _start(path: str, limit: int) -> bytes | None:
         return b"".join(parts)
 
 
-def answering(env: Mapping[str, str], where: Sysroot) -> dict[str, str]:
+def without_silent_folders(env: Mapping[str, str], where: Sysroot) -> dict[str, str]:
     """Return ``env`` for a child: without the folders of the loader's search path that give no answer, which would hang it."""
-    name = "PATH" if where.system == "windows" else LIBRARIES
+    name = "PATH" if where.system == "windows" else LIBRARY_VARIABLE
     found = dict(env)
     for variable in [n for n in env if n.upper() == name]:
-        for index, folder in reversed(list(enumerate(split(env[variable], where.system, name)))):
+        for index, folder in reversed(list(enumerate(split_entries(env[variable], where.system, name)))):
             if where.form.isabs(folder) and is_silent(where.under(folder)):
-                found[variable] = remove(found[variable], folder, index, where.system, name=name)
+                found[variable] = remove_from_path(found[variable], folder, index, where.system, name=name)
     return found
 
 
 def sysroot_of(host: Host) -> Sysroot:
     """Return the host's places."""
-    planned = host.planned if isinstance(host, Planned) else {}
+    planned = host.planned if isinstance(host, PlannedFiles) else {}
     return Sysroot(system=host.system, root=os.fspath(host.root), planned=planned)

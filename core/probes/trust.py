@@ -10,7 +10,7 @@ from typing import Literal
 from core.host import child, ownership, provenance
 from core.host.interface import Account
 from core.host.provenance import Verdict, may_run
-from core.model.facts import Changeable, CudnnCopy, Execution, How, PythonEnvironment, text
+from core.model.facts import Changeable, CudnnCopy, Execution, How, PythonEnvironment, path_text
 from core.probes.loading.origin import runs_here
 from core.probes.loading.plan import LoadPlan
 from core.probes.probe import ProbeRequest
@@ -82,7 +82,7 @@ def checked(verdict: Verdict) -> Verdict:
     account = verdict.account
     if not verdict.may or account is None:
         return verdict
-    ours = [p for p in child.command() if os.path.isabs(p)]  # noqa: PTH117 - texts, some of them code
+    ours = [p for p in child.child_command() if os.path.isabs(p)]  # noqa: PTH117 - texts, some of them code
     return verdict if all(_reaches(account, p) for p in ours) else Verdict(may=False, changeable=verdict.changeable)
 
 
@@ -108,7 +108,7 @@ def told(
     me = request.seen.machine.user
     rights = (verdict.account.name if verdict.account else me) if verdict.may else ""
     found = Execution(
-        what=what, path=text(path), account=rights, consumer=consumer, changeable=shown(verdict.changeable)
+        what=what, path=path_text(path), account=rights, consumer=consumer, changeable=shown(verdict.changeable)
     )
     request.tell(found)
     return found
@@ -119,7 +119,7 @@ def shown(changeable: Changeable | None) -> Changeable | None:
     if changeable is None:
         return None
     return Changeable(
-        path=text(changeable.path), owner=changeable.owner, mode=changeable.mode, writers=changeable.writers
+        path=path_text(changeable.path), owner=changeable.owner, mode=changeable.mode, writers=changeable.writers
     )
 
 

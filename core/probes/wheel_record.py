@@ -11,22 +11,22 @@ import re
 import stat
 from collections.abc import Iterable, Mapping
 
-from core.common.patience import asked, each
+from core.common.patience import call_patiently, map_in_threads
 from core.common.progress import Progress
 from core.common.versions import whole_number
 from core.model.facts import Distribution, Frozen, RecordState
 from core.probes.sysroot import Sysroot
 
-LIMIT = 64 << 20
+MAX_WHEEL_RECORD_BYTES = 64 << 20
 """Bytes of a RECORD that are read; torch's has about 2 MiB."""
 
-BLOCK = 4 << 20
+HASH_BLOCK_BYTES = 4 << 20
 """Bytes that are hashed between two looks at the watch."""
 
-THREADS = 2
+HASHING_THREADS = 2
 
 
-class Row(Frozen, frozen=True, kw_only=True):
+class RecordRow(Frozen, frozen=True, kw_only=True):
     """What RECORD says of one file."""
 
     sha256: str = ""
@@ -34,33 +34,33 @@ class Row(Frozen, frozen=True, kw_only=True):
     size: int | None = None
 
 
-def rows(distribution: Distribution, wanted: str, where: Sysroot) -> dict[str, Row]:
+def record_rows(distribution: Distribution, wanted: str, where: Sysroot) -> dict[str, RecordRow]:
     """Return path -> row for the lines of a distribution's RECORD that the pattern ``wanted`` finds; {} without one.
 
     Paths are those of the examined system, joined to the distribution's folder of packages.
     """
     search = re.compile(wanted).search
-    lines = (line for line in record(distribution, where).splitlines() if search(line))
+    lines = (line for line in read_record(distribution, where).splitlines() if search(line))
     return dict(_row(line, distribution.location, where) for line in lines if line.count(",") >= 2)
 
 
-def record(distribution: Distribution, where: Sysroot) -> str:
+def read_record(distribution: Distribution, where: Sysroot) -> str:
     """Return a distribution's RECORD; empty where it has none."""
     for spelt in dict.fromkeys((distribution.name.replace("-", "_"), distribution.name)):
         info = where.join(distribution.location, f"{spelt}-{distribution.version}.dist-info", "RECORD")
-        data = where.read(info, LIMIT)
+        data = where.read(info, MAX_WHEEL_RECORD_BYTES)
         if data is not None:
             return data.decode("utf-8", "replace")
     return ""
 
 
-def _row(line: str, folder: str, where: Sysroot) -> tuple[str, Row]:
+def _row(line: str, folder: str, where: Sysroot) -> tuple[str, RecordRow]:
     try:
         path, digest, size = [*next(csv.reader([line])), "", ""][:3]
     except (csv.Error, StopIteration):
-        return "", Row()
+        return "", RecordRow()
     whole = str(where.form.normpath(where.join(folder, path)))
-    return whole, Row(sha256=_hexadecimal(digest), size=whole_number(size))
+    return whole, RecordRow(sha256=_hexadecimal(digest), size=whole_number(size))
 
 
 def _hexadecimal(digest: str) -> str:
@@ -73,7 +73,7 @@ def _hexadecimal(digest: str) -> str:
         return ""
 
 
-def verdict(row: Row | None, size: int | None, sha256: str) -> RecordState:
+def record_state(row: RecordRow | None, size: int | None, sha256: str) -> RecordState:
     """Return what RECORD says about a file of this size and hash (empty: not hashed, so only the size was compared)."""
     if row is None:
         return "not listed"
@@ -84,7 +84,7 @@ def verdict(row: Row | None, size: int | None, sha256: str) -> RecordState:
     return "unchecked"
 
 
-def hashes(paths: Iterable[str], where: Sysroot, watch: Progress) -> Mapping[str, str]:
+def hash_files(paths: Iterable[str], where: Sysroot, watch: Progress) -> Mapping[str, str]:
     """Return path -> sha256 of regular files, largest first, by OpenSSL in two threads; those that fail are left out.
 
     Raises:
@@ -96,20 +96,20 @@ def hashes(paths: Iterable[str], where: Sysroot, watch: Progress) -> Mapping[str
         return seen.st_size if seen and stat.S_ISREG(seen.st_mode) else -1
 
     ordered = sorted({p for p in paths if size(p) > 0}, key=size, reverse=True)
-    found = each(ordered, lambda path: _sha256(where.under(path), watch), threads=THREADS)
+    found = map_in_threads(ordered, lambda path: _sha256(where.under(path), watch), threads=HASHING_THREADS)
     return {path: value for path, value in zip(ordered, found, strict=True) if value}
 
 
 def _sha256(path: str, watch: Progress) -> str:
     """Return a file's hash; empty when it cannot be read. OpenSSL lets go of Python's lock while it works."""
     digest = hashlib.sha256()
-    block = memoryview(bytearray(BLOCK))
+    block = memoryview(bytearray(HASH_BLOCK_BYTES))
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        with open(asked(os.open, path, flags), "rb", buffering=0) as stream:  # noqa: PTH123  # flags matter
+        with open(call_patiently(os.open, path, flags), "rb", buffering=0) as stream:  # noqa: PTH123  # flags matter
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 return ""
-            while count := asked(lambda _path: stream.readinto(block), path):
+            while count := call_patiently(lambda _path: stream.readinto(block), path):
                 watch.check()
                 digest.update(block[:count])
     except OSError:

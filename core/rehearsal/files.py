@@ -12,24 +12,24 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from core.common.i18n import _, sentences, translate_fact
+from core.common.i18n import _, join_sentences, translate_fact
 from core.common.progress import Progress
 from core.common.text import join_names
 from core.host import scratch
-from core.host.child import ask
+from core.host.child import ask_child
 from core.host.interface import Host
 from core.host.provenance import may_run, obeyed
-from core.knowledge.cudnn import knowledge
-from core.knowledge.cudnn_file_names import parse
-from core.loader import read_image as images
-from core.model import path_list as pathlist
+from core.knowledge.cudnn import cudnn_knowledge
+from core.knowledge.cudnn_file_names import parse_cudnn_name
+from core.loader import read_image
+from core.model import path_list
 from core.model.changes import Change, FileSet
 from core.model.facts import Frozen, Mapped, Resolution, RollCall, Snapshot, System
 from core.model.paths import form_of, normalise, parent
-from core.probes.loading.roll_call.parent import by_child, run
-from core.probes.loading.roll_call.protocol import Part, RollCallRequest
-from core.rehearsal.nvrtc_child import Compiled, CompileQuery, compile_empty
-from core.rules.consumer_loads import ConsumerLoad, consumer_loads, failed
+from core.probes.loading.roll_call.parent import ask_roll_call, run_roll_call
+from core.probes.loading.roll_call.protocol import LaterLibrary, RollCallRequest
+from core.rehearsal.nvrtc_child import CompileQuery, NvrtcResult, compile_empty
+from core.rules.consumer_loads import ConsumerLoad, call_failed, consumer_loads
 
 
 class Rehearsal(Frozen, frozen=True, kw_only=True):
@@ -41,15 +41,17 @@ class Rehearsal(Frozen, frozen=True, kw_only=True):
     """CUDA and cuDNN files that were really mapped, with who owns them."""
 
 
-def works(loaded: tuple[Mapped, ...], real: Mapping[str, str], how: str = "") -> Rehearsal:
+def successful_rehearsal(loaded: tuple[Mapped, ...], real: Mapping[str, str], how: str = "") -> Rehearsal:
     """Return that it works, with what was loaded from where, by the names that the files will have (``real``)."""
-    named = _real(loaded, real)
+    named = _with_final_paths(loaded, real)
     folders = list(dict.fromkeys(parent(form_of(m.path), m.path) for m in named if "cudnn" in m.name))
     where = _("cuDNN was loaded from {folders}.", folders=join_names(folders[:3])) if folders else ""
-    return Rehearsal(works=True, sentence=sentences(_("Rehearsed on this machine: works."), where, how), loaded=named)
+    return Rehearsal(
+        works=True, sentence=join_sentences(_("Rehearsed on this machine: works."), where, how), loaded=named
+    )
 
 
-def _real(mapped: tuple[Mapped, ...], real: Mapping[str, str]) -> tuple[Mapped, ...]:
+def _with_final_paths(mapped: tuple[Mapped, ...], real: Mapping[str, str]) -> tuple[Mapped, ...]:
     """Return the files by the names that they will have instead of those in an overlay."""
     out = []
     for m in mapped:
@@ -64,12 +66,12 @@ def real_names(changes: tuple[Change, ...], moved: Mapping[str, str]) -> dict[st
     return {**sources, **{overlay: folder for folder, overlay in moved.items()}}
 
 
-def _failed(roll: RollCall) -> Rehearsal:
+def _failed_rehearsal(roll: RollCall) -> Rehearsal:
     what = next(
         (
             f": {c.library or c.function} {translate_fact(c.meaning)}"
             for c in roll.calls
-            if failed(c.function, c.result)
+            if call_failed(c.function, c.result)
         ),
         "",
     )
@@ -77,14 +79,14 @@ def _failed(roll: RollCall) -> Rehearsal:
     return Rehearsal(works=False, sentence=sentence, loaded=roll.mapped)
 
 
-def _answered(roll: RollCall) -> bool:
-    return bool(roll.calls) and not roll.ended and not any(failed(c.function, c.result) for c in roll.calls)
+def _all_answered(roll: RollCall) -> bool:
+    return bool(roll.calls) and not roll.ended and not any(call_failed(c.function, c.result) for c in roll.calls)
 
 
 # --- a completed set -----------------------------------------------------------------------------------------------
 
 
-def completed(
+def rehearse_completion(
     changes: tuple[Change, ...], moved: Mapping[str, str], snapshot: Snapshot, host: Host, watch: Progress
 ) -> Rehearsal | None:
     """Call the set in the first overlay of a folder that holds a known copy; None where there is none to call."""
@@ -92,11 +94,15 @@ def completed(
         if withheld := _withheld(overlay):
             return withheld
         if compiler := _compiler_in(overlay):
-            return _compiled(compiler, host, watch)
+            return _rehearse_compiler(compiler, host, watch)
     for folder, overlay in moved.items():
         roll = _roll_call(overlay, host, watch, stands_for=folder) if _is_known(folder, snapshot) else None
         if roll is not None:
-            return works(roll.mapped, real_names(changes, moved)) if _answered(roll) else _failed(roll)
+            return (
+                successful_rehearsal(roll.mapped, real_names(changes, moved))
+                if _all_answered(roll)
+                else _failed_rehearsal(roll)
+            )
     return None
 
 
@@ -121,14 +127,14 @@ def _roll_call(
     ``stands_for``: the folder in whose place this one is searched. ``by_path``: every part is loaded by its full path first, so that cuDNN's own look by bare name finds it loaded.
     """
     names = sorted(p.name for p in Path(overlay).iterdir())
-    known = knowledge()
-    parsed = [(n, what) for n in names if (what := parse(n, host.system)) and what.major]
+    known = cudnn_knowledge()
+    parsed = [(n, what) for n in names if (what := parse_cudnn_name(n, host.system)) and what.major]
     main = next(((n, what) for n, what in parsed if not what.role), None)
     if main is None or main[1].major is None:
         return None
     major = main[1].major
     parts = tuple(
-        Part(name=n, tries=(str(Path(overlay) / n),)) for n, what in parsed if what.role and what.major == major
+        LaterLibrary(name=n, tries=(str(Path(overlay) / n),)) for n, what in parsed if what.role and what.major == major
     )
     functions = tuple(c.function for c in known.checks if c.major == major)
     roll = RollCallRequest(
@@ -139,7 +145,7 @@ def _roll_call(
     env = obeyed(host.fresh_environment())
     if stands_for:
         env = standing_in(env, stands_for, overlay, host.system)
-    return run(roll, {}, known, by_child(host, env, watch))
+    return run_roll_call(roll, {}, known, ask_roll_call(host, env, watch))
 
 
 def standing_in(env: Mapping[str, str], folder: str, overlay: str, system: System) -> dict[str, str]:
@@ -149,14 +155,14 @@ def standing_in(env: Mapping[str, str], folder: str, overlay: str, system: Syste
     a folder by other means, the overlay comes first if PATH does not name the folder.
     """
     out = dict(env)
-    own = pathlist.key(folder, system)
+    own = path_list.entry_key(folder, system)
     for name, value in env.items():
         if (name.upper() if system == "windows" else name) not in ("PATH", "LD_LIBRARY_PATH"):
             continue
-        parts = pathlist.split(value, system, name)
-        entries = [overlay if pathlist.key(e, system) == own else e for e in parts]
+        parts = path_list.split_entries(value, system, name)
+        entries = [overlay if path_list.entry_key(e, system) == own else e for e in parts]
         first = [overlay] if system == "windows" and name.upper() == "PATH" and overlay not in entries else []
-        out[name] = pathlist.join([*first, *entries], system)
+        out[name] = path_list.join_entries([*first, *entries], system)
     return out
 
 
@@ -169,22 +175,24 @@ def _compiler_in(overlay: str) -> str:
     return str(Path(overlay) / found[0]) if found else ""
 
 
-def _compiled(compiler: str, host: Host, watch: Progress) -> Rehearsal:
+def _rehearse_compiler(compiler: str, host: Host, watch: Progress) -> Rehearsal:
     """Compile an empty kernel with the compiler in an overlay, which opens its built-ins by their plain name."""
     question = CompileQuery(library=compiler)
     env = obeyed(host.fresh_environment())
-    answer = ask(compile_empty, question, Compiled, host=host, env=env, timeout=60, watch=watch)
-    said = next(iter(answer.events), Compiled(problem=answer.ended))
+    answer = ask_child(compile_empty, question, NvrtcResult, host=host, env=env, timeout=60, watch=watch)
+    said = next(iter(answer.events), NvrtcResult(problem=answer.ended))
     if said.status == 0:
         how = _("CUDA's run-time compiler compiled a kernel with its built-ins in place.")
-        return Rehearsal(works=True, sentence=sentences(_("Rehearsed on this machine: works."), how))
+        return Rehearsal(works=True, sentence=join_sentences(_("Rehearsed on this machine: works."), how))
     what = f": nvrtcCompileProgram {said.status} {said.problem}".rstrip()
     return Rehearsal(works=False, sentence=_("Rehearsed on this machine: does not work{what}.", what=what))
 
 
-def _by_need(parts: tuple[Part, ...]) -> tuple[str, ...]:
+def _by_need(parts: tuple[LaterLibrary, ...]) -> tuple[str, ...]:
     """Return the parts' paths, each after those that it is linked against, so that no other folder is asked for them."""
-    waiting = {p.name.lower(): (p.tries[0], {n.lower() for n in images.read(p.tries[0]).needed}) for p in parts}
+    waiting = {
+        p.name.lower(): (p.tries[0], {n.lower() for n in read_image.read_image(p.tries[0]).needed}) for p in parts
+    }
     order: list[str] = []
     while waiting:
         ready = [name for name, (_path, needed) in waiting.items() if not (needed & waiting.keys()) - {name}]
@@ -195,7 +203,7 @@ def _by_need(parts: tuple[Part, ...]) -> tuple[str, ...]:
 # --- a stray copy put aside -----------------------------------------------------------------------------------------
 
 
-def aside(changes: tuple[Change, ...], snapshot: Snapshot, host: Host, watch: Progress) -> Rehearsal:
+def rehearse_removal(changes: tuple[Change, ...], snapshot: Snapshot, host: Host, watch: Progress) -> Rehearsal:
     """Find who would be loaded next without these files, by the search that was made, and load that copy for real.
 
     The files are still there while it is tried, so it is loaded by full paths; that programs find it by its name
@@ -204,7 +212,9 @@ def aside(changes: tuple[Change, ...], snapshot: Snapshot, host: Host, watch: Pr
     system = snapshot.machine.system
     gone = {normalise(system, i.path) for c in changes if isinstance(c, FileSet) for i in c.items}
     concerned = [
-        c for c in consumer_loads(snapshot) if c.winner and any(normalise(system, path) in gone for path in _taken(c))
+        c
+        for c in consumer_loads(snapshot)
+        if c.winner and any(normalise(system, path) in gone for path in _taken_files(c))
     ]
     if not concerned:
         return Rehearsal(
@@ -219,9 +229,9 @@ def aside(changes: tuple[Change, ...], snapshot: Snapshot, host: Host, watch: Pr
         if withheld := _withheld(folder):
             return withheld
         roll = _roll_call(folder, host, watch, by_path=True)
-        if roll is None or not _answered(roll):
+        if roll is None or not _all_answered(roll):
             return (
-                _failed(roll)
+                _failed_rehearsal(roll)
                 if roll
                 else Rehearsal(works=False, sentence=_("There is no cuDNN in {folder}.", folder=folder))
             )
@@ -235,10 +245,10 @@ def aside(changes: tuple[Change, ...], snapshot: Snapshot, host: Host, watch: Pr
         "It was loaded by full paths, as the other files are still there; that it is then found first follows from the "
         "loader's order."
     )
-    return works(tuple(dict.fromkeys(loaded)), {}, how)
+    return successful_rehearsal(tuple(dict.fromkeys(loaded)), {}, how)
 
 
-def _taken(c: ConsumerLoad) -> list[str]:
+def _taken_files(c: ConsumerLoad) -> list[str]:
     """Return the files that a consumer takes as cuDNN's main library and its parts."""
     return [s.winner.path for s in (c.main, *(s for _role, s in c.parts)) if s and s.winner]
 
@@ -266,7 +276,7 @@ def cache_of(changes: tuple[Change, ...]) -> str:
 @contextmanager
 def empty_cache() -> Iterator[str]:
     """Yield a new, empty folder of this user's."""
-    with scratch.folder() as folder:
+    with scratch.scratch_folder() as folder:
         yield str(folder)
 
 
@@ -277,7 +287,7 @@ def empty_cache() -> Iterator[str]:
 def overlays(changes: tuple[Change, ...]) -> Iterator[dict[str, str]]:
     """Yield each folder that files are placed in -> a temporary folder that holds what it would hold."""
     made: dict[str, str] = {}
-    with scratch.folder() as base:
+    with scratch.scratch_folder() as base:
         for change in changes:
             for item in change.items if isinstance(change, FileSet) else ():
                 folder, name = os.path.split(item.path)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from core.model.facts import Frozen
 
-SOURCE = b'extern "C" __global__ void nothing() {}'
+KERNEL_SOURCE = b'extern "C" __global__ void nothing() {}'
 
 
 class CompileQuery(Frozen, frozen=True, kw_only=True):
@@ -17,7 +17,7 @@ class CompileQuery(Frozen, frozen=True, kw_only=True):
     """Full path of libnvrtc or nvrtc64."""
 
 
-class Compiled(Frozen, frozen=True, kw_only=True):
+class NvrtcResult(Frozen, frozen=True, kw_only=True):
     """What it said."""
 
     status: int | None = None
@@ -25,13 +25,13 @@ class Compiled(Frozen, frozen=True, kw_only=True):
     problem: str = ""
 
 
-def compile_empty(question: CompileQuery, emit: Callable[[Compiled], None]) -> None:
+def compile_empty(question: CompileQuery, emit: Callable[[NvrtcResult], None]) -> None:
     """Load the compiler by its path and compile. Runs in a child process: it may end it."""
     try:
         nvrtc = ctypes.CDLL(question.library)
     except OSError as e:
-        emit(Compiled(problem=str(e)))
+        emit(NvrtcResult(problem=str(e)))
         return
     program = ctypes.c_void_p()
-    status = nvrtc.nvrtcCreateProgram(ctypes.byref(program), SOURCE, b"nothing.cu", 0, None, None)
-    emit(Compiled(status=status or nvrtc.nvrtcCompileProgram(program, 0, None)))
+    status = nvrtc.nvrtcCreateProgram(ctypes.byref(program), KERNEL_SOURCE, b"nothing.cu", 0, None, None)
+    emit(NvrtcResult(status=status or nvrtc.nvrtcCompileProgram(program, 0, None)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from core.host import activation_scripts as activation
-from core.host.windows_environment import compose
+from core.host import activation_scripts
+from core.host.windows_environment import compose_environment
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, FileSet, SetVariable
 from core.model.facts import Variable
@@ -55,14 +55,14 @@ class PlannedHost(HostWithEnvironment):
     def fresh_environment(self) -> dict[str, str]:
         """What a newly started program would get."""
         if self.system == "windows":
-            return compose(self.variables())
+            return compose_environment(self.variables())
         env = self.host.fresh_environment()
         for c in self.changes:
             if isinstance(c, FileSet):
                 continue
             now, before, after = env.get(c.name), c.before, c.after
             if isinstance(c, SetVariable) and c.scope == "environment":
-                now = activation.applied(c.name, after.text, now) if after else now
+                now = activation_scripts.apply_steps(c.name, after.text, now) if after else now
             elif now == (before.text if before else None):
                 now = after.text if after else None
             if now is None:

@@ -8,17 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from core.common.i18n import _, sentences, translate_fact
+from core.common.i18n import _, join_sentences, translate_fact
 from core.common.progress import Progress
 from core.host.interface import Host
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, FileSet
 from core.model.findings import Finding, Report
 from core.model.steps import Severity
-from core.rehearsal.files import Rehearsal, aside, cache_of, completed, empty_cache, overlays, real_names, works
+from core.rehearsal.files import (
+    Rehearsal,
+    cache_of,
+    empty_cache,
+    overlays,
+    real_names,
+    rehearse_completion,
+    rehearse_removal,
+    successful_rehearsal,
+)
 from core.rehearsal.planned_host import PlannedHost
 
-__all__ = ["Examine", "Rehearsal", "judge", "left", "overlays", "rehearse", "remains"]
+__all__ = ["Examine", "Rehearsal", "compare_reports", "overlays", "rehearse", "remaining_finding", "remaining_problem"]
 
 Examine = Callable[[Host], Report]
 
@@ -33,16 +42,16 @@ def rehearse(
     if cache_of(changes):
         with empty_cache() as folder:
             env = {**host.fresh_environment(), "CUDA_CACHE_PATH": folder}
-            said = judge(finding, report, examine(HostWithEnvironment(host, env)))
+            said = compare_reports(finding, report, examine(HostWithEnvironment(host, env)))
         how = _("It ran with an empty folder in place of the cache (CUDA_CACHE_PATH).")
-        return Rehearsal(works=said.works, sentence=sentences(said.sentence, how), loaded=said.loaded)
+        return Rehearsal(works=said.works, sentence=join_sentences(said.sentence, how), loaded=said.loaded)
     only_files = all(isinstance(c, FileSet) for c in changes)
     if only_files and not any(i.after for c in changes if isinstance(c, FileSet) for i in c.items):
-        return aside(changes, report.snapshot, host, watch)
+        return rehearse_removal(changes, report.snapshot, host, watch)
     if only_files and all(i.text is not None for c in changes if isinstance(c, FileSet) for i in c.items):
-        return judge(finding, report, examine(PlannedHost(host, changes=changes)))
+        return compare_reports(finding, report, examine(PlannedHost(host, changes=changes)))
     with overlays(changes) as moved:
-        said_of_files = completed(changes, moved, report.snapshot, host, watch)
+        said_of_files = rehearse_completion(changes, moved, report.snapshot, host, watch)
         if said_of_files is not None:
             return said_of_files
         if only_files:
@@ -50,14 +59,16 @@ def rehearse(
                 works=None, sentence=_("This cannot be tried out without doing it; it is verified afterwards.")
             )
         after = examine(PlannedHost(host, changes=changes, moved=moved))
-        return judge(finding, report, after, real_names(changes, moved))
+        return compare_reports(finding, report, after, real_names(changes, moved))
 
 
-def judge(finding: Finding, before: Report, after: Report, real: Mapping[str, str] | None = None) -> Rehearsal:
+def compare_reports(
+    finding: Finding, before: Report, after: Report, real: Mapping[str, str] | None = None
+) -> Rehearsal:
     """Compare two reports: is the finding gone, and is nothing worse?"""
-    still = left(finding, before, after)
+    still = remaining_problem(finding, before, after)
     if still:
-        return Rehearsal(works=False, sentence=sentences(_("Rehearsed on this machine: does not work."), still))
+        return Rehearsal(works=False, sentence=join_sentences(_("Rehearsed on this machine: does not work."), still))
     if any(e.probe in ("loads", "driver") for e in after.snapshot.errors):
         return Rehearsal(
             works=None,
@@ -66,13 +77,13 @@ def judge(finding: Finding, before: Report, after: Report, real: Mapping[str, st
             ),
         )
     mapped = [m for load in after.snapshot.loads or () if load.roll_call for m in load.roll_call.mapped]
-    return works(tuple(dict.fromkeys(mapped)), real or {})
+    return successful_rehearsal(tuple(dict.fromkeys(mapped)), real or {})
 
 
-def left(finding: Finding, before: Report, after: Report) -> str:
+def remaining_problem(finding: Finding, before: Report, after: Report) -> str:
     """Return one sentence if the finding is still there, or something became worse; empty when all is well."""
     old = {(f.id, f.subject): f.severity for f in before.findings}
-    if still := remains(finding, after):
+    if still := remaining_finding(finding, after):
         return still
     for f in after.findings:
         if f.severity >= Severity.ERROR and f.severity > old.get((f.id, f.subject), Severity.GOOD):
@@ -80,7 +91,7 @@ def left(finding: Finding, before: Report, after: Report) -> str:
     return ""
 
 
-def remains(finding: Finding, after: Report) -> str:
+def remaining_finding(finding: Finding, after: Report) -> str:
     """Return one sentence if the finding is still there; empty when it is gone."""
     for f in after.findings:
         if (f.id, f.subject) == (finding.id, finding.subject) and f.severity >= finding.severity:

@@ -9,18 +9,18 @@ import msgspec
 from core.common.fact_text import fact_text
 from core.common.i18n import N_, _, translate_fact
 from core.common.text import printable
-from core.common.text_width import padded, wrap
+from core.common.text_width import pad, wrap
 from core.model.facts import CudnnCopy, Frozen, Load, Snapshot
 from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
 from core.report.redact import redact
-from core.report.text import MARKS, WIDTH
+from core.report.text import SEVERITY_MARKS, TEXT_WIDTH
 
-MACHINE = "machine"
-TRIED = N_("what {who} did when it was tried")
+MACHINE_SECTION = "machine"
+TRIED_TEXT = N_("what {who} did when it was tried")
 
 
-class Cause(Frozen, frozen=True, kw_only=True):
+class CauseDifference(Frozen, frozen=True, kw_only=True):
     """A finding that one of the machines has and the other has not, or that both have."""
 
     cause: str
@@ -44,19 +44,19 @@ class Difference(Frozen, frozen=True, kw_only=True):
 class Comparison(Frozen, frozen=True, kw_only=True):
     """What differs, most telling first."""
 
-    causes: tuple[Cause, ...]
+    causes: tuple[CauseDifference, ...]
     differences: tuple[Difference, ...]
     only_one_looked: tuple[str, ...] = ()
     """What was looked at on one machine only, so that nothing can be said."""
 
 
-def compare(here: Report, there: Report) -> Comparison:
+def compare_reports(here: Report, there: Report) -> Comparison:
     """Compare two reports. Both are redacted first, so that two users' home folders are no difference."""
     here, there = redact(here), redact(there)
     causes = tuple(sorted(_causes(here, there), key=_cause_order))
     first = [c.step.value for c in causes if c.where == "here"]
     differences, unknown = _differences(here.snapshot, there.snapshot)
-    steps = [*first, *(s.value for s in Step), MACHINE]
+    steps = [*first, *(s.value for s in Step), MACHINE_SECTION]
     return Comparison(
         causes=causes,
         differences=tuple(sorted(differences, key=lambda d: steps.index(d.step))),
@@ -71,8 +71,8 @@ def _differences(here: Snapshot, there: Snapshot) -> tuple[list[Difference], lis
     # what differs in the same way for several programs is told once
     who_of: dict[tuple[str, str, str, str], list[str]] = {}
     for step, what, who in dict.fromkeys((*mine, *theirs)):
-        a = mine.get((step, what, who), _absent(here, step, what))
-        b = theirs.get((step, what, who), _absent(there, step, what))
+        a = mine.get((step, what, who), _absence_text(here, step, what))
+        b = theirs.get((step, what, who), _absence_text(there, step, what))
         if a is None or b is None:
             unknown += [_(what, who=translate_fact(who))] if a is not b else []
         elif a != b:
@@ -84,9 +84,9 @@ def _differences(here: Snapshot, there: Snapshot) -> tuple[list[Difference], lis
     return found, unknown
 
 
-def _absent(s: Snapshot, step: str, what: str) -> str | None:
+def _absence_text(s: Snapshot, step: str, what: str) -> str | None:
     """Return what it means that a machine tells nothing of a program, a package or a variable."""
-    if what == TRIED:
+    if what == TRIED_TEXT:
         # only what somebody names is tried, so a trial that is not there says nothing
         return None
     sections = {Step.CUDNN: s.loads, Step.FRAMEWORKS: s.pythons, Step.ENVIRONMENT: s.environment}
@@ -96,15 +96,17 @@ def _absent(s: Snapshot, step: str, what: str) -> str | None:
 # --- causes ----------------------------------------------------------------------------------------------
 
 
-def _causes(here: Report, there: Report) -> Iterator[Cause]:
-    mine, theirs = _named(here), _named(there)
+def _causes(here: Report, there: Report) -> Iterator[CauseDifference]:
+    mine, theirs = _worst_by_cause(here), _worst_by_cause(there)
     for key in dict.fromkeys((*mine, *theirs)):
         where = "both" if key in mine and key in theirs else "here" if key in mine else "there"
         f = mine.get(key) or theirs[key]
-        yield Cause(cause=f.cause, severity=f.severity.word, title=f.title, step=f.step, primary=f.primary, where=where)
+        yield CauseDifference(
+            cause=f.cause, severity=f.severity.word, title=f.title, step=f.step, primary=f.primary, where=where
+        )
 
 
-def _named(report: Report) -> dict[str, Finding]:
+def _worst_by_cause(report: Report) -> dict[str, Finding]:
     """Return the worst finding of each cause; the subject is a folder of one machine, so it is no part of the key."""
     found: dict[str, Finding] = {}
     for f in sorted(report.findings, key=lambda f: (-f.severity, not f.primary)):
@@ -113,17 +115,17 @@ def _named(report: Report) -> dict[str, Finding]:
     return found
 
 
-def _cause_order(c: Cause) -> tuple[int, bool, int]:
+def _cause_order(c: CauseDifference) -> tuple[int, bool, int]:
     return ["here", "both", "there"].index(c.where), not c.primary, -Severity[c.severity.upper()]
 
 
 # --- facts that can be compared between machines ------------------------------------------------------------
 
-Row = tuple[tuple[str, str, str], str | None]
+FactRow = tuple[tuple[str, str, str], str | None]
 """A step, what it is, and for which program; its value as text, empty for nothing there, None for not looked at."""
 
 
-def _facts(s: Snapshot) -> Iterator[Row]:
+def _facts(s: Snapshot) -> Iterator[FactRow]:
     yield from _driver(s)
     yield from _libraries(s)
     yield from _frameworks(s)
@@ -137,10 +139,10 @@ def _facts(s: Snapshot) -> Iterator[Row]:
         (N_("container"), m.container or ""),
         ("WSL", _("yes") if m.wsl else _("no")),
     ):
-        yield (MACHINE, what, ""), value
+        yield (MACHINE_SECTION, what, ""), value
 
 
-def _driver(s: Snapshot) -> Iterator[Row]:
+def _driver(s: Snapshot) -> Iterator[FactRow]:
     d = s.driver
     step = Step.DRIVER.value
     nvml, cuda = (d.nvml, d.cuda) if d else (None, None)
@@ -148,22 +150,20 @@ def _driver(s: Snapshot) -> Iterator[Row]:
     yield (step, N_("newest CUDA that the driver runs"), ""), (cuda.driver_cuda or "" if cuda else None)
     yield (step, N_("answer of cuInit"), ""), (cuda.status_name or str(cuda.status or 0) if cuda else None)
     gpus = d.gpus if d else None
-    names = _joined(f"{g.name} ({g.compute_capability})" for g in gpus) if gpus is not None else None
+    names = _join(f"{g.name} ({g.compute_capability})" for g in gpus) if gpus is not None else None
     yield (step, "GPUs", ""), names
 
 
-def _libraries(s: Snapshot) -> Iterator[Row]:
-    kits = (
-        None if s.toolkits is None else _joined(f"{t.version or '?'} ({translate_fact(t.origin)})" for t in s.toolkits)
-    )
+def _libraries(s: Snapshot) -> Iterator[FactRow]:
+    kits = None if s.toolkits is None else _join(f"{t.version or '?'} ({translate_fact(t.origin)})" for t in s.toolkits)
     yield (Step.TOOLKIT.value, N_("CUDA toolkits and sets of libraries"), ""), kits
-    named = None if s.toolkits is None else _joined(f"{n}: {t.version or '?'}" for t in s.toolkits for n in t.named_by)
+    named = None if s.toolkits is None else _join(f"{n}: {t.version or '?'}" for t in s.toolkits for n in t.named_by)
     yield (Step.TOOLKIT.value, N_("toolkits that variables name"), ""), named
     step = Step.CUDNN.value
-    yield (step, N_("copies of cuDNN"), ""), None if s.cudnn is None else _joined(map(_copy, s.cudnn))
+    yield (step, N_("copies of cuDNN"), ""), None if s.cudnn is None else _join(map(_copy, s.cudnn))
     bad = (f"{f.name}: {_(f.state)}" for c in s.cudnn or () for f in c.files if f.state != "good")
     gone = (f"{name}: {_('missing')}" for c in s.cudnn or () for name in c.missing)
-    yield (step, N_("files of cuDNN that are not in order"), ""), None if s.cudnn is None else _joined((*bad, *gone))
+    yield (step, N_("files of cuDNN that are not in order"), ""), None if s.cudnn is None else _join((*bad, *gone))
     for load in s.loads or ():
         yield from _load(s, load)
 
@@ -177,7 +177,7 @@ def _copy(c: CudnnCopy) -> str:
     )
 
 
-def _load(s: Snapshot, load: Load) -> Iterator[Row]:
+def _load(s: Snapshot, load: Load) -> Iterator[FactRow]:
     who = load.consumer.framework.split(" ")[0] or (
         N_("any program")
         if load.consumer.kind == "plain"
@@ -193,21 +193,21 @@ def _load(s: Snapshot, load: Load) -> Iterator[Row]:
     call = load.roll_call
     # what cudnnGet... returns is a version, not a status
     bad = [c for c in call.calls if c.result != 0 and not c.function.startswith("cudnnGet")] if call else []
-    failed = _joined(f"{c.function}: {c.meaning or c.result}" for c in bad)
+    failed = _join(f"{c.function}: {c.meaning or c.result}" for c in bad)
     answer = None if call is None else "; ".join(filter(None, (call.version or "", failed, call.ended)))
     yield (step, _major(N_("what cuDNN {major} answered to {who}"), load), who), answer
 
 
-def _frameworks(s: Snapshot) -> Iterator[Row]:
+def _frameworks(s: Snapshot) -> Iterator[FactRow]:
     step = Step.FRAMEWORKS.value
     versions: dict[str, set[str]] = {}
     for p in s.pythons or ():
         for d in p.distributions:
             versions.setdefault(d.name, set()).add(d.version)
-    pythons = None if s.pythons is None else _joined(".".join(p.version.split(".")[:2]) for p in s.pythons)
+    pythons = None if s.pythons is None else _join(".".join(p.version.split(".")[:2]) for p in s.pythons)
     yield (step, N_("Python versions"), ""), pythons
     for name in sorted(versions):
-        yield (step, "{who}", name), _joined(versions[name])
+        yield (step, "{who}", name), _join(versions[name])
     for t in s.trials or ():
         passed = {
             True: _("passed: {reached} on the GPU", reached=_(t.reached)),
@@ -220,12 +220,12 @@ def _frameworks(s: Snapshot) -> Iterator[Row]:
             t.cudnn and f"cuDNN {t.cudnn}",
         )
         yield (
-            (step, TRIED, t.framework),
+            (step, TRIED_TEXT, t.framework),
             ", ".join(filter(None, (*words, translate_fact(t.problem).split("\n")[0], translate_fact(t.ended)))),
         )
 
 
-def _environment(s: Snapshot) -> Iterator[Row]:
+def _environment(s: Snapshot) -> Iterator[FactRow]:
     e, step = s.environment, Step.ENVIRONMENT.value
     for v in e.variables if e else ():
         if v.name.upper() != "PATH":
@@ -244,29 +244,29 @@ def _major(what: str, load: Load) -> str:
     return _(what, major=load.major, who="{who}")
 
 
-def _joined(items: Iterable[str]) -> str:
+def _join(items: Iterable[str]) -> str:
     return ", ".join(sorted(set(items)))
 
 
 # --- forms -----------------------------------------------------------------------------------------------
 
 
-def to_json(comparison: Comparison) -> bytes:
+def comparison_json(comparison: Comparison) -> bytes:
     """Return the comparison as JSON, indented, with a final line feed."""
     return msgspec.json.format(msgspec.json.encode(comparison), indent=2) + b"\n"
 
 
-WHERE = {
+WHERE_TEXTS = {
     "here": N_("Only on this machine"),
     "both": N_("On both machines"),
     "there": N_("Only on the other machine"),
 }
 
 
-def as_text(c: Comparison, width: int = WIDTH) -> str:
+def comparison_text(c: Comparison, width: int = TEXT_WIDTH) -> str:
     """Return the comparison for a terminal: causes, then facts, then what cannot be compared."""
     lines: list[str] = []
-    for where, title in WHERE.items():
+    for where, title in WHERE_TEXTS.items():
         some = [x for x in c.causes if x.where == where]
         lines += [_(title), *(line for x in some for line in _cause_lines(x, width)), ""] if some else []
     if not c.causes:
@@ -277,7 +277,7 @@ def as_text(c: Comparison, width: int = WIDTH) -> str:
         lines.append(f"  {printable(d.what)}  [{d.step}]")
         for word, value in ((_("here"), d.here), (_("there"), d.there)):
             first, *more = printable(value).splitlines() or [""]
-            lines += [f"    {padded(word, 5)}  {first}", *(f"           {m}" for m in more)]
+            lines += [f"    {pad(word, 5)}  {first}", *(f"           {m}" for m in more)]
     if not c.differences:
         lines.append(_("Nothing else that both reports tell is different."))
     if c.only_one_looked:
@@ -286,8 +286,8 @@ def as_text(c: Comparison, width: int = WIDTH) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cause_lines(c: Cause, width: int) -> list[str]:
-    sign = MARKS[Severity[c.severity.upper()]][0]
+def _cause_lines(c: CauseDifference, width: int) -> list[str]:
+    sign = SEVERITY_MARKS[Severity[c.severity.upper()]][0]
     title = _("the cause: {title}", title=c.title) if c.primary else c.title
     text = f"{sign} {printable(title)}  [{c.cause or c.step.value}]"
     return wrap(text, width, "  ", "    ")

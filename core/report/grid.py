@@ -6,7 +6,13 @@ from core.common.i18n import _, translate_fact
 from core.common.text import join_names
 from core.model.findings import CompatibilityGrid, Verdict
 
-MARKS: dict[Verdict, str] = {"runs": "✓", "should run": "+", "cpu only": "·", "cannot run": "✗", "not decided": "?"}
+VERDICT_MARKS: dict[Verdict, str] = {
+    "runs": "✓",
+    "should run": "+",
+    "cpu only": "·",
+    "cannot run": "✗",
+    "not decided": "?",
+}
 """One sign for each verdict, beside its word: never a colour alone."""
 
 
@@ -21,7 +27,7 @@ def verdict_word(verdict: Verdict) -> str:
     }[verdict]
 
 
-def choices(made: CompatibilityGrid) -> tuple[tuple[str, str], ...]:
+def environment_choices(made: CompatibilityGrid) -> tuple[tuple[str, str], ...]:
     """Return for each framework that is anywhere the environment to use, in words: which one to use for what."""
     best = dict(made.best)
     return tuple((column, best.get(column) or _("none is known to use the GPU")) for column in made.columns)
@@ -37,7 +43,9 @@ def as_lines(made: CompatibilityGrid, width: int = 96) -> list[str]:
             )
             for c in row.cells:
                 reason = _without_place(c.reason, row.prefix)
-                words = f"    {MARKS[c.verdict]} {c.distribution} {c.version}: {verdict_word(c.verdict)}. {reason}"
+                words = (
+                    f"    {VERDICT_MARKS[c.verdict]} {c.distribution} {c.version}: {verdict_word(c.verdict)}. {reason}"
+                )
                 lines.append(words if len(words) <= 2 * width else words[: 2 * width - 3] + "...")
     empty = [r for r in made.rows if not r.cells]
     if empty:
@@ -45,7 +53,7 @@ def as_lines(made: CompatibilityGrid, width: int = 96) -> list[str]:
         lines.append("  " + _("{count} more without a framework: {names}", count=len(empty), names=names))
     if made.columns:
         lines.append("  " + _("Which one to use:"))
-        lines += [f"    {framework}: {where}" for framework, where in choices(made)]
+        lines += [f"    {framework}: {where}" for framework, where in environment_choices(made)]
     if any(c.verdict == "should run" for r in made.rows for c in r.cells):
         lines.append("  " + _('(Nothing was run where it says "should": --try, with --python PATH, runs it.)'))
     return lines

@@ -6,12 +6,12 @@ import re
 from importlib.resources import files
 
 from core.common import i18n
-from core.common.text_width import columns, wrap
+from core.common.text_width import column_count, wrap
 from core.model.facts import Frozen
-from core.report.text import WIDTH
+from core.report.text import TEXT_WIDTH
 
 ENGLISH = i18n.ENGLISH
-ALSO = {
+PAGE_SYNONYMS = {
     "path": "search-path",
     "search path": "search-path",
     "loader": "search-path",
@@ -22,7 +22,7 @@ ALSO = {
     "python": "frameworks",
 }
 """Other words that people type for a page."""
-CURES = 2
+CURE_SECTION = 2
 """Every cause's page has three sections: how one sees it, what cures it, what not to do."""
 _NAME = re.compile(r"[a-z][a-z0-9_-]{1,60}\Z")
 
@@ -35,13 +35,13 @@ class Page(Frozen, frozen=True, kw_only=True):
     markdown: str
 
 
-def page(word: str, language: str = "") -> Page | None:
+def find_page(word: str, language: str = "") -> Page | None:
     """Return the page for a cause, a step or a topic, in ``language`` (empty: the one in use), and in English where it
     has none; None for another word.
     """
-    language = language or i18n.language()
+    language = language or i18n.current_language()
     name = word.strip().lower()
-    name = ALSO.get(name, name)
+    name = PAGE_SYNONYMS.get(name, name)
     # a word with a blank or a dash is as good as the cause with its underscores
     for form in (name, re.sub(r"[\s-]+", "_", name)):
         if _NAME.match(form):
@@ -52,14 +52,14 @@ def page(word: str, language: str = "") -> Page | None:
     return None
 
 
-def cure(cause: str) -> str:
+def cure_text(cause: str) -> str:
     """Return what cures a cause, from its page: the second of its three sections. Empty for a word without such a page."""
-    found = page(cause)
+    found = find_page(cause)
     sections = re.split(r"(?m)^## .*\n", found.markdown) if found else []
-    return _bare(sections[CURES].strip()) if len(sections) > CURES else ""
+    return _without_markup(sections[CURE_SECTION].strip()) if len(sections) > CURE_SECTION else ""
 
 
-def names() -> tuple[str, ...]:
+def page_names() -> tuple[str, ...]:
     """Return the names of all pages."""
     return tuple(sorted(f.name[:-3] for f in (files("resources") / "help" / ENGLISH).iterdir() if f.name[-3:] == ".md"))
 
@@ -71,7 +71,7 @@ def _read(language: str, name: str) -> str | None:
     return file.read_text(encoding="utf-8") if file.is_file() else None
 
 
-def as_text(found: Page, *, colour: bool = False, width: int = WIDTH) -> str:
+def page_text(found: Page, *, colour: bool = False, width: int = TEXT_WIDTH) -> str:
     """Return a page for a terminal: headings stand out, paragraphs and lists are wrapped."""
     lines: list[str] = []
     for block in re.split(r"\n{2,}", found.markdown.strip()):
@@ -79,17 +79,17 @@ def as_text(found: Page, *, colour: bool = False, width: int = WIDTH) -> str:
             lines.append("")
         heading = re.fullmatch(r"(#+) (.*)", block)
         if heading:
-            text = _bare(heading[2])
+            text = _without_markup(heading[2])
             lines.append(f"\x1b[1m{text}\x1b[0m" if colour else text)
-            lines += ["=" * columns(text)] if heading[1] == "#" and not colour else []
+            lines += ["=" * column_count(text)] if heading[1] == "#" and not colour else []
             continue
         for line in block.split("\n"):
             item = re.match(r"(- |\d+\. )", line)
             after = " " * len(item[0]) if item else ""
-            lines += wrap(_bare(line), width, "  ", f"  {after}")
+            lines += wrap(_without_markup(line), width, "  ", f"  {after}")
     return "\n".join(lines) + "\n"
 
 
-def _bare(text: str) -> str:
+def _without_markup(text: str) -> str:
     """Take the marks of Markdown out: in a terminal, stars and backquotes only disturb."""
     return re.sub(r"\*\*?([^*]+)\*\*?", r"\1", text).replace("`", "")

@@ -7,16 +7,16 @@ import hashlib
 from importlib.resources import files
 from string import Template
 
-from core.common.i18n import N_, _, language, moment, sentences, translate_fact
+from core.common.i18n import N_, _, current_language, format_moment, join_sentences, translate_fact
 from core.model.findings import Evidence, Finding, Report
-from core.model.steps import SECTIONS, Severity, Step
+from core.model.steps import SECTIONS_OF_STEP, Severity, Step
 from core.report import session_code
-from core.report.html_tables import cell, history, libraries, machine_facts, table
-from core.report.redact import told as taken_out
-from core.report.standing import standing, whole
-from core.report.text import MARKS, afterwards
+from core.report.html_tables import history_table, html_cell, html_table, libraries_table, machine_facts
+from core.report.redact import redaction_sentence as taken_out
+from core.report.standing import machine_standing, step_standing
+from core.report.text import SEVERITY_MARKS, restart_after_fix
 
-STEPS = {
+STEP_NAMES = {
     Step.DRIVER: N_("Driver and GPU"),
     Step.TOOLKIT: N_("CUDA toolkit"),
     Step.CUDNN: N_("cuDNN"),
@@ -26,7 +26,7 @@ STEPS = {
 }
 """What each step is called on the page."""
 
-WORDS = {
+SEVERITY_WORDS = {
     Severity.GOOD: N_("In order"),
     Severity.NOTE: N_("Good to know"),
     Severity.UNKNOWN: N_("Not decided"),
@@ -45,27 +45,27 @@ def as_html(report: Report) -> str:
     return Template((template / "report.html").read_text(encoding="utf-8")).substitute(
         style=style,
         style_hash=f"sha256-{digest}",
-        title=f"Convalesce: {cell(verdict(report))}",
-        language=language().replace("_", "-"),
+        title=f"Convalesce: {html_cell(verdict_sentence(report))}",
+        language=current_language().replace("_", "-"),
         skip=_("To the verdict"),
         brand=_("Convalesce report"),
         parts=_("Parts of this report"),
         machine=_machine(report),
         worst=worst.word,
-        word=f"{MARKS[worst][0]} {_verdict_word(report)}",
-        verdict=cell(verdict(report)),
+        word=f"{SEVERITY_MARKS[worst][0]} {_verdict_word(report)}",
+        verdict=html_cell(verdict_sentence(report)),
         summary=_summary(report),
         contents="".join(f'<li><a href="#{name}">{title}</a></li>' for name, title, _body in parts),
         sections="\n".join(
             f'<section aria-labelledby="{name}"><h2 id="{name}">{title}</h2>\n{body}</section>'
             for name, title, body in parts
         ),
-        told=cell(taken_out(report)),
-        made=cell(_made(report)),
+        told=html_cell(taken_out(report)),
+        made=html_cell(_origin_note(report)),
     )
 
 
-def verdict(report: Report) -> str:
+def verdict_sentence(report: Report) -> str:
     """Return the verdict as one sentence."""
     if report.headline:
         return report.headline.title
@@ -75,27 +75,27 @@ def verdict(report: Report) -> str:
         Severity.UNKNOWN: _("Nothing wrong was found, but not everything could be examined.")
         if report.not_examined
         else _("Nothing wrong was found, but not everything could be decided."),
-    }.get(whole(report), _("Nothing wrong was found in what was looked at."))
+    }.get(machine_standing(report), _("Nothing wrong was found in what was looked at."))
 
 
 def _worst(report: Report) -> Severity:
-    return report.headline.severity if report.headline else whole(report)
+    return report.headline.severity if report.headline else machine_standing(report)
 
 
 def _verdict_word(report: Report) -> str:
     if report.headline and not report.primary:
         return _("The cause is not decided")
-    stands = whole(report)
-    return _("The cause") if report.primary else _("In order") if stands <= Severity.NOTE else _(WORDS[stands])
+    stands = machine_standing(report)
+    return _("The cause") if report.primary else _("In order") if stands <= Severity.NOTE else _(SEVERITY_WORDS[stands])
 
 
 def _summary(report: Report) -> str:
-    left = "".join(f"<p>{MARKS[f.severity][0]} {cell(f.title)}</p>" for f in report.not_examined)
+    left = "".join(f"<p>{SEVERITY_MARKS[f.severity][0]} {html_cell(f.title)}</p>" for f in report.not_examined)
     head = report.headline
     if head is None:
         return left
-    fix = f"<p><strong>{_('What to do:')}</strong> {cell(head.fix.title)}</p>" if head.fix else ""
-    return left + (f"<p>{cell(head.why)}</p>" if head.why else "") + fix
+    fix = f"<p><strong>{_('What to do:')}</strong> {html_cell(head.fix.title)}</p>" if head.fix else ""
+    return left + (f"<p>{html_cell(head.why)}</p>" if head.why else "") + fix
 
 
 def _machine(report: Report) -> str:
@@ -106,14 +106,14 @@ def _machine(report: Report) -> str:
         m.container and _("in a container ({container})", container=m.container),
         m.wsl and "WSL",
     ]
-    return cell(", ".join(str(w) for w in words if w))
+    return html_cell(", ".join(str(w) for w in words if w))
 
 
-def _made(report: Report) -> str:
-    when = moment(report.snapshot.taken, zone=True)
+def _origin_note(report: Report) -> str:
+    when = format_moment(report.snapshot.taken, zone=True)
     taken = _("The machine was looked at on {taken}.", taken=when) if when else ""
-    code = session_code.encode(session_code.summarise(report))
-    return sentences(
+    code = session_code.encode_report(session_code.summarise(report))
+    return join_sentences(
         taken,
         _("Session code: {code}.", code=code),
         _("Made by Convalesce {version}, which sends nothing anywhere.", version=report.version),
@@ -124,10 +124,10 @@ def _parts(report: Report) -> tuple[tuple[str, str, str], ...]:
     """Return every part of the page: anchor, heading, body; one with an empty body is left out."""
     return (
         ("steps", _("The steps"), _steps(report)),
-        *((f"step-{s.value}", _(STEPS[s]), "".join(_told(f, s) for f in report.of(s))) for s in Step),
+        *((f"step-{s.value}", _(STEP_NAMES[s]), "".join(_finding_in_step(f, s) for f in report.of(s))) for s in Step),
         ("machine", _("What is on the machine"), machine_facts(report.snapshot)),
-        ("libraries", _("Which files would be loaded"), libraries(report.snapshot)),
-        ("history", _("What was changed and undone"), history(report.history)),
+        ("libraries", _("Which files would be loaded"), libraries_table(report.snapshot)),
+        ("history", _("What was changed and undone"), history_table(report.history)),
         ("not-looked-at", _("What could not be looked at"), _errors(report)),
     )
 
@@ -136,68 +136,68 @@ def _steps(report: Report) -> str:
     rows = []
     for step in Step:
         found = report.of(step)
-        seen = any(getattr(report.snapshot, s) is not None for s in SECTIONS[step])
+        seen = any(getattr(report.snapshot, s) is not None for s in SECTIONS_OF_STEP[step])
         if not found:
-            result = cell(_("Looked at; nothing to say") if seen else _("Not looked at"), tag="td")
+            result = html_cell(_("Looked at; nothing to say") if seen else _("Not looked at"), tag="td")
         else:
-            worst = standing(report, step)[0]
-            result = cell(f"{MARKS[worst][0]} {_(WORDS[worst])}", tag="td", css=worst.word)
-        name = f'<a href="#step-{step.value}">{_(STEPS[step])}</a>' if found else _(STEPS[step])
+            worst = step_standing(report, step)[0]
+            result = html_cell(f"{SEVERITY_MARKS[worst][0]} {_(SEVERITY_WORDS[worst])}", tag="td", css=worst.word)
+        name = f'<a href="#step-{step.value}">{_(STEP_NAMES[step])}</a>' if found else _(STEP_NAMES[step])
         rows.append(
-            f'<tr><th scope="row">{name}</th>{result}{cell(standing(report, step)[1] if found else "", tag="td")}</tr>'
+            f'<tr><th scope="row">{name}</th>{result}{html_cell(step_standing(report, step)[1] if found else "", tag="td")}</tr>'
         )
-    return table(
+    return html_table(
         _("Each step and the worst that was found in it"), (_("Step"), _("Result"), _("Foremost")), "".join(rows)
     )
 
 
-def _told(f: Finding, step: Step) -> str:
+def _finding_in_step(f: Finding, step: Step) -> str:
     """Return a finding in its own step; in the further ones where it belongs, a line that leads there."""
     if f.step is step:
         return _finding(f)
-    says = _("{title} See: {step}.", title=f.title, step=_(STEPS[f.step]))
-    return f'<p class="aside"><a href="#step-{f.step.value}">{MARKS[f.severity][0]} {cell(says)}</a></p>'
+    says = _("{title} See: {step}.", title=f.title, step=_(STEP_NAMES[f.step]))
+    return f'<p class="aside"><a href="#step-{f.step.value}">{SEVERITY_MARKS[f.severity][0]} {html_cell(says)}</a></p>'
 
 
 def _finding(f: Finding) -> str:
-    word = _(WORDS[f.severity])
+    word = _(SEVERITY_WORDS[f.severity])
     if f.primary:
         word = _("The cause: {word}", word=word)
     elif f.headline:
         word = _("The cause is not decided: {word}", word=word)
     lines = [
-        f'<article class="finding {f.severity.word}"><p class="word">{MARKS[f.severity][0]} {cell(word)}</p>',
-        f"<h3>{cell(f.title)}</h3>",
+        f'<article class="finding {f.severity.word}"><p class="word">{SEVERITY_MARKS[f.severity][0]} {html_cell(word)}</p>',
+        f"<h3>{html_cell(f.title)}</h3>",
     ]
-    lines += [f'<p class="subject">{cell(subject)}</p>' for subject in f.about if subject not in f.title]
+    lines += [f'<p class="subject">{html_cell(subject)}</p>' for subject in f.about if subject not in f.title]
     if f.why:
-        lines.append(f"<p>{cell(f.why)}</p>")
+        lines.append(f"<p>{html_cell(f.why)}</p>")
     if f.follows_from:
         lines.append(f'<p class="aside">{_("It follows from another finding; cure that one first.")}</p>')
     if f.evidence:
         rows = "".join(_evidence(e) for e in f.evidence)
-        lines.append(table(_("How we know"), (_("What"), _("Seen"), _("Where")), rows))
-    lines += [_fix(f), f'<p class="aside">{cell(f.cause or f.id)}</p></article>\n']
+        lines.append(html_table(_("How we know"), (_("What"), _("Seen"), _("Where")), rows))
+    lines += [_fix(f), f'<p class="aside">{html_cell(f.cause or f.id)}</p></article>\n']
     return "".join(lines)
 
 
 def _evidence(e: Evidence) -> str:
-    value, source = cell(translate_fact(e.value), tag="td", css="path"), cell(e.source, tag="td")
-    return f'<tr><th scope="row">{cell(translate_fact(e.label))}</th>{value}{source}</tr>'
+    value, source = html_cell(translate_fact(e.value), tag="td", css="path"), html_cell(e.source, tag="td")
+    return f'<tr><th scope="row">{html_cell(translate_fact(e.label))}</th>{value}{source}</tr>'
 
 
 def _fix(f: Finding) -> str:
     if f.fix is None:
         return ""
-    lines = [f"<h4>{_('What to do')}</h4><p>{cell(f.fix.title)}</p>"]
+    lines = [f"<h4>{_('What to do')}</h4><p>{html_cell(f.fix.title)}</p>"]
     for line in f.fix.advice.splitlines():
         # a command stands alone, so that it can be copied
-        lines.append(f"<pre>{cell(line.strip())}</pre>" if line.startswith(" ") else f"<p>{cell(line)}</p>")
+        lines.append(f"<pre>{html_cell(line.strip())}</pre>" if line.startswith(" ") else f"<p>{html_cell(line)}</p>")
     shown = "\n".join(line for change in f.fix.changes for line in change.lines())
     if shown:
-        lines.append(f"<p>{_('What Convalesce would change, line by line:')}</p><pre>{cell(shown)}</pre>")
+        lines.append(f"<p>{_('What Convalesce would change, line by line:')}</p><pre>{html_cell(shown)}</pre>")
     if f.fix.restart:
-        lines.append(f"<p>{cell(afterwards(f.fix.restart))}</p>")
+        lines.append(f"<p>{html_cell(restart_after_fix(f.fix.restart))}</p>")
     return "".join(lines)
 
 
@@ -209,11 +209,13 @@ def _errors(report: Report) -> str:
         "refused": _("Refused"),
     }
     rows = "".join(
-        f'<tr><th scope="row">{cell(e.probe)}</th>{cell(kinds[e.kind], tag="td")}{cell(translate_fact(e.message), tag="td")}</tr>'
+        f'<tr><th scope="row">{html_cell(e.probe)}</th>{html_cell(kinds[e.kind], tag="td")}{html_cell(translate_fact(e.message), tag="td")}</tr>'
         for e in report.snapshot.errors
     )
     return (
-        table(_("Parts of the examination that gave no answer"), (_("Part"), _("What happened"), _("Message")), rows)
+        html_table(
+            _("Parts of the examination that gave no answer"), (_("Part"), _("What happened"), _("Message")), rows
+        )
         if rows
         else ""
     )

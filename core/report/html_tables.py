@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from core.common.i18n import N_, _, moment, translate_fact
-from core.common.text import capitalised, printable
-from core.knowledge.releases import lost
+from core.common.i18n import N_, _, format_moment, translate_fact
+from core.common.text import capitalise, printable
+from core.knowledge.releases import files_lost
 from core.model.facts import Attempt, Execution, FrameworkTrial, LibraryFile, Load, Resolution, Snapshot
 from core.model.findings import HistoryEntry
 from core.model.paths import file_name, form_of
 
-MOST = 400
+MAX_TABLE_ROWS = 400
 """Rows of one table; a hostile report may hold any number."""
 
-STATES = {
+STATE_WORDS = {
     "done": N_("Done"),
     "undone": N_("Undone"),
     "rolled back": N_("Rolled back: nothing was changed"),
@@ -26,32 +26,32 @@ STATES = {
 }
 
 
-def cell(text: object, tag: str = "", css: str = "") -> str:
+def html_cell(text: object, tag: str = "", css: str = "") -> str:
     """Return any text as safe HTML, in an element where one is named; characters that direct text become visible."""
     safe = escape(printable(str(text)))
     kind = f' class="{css}"' if css else ""
     return f"<{tag}{kind}>{safe}</{tag}>" if tag else safe
 
 
-def table(caption: str, heads: Sequence[str], rows: str) -> str:
+def html_table(caption: str, heads: Sequence[str], rows: str) -> str:
     """Return a table with a caption and column headers; ``rows`` is HTML already."""
     head = "".join(f'<th scope="col">{h}</th>' for h in heads)
     body = rows if rows.startswith("<tbody") else f"<tbody>{rows}</tbody>"
-    return f"<table><caption>{cell(caption)}</caption><thead><tr>{head}</tr></thead>{body}</table>\n"
+    return f"<table><caption>{html_cell(caption)}</caption><thead><tr>{head}</tr></thead>{body}</table>\n"
 
 
-def plain(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def plain_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a table of plain cells whose first column names the row; empty for no rows."""
     every = list(rows)
     lines = [
-        f'<tr><th scope="row">{cell(first)}</th>{"".join(cell("" if c is None else c, tag="td") for c in rest)}</tr>'
-        for first, *rest in every[:MOST]
+        f'<tr><th scope="row">{html_cell(first)}</th>{"".join(html_cell("" if c is None else c, tag="td") for c in rest)}</tr>'
+        for first, *rest in every[:MAX_TABLE_ROWS]
     ]
-    if len(every) > MOST:
+    if len(every) > MAX_TABLE_ROWS:
         lines.append(
-            f'<tr><th scope="row">{_("and {count} more", count=len(every) - MOST)}</th>{"<td></td>" * (len(heads) - 1)}</tr>'
+            f'<tr><th scope="row">{_("and {count} more", count=len(every) - MAX_TABLE_ROWS)}</th>{"<td></td>" * (len(heads) - 1)}</tr>'
         )
-    return table(caption, heads, "".join(lines)) if lines else ""
+    return html_table(caption, heads, "".join(lines)) if lines else ""
 
 
 def machine_facts(s: Snapshot) -> str:
@@ -61,12 +61,12 @@ def machine_facts(s: Snapshot) -> str:
     nvml = driver.nvml.driver_version if driver and driver.nvml else None
     return "".join(
         (
-            plain(
+            plain_table(
                 "GPUs",
                 ("GPU", _("Compute capability"), _("Memory"), _("Driver")),
                 [(g.name, g.compute_capability, _memory(g.memory_total), nvml) for g in gpus],
             ),
-            plain(
+            plain_table(
                 _("CUDA toolkits and sets of CUDA libraries"),
                 (_("Folder"), _("Version"), _("From"), _("Named by")),
                 [
@@ -74,15 +74,21 @@ def machine_facts(s: Snapshot) -> str:
                     for t in s.toolkits or ()
                 ],
             ),
-            plain(
+            plain_table(
                 _("Copies of cuDNN"),
                 (_("Folder"), _("Version"), _("For CUDA"), _("From"), _("Files that are not in order")),
                 [
-                    (c.folder, c.version, c.cuda_major, c.owner or translate_fact(c.origin), _faults(c.files, lost(c)))
+                    (
+                        c.folder,
+                        c.version,
+                        c.cuda_major,
+                        c.owner or translate_fact(c.origin),
+                        _faults(c.files, files_lost(c)),
+                    )
                     for c in s.cudnn or ()
                 ],
             ),
-            plain(
+            plain_table(
                 _("Python environments"),
                 (_("Environment"), "Python", _("Kind"), _("Frameworks and CUDA packages")),
                 [
@@ -95,12 +101,12 @@ def machine_facts(s: Snapshot) -> str:
                     for p in s.pythons or ()
                 ],
             ),
-            plain(
+            plain_table(
                 _("Frameworks, tried in their own Python"),
                 (_("Framework"), _("Environment"), _("Passed"), _("On a GPU"), _("CUDA and cuDNN"), _("Problem")),
                 [_trial(t) for t in s.trials or ()],
             ),
-            plain(
+            plain_table(
                 _("What was run"),
                 (_("File"), _("For"), _("With the rights of"), _("What others can change")),
                 [(e.path, e.consumer, e.account or _("not run"), _others(e)) for e in s.executions],
@@ -136,7 +142,7 @@ def _faults(files: Sequence[LibraryFile], missing: Sequence[str]) -> str:
     return ", ".join(bad + [f"{name}: {_('missing')}" for name in missing]) or _("none")
 
 
-def libraries(s: Snapshot) -> str:
+def libraries_table(s: Snapshot) -> str:
     """Return, for every program that was examined, each library that it wants and all candidates in search order."""
     return "".join(_load(load) for load in s.loads or ())
 
@@ -149,21 +155,21 @@ def _load(load: Load) -> str:
         else _("cuDNN {major} for {label}: candidates in the order of the search", **values)
     )
     heads = (_("Library"), _("No."), _("File"), _("How it is found"), _("Result"))
-    rows = "".join(_resolution(r) for r in load.resolutions[:MOST])
-    return table(caption, heads, rows) if rows else ""
+    rows = "".join(_resolution(r) for r in load.resolutions[:MAX_TABLE_ROWS])
+    return html_table(caption, heads, rows) if rows else ""
 
 
 def _resolution(r: Resolution) -> str:
     winner = r.winner
-    shown = [(n, a) for n, a in enumerate(r.attempts, 1) if a.outcome != "not there"][:MOST]
+    shown = [(n, a) for n, a in enumerate(r.attempts, 1) if a.outcome != "not there"][:MAX_TABLE_ROWS]
     absent = sum(a.outcome == "not there" for a in r.attempts)
     rows = [_attempt(n, a, taken=a is winner) for n, a in shown]
     if not shown:
         rows = [
-            f'<td></td><td class="path"></td><td></td>{cell(_("Found at none of {count} places", count=absent), tag="td", css="warning")}'
+            f'<td></td><td class="path"></td><td></td>{html_cell(_("Found at none of {count} places", count=absent), tag="td", css="warning")}'
         ]
     by = "\n" + _("for {name}", name=file_name(form_of(r.wanted_by), r.wanted_by)) if r.wanted_by else ""
-    head = f'<th scope="rowgroup" rowspan="{len(rows)}">{cell(r.name + by)}</th>'
+    head = f'<th scope="rowgroup" rowspan="{len(rows)}">{html_cell(r.name + by)}</th>'
     rows[0] = head + rows[0]
     return f"<tbody>{''.join(f'<tr>{row}</tr>' for row in rows)}</tbody>"
 
@@ -172,16 +178,16 @@ def _attempt(number: int, a: Attempt, *, taken: bool) -> str:
     how = _(a.how.value)
     if a.via:
         how = translate_fact(a.via) if a.via.startswith(a.how.value) else f"{how} ({translate_fact(a.via)})"
-    word, css = (_("Taken"), "good") if taken and a.outcome == "found" else (capitalised(_(a.outcome)), "")
+    word, css = (_("Taken"), "good") if taken and a.outcome == "found" else (capitalise(_(a.outcome)), "")
     if taken and a.outcome != "found":
         word, css = _("Stops here: {outcome}", outcome=_(a.outcome)), "error"
     elif a.outcome == "found" and not taken:
         word = _("Comes later")
     result = f"{word}. {translate_fact(a.detail)}" if a.detail else word
-    return f"{cell(number, tag='td')}{cell(a.path, tag='td', css='path')}{cell(how, tag='td')}{cell(result, tag='td', css=css)}"
+    return f"{html_cell(number, tag='td')}{html_cell(a.path, tag='td', css='path')}{html_cell(how, tag='td')}{html_cell(result, tag='td', css=css)}"
 
 
-def history(done: Sequence[HistoryEntry] | None) -> str:
+def history_table(done: Sequence[HistoryEntry] | None) -> str:
     """Return what Convalesce changed on the machine, newest first, and what was taken back."""
     if done is None:
         return ""
@@ -190,10 +196,10 @@ def history(done: Sequence[HistoryEntry] | None) -> str:
     rows = [
         (
             d.title,
-            moment(d.made, zone=True),
-            _(STATES.get(d.state, d.state)) + (f". {d.note}" if d.note else ""),
+            format_moment(d.made, zone=True),
+            _(STATE_WORDS.get(d.state, d.state)) + (f". {d.note}" if d.note else ""),
             "\n".join(d.lines),
         )
         for d in reversed(done)
     ]
-    return plain(_("Every change, newest first"), (_("What"), _("When"), _("State"), _("Line by line")), rows)
+    return plain_table(_("Every change, newest first"), (_("What"), _("When"), _("State"), _("Line by line")), rows)

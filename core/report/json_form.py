@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from core.common.fact_text import fill, forms_in, remember
 from core.common.i18n import _
-from core.model.facts import SCHEMA, Frozen, Snapshot
+from core.model.facts import SCHEMA_VERSION, Frozen, Snapshot
 from core.model.findings import CompatibilityGrid, Evidence, Finding, Fix, HistoryEntry, Redaction, Report
 from core.model.steps import Severity, Step
 
@@ -66,7 +66,7 @@ def to_json(report: Report) -> bytes:
         for f in report.findings
     )
     form = _ReportForm(
-        schema=SCHEMA,
+        schema=SCHEMA_VERSION,
         version=report.version,
         snapshot=report.snapshot,
         findings=forms,
@@ -88,12 +88,12 @@ def from_json(data: bytes) -> Report:
         head = msgspec.json.decode(data)
         if not isinstance(head, dict) or "schema" not in head:
             raise BadReportError(_("This is not a Convalesce report: it has no field named schema."))
-        if head["schema"] != SCHEMA:
+        if head["schema"] != SCHEMA_VERSION:
             raise BadReportError(
                 _(
                     "This report has schema {theirs}; this version of Convalesce reads schema {ours}.",
                     theirs=repr(str(head["schema"])[:20]),
-                    ours=SCHEMA,
+                    ours=SCHEMA_VERSION,
                 )
             )
         form = msgspec.json.decode(data, type=_ReportForm)

@@ -8,39 +8,39 @@ from typing import Any
 
 import msgspec
 
-from core.model.facts import SCHEMA
+from core.model.facts import SCHEMA_VERSION
 from core.report.json_form import _ReportForm
 
-NAME = f"report-{SCHEMA}.json"
-FORMS = {"_ReportForm": "Report", "_FindingForm": "Finding"}
+SCHEMA_FILE_NAME = f"report-{SCHEMA_VERSION}.json"
+SCHEMA_NAMES = {"_ReportForm": "Report", "_FindingForm": "Finding"}
 """Names that the JSON forms go by, for readers of the schema."""
 
 
-def schema() -> dict[str, Any]:
+def report_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12). Fields that it does not name are allowed: a later version may add some."""
     made: dict[str, Any] = msgspec.json.schema(_ReportForm, ref_template="#/$defs/{name}")
     text = msgspec.json.encode(made).decode()
-    for private, public in FORMS.items():
+    for private, public in SCHEMA_NAMES.items():
         text = text.replace(private, public)
     made = msgspec.json.decode(text)
-    made["$defs"]["Report"]["properties"]["schema"] = {"const": SCHEMA}
+    made["$defs"]["Report"]["properties"]["schema"] = {"const": SCHEMA_VERSION}
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:convalesce:report:{SCHEMA}",
+        "$id": f"urn:convalesce:report:{SCHEMA_VERSION}",
         "title": "A report of Convalesce",
     }
     return head | made
 
 
-def as_json() -> bytes:
+def schema_json() -> bytes:
     """Return the schema as it stands in its file."""
-    return msgspec.json.format(msgspec.json.encode(schema(), order="sorted"), indent=2) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(report_schema(), order="sorted"), indent=2) + b"\n"
 
 
 def main() -> None:
     """Write the schema's file."""
-    path = Path(str(files("resources"))) / "schema" / NAME
-    path.write_bytes(as_json())
+    path = Path(str(files("resources"))) / "schema" / SCHEMA_FILE_NAME
+    path.write_bytes(schema_json())
 
 
 if __name__ == "__main__":

@@ -10,19 +10,18 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.common.fact_text import DEEPEST, form_of, remember
+from core.common.fact_text import MAX_FACT_DEPTH, form_of, remember
 from core.common.i18n import N_, _
 from core.model.facts import Snapshot, Variable
 from core.model.findings import Redaction, Report
 from core.report.redact_patterns import (
-    ASSIGNED,
-    COMMON,
+    ASSIGNMENT,
+    COMMON_WORDS,
     DOMAIN_BEFORE_USER,
     DOMAIN_VARIABLES,
-    ENGLISH,
-    FORMS,
-    HOME,
+    ENGLISH_WORDS,
     HOME_FIELD,
+    HOME_FOLDER,
     HOST_IN_LOG,
     HOST_IN_VALUE,
     HOST_VARIABLES,
@@ -30,16 +29,17 @@ from core.report.redact_patterns import (
     HOSTS_NAME,
     PERSON_VARIABLES,
     PROXY_NAME,
+    SECRET_FORMS,
     SECRET_NAME,
+    SHARE_PATTERNS,
     SHARED_HOMES,
-    SHARES,
     STORAGE,
     TECHNICAL,
-    TERMS,
+    TERM_WORDS,
 )
 
 T = TypeVar("T")
-NAMES = {
+IDENTIFYING_FIELDS = {
     ("Machine", "user"): "user",
     ("Machine", "host_name"): "host",
     ("DeviceNode", "owner"): "user",
@@ -60,7 +60,7 @@ KINDS = ("user", "host", "domain")
 LONGEST_NAME = 255
 """Characters of a name of a file, an account or a host; longer ones go only where they are all of a field."""
 
-WORDS = {
+REDACTED_KINDS = {
     "user": N_("user names and home folders"),
     "host": N_("host names"),
     "domain": N_("domain names"),
@@ -88,13 +88,13 @@ def redact(report: Report) -> Report:
     return msgspec.structs.replace(clean, taken_out=taken)
 
 
-def told(report: Report) -> str:
+def redaction_sentence(report: Report) -> str:
     """Return one sentence on what was taken out, for the report itself."""
     if report.taken_out is None:
         return _("This report holds names of users, machines and devices as they are: it is for your own use.")
     if not report.taken_out:
         return _("Names and identifiers were looked for to be taken out; there were none.")
-    what = ", ".join(f"{_(WORDS.get(t.kind, t.kind))} ({t.places})" for t in report.taken_out)
+    what = ", ".join(f"{_(REDACTED_KINDS.get(t.kind, t.kind))} ({t.places})" for t in report.taken_out)
     return _("Taken out of this report, each replaced by a word in angle brackets: {what}.", what=what)
 
 
@@ -120,30 +120,30 @@ class Cleaner:
         self._kinds = {n.lower(): k for k, n in sorted(known, key=lambda x: (KINDS.index(x[0]), x[1]), reverse=True)}
         # a short or everyday name is taken out where its place says what it is
         places = tuple(
-            (partial(self._replaced, kind=kind), pattern)
+            (partial(self._replace, kind=kind), pattern)
             for kind in KINDS
             for pattern in _in_place(
-                kind, [n for k, n in sorted(known) if k == kind and n.lower() not in ("", *COMMON)]
+                kind, [n for k, n in sorted(known) if k == kind and n.lower() not in ("", *COMMON_WORDS)]
             )
         )
 
         home = _home_pattern(machine.home, windows=machine.system == "windows")
         self._passes: tuple[tuple[Callable[[re.Match[str]], str], re.Pattern[str]], ...] = (
-            *((partial(self._replaced, kind=kind), pattern) for kind, pattern in FORMS),
-            (self._assigned, ASSIGNED),
+            *((partial(self._replace, kind=kind), pattern) for kind, pattern in SECRET_FORMS),
+            (self._replace_assignment, ASSIGNMENT),
             *(((self._own_home, home),) if home else ()),
-            (self._in_home, HOME),
-            *((partial(self._replaced, kind="share"), pattern) for pattern in SHARES),
+            (self._in_home, HOME_FOLDER),
+            *((partial(self._replace, kind="share"), pattern) for pattern in SHARE_PATTERNS),
             *places,
             *((self._named, pattern) for pattern in _words([n for _, n in sorted(known) if _is_sure(n)])),
-            (partial(self._replaced, kind="domain"), DOMAIN_BEFORE_USER),
+            (partial(self._replace, kind="domain"), DOMAIN_BEFORE_USER),
             *((self._host, pattern) for pattern in HOSTS),
             (self._stored, STORAGE),
         )
 
     def every(self, value: T) -> T:
         """Return a copy of a frozen struct with every text clean, at any depth."""
-        return _walked(value, self._field)
+        return _walk(value, self._field)
 
     def clean(self, text: str) -> str:
         """Return a text with every name and identifier replaced."""
@@ -159,9 +159,9 @@ class Cleaner:
         return cleaned
 
     def _field(self, owner: Any, field: str, text: str) -> str:
-        if field in self._closed(type(owner)):
+        if field in self._closed_fields(type(owner)):
             return text
-        kind = NAMES.get((type(owner).__name__, field))
+        kind = IDENTIFYING_FIELDS.get((type(owner).__name__, field))
         if kind and text and not text.isdigit():
             # the form GPU-... keeps its start, as in a variable that names the same GPU
             cleaned = self.clean(text) if kind == "identifier" else text
@@ -170,7 +170,7 @@ class Cleaner:
             return self._value(owner.name.upper(), text)
         return self.clean(text)
 
-    def _closed(self, form: type) -> frozenset[str]:
+    def _closed_fields(self, form: type) -> frozenset[str]:
         """Return the fields of a struct that hold one of a few words: a machine may be called "framework" or "login"."""
         if form not in self._words_of:
             ours = {field for owner, field in TERMS_OF_OURS if owner == form.__name__}
@@ -203,7 +203,7 @@ class Cleaner:
 
     def _placeholder(self, kind: str, name: str) -> str:
         folded = name.lower()
-        if not folded or folded in COMMON or (name.startswith("<") and name.endswith(">")):
+        if not folded or folded in COMMON_WORDS or (name.startswith("<") and name.endswith(">")):
             return name
         if (kind, folded) not in self._given:
             self._numbers[kind] += 1
@@ -211,7 +211,7 @@ class Cleaner:
         self.counts[kind] += 1
         return self._given[kind, folded]
 
-    def _known_still(self, text: str, depth: int = DEEPEST) -> str:
+    def _known_still(self, text: str, depth: int = MAX_FACT_DEPTH) -> str:
         """Return a text clean; if it is a sentence of ours, what it is now is remembered as one, too."""
         form = form_of(text) if depth else None
         if form:
@@ -249,14 +249,14 @@ class Cleaner:
         start = len(section) - len(person)
         return shown + section[:start] + (person if _is_word(person) else self._placeholder("user", person))
 
-    def _replaced(self, match: re.Match[str], kind: str) -> str:
+    def _replace(self, match: re.Match[str], kind: str) -> str:
         group = "x" if "x" in match.re.groupindex else 0
         start, end = match.start(group) - match.start(), match.end(group) - match.start()
         # a share's server and folder are one name, however many backslashes part them
         found = match[group].replace("\\\\", "\\").replace("/", "\\")
         return match[0][:start] + self._placeholder(kind, found) + match[0][end:]
 
-    def _assigned(self, match: re.Match[str]) -> str:
+    def _replace_assignment(self, match: re.Match[str]) -> str:
         start = match.start("x") - match.start()
         return match[0][:start] + self._value(match["variable"].upper(), match["x"])
 
@@ -278,7 +278,7 @@ def _names(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     found: list[tuple[str, str]] = []
 
     def note(owner: Any, field: str, text: str) -> str:
-        kind = NAMES.get((type(owner).__name__, field))
+        kind = IDENTIFYING_FIELDS.get((type(owner).__name__, field))
         if kind in ("user", "host") and field not in ("user", "host_name") and not text.isdigit():
             found.append((kind, text.rpartition("\\")[2]))
             if kind == "host" and "." in text and not text.replace(".", "").isdigit():
@@ -292,14 +292,14 @@ def _names(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
             found.append(("user", home["name"]))
         return text
 
-    _walked(snapshot, note)
+    _walk(snapshot, note)
     yield from found
 
 
 def _is_sure(name: str) -> bool:
     """Whether a word in any text is this name and nothing else."""
     low = name.lower()
-    everyday = low in COMMON or low in TERMS or low in ENGLISH
+    everyday = low in COMMON_WORDS or low in TERM_WORDS or low in ENGLISH_WORDS
     return len(name) >= 3 and not everyday and not name.startswith("<") and not name.isdigit()
 
 
@@ -307,7 +307,9 @@ def _is_word(name: str) -> bool:
     """Whether a folder's or a host's name is one of the field's words: cuda-12.4, data, miniconda3."""
     low = name.lower()
     words = [w for w in TECHNICAL.split(low) if w]
-    return low in COMMON or low in TERMS or (bool(words) and all(len(w) < 2 or w in TERMS for w in words))
+    return (
+        low in COMMON_WORDS or low in TERM_WORDS or (bool(words) and all(len(w) < 2 or w in TERM_WORDS for w in words))
+    )
 
 
 def _any_of(names: Iterable[str]) -> str:
@@ -351,14 +353,14 @@ def _in_place(kind: str, names: list[str]) -> Iterator[re.Pattern[str]]:
     }
     for form in forms.get(kind, ()):
         yield re.compile(form)
-    if folders := [n for n in names if len(n) > 1 and n.lower() not in TERMS]:
+    if folders := [n for n in names if len(n) > 1 and n.lower() not in TERM_WORDS]:
         yield re.compile(rf"(?i)(?<=[\\/])(?P<x>{_any_of(folders)})(?=[\\/]|\Z)")
 
 
 def _home_pattern(home: str, *, windows: bool) -> re.Pattern[str] | None:
     """Return a pattern for a home folder at an unusual place; None for one that its form tells, or that tells nothing."""
     parts = [p for p in re.split(r"[\\/]+", home) if p]
-    if len(parts) < 2 or HOME.search(home) or parts[-1].lower() in COMMON:
+    if len(parts) < 2 or HOME_FOLDER.search(home) or parts[-1].lower() in COMMON_WORDS:
         return None
     start = r"[\\/]+" if home[0] in "\\/" else r"(?<!\w)"
     return re.compile(start + r"[\\/]+".join(map(re.escape, parts)) + r"(?![\w-])", re.IGNORECASE if windows else 0)
@@ -366,10 +368,10 @@ def _home_pattern(home: str, *, windows: bool) -> re.Pattern[str] | None:
 
 def every_text(value: T, change: Callable[[str], str]) -> T:
     """Return a copy of a frozen struct in which ``change`` was applied to every text, at any depth."""
-    return _walked(value, lambda _owner, _field, text: change(text))
+    return _walk(value, lambda _owner, _field, text: change(text))
 
 
-def _walked(value: T, change: Callable[[Any, str, str], str]) -> T:
+def _walk(value: T, change: Callable[[Any, str, str], str]) -> T:
     """Return a copy with every text changed; ``change`` is told the struct and the field that hold it."""
 
     def walk(item: Any, owner: Any, field: str) -> Any:

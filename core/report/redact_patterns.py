@@ -9,7 +9,7 @@ _COMMON = (
     "root user users admin administrator administrators home ubuntu debian fedora vagrant runner localhost system guest "
     "nobody none video render plugdev vglusers wheel docker nvidia-persistenced"
 )
-COMMON = frozenset(_COMMON.split())
+COMMON_WORDS = frozenset(_COMMON.split())
 """Names that identify nobody: they are kept everywhere."""
 
 _TERMS = (
@@ -19,19 +19,19 @@ _TERMS = (
     "site source src srv state sys tensorflow test tmp toolkit torch triton user usr var venv version wheels win windows "
     "work workspace x64 x86"
 )
-TERMS = frozenset(_TERMS.split())
+TERM_WORDS = frozenset(_TERMS.split())
 """Words of paths and of the field. A person or machine of such a name is replaced only where the place says that a
 name stands there, as in /home/NAME: elsewhere the word is most likely just a word."""
 
 _ENGLISH = (
     "ada all art can dean frank grant hope jack joy mark max may miles not rob rose see set sue the time wade will"
 )
-ENGLISH = frozenset(_ENGLISH.split())
+ENGLISH_WORDS = frozenset(_ENGLISH.split())
 """Names that are words of plain sentences, or of GPUs: they are replaced as a part of a path, and where a name stands."""
 
 SHARED_HOMES = frozenset(("public", "default", "default user", "all users", "shared", "runneradmin"))
 
-HOME = re.compile(
+HOME_FOLDER = re.compile(
     r"(?P<before>[\\/](?:home|Users)[\\/]+)"
     r"(?P<name>(?<=\\)[^\\/:*?\"<>|\n;]{1,64}?(?=\\)|[^\\/:;,*?\"'<>|\s)\]]+)",
     re.IGNORECASE,
@@ -44,7 +44,7 @@ HOME_FIELD = re.compile(
 """A whole text that is a folder in somebody's home: here the name is known in full, spaces and all."""
 
 
-class Form(NamedTuple):
+class SecretForm(NamedTuple):
     """A form that tells by itself what it is. The group ``x`` is replaced, or else the whole match."""
 
     kind: str
@@ -56,23 +56,23 @@ _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 DISPLAY_CLASS = "4d36e968-e325-11ce-bfc1-08002be10318"
 """Windows' own identifier for display adapters: the same on every machine."""
 
-FORMS: tuple[Form, ...] = (
-    Form("secret", re.compile(r"(?i)\bBearer\s+(?P<x>[\w.~+/=-]{8,})")),
-    Form("secret", re.compile(rf"(?i){_WORD}\w{{0,40}}\s*=\s*(?P<x>\"[^\"\n]*\"|'[^'\n]*'|[^\s;,\"'<]+)")),
-    Form("secret", re.compile(rf"(?i)--?\w{{0,40}}{_WORD}(?:=|\s+)(?P<x>[^\s;,\"'<]+)")),
-    Form("secret", re.compile(r"\b(?:gh[pousr]_|github_pat_|glpat-|hf_|sk-|xox[abprs]-|pypi-|nvapi-)[\w-]{16,}")),
-    Form("secret", re.compile(r"\bAKIA[0-9A-Z]{16}\b|\beyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]*")),
-    Form("secret", re.compile(r"(?<=://)(?P<x>[^/@\s<>\"']+)(?=@)")),
-    Form("proxy", re.compile(r"(?i)_PROXY\s*=\s*(?P<x>[^\s;\"'<]+)")),
-    Form("mail", re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b")),
-    Form("identifier", re.compile(rf"(?:\b|(?<=_))(?!{DISPLAY_CLASS})(?P<x>{_UUID})\b")),
-    Form("identifier", re.compile(r"\b(?:GPU|MIG)-(?P<x>[0-9a-f]{8})(?![-\w])")),
-    Form("identifier", re.compile(r"\bS-1-5-21(?:-\d+){3,}\b")),
-    Form(
+SECRET_FORMS: tuple[SecretForm, ...] = (
+    SecretForm("secret", re.compile(r"(?i)\bBearer\s+(?P<x>[\w.~+/=-]{8,})")),
+    SecretForm("secret", re.compile(rf"(?i){_WORD}\w{{0,40}}\s*=\s*(?P<x>\"[^\"\n]*\"|'[^'\n]*'|[^\s;,\"'<]+)")),
+    SecretForm("secret", re.compile(rf"(?i)--?\w{{0,40}}{_WORD}(?:=|\s+)(?P<x>[^\s;,\"'<]+)")),
+    SecretForm("secret", re.compile(r"\b(?:gh[pousr]_|github_pat_|glpat-|hf_|sk-|xox[abprs]-|pypi-|nvapi-)[\w-]{16,}")),
+    SecretForm("secret", re.compile(r"\bAKIA[0-9A-Z]{16}\b|\beyJ[\w-]{8,2000}\.[\w-]{8,4000}\.[\w-]*")),
+    SecretForm("secret", re.compile(r"(?<=://)(?P<x>[^/@\s<>\"']+)(?=@)")),
+    SecretForm("proxy", re.compile(r"(?i)_PROXY\s*=\s*(?P<x>[^\s;\"'<]+)")),
+    SecretForm("mail", re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b")),
+    SecretForm("identifier", re.compile(rf"(?:\b|(?<=_))(?!{DISPLAY_CLASS})(?P<x>{_UUID})\b")),
+    SecretForm("identifier", re.compile(r"\b(?:GPU|MIG)-(?P<x>[0-9a-f]{8})(?![-\w])")),
+    SecretForm("identifier", re.compile(r"\bS-1-5-21(?:-\d+){3,}\b")),
+    SecretForm(
         "identifier", re.compile(r"(?<![\w:-])(?:[0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\1){4}[0-9a-fA-F]{2}(?![\w:-])")
     ),
-    Form("identifier", re.compile(r"\b[0-9a-f]{32}\b")),
-    Form(
+    SecretForm("identifier", re.compile(r"\b[0-9a-f]{32}\b")),
+    SecretForm(
         "serial",
         re.compile(
             r"(?i)(?<!<)\b(?:serial(?:[ _-]?(?:number|num|no)\b\.?)?|S/N)\s*[:=#]?\s*(?P<x>(?=[\w-]{0,40}\d)[\w-]{5,40})"
@@ -82,7 +82,7 @@ FORMS: tuple[Form, ...] = (
 """In this order: what holds others comes first."""
 
 _NO_ROOT = r"(?!(?:bin|boot|dev|etc|home|lib\w*|media|mnt|nix|opt|proc|root|run|sbin|snap|srv|sys|tmp|usr|var)/)"
-SHARES: tuple[re.Pattern[str], ...] = (
+SHARE_PATTERNS: tuple[re.Pattern[str], ...] = (
     re.compile(
         r"(?<![\\\w:)\]])\\\\(?:\?\\UNC\\)?(?P<x>(?!wsl[$.])[\w.$-]+\\[^\\/:*?\"<>|;,\s]+(?: [^\\/:*?\"<>|;\n]{1,64}(?=\\))?)"
     ),
@@ -111,7 +111,7 @@ HOST_IN_VALUE = re.compile(
     r"|(?!(?:tcp|udp|http|https|grpc|unix|file)://)[A-Za-z][\w-]{0,62}(?=:\d|\s*(?:,|;|\Z)))(?![\w<-]))"
 )
 DOMAIN_VARIABLES = frozenset(("USERDOMAIN", "USERDNSDOMAIN", "USERDOMAIN_ROAMINGPROFILE", "DNSDOMAINNAME"))
-ASSIGNED = re.compile(
+ASSIGNMENT = re.compile(
     rf"(?i)\b(?P<variable>{'|'.join(sorted(PERSON_VARIABLES | HOST_VARIABLES | DOMAIN_VARIABLES, key=len, reverse=True))})"
     r"=(?P<x>[^\s;,\"'<]+)"
 )

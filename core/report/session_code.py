@@ -13,22 +13,22 @@ import msgspec
 from core.common.i18n import _
 from core.common.text_width import wrap
 from core.common.versions import all_numbers
-from core.knowledge.causes import CauseRow, causes
+from core.knowledge.causes import CauseRow, cause_rows
 from core.model.facts import Frozen, Snapshot, System
 from core.model.findings import Report
 from core.model.steps import Severity, Step
-from core.report.text import MARKS
+from core.report.text import SEVERITY_MARKS
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Thirty-two signs that nobody mishears for one another on paper: no I, L, O and U (D. Crockford's Base32)."""
-PREFIX = "CV"
-FORM = 1
-MOST = 7
+CODE_PREFIX = "CV"
+CODE_FORM = 1
+MAX_CODE_FINDINGS = 7
 """Findings that a code holds; it says when there were more."""
 NO_CAUSE = 127
 """Index that stands for a finding without a cause."""
-STEPS = tuple(Step)
-SEVERITIES = (Severity.UNKNOWN, Severity.WARNING, Severity.ERROR)
+CODE_STEPS = tuple(Step)
+CODE_SEVERITIES = (Severity.UNKNOWN, Severity.WARNING, Severity.ERROR)
 _CODE = re.compile(r"\s*CV[-\s]?(?=[-\s0-9A-Za-z]{4,60}\Z)(?=.*\d|.*-)", re.IGNORECASE)
 _ALIKE = str.maketrans("ILO", "110")
 
@@ -37,7 +37,7 @@ class CodeError(ValueError):
     """No session code, or a misread one; the message is one sentence."""
 
 
-class Item(Frozen, frozen=True, kw_only=True):
+class CodeItem(Frozen, frozen=True, kw_only=True):
     """One finding as far as a code tells it."""
 
     cause: int
@@ -49,7 +49,7 @@ class DecodedReport(Frozen, frozen=True, kw_only=True):
     """What a code holds."""
 
     system: System
-    items: tuple[Item, ...] = ()
+    items: tuple[CodeItem, ...] = ()
     primary: bool = False
     """Whether the first item is the root cause."""
     more: bool = False
@@ -66,21 +66,23 @@ class DecodedReport(Frozen, frozen=True, kw_only=True):
 
 def summarise(report: Report) -> DecodedReport:
     """Return what the code of a report holds: every finding that is not in order, the root cause first."""
-    numbers: dict[str, int] = {row.cause: n for n, row in enumerate(causes())}
+    numbers: dict[str, int] = {row.cause: n for n, row in enumerate(cause_rows())}
     head = report.headline
-    found = sorted((f for f in report.findings if f.severity in SEVERITIES), key=lambda f: (f is not head, -f.severity))
+    found = sorted(
+        (f for f in report.findings if f.severity in CODE_SEVERITIES), key=lambda f: (f is not head, -f.severity)
+    )
     items = tuple(
         dict.fromkeys(
-            Item(cause=numbers.get(f.cause, NO_CAUSE), severity=f.severity.word, step=f.step)  # type: ignore[arg-type] # held to SEVERITIES above
+            CodeItem(cause=numbers.get(f.cause, NO_CAUSE), severity=f.severity.word, step=f.step)  # type: ignore[arg-type] # held to SEVERITIES above
             for f in found
         )
     )
     driver, driver_cuda = _driver(report.snapshot)
     return DecodedReport(
         system=report.snapshot.machine.system,
-        items=items[:MOST],
+        items=items[:MAX_CODE_FINDINGS],
         primary=bool(found and found[0].primary),
-        more=len(items) > MOST,
+        more=len(items) > MAX_CODE_FINDINGS,
         driver=driver,
         driver_cuda=driver_cuda,
         cudnn=_cudnn(report.snapshot),
@@ -113,12 +115,12 @@ def _numbers(version: str | None, limits: Sequence[int]) -> list[int] | None:
 # --- bits ------------------------------------------------------------------------------------------------
 
 
-def encode(t: DecodedReport) -> str:
+def encode_report(t: DecodedReport) -> str:
     """Return the code: "CV-XXXX-XXXX-...", at most 34 signs."""
-    fields = [(FORM, 4), (t.system == "windows", 1), (t.primary, 1), (t.more, 1), (len(t.items), 3)]
+    fields = [(CODE_FORM, 4), (t.system == "windows", 1), (t.primary, 1), (t.more, 1), (len(t.items), 3)]
     for item in t.items:
-        severity = SEVERITIES.index(Severity[item.severity.upper()])
-        fields += [(item.cause, 7), (severity, 2), (STEPS.index(item.step), 3)]
+        severity = CODE_SEVERITIES.index(Severity[item.severity.upper()])
+        fields += [(item.cause, 7), (severity, 2), (CODE_STEPS.index(item.step), 3)]
     for numbers, widths in (
         ((t.driver,) if t.driver is not None else None, (10,)),
         (t.driver_cuda, (5, 4)),
@@ -129,8 +131,8 @@ def encode(t: DecodedReport) -> str:
     bits = "".join(f"{int(value):0{width}b}" for value, width in fields)
     bits += "0" * (-len(bits) % 5)
     symbols = [int(bits[i : i + 5], 2) for i in range(0, len(bits), 5)]
-    text = "".join(ALPHABET[n] for n in symbols + check(symbols))
-    return "-".join([PREFIX, *textwrap.wrap(text, 4)])
+    text = "".join(ALPHABET[n] for n in symbols + check_symbols(symbols))
+    return "-".join([CODE_PREFIX, *textwrap.wrap(text, 4)])
 
 
 def is_code(text: str) -> bool:
@@ -138,17 +140,17 @@ def is_code(text: str) -> bool:
     return bool(_CODE.match(text))
 
 
-def decode(text: str) -> DecodedReport:
+def decode_report(text: str) -> DecodedReport:
     """Read a code back, whatever its case and spacing.
 
     Raises:
         CodeError: a sign is wrong, two are swapped, or some are missing.
     """
-    bare = re.sub(r"[-\s]", "", text).upper().removeprefix(PREFIX).translate(_ALIKE)
+    bare = re.sub(r"[-\s]", "", text).upper().removeprefix(CODE_PREFIX).translate(_ALIKE)
     if not bare or any(c not in ALPHABET for c in bare) or not 5 <= len(bare) <= 31:
         raise CodeError(_("This is not a session code: it has another form than CV-XXXX-XXXX."))
     symbols = [ALPHABET.index(c) for c in bare]
-    if check(symbols[:-2]) != symbols[-2:]:
+    if check_symbols(symbols[:-2]) != symbols[-2:]:
         raise CodeError(_("There is a mistake in this session code; compare it sign by sign, and type it again."))
     bits = "".join(f"{n:05b}" for n in symbols[:-2])
     return _read(iter(bits))
@@ -164,16 +166,16 @@ def _read(bits: Iterator[str]) -> DecodedReport:
     def some(*widths: int) -> list[int]:
         return [take(w) for w in widths] if take(1) else []
 
-    if take(4) != FORM:
+    if take(4) != CODE_FORM:
         raise CodeError(_("This session code was made by a newer Convalesce."))
     system: System = "windows" if take(1) else "linux"
     primary, more = bool(take(1)), bool(take(1))
     items = []
     for _item in range(take(3)):
         cause, severity, step = take(7), take(2), take(3)
-        if severity >= len(SEVERITIES) or step >= len(STEPS):
+        if severity >= len(CODE_SEVERITIES) or step >= len(CODE_STEPS):
             raise CodeError(_("This session code was made by a newer Convalesce."))
-        items.append({"cause": cause, "severity": SEVERITIES[severity].word, "step": STEPS[step]})
+        items.append({"cause": cause, "severity": CODE_SEVERITIES[severity].word, "step": CODE_STEPS[step]})
     driver, cuda, cudnn = some(10), some(5, 4), some(4, 6, 4)
     known = {"driver": driver[0] if driver else None, "driver_cuda": cuda or None, "cudnn": cudnn or None}
     return msgspec.convert({"system": system, "items": items, "primary": primary, "more": more, **known}, DecodedReport)
@@ -199,7 +201,7 @@ def _times(a: int, b: int) -> int:
     return 0 if not a or not b else _POWER[(_POWER.index(a) + _POWER.index(b)) % 31]
 
 
-def check(symbols: Sequence[int]) -> list[int]:
+def check_symbols(symbols: Sequence[int]) -> list[int]:
     """Return the two check symbols, so that the whole is 0 at alpha and at alpha squared."""
     a = b = 0
     for place, symbol in enumerate(reversed(symbols), 2):
@@ -213,7 +215,7 @@ def check(symbols: Sequence[int]) -> list[int]:
 # --- words -------------------------------------------------------------------------------------------------
 
 
-def as_text(t: DecodedReport, vocabulary: Sequence[CauseRow], width: int = 96) -> str:
+def code_text(t: DecodedReport, vocabulary: Sequence[CauseRow], width: int = 96) -> str:
     """Return what a code tells, for a terminal."""
     lines = [
         _("A session code from a {system} machine.", system="Windows" if t.system == "windows" else "Linux")
@@ -228,7 +230,7 @@ def as_text(t: DecodedReport, vocabulary: Sequence[CauseRow], width: int = 96) -
     if not t.items:
         lines.append(_("Nothing wrong was found there."))
     for n, item in enumerate(t.items):
-        sign, word, _colour = MARKS[Severity[item.severity.upper()]]
+        sign, word, _colour = SEVERITY_MARKS[Severity[item.severity.upper()]]
         known = vocabulary[item.cause] if item.cause < len(vocabulary) else None
         unnamed = (
             _("A finding without a named cause.")
@@ -251,17 +253,17 @@ def as_text(t: DecodedReport, vocabulary: Sequence[CauseRow], width: int = 96) -
 def _versions(t: DecodedReport) -> str:
     words = [
         _("driver {driver}", driver=t.driver) if t.driver is not None else "",
-        _("which runs CUDA up to {version}", version=_dotted(t.driver_cuda)) if t.driver_cuda else "",
-        f"cuDNN {_dotted(t.cudnn)}" if t.cudnn else "",
+        _("which runs CUDA up to {version}", version=_version_text(t.driver_cuda)) if t.driver_cuda else "",
+        f"cuDNN {_version_text(t.cudnn)}" if t.cudnn else "",
     ]
     return ", ".join(filter(None, words))
 
 
-def _dotted(numbers: Iterable[int]) -> str:
+def _version_text(numbers: Iterable[int]) -> str:
     return ".".join(map(str, numbers))
 
 
-def as_json(t: DecodedReport, vocabulary: Sequence[CauseRow]) -> bytes:
+def code_json(t: DecodedReport, vocabulary: Sequence[CauseRow]) -> bytes:
     """Return what a code tells as JSON, with the causes as words."""
     findings = [
         {
@@ -274,5 +276,5 @@ def as_json(t: DecodedReport, vocabulary: Sequence[CauseRow]) -> bytes:
     ]
     form = {"system": t.system, "findings": findings, "more": t.more}
     versions = {"driver": t.driver, "driver_cuda": t.driver_cuda, "cudnn": t.cudnn}
-    shown = {k: None if v is None else str(v) if isinstance(v, int) else _dotted(v) for k, v in versions.items()}
+    shown = {k: None if v is None else str(v) if isinstance(v, int) else _version_text(v) for k, v in versions.items()}
     return msgspec.json.format(msgspec.json.encode(form | {"versions": shown}), indent=2) + b"\n"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.common.i18n import _, n_, sentences
+from core.common.i18n import _, join_sentences, n_
 from core.model.facts import Snapshot, full_id, split_id
 from core.model.findings import GridCell, GridRow, Report
 from core.model.steps import Severity, Step
 
-ACTIVE, EXAMINED = 1, 3
+ACTIVE_IMPORTANCE, EXAMINED_IMPORTANCE = 1, 3
 """Importance of an active environment, and of any that was examined in full."""
 
 
-def standing(report: Report, step: Step) -> tuple[Severity, str]:
+def step_standing(report: Report, step: Step) -> tuple[Severity, str]:
     """Return how a step stands, and one plain sentence about it."""
     findings = report.of(step)
     worst = max((f.severity for f in findings), default=Severity.GOOD)
@@ -27,7 +27,7 @@ def standing(report: Report, step: Step) -> tuple[Severity, str]:
     if step is Step.BENCHMARK and not findings:
         return Severity.NOTE, _("Not run yet; it is the last proof, at the press of a button.")
     if not looked_at(report.snapshot, step):
-        return Severity.UNKNOWN, sentences(_("This was not looked at."), _("Another look decides it."))
+        return Severity.UNKNOWN, join_sentences(_("This was not looked at."), _("Another look decides it."))
     # a note alone is no praise: there may be nothing that could be in order
     for severity in (Severity.GOOD, Severity.NOTE):
         titles = [f.title for f in findings if f.severity is severity]
@@ -49,17 +49,17 @@ def looked_at(snapshot: Snapshot, step: Step) -> bool:
     return section.get(step) is not None
 
 
-def whole(report: Report) -> Severity:
+def machine_standing(report: Report) -> Severity:
     """Return how the machine stands in what was looked at: as its worst step."""
-    steps = (standing(report, s)[0] for s in Step if looked_at(report.snapshot, s))
+    steps = (step_standing(report, s)[0] for s in Step if looked_at(report.snapshot, s))
     return max((report.worst, *steps))
 
 
 def in_place(report: Report) -> bool:
     """Whether a GPU can really be used here: no fault, and driver and cuDNN each were found in order."""
     proved = (Step.DRIVER, Step.CUDNN)
-    return whole(report) <= Severity.NOTE and all(
-        standing(report, s)[0] is Severity.GOOD and report.of(s) for s in proved
+    return machine_standing(report) <= Severity.NOTE and all(
+        step_standing(report, s)[0] is Severity.GOOD and report.of(s) for s in proved
     )
 
 
@@ -67,7 +67,7 @@ def of_cell(report: Report, row: GridRow, cell: GridCell) -> Severity:
     """Return how bad a cell of the grid is: as the finding behind it, else as the environment matters."""
     if cell.verdict in ("runs", "should run"):
         return Severity.GOOD
-    if row.importance > EXAMINED:
+    if row.importance > EXAMINED_IMPORTANCE:
         return Severity.NOTE
     mine = full_id(row.prefix)
     told = [
@@ -75,7 +75,7 @@ def of_cell(report: Report, row: GridRow, cell: GridCell) -> Severity:
     ]
     if told or cell.verdict != "cannot run":
         return max(told, default=Severity.NOTE)
-    return Severity.ERROR if row.importance <= ACTIVE else Severity.WARNING
+    return Severity.ERROR if row.importance <= ACTIVE_IMPORTANCE else Severity.WARNING
 
 
 def _cells(report: Report) -> Iterator[tuple[Severity, str]]:
@@ -91,4 +91,4 @@ def _cells(report: Report) -> Iterator[tuple[Severity, str]]:
                 prefix=row.prefix,
                 verdict=verdict_word(cell.verdict),
             )
-            yield of_cell(report, row, cell), sentences(says, cell.reason)
+            yield of_cell(report, row, cell), join_sentences(says, cell.reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from core.common.i18n import N_, _, plain_number, translate_fact
+from core.common.i18n import N_, _, format_plain_number, translate_fact
 from core.common.text import printable
 from core.common.text_width import wrap
 from core.model.facts import Execution
@@ -12,11 +12,11 @@ from core.model.findings import Evidence, Finding, Report, Restart
 from core.model.steps import Severity
 from core.report.grid import as_lines
 from core.report.redact import every_text
-from core.report.redact import told as taken_out
-from core.report.standing import whole
+from core.report.redact import redaction_sentence as taken_out
+from core.report.standing import machine_standing
 
-WIDTH = 96
-MARKS = {
+TEXT_WIDTH = 96
+SEVERITY_MARKS = {
     Severity.GOOD: ("✓", N_("ok"), "32"),
     Severity.NOTE: ("·", N_("note"), "36"),
     Severity.UNKNOWN: ("?", N_("not decided"), "35"),
@@ -35,7 +35,7 @@ MOST_RUN = 40
 """Lines about what was run; a hostile report may hold any number."""
 
 
-def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
+def report_text(report: Report, *, colour: bool = False, width: int = TEXT_WIDTH) -> str:
     """Return the report for a newcomer at a terminal: what is wrong, how we know, what to do next."""
     # only after this do our own colour codes come in
     report = every_text(report, printable)
@@ -49,20 +49,22 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
             architecture=machine.architecture,
         )
     ]
-    lines[0] += "  " + _("(looked for {took} s)", took=plain_number(took, 1)) if took else ""
+    lines[0] += "  " + _("(looked for {took} s)", took=format_plain_number(took, 1)) if took else ""
     head, primary = report.headline, report.primary
     rest = [f for f in report.findings if f is not head]
-    stands = whole(report)
+    stands = machine_standing(report)
     if stands > Severity.UNKNOWN and report.not_examined:  # else they come first below
         lines += ["", _("Not examined")]
         lines += [
-            line for f in report.not_examined for line in _wrapped(f"{_mark(f.severity, colour)} {f.title}", 2, width)
+            line
+            for f in report.not_examined
+            for line in _wrap_lines(f"{_mark(f.severity, colour)} {f.title}", 2, width)
         ]
     if head:
         lines += ["", *_full(head, colour, width, _("The cause:") if primary else _("The cause is not decided:"))]
     elif stands <= Severity.UNKNOWN:
         sign = stands if stands is Severity.UNKNOWN else Severity.GOOD
-        lines += ["", f"{_mark(sign, colour)} {healthy(stands)}"]
+        lines += ["", f"{_mark(sign, colour)} {healthy_verdict(stands)}"]
     follow = [f for f in rest if primary and f.follows_from == primary.id and f.severity > Severity.NOTE]
     if follow:
         lines += ["", _("What follows from it")]
@@ -81,7 +83,7 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
         some = [f for f in rest if f.severity is severity]
         if some:
             lines += ["", title]
-            lines += [line for f in some for line in _wrapped(f"{_mark(severity, colour)} {_head(f)}", 2, width)]
+            lines += [line for f in some for line in _wrap_lines(f"{_mark(severity, colour)} {_head(f)}", 2, width)]
     if report.grid and any(row.cells for row in report.grid.rows):
         lines += [
             "",
@@ -89,12 +91,12 @@ def as_text(report: Report, *, colour: bool = False, width: int = WIDTH) -> str:
             *(
                 line
                 for text in as_lines(report.grid)
-                for line in _wrapped(text.strip(), (len(text) - len(text.lstrip())), width)
+                for line in _wrap_lines(text.strip(), (len(text) - len(text.lstrip())), width)
             ),
         ]
     lines += _executions(report, width)
     if report.taken_out:
-        lines += ["", *_wrapped(taken_out(report), 0, width)]
+        lines += ["", *_wrap_lines(taken_out(report), 0, width)]
     return "\n".join(lines) + "\n"
 
 
@@ -103,7 +105,12 @@ def _executions(report: Report, width: int) -> list[str]:
     if not ran:
         return []
     more = ["  " + _("and {count} more", count=len(ran) - MOST_RUN)] if len(ran) > MOST_RUN else []
-    return ["", _("What was run"), *(line for e in ran[:MOST_RUN] for line in _wrapped(execution(e), 2, width)), *more]
+    return [
+        "",
+        _("What was run"),
+        *(line for e in ran[:MOST_RUN] for line in _wrap_lines(execution(e), 2, width)),
+        *more,
+    ]
 
 
 def execution(one: Execution) -> str:
@@ -117,7 +124,7 @@ def execution(one: Execution) -> str:
     return _("{what}: {path}, not run: others can change {at}", what=what, path=one.path, at=at)
 
 
-def healthy(stands: Severity) -> str:
+def healthy_verdict(stands: Severity) -> str:
     """Return the verdict on a machine without a fault."""
     if stands is Severity.UNKNOWN:
         return _("Nothing wrong was found, but not everything could be decided.")
@@ -125,7 +132,7 @@ def healthy(stands: Severity) -> str:
 
 
 def _mark(severity: Severity, colour: bool) -> str:
-    sign, _word, code = MARKS[severity]
+    sign, _word, code = SEVERITY_MARKS[severity]
     return f"\x1b[{code}m{sign}\x1b[0m" if colour else sign
 
 
@@ -134,24 +141,24 @@ def _head(f: Finding) -> str:
 
 
 def _full(f: Finding, colour: bool, width: int, before: str) -> list[str]:
-    lines = _wrapped(" ".join(filter(None, (_mark(f.severity, colour), before, _head(f)))), 2, width)
+    lines = _wrap_lines(" ".join(filter(None, (_mark(f.severity, colour), before, _head(f)))), 2, width)
     for subject in f.about:
-        lines += _wrapped(subject, 4, width) if subject not in f.title else []
+        lines += _wrap_lines(subject, 4, width) if subject not in f.title else []
     if f.why:
-        lines += _wrapped(f.why, 4, width)
+        lines += _wrap_lines(f.why, 4, width)
     if f.evidence:
         lines += ["    " + _("How we know:"), *(line for e in f.evidence for line in _evidence(e))]
     if f.fix:
-        lines += ["    " + _("What to do:"), *_wrapped(f.fix.title, 6, width)]
+        lines += ["    " + _("What to do:"), *_wrap_lines(f.fix.title, 6, width)]
         for paragraph in f.fix.advice.splitlines():
             # commands stay whole, so that they can be copied
-            lines += [f"      {paragraph}"] if paragraph.startswith(" ") else _wrapped(paragraph, 6, width)
+            lines += [f"      {paragraph}"] if paragraph.startswith(" ") else _wrap_lines(paragraph, 6, width)
         if f.fix.restart:
-            lines.append("      " + afterwards(f.fix.restart))
+            lines.append("      " + restart_after_fix(f.fix.restart))
     return lines
 
 
-def start_anew(restart: Restart) -> str:
+def restart_now(restart: Restart) -> str:
     """Return what must be started anew, as a sentence; empty for nothing."""
     return {
         "": "",
@@ -162,7 +169,7 @@ def start_anew(restart: Restart) -> str:
     }[restart]
 
 
-def afterwards(restart: Restart) -> str:
+def restart_after_fix(restart: Restart) -> str:
     """Return what must be started anew after a cure, as a sentence; empty for nothing."""
     return {
         "": "",
@@ -179,7 +186,7 @@ def _evidence(e: Evidence) -> list[str]:
     return [f"      {translate_fact(e.label)}: {value}{source}"]
 
 
-def _wrapped(text: str, indent: int, width: int) -> list[str]:
+def _wrap_lines(text: str, indent: int, width: int) -> list[str]:
     pad = " " * indent
     return wrap(text, width, pad, pad + "  ", whole_words=True) or [pad]
 
@@ -199,21 +206,21 @@ def as_markdown(report: Report) -> str:
     loud = [f for f in report.findings if f.severity > Severity.NOTE]
     calm = [f for f in report.findings if f.severity <= Severity.NOTE]
     if not loud:
-        lines.append(healthy(whole(report)))
+        lines.append(healthy_verdict(machine_standing(report)))
     if report.worst > Severity.UNKNOWN:  # else they come first below
         lines += [f"- **{_('Not examined')}**: {_md(f.title)}" for f in report.not_examined]
     for f in loud:
         lines += _md_finding(f)
     if calm:
         lines += ["", f"<details><summary>{_('In order, and good to know ({n})', n=len(calm))}</summary>", ""]
-        lines += [f"- **{_(MARKS[f.severity][1])}**: {_md(f.title)}" for f in calm]
+        lines += [f"- **{_(SEVERITY_MARKS[f.severity][1])}**: {_md(f.title)}" for f in calm]
         lines += ["", "</details>"]
     lines += ["", f"<sub>{_md(taken_out(report))}</sub>"]
     return "\n".join(lines) + "\n"
 
 
 def _md_finding(f: Finding) -> list[str]:
-    word = _(MARKS[f.severity][1])
+    word = _(SEVERITY_MARKS[f.severity][1])
     if f.primary:
         word = _("the cause, {word}", word=word)
     elif f.headline:

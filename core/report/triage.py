@@ -10,16 +10,16 @@ from typing import Literal
 
 import msgspec
 
-from core.common.i18n import _, number
+from core.common.i18n import _, format_number
 from core.common.text import printable
-from core.common.text_width import padded
-from core.model.facts import SCHEMA, Frozen
+from core.common.text_width import pad
+from core.model.facts import SCHEMA_VERSION, Frozen
 
-LARGEST = 64 * 1024 * 1024
+MAX_FILE_BYTES = 64 * 1024 * 1024
 """Bytes of a file that can be a report."""
-SHOWN = 30
+MAX_SHOWN = 30
 Severity = Literal["good", "note", "unknown", "warning", "error"]
-ORDER: tuple[Severity, ...] = ("error", "warning", "unknown", "note", "good")
+SEVERITY_ORDER: tuple[Severity, ...] = ("error", "warning", "unknown", "note", "good")
 
 
 # --- the few fields that are read: everything else of a report is skipped, not decoded -------------------------
@@ -65,7 +65,7 @@ class _Report(Frozen, frozen=True, kw_only=True):
 # --- the table -------------------------------------------------------------------------------------------------
 
 
-class Row(Frozen, frozen=True, kw_only=True):
+class MachineRow(Frozen, frozen=True, kw_only=True):
     """One machine: its file, the worst that was found, and the root cause."""
 
     file: str
@@ -77,7 +77,7 @@ class Row(Frozen, frozen=True, kw_only=True):
     gpus: str = ""
 
 
-class Bad(Frozen, frozen=True, kw_only=True):
+class BadFile(Frozen, frozen=True, kw_only=True):
     """A file that is no report, and why."""
 
     file: str
@@ -101,7 +101,7 @@ class Outlier(Frozen, frozen=True, kw_only=True):
     usual: str
 
 
-class Table(Frozen, frozen=True, kw_only=True):
+class TriageTable(Frozen, frozen=True, kw_only=True):
     """Everything that many reports tell together."""
 
     reports: int
@@ -109,18 +109,18 @@ class Table(Frozen, frozen=True, kw_only=True):
     """Root causes, commonest first."""
     worst: tuple[Count, ...]
     """Machines by the worst severity, errors first."""
-    machines: tuple[Row, ...]
+    machines: tuple[MachineRow, ...]
     """Every machine, worst first."""
     outliers: tuple[Outlier, ...]
-    malformed: tuple[Bad, ...]
+    malformed: tuple[BadFile, ...]
 
 
-def triage(folder: Path) -> Table:
+def triage_folder(folder: Path) -> TriageTable:
     """Read every ``*.json`` under a folder, and return the table. Links to folders are not followed.
 
     One process is enough: only the few fields above are decoded, and the rest is passed over at the speed of reading.
     """
-    return tabulate([read(folder, name) for name in sorted(_files(folder))])
+    return tabulate([read_row(folder, name) for name in sorted(_files(folder))])
 
 
 def _files(folder: Path) -> list[str]:
@@ -132,41 +132,41 @@ def _files(folder: Path) -> list[str]:
     ]
 
 
-def read(folder: Path, name: str) -> Row | Bad:
+def read_row(folder: Path, name: str) -> MachineRow | BadFile:
     """Return the row of one file, or why it has none. Nothing but a regular file is opened."""
     try:
         path = folder / name
         seen = path.stat()
         if not stat.S_ISREG(seen.st_mode):
-            return Bad(file=name, problem=_("is not a regular file"))
-        if seen.st_size > LARGEST:
-            return Bad(file=name, problem=_("is larger than any report (64 MiB)"))
+            return BadFile(file=name, problem=_("is not a regular file"))
+        if seen.st_size > MAX_FILE_BYTES:
+            return BadFile(file=name, problem=_("is larger than any report (64 MiB)"))
         report = msgspec.json.decode(path.read_bytes(), type=_Report)
     except OSError as e:
-        return Bad(file=name, problem=_("cannot be read: {strerror}", strerror=e.strerror))
+        return BadFile(file=name, problem=_("cannot be read: {strerror}", strerror=e.strerror))
     except RecursionError:
-        return Bad(file=name, problem=_("is nested more deeply than any report"))
+        return BadFile(file=name, problem=_("is nested more deeply than any report"))
     except (msgspec.DecodeError, UnicodeDecodeError) as e:
-        return Bad(file=name, problem=_("is no report: {e}", e=e))
-    if report.schema != SCHEMA:
-        return Bad(
+        return BadFile(file=name, problem=_("is no report: {e}", e=e))
+    if report.schema != SCHEMA_VERSION:
+        return BadFile(
             file=name,
             problem=_(
                 "has schema {theirs}; this version of Convalesce reads schema {ours}",
                 theirs=report.schema,
-                ours=SCHEMA,
+                ours=SCHEMA_VERSION,
             ),
         )
     return _row(name, report)
 
 
-def _row(name: str, report: _Report) -> Row:
-    worst: Severity = min((f.severity for f in report.findings), key=ORDER.index, default="good")
+def _row(name: str, report: _Report) -> MachineRow:
+    worst: Severity = min((f.severity for f in report.findings), key=SEVERITY_ORDER.index, default="good")
     first = next((f for f in report.findings if f.primary or f.headline), None)
     if first is None and worst in ("error", "warning"):
         first = next(f for f in report.findings if f.severity == worst)
     driver = report.snapshot.driver
-    return Row(
+    return MachineRow(
         file=name,
         worst=worst,
         cause=first.cause if first else "",
@@ -177,26 +177,26 @@ def _row(name: str, report: _Report) -> Row:
     )
 
 
-def tabulate(rows: list[Row | Bad]) -> Table:
+def tabulate(rows: list[MachineRow | BadFile]) -> TriageTable:
     """Return the table of what was read."""
-    good = [r for r in rows if isinstance(r, Row)]
+    good = [r for r in rows if isinstance(r, MachineRow)]
     causes = Counter(r.cause for r in good if r.cause)
     examples = {r.cause: r.title for r in reversed(good)}
     worst = Counter(r.worst for r in good)
-    return Table(
+    return TriageTable(
         reports=len(good),
         causes=tuple(
             Count(what=c, machines=n, example=examples[c])
             for c, n in sorted(causes.items(), key=lambda item: (-item[1], item[0]))
         ),
-        worst=tuple(Count(what=w, machines=worst[w]) for w in ORDER if worst[w]),
-        machines=tuple(sorted(good, key=lambda r: (ORDER.index(r.worst), r.file))),
-        outliers=tuple(outliers(good)),
-        malformed=tuple(sorted((r for r in rows if isinstance(r, Bad)), key=lambda b: b.file)),
+        worst=tuple(Count(what=w, machines=worst[w]) for w in SEVERITY_ORDER if worst[w]),
+        machines=tuple(sorted(good, key=lambda r: (SEVERITY_ORDER.index(r.worst), r.file))),
+        outliers=tuple(find_outliers(good)),
+        malformed=tuple(sorted((r for r in rows if isinstance(r, BadFile)), key=lambda b: b.file)),
     )
 
 
-def outliers(rows: list[Row]) -> list[Outlier]:
+def find_outliers(rows: list[MachineRow]) -> list[Outlier]:
     """Return the machines whose system, driver or GPU is that of at most one in fifty where most share another."""
     found = []
     for what in ("system", "driver", "gpus"):
@@ -218,15 +218,19 @@ def outliers(rows: list[Row]) -> list[Outlier]:
 # --- forms -----------------------------------------------------------------------------------------------------
 
 
-def as_json(table: Table) -> bytes:
+def triage_json(table: TriageTable) -> bytes:
     """Return the table as JSON, indented, with a final line feed."""
     return msgspec.json.format(msgspec.json.encode(table), indent=2) + b"\n"
 
 
-def as_text(table: Table) -> str:
+def triage_text(table: TriageTable) -> str:
     """Return the table for a terminal; ``--json`` has every machine, this the worst."""
     lines = [
-        _("{reports} reports; {bad} files passed over", reports=number(table.reports), bad=number(len(table.malformed)))
+        _(
+            "{reports} reports; {bad} files passed over",
+            reports=format_number(table.reports),
+            bad=format_number(len(table.malformed)),
+        )
     ]
     if table.worst:
         lines += ["", _("Machines by the worst that was found")]
@@ -237,10 +241,10 @@ def as_text(table: Table) -> str:
     broken = [r for r in table.machines if r.worst in ("error", "warning")]
     if broken:
         lines += ["", _("Machines, worst first")]
-        lines += [f"  {padded(_(r.worst), 8)} {_line(r.file)}: {_line(r.cause or r.title)}" for r in broken[:SHOWN]]
+        lines += [f"  {pad(_(r.worst), 8)} {_line(r.file)}: {_line(r.cause or r.title)}" for r in broken[:MAX_SHOWN]]
         lines += (
-            ["  " + _("and {count} more (--json has them all)", count=len(broken) - SHOWN)]
-            if len(broken) > SHOWN
+            ["  " + _("and {count} more (--json has them all)", count=len(broken) - MAX_SHOWN)]
+            if len(broken) > MAX_SHOWN
             else []
         )
     if table.outliers:
@@ -254,7 +258,7 @@ def as_text(table: Table) -> str:
                 value=_line(o.value),
                 usual=_line(o.usual),
             )
-            for o in table.outliers[:SHOWN]
+            for o in table.outliers[:MAX_SHOWN]
         ]
     return "\n".join(lines) + "\n"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from core.common.i18n import _
-from core.common.shell import Shell, command, quoted, shell_of
+from core.common.shell import Shell, quote, shell_command, shell_of
 from core.common.text import join_names
-from core.knowledge.releases import FaultyRelease, package_of
+from core.knowledge.releases import FaultyRelease, nvidia_package
 from core.model.facts import CudnnCopy, PythonEnvironment, Snapshot
 from core.model.findings import Fix
 from core.rules.snapshot_queries import python_of
@@ -27,37 +27,41 @@ _UV = {"--force-reinstall": "--reinstall", "--no-cache-dir": "--no-cache", "-y":
 """pip's options that uv spells in another way; both take the others that are used here."""
 
 
-def pip(seen: Snapshot, prefix: str, *arguments: str) -> str:
+def pip_command(seen: Snapshot, prefix: str, *arguments: str) -> str:
     """Return the command that does in one environment what pip does with these arguments."""
     python, shell = python_of(seen, prefix) if prefix else None, shell_of(seen.machine.system)
-    return installing(python, python_of_environment(seen, prefix), shell, *arguments)
+    return install_command(python, python_of_environment(seen, prefix), shell, *arguments)
 
 
-def installing(python: PythonEnvironment | None, interpreter: str, shell: Shell, verb: str, *arguments: str) -> str:
+def install_command(
+    python: PythonEnvironment | None, interpreter: str, shell: Shell, verb: str, *arguments: str
+) -> str:
     """Return a command for pip, or for uv where uv made the environment without pip; two lines where pip comes first.
 
     Where pip refuses, since the distribution owns that Python (PEP 668), what is there was installed by overruling it.
     """
     if python and python.installer == "uv":
-        return command("uv", "pip", verb, "--python", interpreter, *(_UV.get(a, a) for a in arguments), of=shell)
+        return shell_command("uv", "pip", verb, "--python", interpreter, *(_UV.get(a, a) for a in arguments), of=shell)
     overrule = ("--break-system-packages",) if python and python.managed else ()
-    first = command(interpreter, "-m", "ensurepip", of=shell) + "\n" if python and python.installer == "none" else ""
-    return first + command(interpreter, "-m", "pip", verb, *overrule, *arguments, of=shell)
+    first = (
+        shell_command(interpreter, "-m", "ensurepip", of=shell) + "\n" if python and python.installer == "none" else ""
+    )
+    return first + shell_command(interpreter, "-m", "pip", verb, *overrule, *arguments, of=shell)
 
 
-def anew(seen: Snapshot, copy: CudnnCopy) -> Fix:
+def reinstall(seen: Snapshot, copy: CudnnCopy) -> Fix:
     """Return how to put a damaged, incomplete or mixed set right: the whole set again, never one file."""
-    package, shell = package_of(copy.owner), shell_of(seen.machine.system)
+    package, shell = nvidia_package(copy.owner), shell_of(seen.machine.system)
     whole = _("Always replace the whole set; one file of another release makes it worse.")
     if copy.origin == "wheel" and package:
-        line = pip(
+        line = pip_command(
             seen, copy.environment, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", "==".join(package)
         )
         return manual_fix(
             _("Install {package} {version} again", package=package[0], version=package[1]), line, restart="program"
         )
     if copy.origin == "conda":
-        line = command("conda", "install", "-p", copy.environment, "--force-reinstall", "cudnn", of=shell)
+        line = shell_command("conda", "install", "-p", copy.environment, "--force-reinstall", "cudnn", of=shell)
         return manual_fix(_("Install conda's cuDNN again"), line, restart="program")
     if copy.origin == "distribution":
         name = _system_package(copy.owner)
@@ -66,7 +70,7 @@ def anew(seen: Snapshot, copy: CudnnCopy) -> Fix:
             if name
             else _(
                 "Find the package and install it again: dpkg -S {folder}/*cudnn* or rpm -qf {folder}/*cudnn*",
-                folder=quoted(copy.folder),
+                folder=quote(copy.folder),
             )
         )
         return manual_fix(_("Install the distribution's cuDNN again"), commands, whole, restart="program")
@@ -104,7 +108,7 @@ def anew(seen: Snapshot, copy: CudnnCopy) -> Fix:
 
 def another_release(seen: Snapshot, copy: CudnnCopy, row: FaultyRelease) -> Fix:
     """Return how to replace a release that was published with a fault; what a framework carries inside stays."""
-    package = package_of(copy.owner)
+    package = nvidia_package(copy.owner)
     if package is None:
         return manual_fix(
             _("Keep another cuDNN {major} off its search path", major=copy.major),
@@ -124,7 +128,7 @@ def another_release(seen: Snapshot, copy: CudnnCopy, row: FaultyRelease) -> Fix:
         )
     return manual_fix(
         _("Install {package} {instead} instead", package=package[0], instead=row.instead),
-        pip(seen, copy.environment, "install", "--no-deps", f"{package[0]}=={row.instead}"),
+        pip_command(seen, copy.environment, "install", "--no-deps", f"{package[0]}=={row.instead}"),
         _(
             "({instead_source}. A framework that pins {version} is named by pip; that is only a message.)",
             instead_source=row.instead_source,
@@ -134,7 +138,7 @@ def another_release(seen: Snapshot, copy: CudnnCopy, row: FaultyRelease) -> Fix:
     )
 
 
-def pinned(seen: Snapshot, prefix: str, name: str) -> tuple[str, str] | None:
+def pinned_package(seen: Snapshot, prefix: str, name: str) -> tuple[str, str] | None:
     """Return name and version of the package, beginning with ``name``, that a distribution of an environment pins."""
     python = python_of(seen, prefix) if prefix else None
     for distribution in python.distributions if python else ():
@@ -150,7 +154,7 @@ def _system_package(owner: str) -> str:
     return found[1] if found else ""
 
 
-def name_folder(seen: Snapshot, folder: str) -> Fix:
+def add_to_search_path(seen: Snapshot, folder: str) -> Fix:
     """Return how to put a folder on the loader's search path."""
     if seen.machine.system == "windows":
         return manual_fix(
@@ -164,11 +168,11 @@ def name_folder(seen: Snapshot, folder: str) -> Fix:
         _("Let the loader search {folder}", folder=folder),
         _(
             "For this terminal: export LD_LIBRARY_PATH={shell}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",
-            shell=quoted(folder),
+            shell=quote(folder),
         ),
         _(
             "For all programs: echo {shell} | sudo tee -a /etc/ld.so.conf.d/{conf} && sudo ldconfig",
-            shell=quoted(folder),
+            shell=quote(folder),
             conf=_conf(folder),
         ),
         restart="terminal",

@@ -9,14 +9,14 @@ import msgspec
 from core.common.i18n import _, translate_fact
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple, versions_differ
-from core.knowledge.cudnn_file_names import parse, role_of
-from core.knowledge.releases import FaultyRelease, compatibility, faulty_release, lost, never_there
+from core.knowledge.cudnn_file_names import parse_cudnn_name, role_of
+from core.knowledge.releases import FaultyRelease, compatibility_table, faulty_release, files_lost, is_never_there
 from core.model.facts import Attempt, Call, CudnnCopy, How, LibraryFile, Load, Resolution, RollCall, Snapshot, System
 from core.model.findings import Evidence
 from core.model.paths import file_name, form_of, is_inside, normalise, parent
-from core.rules.counter import Outcome, of_failures
+from core.rules.counter import CounterOutcome, of_failures
 from core.rules.snapshot_queries import copy_at, cudnn_mapped, main_resolution
-from core.rules.wording import Concern, concern, observation
+from core.rules.wording import Concern, concern_row, observation
 
 
 class ConsumerLoad(msgspec.Struct, frozen=True):
@@ -51,19 +51,19 @@ class ConsumerLoad(msgspec.Struct, frozen=True):
     @property
     def concerns(self) -> Concern:
         """Whom it concerns, as evidence."""
-        return concern(self.load.consumer)
+        return concern_row(self.load.consumer)
 
 
-def case(seen: Snapshot, load: Load) -> ConsumerLoad:
+def consumer_load(seen: Snapshot, load: Load) -> ConsumerLoad:
     """Put a Load and what is known of its files together."""
     main = main_resolution(seen, load)
     winner = main.winner if main else None
     copy = copy_at(seen, winner.path) if winner else None
-    own = copy if copy and _brought(copy, load, seen.machine.system) else own_copy(seen, load)
+    own = copy if copy and _is_bundled(copy, load, seen.machine.system) else own_copy(seen, load)
     return ConsumerLoad(seen, load, main, copy, own, tuple(_parts(load)))
 
 
-def _brought(copy: CudnnCopy, load: Load, system: System) -> bool:
+def _is_bundled(copy: CudnnCopy, load: Load, system: System) -> bool:
     r"""Whether a copy is the one that the consumer's framework carries inside itself, as torch\lib on Windows."""
     name = load.consumer.framework.partition(" ")[0]
     theirs = bool(name) and copy.origin == "framework" and copy.owner.partition(" ")[0] == name
@@ -72,7 +72,7 @@ def _brought(copy: CudnnCopy, load: Load, system: System) -> bool:
 
 def consumer_loads(seen: Snapshot) -> Iterator[ConsumerLoad]:
     """Yield every load."""
-    return (case(seen, load) for load in seen.loads or ())
+    return (consumer_load(seen, load) for load in seen.loads or ())
 
 
 def own_copy(seen: Snapshot, load: Load) -> CudnnCopy | None:
@@ -105,57 +105,61 @@ def _parts(load: Load) -> Iterator[tuple[str, Resolution]]:
 def load_failures(c: ConsumerLoad) -> list[Evidence]:
     """Return what went wrong in a load's roll call; a part that its release never had is not missed.
 
-    What waits for the GPU's driver alone is no trouble of cuDNN's: see ``waiting``.
+    What waits for the GPU's driver alone is no trouble of cuDNN's: see ``calls_waiting_for_driver``.
     """
     rows = roll_call_failures(c.load.roll_call, faulty_release(c.copy) if c.copy else None, needing_driver(c))
     output = c.load.roll_call.output if c.load.roll_call else ""
     version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
     if rows and "zlibwapi" in output.lower() and is_older(version, "8.9.4") is False:
-        fact = compatibility().fact("zlib_static")
+        fact = compatibility_table().fact("zlib_static")
         rows.insert(0, observation(_("This message misleads"), _(fact.fact), fact.source))
     return rows
 
 
 def needing_driver(c: ConsumerLoad) -> frozenset[str]:
     """Return the files of a copy, by name, that need the driver's own library where Windows finds none; Linux names it itself."""
-    if c.system != "windows" or c.copy is None or any(s.winner for s in c.load.resolutions if s.name.lower() == NVCUDA):
+    if (
+        c.system != "windows"
+        or c.copy is None
+        or any(s.winner for s in c.load.resolutions if s.name.lower() == DRIVER_DLL)
+    ):
         return frozenset()
     needed = {f.name.lower(): {n.lower() for n in f.needed} for f in c.copy.files}
-    names = {name for name, its in needed.items() if NVCUDA in its}
+    names = {name for name, its in needed.items() if DRIVER_DLL in its}
     for _link in range(3):  # the longest chain of cuDNN files that need each other
         names |= {name for name, its in needed.items() if its & names}
     return frozenset(names)
 
 
-NVCUDA = "nvcuda.dll"
+DRIVER_DLL = "nvcuda.dll"
 NO_LIBCUDA = "libcuda.so.1: cannot open shared object file"
 """glibc's words when a library needs the driver's own and there is none."""
 
 
-def waits(call: Call, needing: frozenset[str] = frozenset()) -> bool:
+def waits_for_driver(call: Call, needing: frozenset[str] = frozenset()) -> bool:
     """Whether a library could not be opened for want of the driver's own library alone (126: Windows found no file)."""
     if call.function.startswith("cudnn") or call.result == 0:
         return False
     return call.meaning.startswith(NO_LIBCUDA) or (call.result == 126 and _file(call).lower() in needing)
 
 
-def waiting(c: ConsumerLoad) -> list[Call]:
+def calls_waiting_for_driver(c: ConsumerLoad) -> list[Call]:
     """Return the loads of a roll call that only the absence of the GPU's driver kept from succeeding."""
     needing = needing_driver(c)
-    return [call for call in (c.load.roll_call.calls if c.load.roll_call else ()) if waits(call, needing)]
+    return [call for call in (c.load.roll_call.calls if c.load.roll_call else ()) if waits_for_driver(call, needing)]
 
 
 def _file(call: Call) -> str:
     return file_name(form_of(call.library), call.library)
 
 
-def _failed(roll: RollCall, row: FaultyRelease | None, needing: frozenset[str]) -> tuple[list[Call], bool]:
+def _failures_of(roll: RollCall, row: FaultyRelease | None, needing: frozenset[str]) -> tuple[list[Call], bool]:
     """Return a roll call's failures, and whether the end of its child is one.
 
     Where libraries failed for want of the driver alone, so did the functions that open them.
     """
-    calls = [c for c in roll.calls if failed(c.function, c.result) and not never_there(row, c.library)]
-    left = [c for c in calls if not waits(c, needing)]
+    calls = [c for c in roll.calls if call_failed(c.function, c.result) and not is_never_there(row, c.library)]
+    left = [c for c in calls if not waits_for_driver(c, needing)]
     if len(left) < len(calls) and all(c.function.startswith("cudnn") for c in left):
         return [], False
     return left, bool(roll.ended)
@@ -171,7 +175,7 @@ def roll_call_failures(
     if roll is None:
         return []
     rows = []
-    calls, ended = _failed(roll, row, needing)
+    calls, ended = _failures_of(roll, row, needing)
     for call in calls:
         answer = f"{call.result if call.result is not None else _('failed')} {translate_fact(call.meaning)}".strip()
         rows.append(observation(f"{call.function} {_file(call)}".strip(), answer, _("roll call in a child process")))
@@ -189,11 +193,11 @@ def failures_of(
     """Return a roll call's failures in a form that compares equal wherever they happen; None when none was made."""
     if roll is None or not (roll.calls or roll.version or roll.ended):
         return None
-    calls, ended = _failed(roll, row, needing)
+    calls, ended = _failures_of(roll, row, needing)
     return frozenset({(c.function, _file(c), str(c.result)) for c in calls} | ({("ended",)} if ended else set()))
 
 
-def counter_test(c: ConsumerLoad) -> Outcome:
+def counter_test(c: ConsumerLoad) -> CounterOutcome:
     """Return what the roll call without LD_LIBRARY_PATH says about that variable."""
     clean = c.load.clean_roll_call
     there = copy_at(c.seen, clean.loaded) if clean else None
@@ -202,7 +206,7 @@ def counter_test(c: ConsumerLoad) -> Outcome:
     return of_failures(first, failures_of(clean, row))
 
 
-def failed(function: str, result: int | None) -> bool:
+def call_failed(function: str, result: int | None) -> bool:
     """Whether a call's answer is a failure: a status other than 0, or none; functions that return numbers differ."""
     if function.startswith("cudnnGet"):
         return not result
@@ -213,7 +217,7 @@ def roll_call_passed(roll: RollCall | None) -> bool:
     """Whether a roll call was made and everything in it answered."""
     if roll is None or not (roll.calls or roll.version):
         return False
-    return not roll_call_failures(roll) and not any(waits(c) for c in roll.calls)
+    return not roll_call_failures(roll) and not any(waits_for_driver(c) for c in roll.calls)
 
 
 def is_unimportant(c: ConsumerLoad) -> bool:
@@ -263,7 +267,7 @@ def mapped_folders(c: ConsumerLoad) -> list[str]:
 
 def is_whole(copy: CudnnCopy) -> bool:
     """Whether every file that a copy was published with is there, sound, and what its name says."""
-    return not lost(copy) and all(f.state == "good" and not true_name(f) for f in copy.files)
+    return not files_lost(copy) and all(f.state == "good" and not true_name(f) for f in copy.files)
 
 
 def true_name(file: LibraryFile) -> str:
@@ -271,12 +275,12 @@ def true_name(file: LibraryFile) -> str:
 
     A link or a copy under another name does not change what is inside: its own name (SONAME), the real file's, its version.
     """
-    own = parse(file.name)
+    own = parse_cudnn_name(file.name)
     if own is None or own.major is None:
         return ""
     real = file_name(form_of(file.real_path), file.real_path)
     for name in (file.soname, real):
-        other = parse(name)
+        other = parse_cudnn_name(name)
         if other and other.major is not None and (other.role, other.major) != (own.role, own.major):
             return name
     if version_tuple(file.version)[:1] not in ((), (own.major,)):
@@ -315,7 +319,7 @@ def usable_copies(c: ConsumerLoad) -> list[CudnnCopy]:
 
 def misses_cudnn(c: ConsumerLoad) -> bool:
     """Whether a consumer that finds no cuDNN misses it: somebody asks for it, or no environment has one of its own."""
-    others = (case(c.seen, load) for load in c.seen.loads or () if load.consumer.kind != "plain")
+    others = (consumer_load(c.seen, load) for load in c.seen.loads or () if load.consumer.kind != "plain")
     return c.wanted or not any(other.own is not None or other.winner is not None for other in others)
 
 
@@ -363,7 +367,7 @@ def environment_rank(seen: Snapshot, prefix: str) -> int:
     return 2 if {"python", "python3"} & set(ways) else 3
 
 
-def versions(copies: list[CudnnCopy]) -> str:
+def versions_text(copies: list[CudnnCopy]) -> str:
     """Return the versions of some copies as a list in words."""
     found = sorted({c.version or str(c.major) for c in copies}, key=version_tuple)
     return join_names(found)

@@ -9,7 +9,7 @@ from core.model.facts import CudaInit
 from core.model.findings import Finding
 
 
-class Outcome(StrEnum):
+class CounterOutcome(StrEnum):
     """What a counter-experiment says about what it took away."""
 
     PROVED = "proved"
@@ -22,35 +22,35 @@ class Outcome(StrEnum):
     """It was not made, gave no answer, or there was no failure to explain."""
 
 
-def starts(cuda: CudaInit | None) -> bool:
+def cuda_starts(cuda: CudaInit | None) -> bool:
     """Whether cuInit succeeded and gave at least one GPU."""
     return cuda is not None and cuda.status == 0 and cuda.device_count != 0
 
 
-def of_cuda(asked: CudaInit | None, again: CudaInit | None) -> Outcome:
+def of_cuda(asked: CudaInit | None, again: CudaInit | None) -> CounterOutcome:
     """Return what cuInit without a variable (``again``) says about that variable."""
-    if asked is None or again is None or starts(asked):
-        return Outcome.OPEN
-    if starts(again):
-        return Outcome.PROVED
+    if asked is None or again is None or cuda_starts(asked):
+        return CounterOutcome.OPEN
+    if cuda_starts(again):
+        return CounterOutcome.PROVED
     if asked.status == again.status and (asked.status is not None or asked.problem == again.problem):
-        return Outcome.REFUTED
-    return Outcome.OPEN if again.status is None else Outcome.CHANGED
+        return CounterOutcome.REFUTED
+    return CounterOutcome.OPEN if again.status is None else CounterOutcome.CHANGED
 
 
-def of_failures(failures: frozenset[tuple[str, ...]], again: frozenset[tuple[str, ...]] | None) -> Outcome:
+def of_failures(failures: frozenset[tuple[str, ...]], again: frozenset[tuple[str, ...]] | None) -> CounterOutcome:
     """Return what the failures without a variable say about it; None where it was not tried without.
 
     A failure is named so that it compares equal wherever it happens: what was called, on which file name, with which answer.
     """
     if not failures or again is None:
-        return Outcome.OPEN
+        return CounterOutcome.OPEN
     if not again:
-        return Outcome.PROVED
-    return Outcome.REFUTED if failures <= again else Outcome.CHANGED
+        return CounterOutcome.PROVED
+    return CounterOutcome.REFUTED if failures <= again else CounterOutcome.CHANGED
 
 
-def blamed(outcome: Outcome, found: Callable[[], Finding]) -> Iterator[Finding]:
+def blame(outcome: CounterOutcome, found: Callable[[], Finding]) -> Iterator[Finding]:
     """Yield the finding that blames what was taken away: never where the same failure came without it."""
-    if outcome is not Outcome.REFUTED:
+    if outcome is not CounterOutcome.REFUTED:
         yield found()

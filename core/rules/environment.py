@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _, n_, translate_fact
-from core.common.shell import command
+from core.common.shell import shell_command
 from core.model.facts import How, Mark, PathEntry, Snapshot
 from core.model.findings import Finding
 from core.model.remedies import DropDead
@@ -14,9 +14,9 @@ from core.rules.consumer_loads import consumer_loads
 from core.rules.snapshot_queries import python_of
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, manual_fix, observation
 
-SEARCHED = ("PATH", "LD_LIBRARY_PATH")
+SEARCH_PATHS = ("PATH", "LD_LIBRARY_PATH")
 
-HARMLESS: frozenset[Mark] = frozenset({"duplicate", "missing", "not a folder", "trailing slash", "empty"})
+HARMLESS_MARKS: frozenset[Mark] = frozenset({"duplicate", "missing", "not a folder", "trailing slash", "empty"})
 """Marks that a loader skips over."""
 
 LONGEST = 32_767
@@ -29,9 +29,9 @@ def tidy_paths(seen: Snapshot) -> Iterator[Finding]:
     """Entries that do nothing: one note a variable."""
     if seen.environment is None:
         return
-    for name in SEARCHED:
+    for name in SEARCH_PATHS:
         entries = [e for e in seen.environment.entries if e.variable == name]
-        odd = [e for e in entries if any(m in HARMLESS for m in e.marks)]
+        odd = [e for e in entries if any(m in HARMLESS_MARKS for m in e.marks)]
         if odd:
             yield make_finding(
                 Step.ENVIRONMENT,
@@ -76,7 +76,7 @@ def broken_entries(seen: Snapshot) -> Iterator[Finding]:
     if seen.environment is None:
         return
     for e in seen.environment.entries:
-        if e.variable not in SEARCHED or not any(w in e.text.lower() for w in CUDA_WORDS):
+        if e.variable not in SEARCH_PATHS or not any(w in e.text.lower() for w in CUDA_WORDS):
             continue
         why = _broken(e, seen.machine.system == "windows")
         if why:
@@ -117,13 +117,13 @@ def _broken(e: PathEntry, windows: bool) -> str:
     return ""
 
 
-def limits(seen: Snapshot) -> Iterator[Finding]:
+def exceeded_limits(seen: Snapshot) -> Iterator[Finding]:
     """Limits that a variable exceeds, and values of a wrong kind."""
     for limit in seen.environment.limits if seen.environment else ():
         beyond = limit.variable.upper() == "PATH" and limit.limit == LONGEST
         yield make_finding(
             Step.ENVIRONMENT,
-            NOTE if limit.kind == "no answer" else ERROR if beyond and _lost(seen) else WARNING,
+            NOTE if limit.kind == "no answer" else ERROR if beyond and _was_not_found(seen) else WARNING,
             "limit",
             translate_fact(limit.text),
             cause="path_too_long" if beyond else "",
@@ -136,16 +136,16 @@ def limits(seen: Snapshot) -> Iterator[Finding]:
         )
 
 
-def _lost(seen: Snapshot) -> bool:
+def _was_not_found(seen: Snapshot) -> bool:
     """Whether a file that PATH should lead to was not found when it was really loaded."""
     loads = [c for c in consumer_loads(seen) if c.winner and c.winner.how is How.PATH]
     return any(c.load.roll_call and not c.load.roll_call.loaded for c in loads)
 
 
-def writable(seen: Snapshot) -> Iterator[Finding]:
+def writable_folders(seen: Snapshot) -> Iterator[Finding]:
     """Folders on a search path to which everybody may write: a note about safety."""
     odd = [e for e in (seen.environment.entries if seen.environment else ()) if "writable by others" in e.marks]
-    for name in SEARCHED:
+    for name in SEARCH_PATHS:
         mine = [e for e in odd if e.variable == name]
         if mine:
             yield make_finding(
@@ -164,11 +164,11 @@ def writable(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-def good(seen: Snapshot) -> Iterator[Finding]:
+def variables_in_order(seen: Snapshot) -> Iterator[Finding]:
     """Nothing in the variables stands in the way."""
-    if seen.environment is None or any(True for rule in (broken_entries, limits) for _ in rule(seen)):
+    if seen.environment is None or any(True for rule in (broken_entries, exceeded_limits) for _ in rule(seen)):
         return
-    count = len([e for e in seen.environment.entries if e.variable in SEARCHED])
+    count = len([e for e in seen.environment.entries if e.variable in SEARCH_PATHS])
     names = [v.name for v in seen.environment.variables if v.name.upper().startswith(("CUDA", "CUDNN", "LD_LIB"))]
     yield make_finding(
         Step.ENVIRONMENT,
@@ -179,7 +179,7 @@ def good(seen: Snapshot) -> Iterator[Finding]:
     )
 
 
-def renewed(seen: Snapshot) -> Iterator[Finding]:
+def changed_since_session(seen: Snapshot) -> Iterator[Finding]:
     """What was changed since this session began: the machine was judged as new programs find it."""
     for r in seen.environment.renewed if seen.environment else ():
         at_once = r.scope == "environment"
@@ -219,9 +219,9 @@ def renewed(seen: Snapshot) -> Iterator[Finding]:
 def activation_command(seen: Snapshot, prefix: str) -> str:
     """Return what a person types to activate an environment."""
     python = python_of(seen, prefix)
-    return command(
+    return shell_command(
         *(("conda", "activate", prefix) if python and python.kind == "conda" else ("source", f"{prefix}/bin/activate"))
     )
 
 
-RULES = (tidy_paths, broken_entries, limits, writable, renewed, good)
+RULES = (tidy_paths, broken_entries, exceeded_limits, writable_folders, changed_since_session, variables_in_order)

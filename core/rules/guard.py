@@ -11,7 +11,7 @@ from core.model.steps import Severity, Step
 
 T = TypeVar("T")
 
-TOPICS = {
+TOPIC_STEPS = {
     "driver": Step.DRIVER,
     "toolkit": Step.TOOLKIT,
     "cudnn": Step.CUDNN,
@@ -21,7 +21,7 @@ TOPICS = {
 """Folder or module of a rule in core/rules -> its step; the others belong to the environment."""
 
 
-def guarded(work: Callable[[], T], name: str, failures: list[Finding], otherwise: T, step: Step | None = None) -> T:
+def run_guarded(work: Callable[[], T], name: str, failures: list[Finding], otherwise: T, step: Step | None = None) -> T:
     """Return ``work()``; where that fails, add a finding to ``failures`` and return ``otherwise``.
 
     ``name`` is the rule's, or that of whatever else was made, in the program's own words.
@@ -33,14 +33,14 @@ def guarded(work: Callable[[], T], name: str, failures: list[Finding], otherwise
         return otherwise
 
 
-def name_of(rule: Callable[..., object]) -> str:
+def rule_name(rule: Callable[..., object]) -> str:
     """Return a rule's name as findings show it: "cudnn.files.damaged"."""
     return f"{rule.__module__.removeprefix('core.rules.')}.{getattr(rule, '__name__', type(rule).__name__)}"
 
 
 def rule_failed(name: str, error: Exception, step: Step | None = None) -> Finding:
     """Return the finding for a rule that failed. It names no cause, so it never is the primary one."""
-    step = step or TOPICS.get(name.partition(".")[0], Step.ENVIRONMENT)
+    step = step or TOPIC_STEPS.get(name.partition(".")[0], Step.ENVIRONMENT)
     return Finding(
         id=f"{step.value}.rule-failed",
         cause="",

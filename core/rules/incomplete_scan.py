@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.common.i18n import N_, _, sentences, translate_fact
+from core.common.i18n import N_, _, join_sentences, translate_fact
 from core.common.text import join_names
 from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
 from core.rules.wording import NOTE, UNKNOWN, make_finding, manual_fix, observation
 
-PROBES = {
+PROBE_SUBJECTS = {
     "driver": (Step.DRIVER, N_("the GPU and its driver")),
     "environment": (Step.ENVIRONMENT, N_("the variables and search paths")),
     "pythons": (Step.FRAMEWORKS, N_("the Python environments")),
@@ -22,15 +22,15 @@ PROBES = {
 """Section of the Snapshot -> its step, and what is not decided without it."""
 
 
-def errors(seen: Snapshot) -> Iterator[Finding]:
+def probe_errors(seen: Snapshot) -> Iterator[Finding]:
     """A probe that crashed, was refused or ran out of time."""
     for error in seen.errors:
-        step, what = PROBES.get(error.probe, (Step.ENVIRONMENT, error.probe))
+        step, what = PROBE_SUBJECTS.get(error.probe, (Step.ENVIRONMENT, error.probe))
         yield make_finding(
             step,
             UNKNOWN,
             "not-examined",
-            sentences(_("Not decided: {what}.", what=_(what)), _ended(error.kind)),
+            join_sentences(_("Not decided: {what}.", what=_(what)), _end_text(error.kind)),
             why=_("Nothing is said about it, neither good nor bad. The scan has to be run again to decide it."),
             evidence=[
                 observation(
@@ -44,7 +44,7 @@ def errors(seen: Snapshot) -> Iterator[Finding]:
         )
 
 
-def _ended(kind: str) -> str:
+def _end_text(kind: str) -> str:
     return {
         "crash": _("The examination broke off."),
         "time-out": _("The examination ran out of time."),
@@ -52,7 +52,7 @@ def _ended(kind: str) -> str:
     }.get(kind, _("The examination was refused."))
 
 
-def unexamined(seen: Snapshot) -> Iterator[Finding]:
+def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
     """What gave no answer: at the top where somebody wanted it, a note where nothing leads there."""
     for one in seen.unexamined:
         wanted = bool(one.wanted_by)
@@ -81,4 +81,4 @@ def unexamined(seen: Snapshot) -> Iterator[Finding]:
         )
 
 
-RULES = (errors, unexamined)
+RULES = (probe_errors, unexamined_places)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from core.common.i18n import N_, _, sentences, translate_fact
-from core.knowledge.horizon import Family, beyond, family, horizon
+from core.common.i18n import N_, _, join_sentences, translate_fact
+from core.knowledge.horizon import Family, horizon_of, is_beyond_horizon, release_family
 from core.model.facts import FrameworkBuild, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import is_inside
@@ -16,7 +16,7 @@ from core.rules.frameworks.environment_view import EnvironmentView, environment_
 from core.rules.snapshot_queries import candidate_evidence
 from core.rules.wording import NOTE, UNKNOWN, make_finding, observation
 
-NAMES: dict[Family, str] = {
+FAMILY_NAMES: dict[Family, str] = {
     "cudnn": "cuDNN",
     "cuda": "CUDA",
     "gpu": N_("compute capability"),
@@ -28,13 +28,13 @@ NAMES: dict[Family, str] = {
 }
 
 
-def edge(name: Family) -> Evidence:
+def horizon_evidence(name: Family) -> Evidence:
     """Return how far the tables know a family, as evidence."""
-    known = horizon(name)
+    known = horizon_of(name)
     newest = ".".join(map(str, known.newest))
     return observation(
         _("Newest that is known"),
-        f"{_(NAMES[name])} {newest}",
+        f"{_(FAMILY_NAMES[name])} {newest}",
         _("tables of {date}", date=known.known_until),
     )
 
@@ -55,19 +55,19 @@ def not_judged(
         severity,
         id,
         title,
-        why=sentences(
-            _("The tables were last compared with what is published on {date}.", date=horizon(name).known_until),
+        why=join_sentences(
+            _("The tables were last compared with what is published on {date}.", date=horizon_of(name).known_until),
             _("A newer version of Convalesce, or its maker's own documentation, decides what suits it."),
         ),
-        evidence=[*evidence, edge(name)],
+        evidence=[*evidence, horizon_evidence(name)],
         subject=subject,
     )
 
 
-def gpus(seen: Snapshot) -> Iterator[Finding]:
+def newer_gpus(seen: Snapshot) -> Iterator[Finding]:
     """A GPU of a compute capability that no table has."""
     for gpu in (seen.driver.gpus or ()) if seen.driver else ():
-        if beyond("gpu", gpu.compute_capability):
+        if is_beyond_horizon("gpu", gpu.compute_capability):
             capability = gpu.compute_capability or ""
             yield not_judged(
                 Step.DRIVER,
@@ -82,14 +82,14 @@ def gpus(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-def toolkits(seen: Snapshot) -> Iterator[Finding]:
+def newer_toolkits(seen: Snapshot) -> Iterator[Finding]:
     """A toolkit, or the libraries of an environment, of a CUDA that no table has."""
     system = seen.machine.system
     prefixes = [p.prefix for p in seen.pythons or ()]
     told_of: set[str] = set()
     for toolkit in seen.toolkits or ():
         root = next((p for p in prefixes if is_inside(system, toolkit.root, p)), toolkit.root)
-        if beyond("cuda", toolkit.version) and root not in told_of:
+        if is_beyond_horizon("cuda", toolkit.version) and root not in told_of:
             told_of.add(root)
             yield not_judged(
                 Step.TOOLKIT,
@@ -104,12 +104,12 @@ def toolkits(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-def packages(seen: Snapshot) -> Iterator[Finding]:
+def newer_packages(seen: Snapshot) -> Iterator[Finding]:
     """A package of NVIDIA's whose name tells a CUDA that no table has: nvidia-cublas-cu14. One finding an environment."""
     for home in environment_views(seen):
         for d in home.python.distributions:
             made_for = re.fullmatch(r"nvidia-[a-z-]+-cu(\d{2,3})", d.name)
-            if made_for and beyond("cuda", made_for[1]):
+            if made_for and is_beyond_horizon("cuda", made_for[1]):
                 yield not_judged(
                     Step.TOOLKIT,
                     "cuda",
@@ -118,30 +118,30 @@ def packages(seen: Snapshot) -> Iterator[Finding]:
                         version=made_for[1],
                         folder=home.python.prefix,
                     ),
-                    severity=_weight(home),
+                    severity=_severity_for(home),
                     evidence=[observation(_("Package"), f"{d.name} {d.version}", d.location or home.python.prefix)],
                     subject=home.python.prefix,
                 )
                 break
 
 
-def frameworks(seen: Snapshot) -> Iterator[Finding]:
+def newer_frameworks(seen: Snapshot) -> Iterator[Finding]:
     """A framework of a release, or built for a CUDA, that no table has. One finding for the packages of one framework."""
     for home in environment_views(seen):
         builds = {b.distribution: b for b in home.builds}
         releases = {d.name: d.version for d in home.python.distributions} | {n: b.version for n, b in builds.items()}
         families: set[Family] = set()
         for name, version in releases.items():
-            its, build = family(name), builds.get(name)
-            if its is not None and beyond(its, version):
+            its, build = release_family(name), builds.get(name)
+            if its is not None and is_beyond_horizon(its, version):
                 if its not in families:
                     families.add(its)
                     yield _framework(home, its, f"{name} {version}", build)
-            elif build and beyond("cuda", build.cuda):
+            elif build and is_beyond_horizon("cuda", build.cuda):
                 yield _framework(home, "cuda", f"{name} {version}", build)
 
 
-def _weight(home: EnvironmentView) -> Severity:
+def _severity_for(home: EnvironmentView) -> Severity:
     return UNKNOWN if home.near <= 3 else NOTE
 
 
@@ -158,7 +158,7 @@ def _framework(home: EnvironmentView, its: Family, package: str, build: Framewor
         if its == "cuda"
         else _("{package} in {prefix} is newer than this program knows: not judged.", **values),
         id=f"newer-{name}",
-        severity=_weight(home),
+        severity=_severity_for(home),
         evidence=[
             *([observation(_("Built for CUDA"), build.cuda, build.cuda_source)] if build and build.cuda else []),
             home.concerns(name),
@@ -167,11 +167,11 @@ def _framework(home: EnvironmentView, its: Family, package: str, build: Framewor
     )
 
 
-def copies(seen: Snapshot) -> Iterator[Finding]:
+def newer_copies(seen: Snapshot) -> Iterator[Finding]:
     """A cuDNN that no table has and that no load was made of: where one was, that tells it."""
     loaded = {load.major for load in seen.loads or ()}
     for copy in seen.cudnn or ():
-        if beyond("cudnn", copy.major) and copy.major not in loaded:
+        if is_beyond_horizon("cudnn", copy.major) and copy.major not in loaded:
             yield not_judged(
                 Step.CUDNN,
                 "cudnn",
@@ -182,10 +182,10 @@ def copies(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-def load(c: ConsumerLoad) -> Iterator[Finding]:
+def newer_load(c: ConsumerLoad) -> Iterator[Finding]:
     """A load of a cuDNN that no table has, or of one for a CUDA that no table has."""
     copy = c.copy or c.own
-    name: Family = "cudnn" if beyond("cudnn", c.load.major) else "cuda"
+    name: Family = "cudnn" if is_beyond_horizon("cudnn", c.load.major) else "cuda"
     values = {
         "copy": describe_copy(copy) if copy else f"cuDNN {c.load.major}",
         "label": translate_fact(c.load.consumer.label),
@@ -214,4 +214,4 @@ def load(c: ConsumerLoad) -> Iterator[Finding]:
     )
 
 
-RULES = (gpus, toolkits, packages, frameworks, copies)
+RULES = (newer_gpus, newer_toolkits, newer_packages, newer_frameworks, newer_copies)

@@ -7,23 +7,23 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from core.knowledge.causes import LAST, ranks
+from core.knowledge.causes import UNKNOWN_CAUSE_RANK, cause_ranks
 from core.model.facts import Snapshot, full_id, split_id
 from core.model.findings import Finding
 from core.model.paths import normalise
 from core.model.steps import Severity, Step
 from core.rules import RULES, Rule
 from core.rules.consumer_loads import environment_rank
-from core.rules.guard import guarded, name_of
-from core.rules.undecided import deciding
+from core.rules.guard import rule_name, run_guarded
+from core.rules.undecided import deciding_steps
 
-PLAIN, NOBODY = 2, 3
+PLAIN_IMPORTANCE, NOBODY_IMPORTANCE = 2, 3
 """Importance of any program, which gets what the search path gives, and of a fault that is nobody's in particular."""
 
-ASIDE = "cudnn.unused-", "toolkit.unused-", "cudnn.header-differs"
+UNUSED_ID_STARTS = "cudnn.unused-", "toolkit.unused-", "cudnn.header-differs"
 """Starts of ids that are about something that no examined program loads: never primary."""
 
-OF_ALL = "environment.in-order"
+ALL_IN_ORDER_ID = "environment.in-order"
 """Id of what is said of a whole step, and only where nothing that belongs to the step is at fault."""
 
 DRIVER_EXPLAINS = ("cudnn.roll-call-failed", "driver.cuda-init", "benchmark.ladder-driver", "benchmark.ladder-device")
@@ -35,14 +35,14 @@ def diagnose(snapshot: Snapshot) -> tuple[Finding, ...]:
 
     A rule that fails is a finding, too.
     """
-    found = _once(judged(snapshot))
-    head = _headline(found, importances(snapshot))
+    found = _without_duplicates(run_rules(snapshot))
+    head = _headline(found, importance_of_findings(snapshot))
     if head is not None and head.cause:
         found = [mark_consequences(f, head) for f in found]
     elif head is not None:
         found = [replace(f, headline=True) if f is head else f for f in found]
     if any(f.severity >= Severity.WARNING and Step.ENVIRONMENT in (f.step, *f.also) for f in found):
-        found = [f for f in found if f.id != OF_ALL]
+        found = [f for f in found if f.id != ALL_IN_ORDER_ID]
     return worst_first(_with_what_decides(f, snapshot) for f in found)
 
 
@@ -52,11 +52,11 @@ def worst_first(found: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda f: (not f.headline, -f.severity, bool(f.follows_from), steps.index(f.step))))
 
 
-def judged(snapshot: Snapshot) -> list[Finding]:
+def run_rules(snapshot: Snapshot) -> list[Finding]:
     """Return what every rule finds; of one that fails what it found until then, and a finding that says so."""
     found: list[Finding] = []
     for rule in RULES:
-        guarded(partial(_collect, rule, snapshot, found), name_of(rule), found, None)
+        run_guarded(partial(_collect, rule, snapshot, found), rule_name(rule), found, None)
     return found
 
 
@@ -65,7 +65,7 @@ def _collect(rule: Rule, snapshot: Snapshot, found: list[Finding]) -> None:
         found.append(finding)
 
 
-def _once(findings: Iterable[Finding]) -> list[Finding]:
+def _without_duplicates(findings: Iterable[Finding]) -> list[Finding]:
     """Keep one finding of each identity (id and subject): the worst."""
     kept: dict[tuple[str, str], Finding] = {}
     for finding in findings:
@@ -77,11 +77,11 @@ def _once(findings: Iterable[Finding]) -> list[Finding]:
 
 def may_lead(finding: Finding) -> bool:
     """Whether a finding can be the headline: a fault of something that is used."""
-    fault = not finding.cause or ranks().get(finding.cause, LAST) is not None
-    return finding.severity >= Severity.WARNING and fault and not finding.id.startswith(ASIDE)
+    fault = not finding.cause or cause_ranks().get(finding.cause, UNKNOWN_CAUSE_RANK) is not None
+    return finding.severity >= Severity.WARNING and fault and not finding.id.startswith(UNUSED_ID_STARTS)
 
 
-def importances(snapshot: Snapshot) -> Callable[[Finding], int]:
+def importance_of_findings(snapshot: Snapshot) -> Callable[[Finding], int]:
     """Return how to tell the importance of whom a finding concerns: 0 for who was named, 1 active, 2 on the search path.
 
     A fault of the driver concerns every program, so also the most important environment that uses a GPU.
@@ -90,12 +90,14 @@ def importances(snapshot: Snapshot) -> Callable[[Finding], int]:
     users = (*(load.consumer.prefix for load in snapshot.loads or ()), *(t.prefix for t in snapshot.trials or ()))
     built = snapshot.frameworks.builds if snapshot.frameworks else ()
     using = {normalise(system, prefix) for prefix in (*users, *(b.prefix for b in built)) if prefix}
-    best = min((environment_rank(snapshot, prefix) for prefix in using), default=NOBODY)
-    known = {full_id(p.prefix): environment_rank(snapshot, p.prefix) for p in snapshot.pythons or ()} | {"plain": PLAIN}
+    best = min((environment_rank(snapshot, prefix) for prefix in using), default=NOBODY_IMPORTANCE)
+    known = {full_id(p.prefix): environment_rank(snapshot, p.prefix) for p in snapshot.pythons or ()} | {
+        "plain": PLAIN_IMPORTANCE
+    }
 
     def importance(finding: Finding) -> int:
-        nobody = best if finding.step is Step.DRIVER else NOBODY
-        return min((known.get(split_id(c)[0], NOBODY) for c in finding.consumers), default=nobody)
+        nobody = best if finding.step is Step.DRIVER else NOBODY_IMPORTANCE
+        return min((known.get(split_id(c)[0], NOBODY_IMPORTANCE) for c in finding.consumers), default=nobody)
 
     return importance
 
@@ -107,30 +109,30 @@ def _headline(found: list[Finding], importance: Callable[[Finding], int]) -> Fin
     """
     faults = [f for f in found if may_lead(f)]
     press = {id(f): (importance(f), -f.severity) for f in faults}
-    faults.sort(key=lambda f: (press[id(f)], _order(f)))
+    faults.sort(key=lambda f: (press[id(f)], _root_rank(f)))
     for root in faults:
-        if root.cause and all(follows(f, root) for f in faults if press[id(f)] < press[id(root)]):
+        if root.cause and all(is_consequence(f, root) for f in faults if press[id(f)] < press[id(root)]):
             return root
     return faults[0] if faults else None
 
 
-def _order(finding: Finding) -> int:
+def _root_rank(finding: Finding) -> int:
     """Return where a finding's cause stands from root to leaf."""
-    return (ranks().get(finding.cause) or LAST) if finding.cause else LAST + 1
+    return (cause_ranks().get(finding.cause) or UNKNOWN_CAUSE_RANK) if finding.cause else UNKNOWN_CAUSE_RANK + 1
 
 
 def mark_consequences(finding: Finding, primary: Finding) -> Finding:
     """Mark the primary, and what follows from it."""
     if finding is primary:
         return replace(finding, primary=True, headline=True)
-    return replace(finding, follows_from=primary.id) if follows(finding, primary) else finding
+    return replace(finding, follows_from=primary.id) if is_consequence(finding, primary) else finding
 
 
-def follows(finding: Finding, primary: Finding) -> bool:
+def is_consequence(finding: Finding, primary: Finding) -> bool:
     """Whether a finding is a consequence of the primary."""
     if finding.severity < Severity.UNKNOWN or finding.id == primary.id:
         return False
-    same = _shared(finding, primary)
+    same = _share_consumer(finding, primary)
     dead = primary.step is Step.DRIVER and primary.severity is Severity.ERROR and (same or not primary.consumers)
     by_driver = dead and finding.id in DRIVER_EXPLAINS
     on_its_files = bool(set(finding.about) & set(primary.about))
@@ -143,7 +145,7 @@ def follows(finding: Finding, primary: Finding) -> bool:
     return by_driver or by_files or by_path
 
 
-def _shared(one: Finding, other: Finding) -> bool:
+def _share_consumer(one: Finding, other: Finding) -> bool:
     """Whether two findings concern the same consumer; what concerns a whole environment concerns each framework in it."""
     theirs = [split_id(c) for c in other.consumers]
     return any(
@@ -156,4 +158,4 @@ def _shared(one: Finding, other: Finding) -> bool:
 def _with_what_decides(finding: Finding, snapshot: Snapshot) -> Finding:
     """Give a finding that leaves something open the steps that would decide it, where it has none."""
     is_open = finding.severity is Severity.UNKNOWN or (finding.headline and not finding.primary)
-    return replace(finding, fix=deciding(finding, snapshot)) if is_open and finding.fix is None else finding
+    return replace(finding, fix=deciding_steps(finding, snapshot)) if is_open and finding.fix is None else finding

@@ -21,7 +21,7 @@ from core.model.facts import (
 from core.model.findings import Evidence
 from core.model.paths import form_of, is_inside, normalise, parent, path_module
 
-SHOWN = 8
+MAX_EVIDENCE_ROWS = 8
 """At most so many rows of one kind are shown as evidence; a last row counts the rest."""
 
 
@@ -72,19 +72,19 @@ def file_at(seen: Snapshot, path: str) -> LibraryFile | None:
     return linked
 
 
-def resolution(load: Load, name: str) -> Resolution | None:
+def find_resolution(load: Load, name: str) -> Resolution | None:
     """Return the search for a name, if it was made."""
     return next((r for r in load.resolutions if r.name.lower() == name.lower()), None)
 
 
 def main_resolution(seen: Snapshot, load: Load) -> Resolution | None:
     """Return the search for cuDNN's main library."""
-    return resolution(load, cudnn_file_names.shipped_name("", load.major, seen.machine.system))
+    return find_resolution(load, cudnn_file_names.shipped_name("", load.major, seen.machine.system))
 
 
 def cudnn_mapped(mapped: Iterable[Mapped]) -> list[Mapped]:
     """Return cuDNN's files of those that a process mapped, without those that a packager renamed: each serves one program."""
-    return [m for m in mapped if (what := cudnn_file_names.parse(m.name)) and not what.hashed]
+    return [m for m in mapped if (what := cudnn_file_names.parse_cudnn_name(m.name)) and not what.hashed]
 
 
 def effective_variable(seen: Snapshot, name: str) -> Variable | None:
@@ -129,11 +129,11 @@ def capability_number(cc: str | None) -> int | None:
 
 def limit_rows(rows: list[Evidence], what: str = N_("{n} further entries")) -> tuple[Evidence, ...]:
     """Return the first rows, and one that counts the rest."""
-    if len(rows) <= SHOWN:
+    if len(rows) <= MAX_EVIDENCE_ROWS:
         return tuple(rows)
     return (
-        *rows[:SHOWN],
-        Evidence(label=_("and more"), value=_(what, n=len(rows) - SHOWN)),
+        *rows[:MAX_EVIDENCE_ROWS],
+        Evidence(label=_("and more"), value=_(what, n=len(rows) - MAX_EVIDENCE_ROWS)),
     )
 
 

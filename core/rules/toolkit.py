@@ -5,34 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _, n_, translate_fact
-from core.common.shell import command, quoted, shell_of
+from core.common.shell import quote, shell_command, shell_of
 from core.common.text import join_names
 from core.common.versions import version_tuple, versions_differ
 from core.knowledge.causes import Cause
-from core.knowledge.cuda_file_names import family_of, locations, number_of
-from core.knowledge.horizon import beyond
-from core.knowledge.releases import package_of
+from core.knowledge.cuda_file_names import library_family, numbers_in_name, toolkit_locations
+from core.knowledge.horizon import is_beyond_horizon
+from core.knowledge.releases import nvidia_package
 from core.model.facts import LibraryFile, PathEntry, Snapshot, System, Toolkit
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, is_inside, normalise, parent
 from core.model.remedies import PointTo
 from core.model.steps import Severity, Step
-from core.rules.advice import pip
+from core.rules.advice import pip_command
 from core.rules.consumer_loads import by_importance
-from core.rules.cudnn.cuda_libraries import family, unfit
-from core.rules.cudnn.files import BROKEN
+from core.rules.cudnn.cuda_libraries import family_and_major, unfit_libraries
+from core.rules.cudnn.files import BROKEN_STATES
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, manual_fix, observation
 
-NAMING = ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
+TOOLKIT_VARIABLES = ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
 """Variables that name the toolkit; CUDA_PATH_V12_4 and its like name one version's."""
 
 
-def variables(seen: Snapshot) -> Iterator[Finding]:
+def misleading_variables(seen: Snapshot) -> Iterator[Finding]:
     """A variable names a toolkit that is not there."""
     if seen.environment is None:
         return
-    for name in NAMING:
+    for name in TOOLKIT_VARIABLES:
         value = effective_variable(seen, name)
         if value is None:
             continue
@@ -54,7 +54,7 @@ def variables(seen: Snapshot) -> Iterator[Finding]:
                 observation(name, repr(value.value), value.source or value.scope),
                 *(
                     observation(_("Toolkit that is there"), f"{t.root} (CUDA {t.version or _('unknown')})", t.source)
-                    for t in _installed(seen)
+                    for t in _installed_toolkits(seen)
                 ),
             ],
             subject=name,
@@ -62,7 +62,7 @@ def variables(seen: Snapshot) -> Iterator[Finding]:
             remedy=PointTo(
                 variable=name,
                 folder=better.root if better else "",
-                right=tuple(t.root for t in _installed(seen) if t.origin != "distribution"),
+                right=tuple(t.root for t in _installed_toolkits(seen) if t.origin != "distribution"),
             ),
         )
 
@@ -100,13 +100,13 @@ def _entries(seen: Snapshot) -> tuple[PathEntry, ...]:
     return seen.environment.entries if seen.environment else ()
 
 
-def _installed(seen: Snapshot) -> list[Toolkit]:
+def _installed_toolkits(seen: Snapshot) -> list[Toolkit]:
     return [t for t in seen.toolkits or () if t.origin in ("installer", "folder", "distribution")]
 
 
 def _best(seen: Snapshot) -> Toolkit | None:
     return max(
-        (t for t in _installed(seen) if t.origin != "distribution"),
+        (t for t in _installed_toolkits(seen) if t.origin != "distribution"),
         key=lambda t: version_tuple(t.version),
         default=None,
     )
@@ -125,12 +125,12 @@ def _set_variable(seen: Snapshot, name: str, better: Toolkit | None) -> Fix:
     line = (
         _("Start menu: Edit environment variables. Set {name} to {root}", name=name, root=better.root)
         if windows
-        else f"export {name}={quoted(better.root)}"
+        else f"export {name}={quote(better.root)}"
     )
     return manual_fix(_("Let {name} name {root}", name=name, root=better.root), line, restart="terminal")
 
 
-def disagree(seen: Snapshot) -> Iterator[Finding]:
+def disagreeing_variables(seen: Snapshot) -> Iterator[Finding]:
     """CUDA_PATH and CUDA_HOME name two toolkits."""
     one, two = effective_variable(seen, "CUDA_PATH"), effective_variable(seen, "CUDA_HOME")
     if one and two and one.value and two.value:
@@ -147,12 +147,12 @@ def disagree(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-def libraries(seen: Snapshot) -> Iterator[Finding]:
+def damaged_toolkit_libraries(seen: Snapshot) -> Iterator[Finding]:
     """Damaged, foreign or unreadable libraries of CUDA: an error where a consumer loads them."""
-    used = _used(seen)
+    used = _used_files(seen)
     system = seen.machine.system
     for toolkit in seen.toolkits or ():
-        for cause, name, words, bad in _bad(seen, toolkit):
+        for cause, name, words, bad in _bad_libraries(seen, toolkit):
             loaded = [row for f in bad for row in used.get(normalise(system, f.path), ())]
             severity = ERROR if loaded else WARNING
             yield make_finding(
@@ -166,7 +166,7 @@ def libraries(seen: Snapshot) -> Iterator[Finding]:
                 else _("Nothing that was examined loads it now."),
                 evidence=[*(_seen(f, system, renamed=name == RENAMED) for f in bad), *loaded],
                 subject=parent(system, bad[0].path),
-                fix=_away(bad, system) if name == RENAMED else _again(seen, toolkit, bad, severity),
+                fix=_away(bad, system) if name == RENAMED else _reinstall(seen, toolkit, bad, severity),
             )
 
 
@@ -174,15 +174,15 @@ RENAMED = "renamed"
 """Name of the finding about links and copies that bear another library's name."""
 
 
-def true_name(f: LibraryFile, system: System) -> str:
+def true_library_name(f: LibraryFile, system: System) -> str:
     """Return the name under which a library of CUDA was built, where the file bears that of another; empty where it agrees.
 
     A link or a copy under another name does not change what is inside: its own name (SONAME), or where the link leads.
     """
-    known = locations()
+    known = toolkit_locations()
 
     def kind(name: str) -> tuple[str | None, tuple[int, ...]]:
-        return family_of(name, system, known), number_of(name, system)[:1]
+        return library_family(name, system, known), numbers_in_name(name, system)[:1]
 
     mine = kind(f.name)
     names = (f.soname, file_name(system, f.real_path)) if all(mine) else ()
@@ -192,7 +192,7 @@ def true_name(f: LibraryFile, system: System) -> str:
 def _seen(f: LibraryFile, system: System, *, renamed: bool) -> Evidence:
     if renamed:
         leads = _("leads to {path}", path=f.real_path) if f.real_path else ""
-        return observation(f.path, leads or _("a copy of {name}", name=true_name(f, system)), f.soname)
+        return observation(f.path, leads or _("a copy of {name}", name=true_library_name(f, system)), f.soname)
     return observation(f.path, translate_fact(f.problem) or f.architecture or _(f.state), _(f.record))
 
 
@@ -200,27 +200,27 @@ def _away(bad: list[LibraryFile], system: System) -> Fix:
     remove = "del" if system == "windows" else "rm"
     return manual_fix(
         _("Take the file with the wrong name away, and install the CUDA that is asked for"),
-        *(command(remove, f.path, of=shell_of(system)) for f in bad),
+        *(shell_command(remove, f.path, of=shell_of(system)) for f in bad),
         _("Two releases of CUDA may lie side by side: each program asks for its own by name."),
         restart="program",
     )
 
 
-def _used(seen: Snapshot) -> dict[str, list[Evidence]]:
+def _used_files(seen: Snapshot) -> dict[str, list[Evidence]]:
     """Return the files that some consumer loads, or would if they were sound, tidied; each with whom that concerns."""
     used: dict[str, list[Evidence]] = {}
     for c in by_importance(seen):
         for search in c.load.resolutions:
-            what = family(search.name)
+            what = family_and_major(search.name)
             if search.winner:
                 used.setdefault(normalise(c.system, search.winner.path), []).append(c.concerns)
             elif what:
-                for f in unfit(c, *what):
+                for f in unfit_libraries(c, *what):
                     used.setdefault(normalise(c.system, f.path), []).append(c.concerns)
     return used
 
 
-def _bad(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[Cause, str, str, list[LibraryFile]]]:
+def _bad_libraries(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[Cause, str, str, list[LibraryFile]]]:
     mine = seen.machine.architecture
     files = toolkit.libraries
     groups: tuple[tuple[Cause, str, str, list[LibraryFile]], ...] = (
@@ -228,7 +228,7 @@ def _bad(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[Cause, str, str, li
             "corrupt_or_truncated_file",
             "damaged",
             N_("{names} of CUDA is damaged."),
-            [f for f in files if f.state in BROKEN],
+            [f for f in files if f.state in BROKEN_STATES],
         ),
         (
             "library_unreadable",
@@ -245,7 +245,7 @@ def _bad(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[Cause, str, str, li
     )
     yield from ((c, n, w, bad) for c, n, w, bad in groups if bad)
     system = seen.machine.system
-    if renamed := [f for f in files if f.state == "good" and true_name(f, system)]:
+    if renamed := [f for f in files if f.state == "good" and true_library_name(f, system)]:
         yield (
             "cuda_toolkit_version_mismatch",
             RENAMED,
@@ -262,14 +262,14 @@ def _bad(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[Cause, str, str, li
         )
 
 
-def _again(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severity: Severity) -> Fix:
-    packages = [p for f in bad if (p := package_of(f.version_source))]
+def _reinstall(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severity: Severity) -> Fix:
+    packages = [p for f in bad if (p := nvidia_package(f.version_source))]
     home = next((p.prefix for p in seen.pythons or () if is_inside(seen.machine.system, toolkit.root, p.prefix)), "")
     if toolkit.origin == "wheel" and packages:
         names = list(dict.fromkeys("==".join(p) for p in packages))
         return manual_fix(
             _("Install {names} again", names=" ".join(names)),
-            pip(seen, home, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", *names),
+            pip_command(seen, home, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", *names),
             restart="program",
         )
     return manual_fix(
@@ -278,10 +278,14 @@ def _again(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severity: 
     )
 
 
-def good(seen: Snapshot) -> Iterator[Finding]:
+def toolkits_in_order(seen: Snapshot) -> Iterator[Finding]:
     """Each toolkit whose libraries are whole; one that differs from a wheel's runtime is normal."""
     for toolkit in seen.toolkits or ():
-        if not toolkit.libraries or beyond("cuda", toolkit.version) or any(True for _ in _bad(seen, toolkit)):
+        if (
+            not toolkit.libraries
+            or is_beyond_horizon("cuda", toolkit.version)
+            or any(True for _ in _bad_libraries(seen, toolkit))
+        ):
             continue
         owner = f" ({toolkit.owner})" if toolkit.owner else ""
         yield make_finding(
@@ -309,4 +313,4 @@ def _facts(toolkit: Toolkit, owner: str) -> list[Evidence]:
     return rows
 
 
-RULES = (variables, disagree, libraries, good)
+RULES = (misleading_variables, disagreeing_variables, damaged_toolkit_libraries, toolkits_in_order)

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from core.common.i18n import _
-from core.common.shell import command, shell_of
+from core.common.shell import shell_command, shell_of
 from core.model.facts import Snapshot, split_id
 from core.model.findings import Finding, Fix
 from core.model.paths import normalise
 from core.model.steps import Severity
 from core.rules.advice import python_of_environment
-from core.rules.driver.facts import works
+from core.rules.driver.facts import driver_works
 from core.rules.wording import manual_fix
 
 
-def deciding(finding: Finding, seen: Snapshot) -> Fix:
+def deciding_steps(finding: Finding, seen: Snapshot) -> Fix:
     """Return the steps that would decide what a finding leaves open."""
     system = seen.machine.system
     tried = {normalise(system, t.prefix) for t in seen.trials or ()}
     found = (split_id(c)[0].partition(":")[2] for c in finding.consumers)
     prefixes = [p for p in dict.fromkeys(found) if p and normalise(system, p) not in tried]
-    usable = seen.driver is not None and works(seen.driver)
+    usable = seen.driver is not None and driver_works(seen.driver)
     return manual_fix(
         _("Find out more") if finding.severity is Severity.UNKNOWN else _("Find out what causes it"),
         *(
             _(
                 "Let its framework compute once: {command}",
-                command=command("convalesce", "scan", "--try", "--python", python, of=shell_of(system)),
+                command=shell_command("convalesce", "scan", "--try", "--python", python, of=shell_of(system)),
             )
             for python in (python_of_environment(seen, p) for p in prefixes[:2])
         ),

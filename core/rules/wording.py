@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from core.common.i18n import N_, translate_fact
-from core.knowledge.causes import OptionalCause, home_of
+from core.knowledge.causes import OptionalCause, home_step
 from core.model.facts import Consumer
 from core.model.findings import Evidence, Finding, Fix, Restart
 from core.model.remedies import Remedy
@@ -22,7 +22,7 @@ ERROR, WARNING, UNKNOWN, NOTE, GOOD = (
     Severity.GOOD,
 )
 
-CONCERNS = N_("Concerns")
+CONCERNS_LABEL = N_("Concerns")
 
 
 class Concern(Evidence, frozen=True, kw_only=True):
@@ -60,24 +60,24 @@ def make_finding(
         evidence=limit_rows([row for row in rows if not isinstance(row, Concern)]),
         fix=fix,
         remedy=remedy,
-        also=_also(step, cause),
+        also=_further_steps(step, cause),
     )
-    return concerning(told, *(row for row in rows if isinstance(row, Concern)))
+    return with_concerns(told, *(row for row in rows if isinstance(row, Concern)))
 
 
-OUTSIDE = (Step.DRIVER, Step.ENVIRONMENT)
+STEPS_SHOWN_ELSEWHERE = (Step.DRIVER, Step.ENVIRONMENT)
 """Steps whose causes show in others: a search path that leads to the wrong file, a GPU that nobody sees."""
-SHOWING = (Step.FRAMEWORKS, Step.BENCHMARK)
+STEPS_SHOWING_OTHERS = (Step.FRAMEWORKS, Step.BENCHMARK)
 """Steps in which causes of every other step show. (In the others, faulty files are at home where they lie.)"""
 
 
-def _also(step: Step, cause: str) -> tuple[Step, ...]:
+def _further_steps(step: Step, cause: str) -> tuple[Step, ...]:
     """Return the further step to which a finding belongs: where its cause lives."""
-    at = home_of(cause)
-    return (at,) if at and at is not step and (at in OUTSIDE or step in SHOWING) else ()
+    at = home_step(cause)
+    return (at,) if at and at is not step and (at in STEPS_SHOWN_ELSEWHERE or step in STEPS_SHOWING_OTHERS) else ()
 
 
-def concerning(told: Finding, *concerns: Concern) -> Finding:
+def with_concerns(told: Finding, *concerns: Concern) -> Finding:
     """Return the finding with these consumers: as a row for the reader, and as data."""
     new = tuple(c for c in concerns if c.consumer not in told.consumers)
     rows = dict.fromkeys(Evidence(label=c.label, value=c.value, source=c.source) for c in new)
@@ -85,9 +85,9 @@ def concerning(told: Finding, *concerns: Concern) -> Finding:
     return replace(told, evidence=(*told.evidence, *rows), consumers=tuple(ids))
 
 
-def concern(consumer: Consumer) -> Concern:
+def concern_row(consumer: Consumer) -> Concern:
     """Return the row that says whom a finding concerns."""
-    return Concern(label=CONCERNS, value=consumer.words, consumer=consumer.full_id)
+    return Concern(label=CONCERNS_LABEL, value=consumer.words, consumer=consumer.full_id)
 
 
 def observation(label: str, value: object, source: str = "") -> Evidence:

@@ -15,21 +15,20 @@ from pathlib import Path
 from typing import Protocol
 
 from core.common.i18n import _, n_
-from core.host import ownership
-from core.host import safe_folder as folders
-from core.model import path_list as pathlist
+from core.host import ownership, safe_folder
+from core.model import path_list
 from core.model.changes import Change, ChangeError, EditPath, FileItem, FileSet, SetVariable
 from core.model.facts import System
 
-LIBRARY = re.compile(
+NVIDIA_LIBRARY = re.compile(
     r"(?:lib)?(?:cudnn|cublas|cudart|nvrtc|cufft|curand|cusolver|cusparse|nvjitlink|zlibwapi|cuda)[\w.+-]*"
     r"(?:\.dll|\.so(?:\.\d+){0,4})",
     re.IGNORECASE | re.ASCII,
 )
 SEARCH_PATHS = {"windows": ("PATH",), "linux": ("PATH", "LD_LIBRARY_PATH")}
-HIDING = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
+HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 """Variables that hide GPUs: they are taken away, never set."""
-NAMING = re.compile(r"CUDA_(?:PATH|HOME|ROOT|PATH_V\d{1,2}_\d{1,2})")
+TOOLKIT_VARIABLE = re.compile(r"CUDA_(?:PATH|HOME|ROOT|PATH_V\d{1,2}_\d{1,2})")
 """Variables that name a toolkit, whose libraries programs load: they name only an administrator's folder."""
 LINUX_FOLDERS = ("/usr/lib", "/usr/lib64", "/usr/local", "/lib", "/lib64", "/opt")
 WINDOWS_FOLDERS = ("SystemRoot", "ProgramFiles", "ProgramFiles(x86)", "ProgramData")
@@ -103,7 +102,7 @@ class RealGround:
 
 
 @dataclass(frozen=True)
-class Kind:
+class ChangeKind:
     """A kind of change that is made with an administrator's rights, and what must hold for it."""
 
     name: str
@@ -115,28 +114,28 @@ class Kind:
     """What the change does, in words that the plan has no say in."""
 
 
-def refusals(changes: tuple[Change, ...], ground: Ground, *, back: bool = False) -> tuple[str, ...]:
+def refusal_sentences(changes: tuple[Change, ...], ground: Ground, *, back: bool = False) -> tuple[str, ...]:
     """Return a sentence for each change that is not made with an administrator's rights."""
     return tuple(row for change in changes if (row := kind_of(change).refusal(change, ground, back)))
 
 
-def kind_of(change: Change) -> Kind:
+def kind_of(change: Change) -> ChangeKind:
     """Return the kind that a change is of."""
-    return next(kind for kind in KINDS if kind.of(change))
+    return next(kind for kind in CHANGE_KINDS if kind.of(change))
 
 
-def action(changes: tuple[Change, ...], *, back: bool = False) -> str:
+def consent_action(changes: tuple[Change, ...], *, back: bool = False) -> str:
     """Return the word for what the person is asked to allow: the plan's kind, "changes" for several, or "undo"."""
     kinds = {kind_of(change).name for change in changes}
     return "undo" if back else kinds.pop() if len(kinds) == 1 else "changes"
 
 
-def words(changes: tuple[Change, ...]) -> tuple[str, ...]:
+def describe_changes(changes: tuple[Change, ...]) -> tuple[str, ...]:
     """Return what the changes do, a sentence each, made from data alone: no title of the plan is in it."""
-    return tuple(plain(row) for change in changes for row in kind_of(change).words(change))
+    return tuple(visible_text(row) for change in changes for row in kind_of(change).words(change))
 
 
-def plain(text: str) -> str:
+def visible_text(text: str) -> str:
     """Return a text in which every character that cannot be seen, or turns the line around, is written out."""
     return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in text)
 
@@ -150,7 +149,7 @@ def _no_search_path(change: EditPath, ground: Ground) -> str:
         return ""
     return _(
         "{name} ({scope}) is not a search path that is edited with an administrator's rights.",
-        name=plain(change.name),
+        name=visible_text(change.name),
         scope=change.scope,
     )
 
@@ -168,7 +167,7 @@ def _not_everybodys(folder: str, name: str, ground: Ground, back: bool, *, below
     if not _is_plain(folder, ground.system):
         return _(
             "{folder} is not the plain name of a folder from the root on; {name} gets no other.",
-            folder=plain(folder),
+            folder=visible_text(folder),
             name=name,
         )
     kind = ground.kind(folder)
@@ -206,19 +205,19 @@ def _leave_path(change: Change, ground: Ground, back: bool) -> str:
     if row or back or change.name == "LD_LIBRARY_PATH":
         return row
     text = change.before.text if change.before else ""
-    same = [e for e in pathlist.split(text, ground.system) if _key(e, ground) == _key(change.entry, ground)]
+    same = [e for e in path_list.split_entries(text, ground.system) if _key(e, ground) == _key(change.entry, ground)]
     folder = ground.expanded(change.entry.strip('"'))
     if len(same) > 1 or not Path(folder).is_absolute() or ground.kind(folder) != "folder":
         return ""
     return _(
         "{folder} is there and stands in {name} once; such an entry is not taken out with an administrator's rights.",
-        folder=plain(folder),
+        folder=visible_text(folder),
         name=change.name,
     )
 
 
 def _key(entry: str, ground: Ground) -> str:
-    return pathlist.key(entry, ground.system)
+    return path_list.entry_key(entry, ground.system)
 
 
 # --- variables -----------------------------------------------------------------------------------------------------
@@ -228,9 +227,9 @@ def _variable(change: Change, ground: Ground, back: bool) -> str:
     """One that hides GPUs is taken away (or put back); one that names the toolkit names an administrator's folder."""
     assert isinstance(change, SetVariable)
     name = change.name.upper() if ground.system == "windows" else change.name
-    if change.scope == "machine" and name in HIDING and (change.after is None or back):
+    if change.scope == "machine" and name in HIDING_VARIABLES and (change.after is None or back):
         return "" if change.after is None or change.after.text.isprintable() else _odd(change)
-    if change.scope == "machine" and NAMING.fullmatch(name):
+    if change.scope == "machine" and TOOLKIT_VARIABLE.fullmatch(name):
         return "" if change.after is None else _not_everybodys(change.after.text, name, ground, back, below=True)
     return _odd(change)
 
@@ -238,7 +237,7 @@ def _variable(change: Change, ground: Ground, back: bool) -> str:
 def _odd(change: SetVariable) -> str:
     return _(
         "{name} ({scope}) is not a variable that is set with an administrator's rights.",
-        name=plain(change.name),
+        name=visible_text(change.name),
         scope=change.scope,
     )
 
@@ -256,19 +255,21 @@ def _files(change: Change, ground: Ground, back: bool) -> str:
 
 def _file(item: FileItem, ground: Ground, back: bool) -> str:
     try:
-        folder, name = folders.split(item.path)
-        source = folders.split(item.source)[1] if item.source else ""
+        folder, name = safe_folder.split_path(item.path)
+        source = safe_folder.split_path(item.source)[1] if item.source else ""
     except ChangeError as e:
         return str(e)
     linked = item.after[3:] if item.after.startswith("-> ") else ""
     for each in (name, source, linked):
-        if each and not LIBRARY.fullmatch(each):
+        if each and not NVIDIA_LIBRARY.fullmatch(each):
             return _(
                 "{name} is not one of NVIDIA's libraries; nothing else is touched with an administrator's rights.",
-                name=plain(each),
+                name=visible_text(each),
             )
-    if not _below(folder, ground):
-        return _("{folder} is not a folder that is changed with an administrator's rights.", folder=plain(folder))
+    if not _is_below(folder, ground):
+        return _(
+            "{folder} is not a folder that is changed with an administrator's rights.", folder=visible_text(folder)
+        )
     bytes_come = bool(item.after) and not linked
     if "folder" in (item.before, item.after) or item.text is not None or (bytes_come and not back and not item.source):
         return _("The plan does not say from which file the bytes of {path} come.", path=item.path)
@@ -286,26 +287,26 @@ def _file(item: FileItem, ground: Ground, back: bool) -> str:
 
 def _folder(folder: str, change: FileSet, ground: Ground, back: bool) -> str:
     try:
-        folders.split(folder)
-        inside = [i for i in change.items if _inside(folders.split(i.path)[0], folder)]
+        safe_folder.split_path(folder)
+        inside = [i for i in change.items if _is_inside(safe_folder.split_path(i.path)[0], folder)]
     except ChangeError as e:
         return str(e)
-    if not _below(folder, ground) or not inside or change.unmake != back or ground.loose(folder):
-        return _("{folder} is not a folder that is made with an administrator's rights.", folder=plain(folder))
+    if not _is_below(folder, ground) or not inside or change.unmake != back or ground.loose(folder):
+        return _("{folder} is not a folder that is made with an administrator's rights.", folder=visible_text(folder))
     return ""
 
 
-def _below(folder: str, ground: Ground) -> bool:
-    return any(base and _inside(folder, base) for base in ground.bases())
+def _is_below(folder: str, ground: Ground) -> bool:
+    return any(base and _is_inside(folder, base) for base in ground.bases())
 
 
-def _inside(folder: str, base: str) -> bool:
+def _is_inside(folder: str, base: str) -> bool:
     place, top = os.path.normcase(folder) + os.sep, os.path.normcase(base).rstrip(os.sep) + os.sep
     return place.startswith(top)
 
 
 def _is_windows_own(folder: str, ground: Ground) -> bool:
-    return ground.system == "windows" and bool(ground.bases()) and _inside(folder, ground.bases()[0])
+    return ground.system == "windows" and bool(ground.bases()) and _is_inside(folder, ground.bases()[0])
 
 
 # --- words ---------------------------------------------------------------------------------------------------------
@@ -358,10 +359,10 @@ def _words_files(change: Change) -> tuple[str, ...]:
     return tuple(rows)
 
 
-KINDS = (
-    Kind("search-path", lambda c: isinstance(c, EditPath) and c.new is not None, _enter_path, _words_enter),
-    Kind("search-path", lambda c: isinstance(c, EditPath), _leave_path, _words_leave),
-    Kind("variable", lambda c: isinstance(c, SetVariable), _variable, _words_variable),
-    Kind("files", lambda c: isinstance(c, FileSet), _files, _words_files),
+CHANGE_KINDS = (
+    ChangeKind("search-path", lambda c: isinstance(c, EditPath) and c.new is not None, _enter_path, _words_enter),
+    ChangeKind("search-path", lambda c: isinstance(c, EditPath), _leave_path, _words_leave),
+    ChangeKind("variable", lambda c: isinstance(c, SetVariable), _variable, _words_variable),
+    ChangeKind("files", lambda c: isinstance(c, FileSet), _files, _words_files),
 )
 """Every kind there is. A further one is a row here, in docs/security.md, in polkit's policy and in the fuzzer."""

@@ -20,47 +20,45 @@ import msgspec
 
 from core.common import frozen, i18n
 from core.common.exit_codes import REFUSED, STUCK
-from core.common.i18n import _, n_, sentences
-from core.host import ownership
-from core.host import safe_folder as folders
-from core.host.interface import Completed, Host
+from core.common.i18n import _, join_sentences, n_
+from core.host import ownership, safe_folder
+from core.host.interface import CompletedProcess, Host
 from core.model.changes import Change, ChangeError
 from core.model.facts import Frozen
-from core.transaction import broker
-from core.transaction import file_preconditions as file_checks
+from core.transaction import broker, file_preconditions
 from core.transaction.broker import RealGround
 from core.transaction.execute import Outcome, Plan, execute, undo
 from core.transaction.journal import Journal, machine_state_folder
-from core.transaction.variable_store import LinuxVariables, VariableStore, sentence
+from core.transaction.variable_store import LinuxVariables, VariableStore, error_sentence
 
-LARGEST_PLAN = 4 << 20
-ANSWERS = "answers"
+MAX_PLAN_BYTES = 4 << 20
+ANSWERS_FOLDER = "answers"
 """Folder of the machine's journal where the elevated side leaves its answer on Windows, by the order's SHA-256."""
-SECONDS = 600.0
+CONSENT_TIMEOUT_SECONDS = 600.0
 """For the person to give the password, and for the work."""
-OPTION = "--elevated-"
+ELEVATED_OPTION = "--elevated-"
 """The option that starts the elevated side, before the word for what it does: polkit tells its actions apart by it."""
-MOST_WORDS = 1500
+MAX_SUMMARY_CHARACTERS = 1500
 """Characters of a command line that say what it does."""
 
 Agreed = Callable[[tuple[str, ...]], str]
 """Shows what will be done and asks; returns an empty text, or why it is not done."""
 
 
-class Order(Frozen, frozen=True, kw_only=True):
+class ElevationOrder(Frozen, frozen=True, kw_only=True):
     """What the elevated side is asked to do: a plan, or the undoing of an entry of the machine's journal."""
 
     schema: Literal[1] = 1
     plan: Plan | None = None
     undo: str = ""
-    language: str = msgspec.field(default_factory=i18n.language)
+    language: str = msgspec.field(default_factory=i18n.current_language)
     """What the answer is worded in; an elevated program does not get the person's variables."""
 
 
 # --- what is told ------------------------------------------------------------------------------------------------
 
 
-def told(order: Order, machine: Journal) -> tuple[str, str]:
+def describe_order(order: ElevationOrder, machine: Journal) -> tuple[str, str]:
     """Return the word for what is asked, and all that it does, in words of our own: the same on both sides.
 
     Raises:
@@ -68,17 +66,17 @@ def told(order: Order, machine: Journal) -> tuple[str, str]:
     """
     changes = _changes(order, machine)
     rows, length = [], 0
-    for row in broker.words(changes):
+    for row in broker.describe_changes(changes):
         length += len(row)
-        if length > MOST_WORDS:
+        if length > MAX_SUMMARY_CHARACTERS:
             break
         rows.append(row)
-    if more := len(broker.words(changes)) - len(rows):
+    if more := len(broker.describe_changes(changes)) - len(rows):
         rows.append(n_("And {n} step more.", "And {n} steps more.", more))
-    return broker.action(changes, back=order.plan is None), " ".join(rows)
+    return broker.consent_action(changes, back=order.plan is None), " ".join(rows)
 
 
-def _changes(order: Order, machine: Journal) -> tuple[Change, ...]:
+def _changes(order: ElevationOrder, machine: Journal) -> tuple[Change, ...]:
     if order.plan is not None:
         return order.plan.changes
     return tuple(c.inverse() for c in reversed(machine.entry(order.undo).changes))
@@ -94,25 +92,25 @@ def needs_elevation(changes: tuple[Change, ...], writer: VariableStore) -> bool:
 
 def not_allowed(changes: tuple[Change, ...], env: Mapping[str, str]) -> tuple[str, ...]:
     """Return a sentence for each change that is never made with an administrator's rights."""
-    return broker.refusals(changes, RealGround(env))
+    return broker.refusal_sentences(changes, RealGround(env))
 
 
-def write_order(order: Order, journal: Journal) -> tuple[str, str]:
+def write_order(order: ElevationOrder, journal: Journal) -> tuple[str, str]:
     """Write an order into the journal's folder; return its path and its SHA-256."""
     place = str(Path(journal.folder) / "orders")
-    folders.make_folders(place, 0o700)
+    safe_folder.make_folders(place, 0o700)
     data = msgspec.json.encode(order)
     digest = hashlib.sha256(data).hexdigest()
-    with folders.opened(place) as folder:
+    with safe_folder.open_folder(place) as folder:
         folder.write(f"{digest}.json", data)
     return str(Path(place) / f"{digest}.json"), digest
 
 
-def command(path: str, digest: str, action: str, summary: str) -> list[str]:
+def elevated_command(path: str, digest: str, action: str, summary: str) -> list[str]:
     """Return the command line that carries an order out, without what elevates it."""
     if getattr(sys, "frozen", False):
-        return [os.path.realpath(sys.executable), OPTION + action, path, digest, summary]
-    return [sys.executable, "-I", "-m", frozen.start_module(), OPTION + action, path, digest, summary]
+        return [os.path.realpath(sys.executable), ELEVATED_OPTION + action, path, digest, summary]
+    return [sys.executable, "-I", "-m", frozen.start_module(), ELEVATED_OPTION + action, path, digest, summary]
 
 
 def loose_installation(trusted: frozenset[str] = frozenset()) -> str:
@@ -122,17 +120,17 @@ def loose_installation(trusted: frozenset[str] = frozenset()) -> str:
     return next((loose for p in places if (loose := ownership.first_loose(os.path.abspath(p), trusted))), "")  # noqa: PTH100
 
 
-def ask(order: Order, *, host: Host, journal: Journal) -> Outcome:
+def ask_elevated(order: ElevationOrder, *, host: Host, journal: Journal) -> Outcome:
     """Have an order carried out by pkexec, which asks for the password. Never raises; a refusal changes nothing."""
     rows = not_allowed(order.plan.changes, os.environ) if order.plan else ()
     if rows:
-        return _refused(rows[0], rows)
+        return _refusal(rows[0], rows)
     try:
-        action, summary = told(order, Journal(machine_state_folder()))
+        action, summary = describe_order(order, Journal(machine_state_folder()))
         path, digest = write_order(order, journal)
     except (ChangeError, OSError) as e:
-        return _refused(sentence(e))
-    argv = command(path, digest, action, summary)
+        return _refusal(error_sentence(e))
+    argv = elevated_command(path, digest, action, summary)
     loose = loose_installation()
     if sys.platform == "win32":
         from core.host.windows_elevation import run_elevated
@@ -140,25 +138,25 @@ def ask(order: Order, *, host: Host, journal: Journal) -> Outcome:
 
         if loose and not consents_for_itself():
             Path(path).unlink(missing_ok=True)
-            return _refused(_loose_program(loose))
-        return _answered(run_elevated(argv, timeout=SECONDS), path, digest)
+            return _refusal(_loose_program(loose))
+        return _written_answer(run_elevated(argv, timeout=CONSENT_TIMEOUT_SECONDS), path, digest)
     by_hand = "sudo " + shlex.join(argv)
     if loose:
         own = _("With your own password it can be done. Run this in a terminal: {by_hand}", by_hand=by_hand)
-        return _refused(sentences(_loose_program(loose), own))
+        return _refusal(join_sentences(_loose_program(loose), own))
     try:
-        done = host.run(["pkexec", *argv], timeout=SECONDS)
+        done = host.run(["pkexec", *argv], timeout=CONSENT_TIMEOUT_SECONDS)
         if done.out.strip().startswith("{"):
             return msgspec.json.decode(done.out, type=Outcome)
         if done.status != 126:
-            return _refused(
+            return _refusal(
                 _("No window asks for the password here. Run this in a terminal: {by_hand}", by_hand=by_hand)
             )
     except msgspec.DecodeError:
         words = _("The elevated Convalesce gave no answer that can be read; look at the history of the machine.")
         return Outcome(kind="stuck", sentence=words, problems=(words,))
     Path(path).unlink(missing_ok=True)
-    return _refused(_("The password was not given."))
+    return _refusal(_("The password was not given."))
 
 
 def _loose_program(loose: str) -> str:
@@ -169,10 +167,10 @@ def _loose_program(loose: str) -> str:
     )
 
 
-def _answered(done: Completed, path: str, digest: str) -> Outcome:
+def _written_answer(done: CompletedProcess, path: str, digest: str) -> Outcome:
     """Return what the elevated side wrote into the machine's own folder, where it has no stream to speak on (Windows)."""
     try:
-        with folders.opened(str(Path(machine_state_folder()) / ANSWERS)) as folder:
+        with safe_folder.open_folder(str(Path(machine_state_folder()) / ANSWERS_FOLDER)) as folder:
             data = folder.read(f"{digest}.json") if done.status is not None else None
         if data is not None:
             Path(path).unlink(missing_ok=True)
@@ -181,7 +179,7 @@ def _answered(done: Completed, path: str, digest: str) -> Outcome:
         pass  # no answer that can be read
     if done.status is None and not done.timed_out:
         Path(path).unlink(missing_ok=True)
-        return _refused(done.ended)
+        return _refusal(done.ended)
     words = _("The elevated Convalesce gave no answer that can be read; look at the history of the machine.")
     return Outcome(kind="stuck", sentence=words, problems=(words,))
 
@@ -189,7 +187,7 @@ def _answered(done: Completed, path: str, digest: str) -> Outcome:
 # --- the elevated side -------------------------------------------------------------------------------------------
 
 
-def carry_out(
+def execute_order(
     path: str,
     digest: str,
     *,
@@ -205,46 +203,46 @@ def carry_out(
     """
 
     def gate(changes: tuple[Change, ...], back: bool) -> tuple[str, ...]:
-        return broker.refusals(changes, RealGround(env), back=back)
+        return broker.refusal_sentences(changes, RealGround(env), back=back)
 
     try:
-        order = _read(path, digest, trusted := _trusted(env))
+        order = _read(path, digest, trusted := _trusted_users(env))
         rows = gate(_changes(order, journal), order.plan is None)
-        if not rows and summary and summary != told(order, journal)[1]:
+        if not rows and summary and summary != describe_order(order, journal)[1]:
             rows = (_("The command line says something else than the plan does."),)
-        if not rows and (words := agreed(broker.words(_changes(order, journal)))):
+        if not rows and (words := agreed(broker.describe_changes(_changes(order, journal)))):
             rows = (words,)
     except (ChangeError, OSError) as e:
-        return _refused(sentence(e))
+        return _refusal(error_sentence(e))
     if rows:
-        return _refused(rows[0], rows)
+        return _refusal(rows[0], rows)
     if order.plan is None:
         return undo(order.undo, writer=writer, journal=journal, gate=gate)
     return execute(order.plan, writer=writer, journal=journal, trusted=trusted, plan_hash=digest, gate=gate)
 
 
-def _refused(words: str, rows: tuple[str, ...] = ()) -> Outcome:
-    return Outcome(kind="refused", sentence=sentences(_("Nothing was changed."), words), problems=rows or (words,))
+def _refusal(words: str, rows: tuple[str, ...] = ()) -> Outcome:
+    return Outcome(kind="refused", sentence=join_sentences(_("Nothing was changed."), words), problems=rows or (words,))
 
 
-def _trusted(env: Mapping[str, str]) -> frozenset[int]:
+def _trusted_users(env: Mapping[str, str]) -> frozenset[int]:
     """Return the users whose files may be used: the administrator, and who asked (pkexec and sudo say who)."""
     users = [env.get(name, "") for name in ("PKEXEC_UID", "SUDO_UID")]
     return frozenset({0, *(int(u) for u in users if re.fullmatch(r"\d{1,10}", u))})
 
 
-def _read(path: str, digest: str, trusted: frozenset[int]) -> Order:
+def _read(path: str, digest: str, trusted: frozenset[int]) -> ElevationOrder:
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
         raise ChangeError(_("The command line does not name the plan's SHA-256."))
-    if loose := file_checks.writable_by_others(path, trusted):
+    if loose := file_preconditions.writable_by_others(path, trusted):
         raise ChangeError(_("{loose} can be changed by other users, so no plan is taken from there.", loose=loose))
-    folder, name = folders.split(path)
-    with folders.opened(folder) as place:
-        data = place.read(name, LARGEST_PLAN)
+    folder, name = safe_folder.split_path(path)
+    with safe_folder.open_folder(folder) as place:
+        data = place.read(name, MAX_PLAN_BYTES)
     if data is None or hashlib.sha256(data).hexdigest() != digest:
         raise ChangeError(_("The plan is not the one that was confirmed (its SHA-256 differs)."))
     try:
-        order = msgspec.json.decode(data, type=Order)
+        order = msgspec.json.decode(data, type=ElevationOrder)
     except RecursionError:
         raise ChangeError(_("This plan is nested more deeply than any real one.")) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as e:
@@ -257,33 +255,33 @@ def main(argv: list[str]) -> NoReturn:
     """Be the elevated side: OPTION PATH SHA256 SUMMARY. The Outcome goes to stdout as one line of JSON, on Windows to
     ANSWERS.
     """
-    if len(argv) != 4 or not argv[0].startswith(OPTION):
+    if len(argv) != 4 or not argv[0].startswith(ELEVATED_OPTION):
         sys.exit("usage: core.transaction.elevation --elevated-KIND PLAN SHA256 SUMMARY")
     _option, path, digest, summary = argv
     os.umask(0o022)
     journal = Journal(machine_state_folder(), shared=True)
-    outcome = _lawful(os.environ, path) or carry_out(
+    outcome = _refuse_changeable_program(os.environ, path) or execute_order(
         path,
         digest,
         writer=_writer(),
         journal=journal,
         env=os.environ,
-        agreed=_agreed(os.environ),
+        agreed=_consent_question(os.environ),
         summary=summary or "-",
     )
     answer = msgspec.json.encode(outcome)
     if sys.platform == "win32":
-        place = str(Path(journal.folder) / ANSWERS)
+        place = str(Path(journal.folder) / ANSWERS_FOLDER)
         journal.prepare()
-        folders.make_folders(place)
-        with folders.opened(place) as folder:
+        safe_folder.make_folders(place)
+        with safe_folder.open_folder(place) as folder:
             folder.write(f"{digest}.json" if re.fullmatch(r"[0-9a-f]{64}", digest) else "unnamed.json", answer)
     else:
         sys.stdout.write(answer.decode() + "\n")
     sys.exit(0 if outcome.kind in ("done", "undone") else STUCK if outcome.kind == "stuck" else REFUSED)
 
 
-def _lawful(env: Mapping[str, str], path: str) -> Outcome | None:
+def _refuse_changeable_program(env: Mapping[str, str], path: str) -> Outcome | None:
     """Return a refusal where others can change this program than the person who consents; None where it may go on."""
     trusted: frozenset[str] = frozenset()
     if sys.platform == "win32":
@@ -293,19 +291,19 @@ def _lawful(env: Mapping[str, str], path: str) -> Outcome | None:
             mine = own_account()
             trusted = frozenset({mine} if owner_and_rights(path, folder=False)[0] == mine else ())
         except OSError as e:
-            return _refused(sentence(e))
+            return _refusal(error_sentence(e))
     elif not env.get("PKEXEC_UID") and re.fullmatch(r"\d{1,10}", env.get("SUDO_UID", "")):
         trusted = frozenset({f"uid:{int(env['SUDO_UID'])}"})
     loose = loose_installation(trusted)
-    return _refused(_loose_program(loose)) if loose else None
+    return _refusal(_loose_program(loose)) if loose else None
 
 
-def _agreed(env: Mapping[str, str]) -> Agreed:
+def _consent_question(env: Mapping[str, str]) -> Agreed:
     """Return how the person is asked: polkit's dialog has shown the command line; else a box, or the terminal."""
     if sys.platform == "win32":
-        from core.host.windows_elevation import asked_in_a_box
+        from core.host.windows_elevation import ask_in_box
 
-        return lambda rows: "" if asked_in_a_box(_question(rows)) else _("It was not agreed to.")
+        return lambda rows: "" if ask_in_box(_question(rows)) else _("It was not agreed to.")
     if env.get("PKEXEC_UID"):
         return lambda _rows: ""
     return _ask_terminal

@@ -8,18 +8,18 @@ from typing import Literal
 
 import msgspec
 
-from core.common.i18n import _, sentences
+from core.common.i18n import _, join_sentences
 from core.host import scratch
-from core.model import path_list as pathlist
-from core.model.changes import Change, ChangeError, EditPath, FileSet, Value, agree
+from core.model import path_list
+from core.model.changes import Change, ChangeError, EditPath, FileSet, Value, values_agree
 from core.model.facts import Frozen
-from core.transaction import file_set as filesets
-from core.transaction.file_set import Left
+from core.transaction import file_set
+from core.transaction.file_set import NotRestored
 from core.transaction.journal import BegunError, Entry, Journal, State
-from core.transaction.preconditions import preconditions, resolve
-from core.transaction.variable_store import VariableStore, sentence
+from core.transaction.preconditions import resolve, unmet_preconditions
+from core.transaction.variable_store import VariableStore, error_sentence
 
-__all__ = ["Outcome", "Plan", "execute", "preconditions", "recover", "recover_locked", "resolve", "undo"]
+__all__ = ["Outcome", "Plan", "execute", "recover", "recover_locked", "resolve", "undo", "unmet_preconditions"]
 
 
 class Plan(Frozen, frozen=True, kw_only=True):
@@ -95,32 +95,34 @@ def execute(
     has not begun; after that it is done, rolled back, or stuck.
     """
     try:
-        with journal.locked():
+        with journal.lock():
             recover_locked(writer=writer, journal=journal, gate=gate)
-            rows = gate(plan.changes, False) or preconditions(
+            rows = gate(plan.changes, False) or unmet_preconditions(
                 plan.changes, writer=writer, journal=journal, trusted=trusted
             )
             if rows:
-                return _refused(rows)
-            pinned = tuple(_pinned(c, writer) for c in plan.changes)
-            entry = journal.begin(plan.title, pinned, finding=plan.finding, plan=plan_hash, was=filesets.seen(pinned))
+                return _refusal(rows)
+            pinned = tuple(_pin_value_kind(c, writer) for c in plan.changes)
+            entry = journal.begin(
+                plan.title, pinned, finding=plan.finding, plan=plan_hash, was=file_set.record_attributes(pinned)
+            )
             return _act(entry, writer, journal, verify, gate)
     except BegunError as e:
-        return _stuck(e.id, str(e))
+        return _stuck_outcome(e.id, str(e))
     except (ChangeError, OSError) as e:
-        return _refused((sentence(e),))
+        return _refusal((error_sentence(e),))
 
 
-def _refused(rows: tuple[str, ...]) -> Outcome:
-    return Outcome(kind="refused", sentence=sentences(_("Nothing was changed."), rows[0]), problems=rows)
+def _refusal(rows: tuple[str, ...]) -> Outcome:
+    return Outcome(kind="refused", sentence=join_sentences(_("Nothing was changed."), rows[0]), problems=rows)
 
 
-def _stuck(entry: str, *rows: str) -> Outcome:
-    words = sentences(*rows, _("It is stuck between before and after, and is taken back at the next start."))
+def _stuck_outcome(entry: str, *rows: str) -> Outcome:
+    words = join_sentences(*rows, _("It is stuck between before and after, and is taken back at the next start."))
     return Outcome(kind="stuck", sentence=words, problems=tuple(r for r in rows if r), entry=entry)
 
 
-def _pinned(change: Change, writer: VariableStore) -> Change:
+def _pin_value_kind(change: Change, writer: VariableStore) -> Change:
     """Return the change with the form in which the value is really kept, for an exact way back."""
     if isinstance(change, FileSet) or (change.before is not None and change.before.kind):
         return change
@@ -144,7 +146,7 @@ def _act(entry: Entry, writer: VariableStore, journal: Journal, verify: Callable
             if not problem:
                 journal.change_state(entry, "done")
         except (ChangeError, OSError) as e:
-            problem = sentence(e)
+            problem = error_sentence(e)
         if not problem:
             finished = True
             return Outcome(
@@ -158,13 +160,13 @@ def _act(entry: Entry, writer: VariableStore, journal: Journal, verify: Callable
 
 def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal, *, exact: bool) -> None:
     if isinstance(change, FileSet):
-        filesets.carry_out(change, entry, journal)
+        file_set.place_files(change, entry, journal)
         return
     now = writer.read(change.name, change.scope, change.at)
     if isinstance(change, EditPath) and not exact:
-        writer.write(change.name, change.scope, change.at, change.merged(now))
+        writer.write(change.name, change.scope, change.at, change.rebased_on(now))
         return
-    if not agree(change.before, now):
+    if not values_agree(change.before, now):
         raise ChangeError(_("{name} was changed by another program at this moment.", name=change.name))
     writer.write(change.name, change.scope, change.at, change.after)
 
@@ -179,7 +181,7 @@ def _notes(entry: Entry) -> tuple[str, ...]:
         note
         for c in entry.changes
         if isinstance(c, EditPath) and c.after
-        for note in pathlist.length_notes(c.name, c.after.text, c.system)
+        for note in path_list.length_notes(c.name, c.after.text, c.system)
     )
 
 
@@ -193,7 +195,7 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
     theirs, and the entry says so.
     """
     refused = gate(tuple(c.inverse() for c in reversed(entry.changes)), True)
-    left = [Left(row) for row in refused] or [
+    left = [NotRestored(row) for row in refused] or [
         row for change in reversed(entry.changes) for row in _settle(change, entry, writer, journal)
     ]
     rows = [row.sentence for row in left]
@@ -202,37 +204,39 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
         if any(row.again for row in left):
             if entry.state not in ("begun", "undoing"):
                 journal.change_state(entry, "undoing" if goal == "undone" else "begun")
-            return _stuck(entry.id, why, *rows)
+            return _stuck_outcome(entry.id, why, *rows)
         state: State = "stuck" if rows else goal
         journal.change_state(entry, state, " ".join([why, *rows]).strip())
     except (ChangeError, OSError) as e:
-        return _stuck(entry.id, why, *rows, sentence(e))
+        return _stuck_outcome(entry.id, why, *rows, error_sentence(e))
     if rows:
-        words = sentences(why, _("It could not be taken back wholly: {problem}", problem=rows[0]))
+        words = join_sentences(why, _("It could not be taken back wholly: {problem}", problem=rows[0]))
         return Outcome(kind="stuck", sentence=words, problems=tuple(rows), entry=entry.id)
     with suppress(ChangeError, OSError):  # a backup too many harms nobody; the next end tries again
         journal.forget_unneeded()
     if goal == "undone":
         return Outcome(kind="undone", sentence=_("Undone: {title}.", title=entry.title), entry=entry.id)
-    words = sentences(_("Everything is as it was before."), why)
+    words = join_sentences(_("Everything is as it was before."), why)
     return Outcome(kind="rolled back", sentence=words, problems=(why,) if why else (), entry=entry.id)
 
 
-def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journal) -> tuple[Left, ...]:
+def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journal) -> tuple[NotRestored, ...]:
     if isinstance(change, FileSet):
-        return filesets.settle(change, entry, journal)
+        return file_set.restore_files(change, entry, journal)
     try:
         now = writer.read(change.name, change.scope, change.at)
-        if agree(change.before, now) or agree(change.after, now):
+        if values_agree(change.before, now) or values_agree(change.after, now):
             writer.write(change.name, change.scope, change.at, change.before)
         elif isinstance(change, EditPath):
-            writer.write(change.name, change.scope, change.at, change.inverse().merged(now))
+            writer.write(change.name, change.scope, change.at, change.inverse().rebased_on(now))
         else:
-            return (Left(_("{name} was changed by another program since, and was left as it is.", name=change.name)),)
+            return (
+                NotRestored(_("{name} was changed by another program since, and was left as it is.", name=change.name)),
+            )
     except OSError as e:
-        return (Left(sentence(e), again=True),)
+        return (NotRestored(error_sentence(e), again=True),)
     except ChangeError as e:
-        return (Left(sentence(e)),)
+        return (NotRestored(error_sentence(e)),)
     return ()
 
 
@@ -246,25 +250,25 @@ def undo(id: str, *, writer: VariableStore, journal: Journal, gate: Gate = open_
     """
     begun = ""
     try:
-        with journal.locked():
+        with journal.lock():
             recover_locked(writer=writer, journal=journal, gate=gate)
             entry = journal.entry(id)
             if entry.state == "stuck":
                 return _take_back(entry, writer, journal, "", "undone", gate)
             if not entry.undoable:
-                return _refused(
+                return _refusal(
                     (_("Entry {id} is {state}; there is nothing to take back.", id=id, state=_(entry.state)),)
                 )
             rows = _undo_problems(entry, writer, journal, gate)
             if rows:
-                return _refused(rows)
+                return _refusal(rows)
             entry = journal.start_undoing(entry)
             begun = entry.id
             return _undo(entry, writer, journal, gate)
     except BegunError as e:
-        return _stuck(e.id, str(e))
+        return _stuck_outcome(e.id, str(e))
     except (ChangeError, OSError) as e:
-        return _stuck(begun, sentence(e)) if begun else _refused((sentence(e),))
+        return _stuck_outcome(begun, error_sentence(e)) if begun else _refusal((error_sentence(e),))
 
 
 def _undo(entry: Entry, writer: VariableStore, journal: Journal, gate: Gate) -> Outcome:
@@ -273,7 +277,7 @@ def _undo(entry: Entry, writer: VariableStore, journal: Journal, gate: Gate) -> 
         for change in reversed(entry.changes):
             _make(change.inverse(), entry, writer, journal, exact=False)
     except (ChangeError, OSError) as e:
-        why = sentence(e)
+        why = error_sentence(e)
     return _take_back(entry, writer, journal, why, "undone", gate)
 
 
@@ -281,7 +285,9 @@ def _undo_problems(entry: Entry, writer: VariableStore, journal: Journal, gate: 
     inverses = tuple(c.inverse() for c in reversed(entry.changes))
     if rows := gate(inverses, True):
         return rows
-    rows = preconditions(tuple(c for c in inverses if not isinstance(c, EditPath)), writer=writer, journal=journal)
+    rows = unmet_preconditions(
+        tuple(c for c in inverses if not isinstance(c, EditPath)), writer=writer, journal=journal
+    )
     if all(isinstance(c, EditPath) for c in inverses):
         rows = ()
     for change in inverses:
@@ -295,15 +301,15 @@ def recover(*, writer: VariableStore, journal: Journal) -> tuple[Outcome, ...]:
 
     Returns nothing, too, while another Convalesce is at work. What a killed one left in temporary folders goes, too.
     """
-    scratch.clear()
-    scratch.clear(journal.staging)
+    scratch.clear_abandoned()
+    scratch.clear_abandoned(journal.staging)
     try:
         if not journal.unfinished():
             return ()
-        with journal.locked():
+        with journal.lock():
             return recover_locked(writer=writer, journal=journal)
     except (ChangeError, OSError) as e:
-        return (Outcome(kind="refused", sentence=sentence(e)),)
+        return (Outcome(kind="refused", sentence=error_sentence(e)),)
 
 
 def recover_locked(*, writer: VariableStore, journal: Journal, gate: Gate = open_gate) -> tuple[Outcome, ...]:

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from core.common.i18n import _, number
-from core.host import ownership
-from core.host import safe_folder as folders
+from core.common.i18n import _, format_number
+from core.host import ownership, safe_folder
 from core.model.changes import ChangeError, FileItem, FileSet
 from core.transaction.journal import Journal
 
@@ -23,12 +22,12 @@ _STATE = re.compile(r"(?:[0-9a-f]{64}|folder|-> [^/\\\0\r\n]+)?\Z")
 # --- what must hold before anything is done ------------------------------------------------------------------
 
 
-def problems(change: FileSet, journal: Journal, *, trusted: frozenset[int] | None = None) -> tuple[str, ...]:
+def file_problems(change: FileSet, journal: Journal, *, trusted: frozenset[int] | None = None) -> tuple[str, ...]:
     """Return a sentence for everything that stands against the change; empty when it can be done. Changes nothing.
 
     ``trusted``: only these user numbers may be able to write a source (None: nobody but everybody is refused).
     """
-    found = malformed(change)
+    found = form_problems(change)
     if found:
         return found
     rows = [p for folder in change.folders for p in _folder_problems(folder, change)]
@@ -37,7 +36,7 @@ def problems(change: FileSet, journal: Journal, *, trusted: frozenset[int] | Non
     return (*rows, *_space(change, journal))
 
 
-def malformed(change: FileSet) -> tuple[str, ...]:
+def form_problems(change: FileSet) -> tuple[str, ...]:
     """Return a sentence for everything that no sound plan would say."""
     rows = []
     paths = [i.path for i in change.items]
@@ -45,7 +44,7 @@ def malformed(change: FileSet) -> tuple[str, ...]:
         rows.append(_("The plan names a file twice."))
     for path in (*paths, *change.folders, *(i.source for i in change.items if i.source)):
         try:
-            folders.split(path)
+            safe_folder.split_path(path)
         except ChangeError as e:
             rows.append(str(e))
     for item in change.items:
@@ -64,13 +63,13 @@ def _digest(text: str) -> str:
 
 
 def _folder_problems(folder: str, change: FileSet) -> list[str]:
-    parent = folders.split(folder)[0]
+    parent = safe_folder.split_path(folder)[0]
     if change.unmake:
         return []
     if os.path.lexists(folder):
         return [_("The folder {folder} is there already.", folder=folder)]
     try:
-        with folders.opened(parent):
+        with safe_folder.open_folder(parent):
             return []
     except FileNotFoundError:
         return [] if _is_made(parent, change) else [_("The folder {parent} is not there.", parent=parent)]
@@ -80,17 +79,17 @@ def _folder_problems(folder: str, change: FileSet) -> list[str]:
 
 def _item_problems(item: FileItem, change: FileSet, trusted: frozenset[int] | None) -> list[str]:
     rows = []
-    folder, name = folders.split(item.path)
+    folder, name = safe_folder.split_path(item.path)
     try:
-        with folders.opened(folder) as place:
+        with safe_folder.open_folder(folder) as place:
             now = place.state(name)
         if now != item.before:
             rows.append(
                 _(
                     "{path} changed since it was shown: {before}, and now {now}.",
                     path=item.path,
-                    before=words(item.before),
-                    now=words(now),
+                    before=describe_state(item.before),
+                    now=describe_state(now),
                 )
             )
         if not os.access(folder, os.W_OK):
@@ -123,9 +122,9 @@ def _source_problems(item: FileItem, trusted: frozenset[int] | None) -> list[str
                 source=item.source,
             )
         ]
-    folder, name = folders.split(item.source)
+    folder, name = safe_folder.split_path(item.source)
     try:
-        with folders.opened(folder) as place:
+        with safe_folder.open_folder(folder) as place:
             fd = place.open(name)
             size = os.fstat(fd).st_size
             os.close(fd)
@@ -157,12 +156,12 @@ def _space(change: FileSet, journal: Journal) -> list[str]:
     wanted: dict[int, int] = defaultdict(int)
     example: dict[int, str] = {}
     for item in change.items:
-        place = Path(folders.nearest_existing(folders.split(item.path)[0]))
+        place = Path(safe_folder.nearest_existing(safe_folder.split_path(item.path)[0]))
         device = place.stat().st_dev
         wanted[device] += item.size
         example.setdefault(device, str(place))
         if item.before and not item.before.startswith("-> ") and Path(item.path).is_file():
-            keep = Path(folders.nearest_existing(journal.folder))
+            keep = Path(safe_folder.nearest_existing(journal.folder))
             if keep.stat().st_dev != device or Path(item.path).stat().st_nlink > 1:
                 wanted[keep.stat().st_dev] += Path(item.path).stat().st_size
                 example.setdefault(keep.stat().st_dev, str(keep))
@@ -174,14 +173,14 @@ def _space(change: FileSet, journal: Journal) -> list[str]:
                 _(
                     "{folder} has {free} MiB free; {size} MiB are needed.",
                     folder=example[device],
-                    free=number(free >> 20),
-                    size=number((size >> 20) + 64),
+                    free=format_number(free >> 20),
+                    size=format_number((size >> 20) + 64),
                 )
             )
     return rows
 
 
-def words(state: str) -> str:
+def describe_state(state: str) -> str:
     """Return a file's state in words that follow "changed since it was shown:"."""
     if not state:
         return _("no file")
@@ -197,28 +196,28 @@ def words(state: str) -> str:
 # --- settling what a Snapshot does not know -----------------------------------------------------------------------
 
 
-def prepared(change: FileSet) -> FileSet:
+def resolve_files(change: FileSet) -> FileSet:
     """Return the set with every "?" replaced by what is there now, and every folder by its real name.
 
     Raises:
         ChangeError, OSError: a file cannot be read, or a source is none.
     """
-    return msgspec.structs.replace(change, items=tuple(_prepared(i) for i in change.items))
+    return msgspec.structs.replace(change, items=tuple(_resolve_item(i) for i in change.items))
 
 
-def _prepared(item: FileItem) -> FileItem:
+def _resolve_item(item: FileItem) -> FileItem:
     folder, name = os.path.split(item.path)
     path = str(Path(os.path.realpath(folder)) / name)
     before, after, source, size = item.before, item.after, item.source, item.size
     if before == "?":
-        with folders.opened(os.path.realpath(folder)) as place:
+        with safe_folder.open_folder(os.path.realpath(folder)) as place:
             before = place.state(name)
     if after == "?" and item.text is not None:
         after, size = _digest(item.text), len(item.text.encode())
     elif after == "?":
         source = os.path.realpath(source)
-        origin, base = folders.split(source)
-        with folders.opened(origin) as place:
+        origin, base = safe_folder.split_path(source)
+        with safe_folder.open_folder(origin) as place:
             after, found = place.state(base), place.status(base)
         if found is None or after.startswith("-> "):
             raise ChangeError(_("{source} is not there, so nothing can be taken from it.", source=source))

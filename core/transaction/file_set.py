@@ -8,22 +8,20 @@ import sys
 from pathlib import Path
 
 from core.common.i18n import _
-from core.host import file_attributes as attributes
-from core.host import ownership
-from core.host import safe_folder as folders
-from core.host.file_attributes import Attributes, for_other_bytes
+from core.host import file_attributes, ownership, safe_folder
+from core.host.file_attributes import FileAttributes, for_other_bytes
 from core.host.safe_folder import SafeFolder
 from core.model.changes import Change, ChangeError, FileItem, FileSet
 from core.model.facts import Frozen
-from core.transaction.file_preconditions import words
-from core.transaction.journal import Entry, Journal, Was, is_own
-from core.transaction.variable_store import sentence
+from core.transaction.file_preconditions import describe_state
+from core.transaction.journal import Entry, Journal, PreviousAttributes, is_own
+from core.transaction.variable_store import error_sentence
 
-SHA = 64
+SHA256_LETTERS = 64
 """Letters of a state that is a file's SHA-256."""
 
 
-class Left(Frozen, frozen=True):
+class NotRestored(Frozen, frozen=True):
     """What could not be brought back."""
 
     sentence: str
@@ -34,25 +32,25 @@ class Left(Frozen, frozen=True):
 # --- doing -----------------------------------------------------------------------------------------------------
 
 
-def carry_out(change: FileSet, entry: Entry, journal: Journal) -> None:
-    """Place, replace or put aside every file, or raise with nothing but files beside (see ``settle``).
+def place_files(change: FileSet, entry: Entry, journal: Journal) -> None:
+    """Place, replace or put aside every file, or raise with nothing but files beside (see ``restore_files``).
 
     Raises:
         ChangeError, OSError: what was found is not what was planned, or the system refused.
     """
     if not change.unmake:
         for folder in change.folders:
-            folders.make_folders(folder)
+            safe_folder.make_folders(folder)
     seen = {item.path: _stage(item, entry, journal, keep=not change.unmake) for item in change.items}
     for item in change.items:
-        folder, name = folders.split(item.path)
-        with folders.opened(folder) as place:
+        folder, name = safe_folder.split_path(item.path)
+        with safe_folder.open_folder(folder) as place:
             if _signature(place, name) != seen[item.path]:
                 raise ChangeError(_("{path} was changed by another program at this moment.", path=item.path))
             if "folder" in (item.before, item.after):
                 _turn(place, name, entry.id, back=item.after == "folder")
             elif item.after:
-                place.rename(_beside(name, entry.id), name)
+                place.rename(_beside_name(name, entry.id), name)
             else:
                 place.remove(name)
             place.sync()
@@ -68,36 +66,36 @@ def _look_as_owner(item: FileItem) -> None:
     Raises:
         ChangeError: it cannot. OSError: it cannot be looked at.
     """
-    if sys.platform == "win32" or os.geteuid() != 0 or len(item.after) != SHA:
+    if sys.platform == "win32" or os.geteuid() != 0 or len(item.after) != SHA256_LETTERS:
         return
     owner = Path(item.path).parent.stat()
     if not ownership.may_read(item.path, owner.st_uid, ownership.groups_of(owner.st_uid, owner.st_gid)):
         raise ChangeError(_("{path} could not be read by the owner of its folder.", path=item.path))
 
 
-def settle(change: FileSet, entry: Entry, journal: Journal) -> tuple[Left, ...]:  # noqa: PLR0912 - a row a case
+def restore_files(change: FileSet, entry: Entry, journal: Journal) -> tuple[NotRestored, ...]:  # noqa: PLR0912 - a row a case
     """Bring every file back to its ``before``, however far the change had come; return what could not be.
 
     Can be called again and again. A file that is neither as before nor as after belongs to somebody else by now and
     is left alone.
     """
-    rows: list[Left] = []
+    rows: list[NotRestored] = []
     for item in change.items:
-        folder, name = folders.split(item.path)
+        folder, name = safe_folder.split_path(item.path)
         try:
-            with folders.opened(folder) as place:
-                place.remove(_beside(name, entry.id))
+            with safe_folder.open_folder(folder) as place:
+                place.remove(_beside_name(name, entry.id))
                 now = place.state(name)
                 if item.before == "folder":
-                    if place.status(_aside(name, entry.id)) is not None and not now:
+                    if place.status(_aside_name(name, entry.id)) is not None and not now:
                         _turn(place, name, entry.id, back=True)
-                    elif now != "folder" or place.status(_aside(name, entry.id)) is not None:
+                    elif now != "folder" or place.status(_aside_name(name, entry.id)) is not None:
                         rows.append(
-                            Left(
+                            NotRestored(
                                 _(
                                     "There is a new {path}; the old one lies beside it as {aside}.",
                                     path=item.path,
-                                    aside=_aside(name, entry.id),
+                                    aside=_aside_name(name, entry.id),
                                 )
                             )
                         )
@@ -105,18 +103,20 @@ def settle(change: FileSet, entry: Entry, journal: Journal) -> tuple[Left, ...]:
                     back = FileItem(path=item.path, before=item.after, after=item.before)
                     _stage(back, entry, journal, keep=False)
                     if item.before:
-                        place.rename(_beside(name, entry.id), name)
+                        place.rename(_beside_name(name, entry.id), name)
                     else:
                         place.remove(name)
                 elif now != item.before:
                     rows.append(
-                        Left(_("{path} was changed by another program since, and was left as it is.", path=item.path))
+                        NotRestored(
+                            _("{path} was changed by another program since, and was left as it is.", path=item.path)
+                        )
                     )
                 place.sync()
         except FileNotFoundError:
             if item.before:
                 rows.append(
-                    Left(
+                    NotRestored(
                         _(
                             "The folder {folder} is gone; {name} is kept in {journal}.",
                             folder=folder,
@@ -126,44 +126,44 @@ def settle(change: FileSet, entry: Entry, journal: Journal) -> tuple[Left, ...]:
                     )
                 )
         except (ChangeError, OSError) as e:
-            words = _("{path} could not be put back: {e}.", path=item.path, e=sentence(e).rstrip("."))
-            rows.append(Left(words, again=isinstance(e, OSError)))
+            words = _("{path} could not be put back: {e}.", path=item.path, e=error_sentence(e).rstrip("."))
+            rows.append(NotRestored(words, again=isinstance(e, OSError)))
     if not rows:
         try:
             _unmake(change)
         except OSError as e:
-            rows.append(Left(sentence(e), again=True))
+            rows.append(NotRestored(error_sentence(e), again=True))
     return tuple(rows)
 
 
 def _unmake(change: FileSet) -> None:
     for folder in reversed(change.folders):
-        parent, name = folders.split(folder)
+        parent, name = safe_folder.split_path(folder)
         try:
-            with folders.opened(parent) as place:
+            with safe_folder.open_folder(parent) as place:
                 place.unmake(name)
                 place.sync()
         except FileNotFoundError:
             continue
 
 
-def _aside(name: str, entry: str) -> str:
+def _aside_name(name: str, entry: str) -> str:
     return f"{name}.convalesce-{entry}"
 
 
 def _turn(place: SafeFolder, name: str, entry: str, *, back: bool) -> None:
     """Put a folder aside, or back, by one rename."""
-    aside = _aside(name, entry)
+    aside = _aside_name(name, entry)
     if place.status(name if back else aside) is not None:
         raise ChangeError(_("{path} is there already.", path=place.path + os.sep + (name if back else aside)))
     place.rename(*((aside, name) if back else (name, aside)))
 
 
-def _beside(name: str, entry: str) -> str:
+def _beside_name(name: str, entry: str) -> str:
     return f".{name}.convalesce-{entry}"
 
 
-def seen(changes: tuple[Change, ...]) -> tuple[Was, ...]:
+def record_attributes(changes: tuple[Change, ...]) -> tuple[PreviousAttributes, ...]:
     """Return what every file has beside its bytes that will be replaced or put aside.
 
     Raises:
@@ -171,13 +171,13 @@ def seen(changes: tuple[Change, ...]) -> tuple[Was, ...]:
     """
     rows = []
     for item in (i for c in changes if isinstance(c, FileSet) for i in c.items):
-        if len(item.before) != SHA:
+        if len(item.before) != SHA256_LETTERS:
             continue
-        folder, name = folders.split(item.path)
-        with folders.opened(folder) as place:
+        folder, name = safe_folder.split_path(item.path)
+        with safe_folder.open_folder(folder) as place:
             found, there = place.attributes(name), place.status(name)
         if found is not None and there is not None:
-            rows.append(Was(path=item.path, inode=there.st_ino, attributes=found))
+            rows.append(PreviousAttributes(path=item.path, inode=there.st_ino, attributes=found))
     return tuple(rows)
 
 
@@ -190,8 +190,8 @@ def _signature(folder: SafeFolder, name: str) -> tuple[int, ...] | None:
 
 def _stage(item: FileItem, entry: Entry, journal: Journal, *, keep: bool) -> tuple[int, ...] | None:
     """Keep what is there, write what will be there beside it, both durably; return how to recognise what is there."""
-    folder, name = folders.split(item.path)
-    with folders.opened(folder) as place:
+    folder, name = safe_folder.split_path(item.path)
+    with safe_folder.open_folder(folder) as place:
         seen = _signature(place, name)
         now = place.state(name)
         if now != item.before:
@@ -199,21 +199,21 @@ def _stage(item: FileItem, entry: Entry, journal: Journal, *, keep: bool) -> tup
                 _(
                     "{path} changed since it was shown: {before}, and now {now}.",
                     path=item.path,
-                    before=words(item.before),
-                    now=words(now),
+                    before=describe_state(item.before),
+                    now=describe_state(now),
                 )
             )
         if _signature(place, name) != seen:
             raise ChangeError(_("{path} was changed by another program at this moment.", path=item.path))
         if "folder" in (item.before, item.after):
             return seen
-        if keep and len(now) == SHA:
+        if keep and len(now) == SHA256_LETTERS:
             _keep(place, name, now, journal)
             kept = _signature(place, name)
             if seen is None or kept is None or kept[:3] != seen[:3]:  # a second name changes the time of its status
                 raise ChangeError(_("{path} was changed by another program at this moment.", path=item.path))
             seen = kept
-        beside = _beside(name, entry.id)
+        beside = _beside_name(name, entry.id)
         place.remove(beside)
         if item.after.startswith("-> "):
             place.link(beside, item.after[3:])
@@ -225,8 +225,8 @@ def _stage(item: FileItem, entry: Entry, journal: Journal, *, keep: bool) -> tup
 
 def _fill(item: FileItem, place: SafeFolder, entry: Entry, journal: Journal) -> None:
     """Write the new bytes beside, from the text, the source or the backups, with their attributes, and check them."""
-    name = folders.split(item.path)[1]
-    beside = _beside(name, entry.id)
+    name = safe_folder.split_path(item.path)[1]
+    beside = _beside_name(name, entry.id)
     was = next((w for w in entry.was if w.path == item.path), None)
     if item.text is None and not item.source:
         with journal.kept() as kept:
@@ -239,15 +239,15 @@ def _fill(item: FileItem, place: SafeFolder, entry: Entry, journal: Journal) -> 
         if item.text is not None:
             _write(item, None, "", place, beside, old)
         else:
-            folder, source = folders.split(item.source)
-            with folders.opened(folder) as origin:
+            folder, source = safe_folder.split_path(item.source)
+            with safe_folder.open_folder(folder) as origin:
                 _write(item, origin, source, place, beside, old)
     if place.state(beside) != item.after:
         place.remove(beside)
         raise ChangeError(_("The bytes for {path} are not those that were planned (SHA-256 differs).", path=item.path))
 
 
-def _given_back(state: str, was: Was | None, kept: SafeFolder, place: SafeFolder, beside: str) -> bool:
+def _given_back(state: str, was: PreviousAttributes | None, kept: SafeFolder, place: SafeFolder, beside: str) -> bool:
     """Give the very file back that was put aside, with all that it has: a further name for it, where it was kept so."""
     for name in (f"{state}-{was.inode}" if was else state, state):
         found = kept.status(name)
@@ -258,7 +258,12 @@ def _given_back(state: str, was: Was | None, kept: SafeFolder, place: SafeFolder
 
 
 def _write(  # noqa: PLR0917 - from where, to where, and what
-    item: FileItem, origin: SafeFolder | None, source: str, place: SafeFolder, beside: str, wanted: Attributes | None
+    item: FileItem,
+    origin: SafeFolder | None,
+    source: str,
+    place: SafeFolder,
+    beside: str,
+    wanted: FileAttributes | None,
 ) -> None:
     """Write a file beside, synced, with the attributes wanted; a new one gets those of a new file in its folder."""
     fd = origin.open(source) if origin else None
@@ -268,9 +273,9 @@ def _write(  # noqa: PLR0917 - from where, to where, and what
                 file.write((item.text or "").encode("utf-8", "surrogatepass"))
                 file.flush()
             else:
-                folders.copy(fd, file.fileno())
+                safe_folder.copy_bytes(fd, file.fileno())
             runs = fd is not None and os.fstat(fd).st_mode & 0o111
-            attributes.give(file.fileno(), wanted or place.of_new(0o755 if runs else 0o644))
+            file_attributes.set_attributes(file.fileno(), wanted or place.of_new(0o755 if runs else 0o644))
             os.fsync(file.fileno())
         if wanted:
             place.restore(beside, wanted)
@@ -308,7 +313,7 @@ def _backup(place: SafeFolder, name: str, kept: SafeFolder, beside: str) -> str:
     fd = place.open(name)
     try:
         with os.fdopen(kept.create(beside, 0o600), "wb") as file:
-            written = folders.copy(fd, file.fileno())
+            written = safe_folder.copy_bytes(fd, file.fileno())
             os.fsync(file.fileno())
             return written
     finally:

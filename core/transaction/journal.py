@@ -23,17 +23,16 @@ import platformdirs
 from core import __version__
 from core.common.home import below_home
 from core.common.i18n import _
-from core.host import ownership
-from core.host import safe_folder as folders
-from core.host.file_attributes import Attributes
+from core.host import ownership, safe_folder
+from core.host.file_attributes import FileAttributes
 from core.host.safe_folder import SafeFolder
 from core.model.changes import Change, ChangeError, FileSet
 from core.model.facts import Frozen
 
-SCHEMA = 1
+ENTRY_SCHEMA = 1
 """Version of an entry's form. A newer Convalesce reads every older one; an older one leaves newer entries alone."""
-LARGEST_ENTRY = 16 << 20
-SHARED = 0o755
+MAX_ENTRY_BYTES = 16 << 20
+SHARED_MODE = 0o755
 """Mode of the machine's own journal, which everybody reads."""
 
 State = Literal["begun", "done", "rolled back", "undoing", "undone", "stuck"]
@@ -53,19 +52,19 @@ class BegunError(JournalError):
         self.id = id
 
 
-class Was(Frozen, frozen=True, kw_only=True):
+class PreviousAttributes(Frozen, frozen=True, kw_only=True):
     """A file before it was replaced or put aside: what it had beside its bytes."""
 
     path: str
     inode: int
     """Its number in its file system: a backup of the same number is the very file, with all its names."""
-    attributes: Attributes
+    attributes: FileAttributes
 
 
 class Entry(Frozen, frozen=True, kw_only=True):
     """One plan that was begun: what it is, all its changes, and how far it came."""
 
-    schema: int = SCHEMA
+    schema: int = ENTRY_SCHEMA
     id: str
     made: str
     """ISO 8601 time, UTC."""
@@ -80,7 +79,7 @@ class Entry(Frozen, frozen=True, kw_only=True):
     """SHA-256 of the plan's file, where an elevated Convalesce carried it out."""
     version: str = ""
     """The Convalesce that wrote it."""
-    was: tuple[Was, ...] = ()
+    was: tuple[PreviousAttributes, ...] = ()
     """Each file that is replaced or put aside, as it was beside its bytes."""
 
     @property
@@ -121,7 +120,7 @@ class Journal:
     def __init__(self, folder: str | os.PathLike[str], *, shared: bool = False) -> None:
         """``shared``: every user may read the entries (the machine's own journal); the backups stay closed."""
         self.folder = os.path.realpath(folder)
-        self._mode = SHARED if shared else 0o700
+        self._mode = SHARED_MODE if shared else 0o700
 
     # --- whose it is -----------------------------------------------------------------------------------------
 
@@ -146,7 +145,7 @@ class Journal:
 
     def _loose(self, place: str) -> str:
         if sys.platform == "win32":
-            return _loose_on_windows(place) if self._mode == SHARED else ""
+            return _loose_on_windows(place) if self._mode == SHARED_MODE else ""
         me = frozenset({f"uid:{os.geteuid()}"})
         if os.geteuid() == 0:
             return ownership.first_loose(place)
@@ -166,7 +165,7 @@ class Journal:
         """
         self.check()
         try:
-            with folders.opened(self._part("entries")) as folder:
+            with safe_folder.open_folder(self._part("entries")) as folder:
                 names = [n for n in folder.names() if n.endswith(".json") and _ID.match(n[:-5])]
                 return tuple(self._read(folder, n) for n in names)
         except FileNotFoundError:
@@ -197,9 +196,9 @@ class Journal:
                     "Entry {own} belongs to another account, or others can change it; it is not obeyed.", own=own
                 )
                 return UnreadableEntry(id=own, problem=foreign)
-            data = folder.read(name, LARGEST_ENTRY) or b""
+            data = folder.read(name, MAX_ENTRY_BYTES) or b""
             schema = msgspec.json.decode(data, type=_Head).schema
-            if schema > SCHEMA:
+            if schema > ENTRY_SCHEMA:
                 newer = _(
                     "Entry {own} was written by a newer Convalesce (form {schema}); undo it with that one.",
                     own=own,
@@ -226,7 +225,7 @@ class Journal:
         *,
         finding: str = "",
         plan: str = "",
-        was: tuple[Was, ...] = (),
+        was: tuple[PreviousAttributes, ...] = (),
     ) -> Entry:
         """Write the intent durably, and return it. Nothing may be changed before this returns."""
         now = datetime.now(UTC)
@@ -261,7 +260,7 @@ class Journal:
             return self.note(new)
         except (ChangeError, OSError) as e:
             try:
-                if self._written(new.id) != entry:
+                if self._entry_on_disk(new.id) != entry:
                     self.note(entry)
             except (ChangeError, OSError):
                 raise BegunError(entry.id, e) from e
@@ -274,7 +273,7 @@ class Journal:
             BegunError: that failed, too.
         """
         try:
-            with folders.opened(self._part("entries")) as folder:
+            with safe_folder.open_folder(self._part("entries")) as folder:
                 folder.remove(f".{entry.id}.json.convalesce-new")
                 folder.remove(f"{entry.id}.json")
         except FileNotFoundError:
@@ -282,14 +281,14 @@ class Journal:
         except (ChangeError, OSError):
             raise BegunError(entry.id, why) from why
 
-    def _written(self, id: str) -> Entry | None:
+    def _entry_on_disk(self, id: str) -> Entry | None:
         found = next((e for e in self.entries() if e.id == id), None)
         return found if isinstance(found, Entry) else None
 
     def note(self, entry: Entry) -> Entry:
         """Write an entry durably, over its older form, and return it."""
         self.prepare()
-        with folders.opened(self._part("entries")) as folder:
+        with safe_folder.open_folder(self._part("entries")) as folder:
             folder.write(f"{entry.id}.json", msgspec.json.format(msgspec.json.encode(entry), indent=1) + b"\n")
         return entry
 
@@ -299,7 +298,7 @@ class Journal:
         try:
             return self.note(new)
         except OSError:
-            if self._written(new.id) != new:
+            if self._entry_on_disk(new.id) != new:
                 raise
             return new
 
@@ -312,14 +311,14 @@ class Journal:
         Raises:
             JournalError: they are there, and others can change them. OSError: they cannot be made.
         """
-        if sys.platform == "win32" and self._mode == SHARED:
+        if sys.platform == "win32" and self._mode == SHARED_MODE:
             from core.host.windows_ownership import MACHINE_BACKUPS, make_protected
 
             make_protected(self.folder)
             make_protected(self._part("kept"), MACHINE_BACKUPS)
         self.check()
-        folders.make_folders(self._part("entries"), self._mode)
-        folders.make_folders(self._part("kept"), 0o700)
+        safe_folder.make_folders(self._part("entries"), self._mode)
+        safe_folder.make_folders(self._part("kept"), 0o700)
 
     # --- backups ---------------------------------------------------------------------------------------------
 
@@ -327,13 +326,13 @@ class Journal:
     def kept(self) -> Iterator[SafeFolder]:
         """Open the folder of backups, whose files are named by their SHA-256."""
         self.prepare()
-        with folders.opened(self._part("kept")) as folder:
+        with safe_folder.open_folder(self._part("kept")) as folder:
             yield folder
 
     def no_backup(self, state: str, path: str) -> str:
         """Return why the bytes of ``state`` cannot be had back for ``path``; empty where they can. Changes nothing."""
         try:
-            with folders.opened(self._part("kept")) as folder:
+            with safe_folder.open_folder(self._part("kept")) as folder:
                 found = folder.status(state)
         except FileNotFoundError:
             found = None
@@ -369,14 +368,14 @@ class Journal:
     # --- one at a time ---------------------------------------------------------------------------------------
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Hold the journal alone. The system itself lets go of the lock when its holder ends, however it ends.
 
         Raises:
             JournalError: another Convalesce holds it.
         """
         self.prepare()
-        with folders.opened(self.folder) as folder:
+        with safe_folder.open_folder(self.folder) as folder:
             fd = _open_lock(folder)
         try:
             if not _take(fd):

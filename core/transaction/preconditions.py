@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from core.common.i18n import _, number
-from core.model import path_list as pathlist
-from core.model.changes import Change, ChangeError, EditPath, FileSet, SetVariable, Value, agree
-from core.transaction import file_preconditions as file_checks
+from core.common.i18n import _, format_number
+from core.model import path_list
+from core.model.changes import Change, ChangeError, EditPath, FileSet, SetVariable, Value, values_agree
+from core.transaction import file_preconditions
 from core.transaction.journal import Journal
-from core.transaction.variable_store import VariableStore, sentence
+from core.transaction.variable_store import VariableStore, error_sentence
 
 
 def resolve(changes: tuple[Change, ...], writer: VariableStore) -> tuple[Change, ...]:
@@ -22,7 +22,7 @@ def resolve(changes: tuple[Change, ...], writer: VariableStore) -> tuple[Change,
     out: list[Change] = []
     for change in changes:
         if isinstance(change, FileSet):
-            out.append(file_checks.prepared(change))
+            out.append(file_preconditions.resolve_files(change))
         elif isinstance(change, SetVariable) and change.scope == "environment" and change.after is not None:
             out.append(_with_steps(change, change.after, writer))
         else:
@@ -39,7 +39,7 @@ def _with_steps(change: SetVariable, after: Value, writer: VariableStore) -> Set
     return msgspec.structs.replace(change, before=now, after=Value(text=text, kind=now.kind))
 
 
-def preconditions(
+def unmet_preconditions(
     changes: tuple[Change, ...], *, writer: VariableStore, journal: Journal, trusted: frozenset[int] | None = None
 ) -> tuple[str, ...]:
     """Return a sentence for everything that stands against the changes; empty when they can be made. Changes nothing."""
@@ -49,14 +49,14 @@ def preconditions(
     expected: dict[tuple[str, str, str], Value | None] = {}
     for change in changes:
         if isinstance(change, FileSet):
-            rows += file_checks.problems(change, journal, trusted=trusted)
+            rows += file_preconditions.file_problems(change, journal, trusted=trusted)
             continue
         key = (change.name, change.scope, change.at)
         try:
             now = expected[key] if key in expected else writer.read(*key)
             rows += _variable_problems(change, now, writer)
         except (ChangeError, OSError) as e:
-            rows.append(sentence(e))
+            rows.append(error_sentence(e))
         expected[key] = change.after
     paths = [i.path for c in changes if isinstance(c, FileSet) for i in c.items]
     if len(set(paths)) != len(paths):
@@ -70,7 +70,7 @@ def _variable_problems(change: SetVariable | EditPath, now: Value | None, writer
     rows = []
     if not change.name or any(c in change.name for c in "=\0\r\n") or (change.after and "\0" in change.after.text):
         return [_("The plan names a variable that cannot be.")]
-    if not agree(change.before, now):
+    if not values_agree(change.before, now):
         rows.append(
             _(
                 "{name} changed since it was shown: {before}, and now {now}.",
@@ -79,7 +79,7 @@ def _variable_problems(change: SetVariable | EditPath, now: Value | None, writer
                 now=_words(now),
             )
         )
-    if change.after and (long := pathlist.too_long(change.name, change.after.text, writer.system)):
+    if change.after and (long := path_list.too_long(change.name, change.after.text, writer.system)):
         rows.append(long)
     if isinstance(change, EditPath):
         if change.system != writer.system:
@@ -119,13 +119,13 @@ def _both_scopes(change: EditPath, writer: VariableStore) -> list[str]:
         return []
     other = writer.read(change.name, "user" if change.scope == "machine" else "machine", "")
     both = len(change.after.text) + 1 + (len(other.text) if other else 0)
-    if both <= pathlist.LONGEST["windows"]:
+    if both <= path_list.MAX_CHARACTERS["windows"]:
         return []
     return [
         _(
             "PATH would have {both} characters in a program; Windows takes at most {longest}.",
-            both=number(both),
-            longest=number(pathlist.LONGEST["windows"]),
+            both=format_number(both),
+            longest=format_number(path_list.MAX_CHARACTERS["windows"]),
         )
     ]
 

@@ -13,19 +13,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.host import activation_scripts as activation
+from core.host import activation_scripts
 from core.host.interface import Host
 from core.host.this_host import this_host
 from core.host.with_environment import HostWithEnvironment
-from core.model.changes import Change, ChangeError, EditPath, Scope, SetVariable, Value, agree
+from core.model.changes import Change, ChangeError, EditPath, PersistentScope, SetVariable, Value, values_agree
 from core.model.facts import Activation, Renewal
 from core.model.paths import is_inside
 from core.transaction.journal import Entry, Journal, UnreadableEntry, machine_state_folder, state_folder
 
-Read = Callable[[str, Scope, str], Value | None]
+Read = Callable[[str, PersistentScope, str], Value | None]
 """Return what is kept for a name, a scope and a place, as ``Writer.read`` does."""
 
-ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
+ACTIVATION_VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
 """Variables that name the active environment."""
 
 
@@ -50,7 +50,7 @@ def current_host(
 
 
 def _kept_under(root: str) -> Read:
-    def read(name: str, scope: Scope, at: str) -> Value | None:
+    def read(name: str, scope: PersistentScope, at: str) -> Value | None:
         from core.transaction.variable_store import LinuxVariables  # only where something was ever changed
 
         return LinuxVariables(root).read(name, scope, at)
@@ -67,8 +67,8 @@ def new_session_host(host: Host, entries: Iterable[Entry | UnreadableEntry], rea
         return host
     old = host.fresh_environment()
     env, done = dict(old), [e for e in entries if isinstance(e, Entry)]
-    steps = _standing(done, read)
-    changes = [*_kept(done, read), *_of_the_active(steps, old)]
+    steps = _standing_activations(done, read)
+    changes = [*_lasting_edits(done, read), *_of_the_active(steps, old)]
     for change in changes:
         value = _value_after(change, env.get(change.name))
         if value is None:
@@ -90,7 +90,9 @@ def without_active(host: Host) -> Host:
     """Return the host as a program finds it that is started from here while no Python environment is active."""
     env = host.fresh_environment()
     return (
-        HostWithEnvironment(host, {n: v for n, v in env.items() if n not in ACTIVE}) if set(ACTIVE) & set(env) else host
+        HostWithEnvironment(host, {n: v for n, v in env.items() if n not in ACTIVATION_VARIABLES})
+        if set(ACTIVATION_VARIABLES) & set(env)
+        else host
     )
 
 
@@ -110,7 +112,7 @@ def _edits(changes: Iterable[Change]) -> list[Edit]:
     return [c for c in changes if isinstance(c, SetVariable | EditPath)]
 
 
-def _kept(entries: Sequence[Entry], read: Read) -> list[Edit]:
+def _lasting_edits(entries: Sequence[Entry], read: Read) -> list[Edit]:
     """Return the changes of lasting values whose last one still holds; what was undone counts as changed back."""
     edits: list[Edit] = []
     for e in entries:
@@ -123,7 +125,7 @@ def _kept(entries: Sequence[Entry], read: Read) -> list[Edit]:
     return [c for c in edits if (c.name, c.scope, c.at) in holding]
 
 
-def _standing(entries: Sequence[Entry], read: Read) -> list[tuple[Edit, str]]:
+def _standing_activations(entries: Sequence[Entry], read: Read) -> list[tuple[Edit, str]]:
     """Return the last change of each environment's activation that still holds, and its entry."""
     edits = [(c, e.id) for e in entries if e.state == "done" for c in _edits(e.changes) if c.scope == "environment"]
     return [(c, entry) for c, entry in {(c.name, c.at): (c, entry) for c, entry in edits}.values() if _holds(c, read)]
@@ -131,7 +133,7 @@ def _standing(entries: Sequence[Entry], read: Read) -> list[tuple[Edit, str]]:
 
 def _of_the_active(steps: Sequence[tuple[Edit, str]], env: Mapping[str, str]) -> list[Edit]:
     """Return the steps of the active environment; of two, the first that has any."""
-    for prefix in (env[name] for name in ACTIVE if env.get(name)):
+    for prefix in (env[name] for name in ACTIVATION_VARIABLES if env.get(name)):
         mine = [c for c, _entry in steps if _lies_in(prefix, c.at)]
         if mine:
             return mine
@@ -140,7 +142,7 @@ def _of_the_active(steps: Sequence[tuple[Edit, str]], env: Mapping[str, str]) ->
 
 def _holds(change: Edit, read: Read) -> bool:
     try:
-        return agree(change.after, read(change.name, change.scope, change.at))
+        return values_agree(change.after, read(change.name, change.scope, change.at))
     except (ChangeError, OSError):
         return False
 
@@ -155,7 +157,7 @@ def _value_after(change: Edit, value: str | None) -> str | None:
     """Return what a variable holds in a new program, from what it holds in this session."""
     after = change.after
     if change.scope == "environment":
-        return activation.applied(change.name, after.text, value, again=True) if after else value
+        return activation_scripts.apply_steps(change.name, after.text, value, again=True) if after else value
     if value == (change.before.text if change.before else None):
         return after.text if after else None
     return value

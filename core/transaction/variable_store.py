@@ -7,13 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
-from core.common.home import home as users_home
+from core.common.home import user_home as users_home
 from core.common.i18n import _
-from core.host import activation_scripts as activation
-from core.host import environment_files as assignments
-from core.host import ownership
-from core.host import safe_folder as folders
-from core.model.changes import Change, ChangeError, FileSet, Scope, Value
+from core.host import activation_scripts, environment_files, ownership, safe_folder
+from core.model.changes import Change, ChangeError, FileSet, PersistentScope, Value
 from core.model.facts import System
 
 OWN_FILE = ".config/environment.d/90-convalesce.conf"
@@ -30,7 +27,7 @@ class VariableStore(Protocol):
         """Which rules for search paths and lengths apply."""
         ...
 
-    def read(self, name: str, scope: Scope, at: str) -> Value | None:
+    def read(self, name: str, scope: PersistentScope, at: str) -> Value | None:
         """Return the raw value that is kept there; None when there is none.
 
         Raises:
@@ -38,7 +35,7 @@ class VariableStore(Protocol):
         """
         ...
 
-    def write(self, name: str, scope: Scope, at: str, value: Value | None) -> None:
+    def write(self, name: str, scope: PersistentScope, at: str, value: Value | None) -> None:
         """Keep the value (None: take the variable away), durably and in one step. Writing what is there is harmless.
 
         Raises:
@@ -46,7 +43,7 @@ class VariableStore(Protocol):
         """
         ...
 
-    def obstacle(self, name: str, scope: Scope, at: str) -> str:
+    def obstacle(self, name: str, scope: PersistentScope, at: str) -> str:
         """Return a sentence if writing there is sure to fail, else an empty text. Changes nothing."""
         ...
 
@@ -72,19 +69,19 @@ class LinuxVariables:
         self._root = root
         self._home = home if home is not None else str(users_home())
 
-    def read(self, name: str, scope: Scope, at: str) -> Value | None:
+    def read(self, name: str, scope: PersistentScope, at: str) -> Value | None:
         """See Writer."""
         if scope == "environment":
             steps = self._steps(at).get(name)
-            return None if steps is None else Value(text=steps, kind=activation.KIND)
-        return assignments.read(_text(self._file(scope, at)), name)
+            return None if steps is None else Value(text=steps, kind=activation_scripts.ACTIVATION_KIND)
+        return environment_files.read_assignment(_text(self._file(scope, at)), name)
 
-    def write(self, name: str, scope: Scope, at: str, value: Value | None) -> None:
+    def write(self, name: str, scope: PersistentScope, at: str, value: Value | None) -> None:
         """See Writer."""
         if scope == "environment":
             steps = {k: v for k, v in self._steps(at).items() if k != name}
             if value is not None:
-                activation.check(name, value.text)
+                activation_scripts.check_steps(name, value.text)
                 steps[name] = value.text
             for path, text in self._scripts(at, steps):
                 _replace(path, text)
@@ -92,19 +89,19 @@ class LinuxVariables:
         path = self._file(scope, at)
         old = _text(path)
         ours = Path(path).name == Path(OWN_FILE).name
-        new = assignments.write(old or (assignments.HEADER if ours else ""), name, value)
-        _replace(path, "" if ours and new == assignments.HEADER else new, missing_ok=ours)
+        new = environment_files.write_assignment(old or (environment_files.FILE_HEADER if ours else ""), name, value)
+        _replace(path, "" if ours and new == environment_files.FILE_HEADER else new, missing_ok=ours)
 
-    def obstacle(self, name: str, scope: Scope, at: str) -> str:
+    def obstacle(self, name: str, scope: PersistentScope, at: str) -> str:
         """See Writer."""
         try:
             self.read(name, scope, at)
             paths = [p for p, _ in self._scripts(at, {})] if scope == "environment" else [self._file(scope, at)]
             for path in paths:
-                if not os.access(folders.nearest_existing(path), os.W_OK):
+                if not os.access(safe_folder.nearest_existing(path), os.W_OK):
                     return _("This user may not change {path}.", path=path)
         except (ChangeError, OSError) as e:
-            return sentence(e)
+            return error_sentence(e)
         return ""
 
     def needs_elevation(self, change: Change) -> bool:
@@ -112,11 +109,11 @@ class LinuxVariables:
         if os.geteuid() == 0:
             return False
         if isinstance(change, FileSet):
-            places = [folders.split(i.path)[0] for i in change.items]
-            return any(not os.access(folders.nearest_existing(p), os.W_OK) for p in (*places, *change.folders))
+            places = [safe_folder.split_path(i.path)[0] for i in change.items]
+            return any(not os.access(safe_folder.nearest_existing(p), os.W_OK) for p in (*places, *change.folders))
         if change.scope == "environment":
             return not os.access(at, os.W_OK) if (at := change.at) else False
-        return not os.access(folders.nearest_existing(self._file(change.scope, change.at)), os.W_OK)
+        return not os.access(safe_folder.nearest_existing(self._file(change.scope, change.at)), os.W_OK)
 
     def holders(self, paths: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002 - the protocol's form
         """See Writer. Nobody: a program goes on with the old file after another has taken its name."""
@@ -125,7 +122,7 @@ class LinuxVariables:
     def broadcast(self) -> None:
         """See Writer. Linux has no such message."""
 
-    def _file(self, scope: Scope, at: str) -> str:
+    def _file(self, scope: PersistentScope, at: str) -> str:
         """Return the file of assignments (ChangeError if it is another kind of file)."""
         own = str(Path(self._home) / OWN_FILE)
         machine = str(Path(self._root) / MACHINE_FILE.lstrip("/"))
@@ -139,20 +136,20 @@ class LinuxVariables:
             return path
         raise ChangeError(_("{path} is not a file of plain assignments; change it by hand.", path=path))
 
-    def _steps(self, prefix: str) -> activation.Steps:
+    def _steps(self, prefix: str) -> activation_scripts.Steps:
         if _is_conda(prefix):
-            return activation.parse(_text(str(Path(prefix) / _CONDA_ON)))
-        return activation.steps_in(_text(str(Path(prefix) / "bin/activate")))
+            return activation_scripts.parse_steps(_text(str(Path(prefix) / _CONDA_ON)))
+        return activation_scripts.steps_in(_text(str(Path(prefix) / "bin/activate")))
 
-    def _scripts(self, prefix: str, steps: activation.Steps) -> list[tuple[str, str]]:
+    def _scripts(self, prefix: str, steps: activation_scripts.Steps) -> list[tuple[str, str]]:
         """Return each file of the activation and its new text, in the order that is right at every instant."""
         if not _is_conda(prefix):
             path = str(Path(prefix) / "bin/activate")
-            return [(path, activation.with_steps(_text(path), steps))]
+            return [(path, activation_scripts.with_steps(_text(path), steps))]
         on, off = str(Path(prefix) / _CONDA_ON), str(Path(prefix) / _CONDA_OFF)
         if not steps:
             return [(on, ""), (off, "")]
-        return [(off, activation.off(steps)), (on, activation.on(steps))]
+        return [(off, activation_scripts.deactivation_lines(steps)), (on, activation_scripts.activation_lines(steps))]
 
 
 _CONDA_ON, _CONDA_OFF = "etc/conda/activate.d/convalesce.sh", "etc/conda/deactivate.d/convalesce.sh"
@@ -171,9 +168,9 @@ def _is_conda(prefix: str) -> bool:
 
 def _text(path: str) -> str:
     """Return a small text file's content; empty when it is not there."""
-    folder, name = folders.split(os.path.realpath(path))
+    folder, name = safe_folder.split_path(os.path.realpath(path))
     try:
-        with folders.opened(folder) as open_folder:
+        with safe_folder.open_folder(folder) as open_folder:
             data = open_folder.read(name)
     except FileNotFoundError:
         return ""
@@ -187,12 +184,12 @@ def _replace(path: str, text: str, *, missing_ok: bool = True) -> None:
     """Give a file its text; an empty one takes our own file away. What is already so is left alone."""
     real = os.path.realpath(path)
     _follow_none_of_others(path)
-    folder, name = folders.split(real)
+    folder, name = safe_folder.split_path(real)
     if text:
-        folders.make_folders(folder)
+        safe_folder.make_folders(folder)
     if not Path(folder).is_dir():
         return
-    with folders.opened(folder) as open_folder:
+    with safe_folder.open_folder(folder) as open_folder:
         old = open_folder.read(name)
         if old == text.encode() and (text or not missing_ok):
             open_folder.remove(f".{name}.convalesce-new")
@@ -217,7 +214,7 @@ def _follow_none_of_others(path: str) -> None:
             raise ChangeError(_("{link} is a link of another account's; no administrator follows it.", link=part.path))
 
 
-def sentence(error: ChangeError | OSError) -> str:
+def error_sentence(error: ChangeError | OSError) -> str:
     """Return an error as one sentence for the person."""
     if isinstance(error, OSError):
         where = f": {os.fspath(error.filename)!r}" if error.filename else ""

@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from core.common.fact_text import fact_text
-from core.host.safe_folder import nearest_existing, split
-from core.model.changes import Change, ChangeError, FileSet, Scope, Value
+from core.host.safe_folder import nearest_existing, split_path
+from core.model.changes import Change, ChangeError, FileSet, PersistentScope, Value
 from core.model.facts import System
 
 assert sys.platform == "win32"  # tells mypy, too
 
-from core.host.windows import MACHINE_KEY, USER_KEY, WindowsHost, elevated  # noqa: E402 - known on Windows alone
-from core.host.windows_processes import may_change, using  # noqa: E402
+from core.host.windows import MACHINE_KEY, USER_KEY, WindowsHost, is_elevated  # noqa: E402 - known on Windows alone
+from core.host.windows_processes import may_change, programs_using  # noqa: E402
 
-KINDS = {winreg.REG_SZ: "REG_SZ", winreg.REG_EXPAND_SZ: "REG_EXPAND_SZ"}
+VALUE_KINDS = {winreg.REG_SZ: "REG_SZ", winreg.REG_EXPAND_SZ: "REG_EXPAND_SZ"}
 """Kinds of registry value that programs get as variables."""
 
 
@@ -29,7 +29,7 @@ class WindowsVariables:
     def __init__(self, user_key: str = USER_KEY) -> None:
         self._user_key = user_key
 
-    def read(self, name: str, scope: Scope, at: str) -> Value | None:
+    def read(self, name: str, scope: PersistentScope, at: str) -> Value | None:
         """Return the raw text and its kind. See core.transaction.variable_store.Writer."""
         root, key = self._key(scope, at)
         try:
@@ -37,7 +37,7 @@ class WindowsVariables:
                 data, kind = winreg.QueryValueEx(opened, name)
         except FileNotFoundError:
             return None
-        if kind not in KINDS or not isinstance(data, str):
+        if kind not in VALUE_KINDS or not isinstance(data, str):
             raise ChangeError(
                 fact_text(
                     "{name} is kept as registry kind {kind}, which no variable is; change it by hand.",
@@ -45,9 +45,9 @@ class WindowsVariables:
                     kind=kind,
                 )
             )
-        return Value(text=data, kind=KINDS[kind])
+        return Value(text=data, kind=VALUE_KINDS[kind])
 
-    def write(self, name: str, scope: Scope, at: str, value: Value | None) -> None:
+    def write(self, name: str, scope: PersistentScope, at: str, value: Value | None) -> None:
         """Set a value of its kind, or take it away, and have the registry written to disk. See core.transaction.variable_store.Writer.
 
         A value whose kind is not given keeps the kind that is there; a new one is expanded where it has a variable in it.
@@ -61,14 +61,14 @@ class WindowsVariables:
                 with suppress(FileNotFoundError):
                     winreg.DeleteValue(opened, name)
             else:
-                kinds = {text: number for number, text in KINDS.items()}
+                kinds = {text: number for number, text in VALUE_KINDS.items()}
                 kind = value.kind or _kind_there(opened, name) or ("REG_EXPAND_SZ" if "%" in value.text else "REG_SZ")
                 if kind not in kinds:
                     raise ChangeError(fact_text("{name} cannot be kept as {kind}.", name=name, kind=kind))
                 winreg.SetValueEx(opened, name, 0, kinds[kind], value.text)
             winreg.FlushKey(opened)
 
-    def obstacle(self, name: str, scope: Scope, at: str) -> str:
+    def obstacle(self, name: str, scope: PersistentScope, at: str) -> str:
         """Return a sentence if this user may not write there. See core.transaction.variable_store.Writer."""
         try:
             root, key = self._key(scope, at)
@@ -85,22 +85,22 @@ class WindowsVariables:
 
     def needs_elevation(self, change: Change) -> bool:
         """Whether only an administrator may make the change. See core.transaction.variable_store.Writer."""
-        if elevated():
+        if is_elevated():
             return False
         if isinstance(change, FileSet):
-            places = (*(split(item.path)[0] for item in change.items), *change.folders)
+            places = (*(split_path(item.path)[0] for item in change.items), *change.folders)
             return any(not may_change(nearest_existing(place)) for place in places)
         return change.scope == "machine"
 
     def holders(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Return the programs that have one of the files open or loaded: "python.exe (4711)"."""
-        return using(tuple(paths))
+        return programs_using(tuple(paths))
 
     def broadcast(self) -> None:
         """Send WM_SETTINGCHANGE to all windows; those that do not answer within 5 seconds are left alone."""
         WindowsHost(self._user_key).announce_environment()
 
-    def _key(self, scope: Scope, at: str) -> tuple[int, str]:
+    def _key(self, scope: PersistentScope, at: str) -> tuple[int, str]:
         if at:
             raise ChangeError(fact_text("On Windows variables are kept in the registry, not in {at}.", at=at))
         if scope == "machine":
@@ -112,6 +112,6 @@ class WindowsVariables:
 
 def _kind_there(opened: winreg.HKEYType, name: str) -> str:
     try:
-        return KINDS.get(winreg.QueryValueEx(opened, name)[1], "")
+        return VALUE_KINDS.get(winreg.QueryValueEx(opened, name)[1], "")
     except FileNotFoundError:
         return ""

@@ -10,7 +10,7 @@ from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from core.common.i18n import _
-from core.doctor.engine import Done, Preview
+from core.doctor.engine import ActionResult, Preview
 from core.model.changes import Change
 from core.model.findings import Finding, Report
 from core.model.steps import Severity
@@ -18,13 +18,22 @@ from gui import theme as looks
 from gui.controller import Controller
 from gui.dialogs.diff_view import DiffView, restart_words
 from gui.theme import Theme
-from gui.widgets.text import Elided, Verdict, announce, heading, plain_label, prose, push, shown
+from gui.widgets.text import (
+    ElidedLabel,
+    VerdictRow,
+    announce,
+    heading_label,
+    plain_label,
+    prose_label,
+    push_button,
+    shown_text,
+)
 
 if TYPE_CHECKING:
     from core.transaction.journal import Entry
 
-SHOWN_PROGRAMS = 12
-OUTCOMES = {
+MAX_SHOWN_PROGRAMS = 12
+OUTCOME_SEVERITIES = {
     "done": Severity.GOOD,
     "undone": Severity.GOOD,
     "refused": Severity.WARNING,
@@ -40,7 +49,7 @@ class ChangeDialog(QDialog):
         super().__init__(parent)
         self._controller, self._theme = controller, theme
         self._working = False
-        self.done_with: Done | None = None
+        self.done_with: ActionResult | None = None
         self.setWindowTitle(title)
         self.setModal(True)
         outer = QVBoxLayout(self)
@@ -78,9 +87,9 @@ class ChangeDialog(QDialog):
         bar.setObjectName("bar")
         row = QHBoxLayout(bar)
         row.setContentsMargins(20, 10, 20, 10)
-        self.saying = Elided()
-        self.commit = push("", self._commit, primary=True)
-        self.cancel = push(_("Cancel"), self.reject)
+        self.saying = ElidedLabel()
+        self.commit = push_button("", self._commit, primary=True)
+        self.cancel = push_button(_("Cancel"), self.reject)
         row.addWidget(self.saying, 1)
         row.addWidget(self.commit)
         row.addWidget(self.cancel)
@@ -143,24 +152,26 @@ class ChangeDialog(QDialog):
         self._working = False
         self._result(Severity.ERROR, _("Convalesce itself failed: {reason}", reason=sentence), ())
 
-    def _finished(self, done: Done) -> None:
+    def _finished(self, done: ActionResult) -> None:
         if not self._working:
             return
         self.done_with = done
         outcome = done.outcome
         rest = tuple(p for p in outcome.problems if p not in outcome.sentence)
-        self._result(OUTCOMES[outcome.kind], outcome.sentence, (*rest, *outcome.notes, *self._afterwards(done)))
+        self._result(
+            OUTCOME_SEVERITIES[outcome.kind], outcome.sentence, (*rest, *outcome.notes, *self._afterwards(done))
+        )
 
-    def _afterwards(self, _done: Done) -> tuple[str, ...]:
+    def _afterwards(self, _done: ActionResult) -> tuple[str, ...]:
         return ()
 
     def _result(self, severity: Severity, sentence: str, more: tuple[str, ...]) -> None:
         def make(box: QVBoxLayout) -> None:
-            box.addWidget(heading(self.windowTitle(), 1.3))
-            self.verdict = Verdict(severity, sentence, self._theme)
+            box.addWidget(heading_label(self.windowTitle(), 1.3))
+            self.verdict = VerdictRow(severity, sentence, self._theme)
             box.addWidget(self.verdict)
             for text in more:
-                box.addWidget(prose(text))
+                box.addWidget(prose_label(text))
 
         self._phase(make, close=_("Close"))
         self._announce(sentence)
@@ -180,7 +191,7 @@ class FixDialog(ChangeDialog):
         source: str = "",
     ) -> None:
         title = finding.fix.title if finding.fix else finding.title
-        super().__init__(shown(title), controller, theme, parent)
+        super().__init__(shown_text(title), controller, theme, parent)
         self._finding = finding
         self.preview: Preview | None = None
         self._report, self._source = report, source
@@ -191,8 +202,8 @@ class FixDialog(ChangeDialog):
         self._controller.propose(self._finding, self._report, self._source)
 
     def _planning(self, box: QVBoxLayout) -> None:
-        box.addWidget(heading(self.windowTitle(), 1.3))
-        box.addWidget(prose(self._finding.title, muted=True))
+        box.addWidget(heading_label(self.windowTitle(), 1.3))
+        box.addWidget(prose_label(self._finding.title, muted=True))
         box.addWidget(plain_label(_("Working out what would change, and rehearsing it. Nothing is changed yet.")))
 
     def _proposed(self, preview: Preview) -> None:
@@ -202,12 +213,12 @@ class FixDialog(ChangeDialog):
         problems, rehearsal = preview.proposal.problems, preview.rehearsal
         possible = not problems and (rehearsal is None or rehearsal.works is not False)
         if preview.proposal.plan.title:
-            self.setWindowTitle(shown(preview.proposal.plan.title))
+            self.setWindowTitle(shown_text(preview.proposal.plan.title))
         self._phase(
             self._show_preview, commit=_("Make these changes") if possible else "", close="" if possible else _("Close")
         )
         if preview.proposal.elevated:
-            self.commit.setIcon(looks.icon("shield", self._theme.on_accent))
+            self.commit.setIcon(looks.make_icon("shield", self._theme.on_accent))
         self._announce(problems[0] if problems else _("This will change"))
 
     def _show_preview(self, box: QVBoxLayout) -> None:
@@ -215,13 +226,13 @@ class FixDialog(ChangeDialog):
         if preview is None:
             return
         proposal, rehearsal = preview.proposal, preview.rehearsal
-        box.addWidget(heading(self.windowTitle(), 1.3))
-        box.addWidget(prose(self._finding.title, muted=True))
+        box.addWidget(heading_label(self.windowTitle(), 1.3))
+        box.addWidget(prose_label(self._finding.title, muted=True))
         for problem in proposal.problems:
-            box.addWidget(Verdict(Severity.WARNING, problem, self._theme))
+            box.addWidget(VerdictRow(Severity.WARNING, problem, self._theme))
         if rehearsal is not None:
             severity = {True: Severity.GOOD, False: Severity.ERROR, None: Severity.UNKNOWN}[rehearsal.works]
-            box.addWidget(Verdict(severity, rehearsal.sentence, self._theme))
+            box.addWidget(VerdictRow(severity, rehearsal.sentence, self._theme))
         box.addWidget(plain_label(_("What changes: − before, + after"), selectable=False, strong=True))
         self.lines = DiffView(proposal.plan.lines(), self._theme)
         box.addWidget(self.lines)
@@ -240,23 +251,25 @@ class FixDialog(ChangeDialog):
             return
 
         def working(box: QVBoxLayout) -> None:
-            box.addWidget(heading(self.windowTitle(), 1.3))
+            box.addWidget(heading_label(self.windowTitle(), 1.3))
             box.addWidget(plain_label(_("The changes are made, and then verified by looking again.")))
             box.addWidget(DiffView(preview.proposal.plan.lines(), self._theme))
 
         self._phase(working, working=True)
         self._controller.apply(preview)
 
-    def _afterwards(self, done: Done) -> tuple[str, ...]:
+    def _afterwards(self, done: ActionResult) -> tuple[str, ...]:
         if done.outcome.kind != "done":
             return ()
-        from core.doctor.verify import told
+        from core.doctor.verify import verification_sentences
 
-        rows = list(told(done.outcome.verified_for))
+        rows = list(verification_sentences(done.outcome.verified_for))
         if self._finding.fix and self._finding.fix.restart:
             rows.append(restart_words(self._finding.fix.restart))
         if done.running:
-            names = ", ".join(done.running[:SHOWN_PROGRAMS]) + (" ..." if len(done.running) > SHOWN_PROGRAMS else "")
+            names = ", ".join(done.running[:MAX_SHOWN_PROGRAMS]) + (
+                " ..." if len(done.running) > MAX_SHOWN_PROGRAMS else ""
+            )
             rows.append(_("These running programs still have the old variables: {names}", names=names))
         elif done.running is None:
             rows.append(_("Programs that are running now keep the old variables until they are started anew."))
@@ -272,9 +285,9 @@ class UndoDialog(ChangeDialog):
         self._phase(self._show_preview, commit=_("Undo these changes"))
 
     def _show_preview(self, box: QVBoxLayout) -> None:
-        box.addWidget(heading(self.windowTitle(), 1.3))
+        box.addWidget(heading_label(self.windowTitle(), 1.3))
         for entry in self._entries:
-            box.addWidget(prose(entry.title))
+            box.addWidget(prose_label(entry.title))
             inverses: tuple[Change, ...] = tuple(c.inverse() for c in reversed(entry.changes))
             box.addWidget(DiffView(tuple(line for c in inverses for line in c.lines()), self._theme))
         box.addWidget(plain_label(_("What others have changed in the same place since is left as it is."), muted=True))
@@ -284,7 +297,7 @@ class UndoDialog(ChangeDialog):
             return
 
         def working(box: QVBoxLayout) -> None:
-            box.addWidget(heading(self.windowTitle(), 1.3))
+            box.addWidget(heading_label(self.windowTitle(), 1.3))
             box.addWidget(plain_label(_("The changes are taken back, and the machine is looked at again.")))
 
         self._phase(working, working=True)

@@ -9,7 +9,7 @@ from core.common.i18n import _
 from core.model.findings import Restart
 from gui import theme as looks
 from gui.theme import Theme
-from gui.widgets.text import MachineText, shown
+from gui.widgets.text import MachineText, shown_text
 
 
 class DiffView(MachineText):
@@ -24,14 +24,14 @@ class DiffView(MachineText):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         plain, old, new = QTextCharFormat(), QTextCharFormat(), QTextCharFormat()
         old.setFontStrikeOut(True)
-        old.setForeground(looks.colour(theme.error))
-        new.setForeground(looks.colour(theme.good))
+        old.setForeground(looks.to_qcolor(theme.error))
+        new.setForeground(looks.to_qcolor(theme.good))
         cursor = QTextCursor(self.document())
         signs = {"-": ("− ", old), "+": ("+ ", new)}
         for i, line in enumerate(lines):
             sign, style = signs.get(line[:1], ("  ", plain))
             cursor.insertText(("\n" if i else "") + sign, plain)
-            cursor.insertText(shown(line[2:]), style)
+            cursor.insertText(shown_text(line[2:]), style)
         says = {"-": _("before"), "+": _("after")}
         self.setAccessibleDescription("; ".join(f"{says[t[0]]}: {t[2:]}" if t[:1] in says else t for t in lines))
 

@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QVBoxLayout, QW
 
 from core.common.i18n import _, n_
 from core.model.findings import Report
-from core.report.redact import WORDS
-from gui.widgets.text import heading, plain_label, push, shown
+from core.report.redact import REDACTED_KINDS
+from gui.widgets.text import heading_label, plain_label, push_button, shown_text
 
 MOST_KINDS = 4
 """Kinds of names that are listed by themselves; the rest is counted."""
@@ -24,11 +24,14 @@ class LeavingDialog(QDialog):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(20, 16, 20, 12)
         outer.setSpacing(8)
-        outer.addWidget(heading(_("What leaves this machine"), 1.3))
+        outer.addWidget(heading_label(_("What leaves this machine"), 1.3))
         self.replaced = self._listed(outer, _("Replaced by placeholders:"), replaced(clean))
         self.stays = self._listed(outer, _("As it is:"), stays())
         row = QHBoxLayout()
-        self.act_button, self.cancel_button = push(act, self.accept, primary=True), push(_("Cancel"), self.reject)
+        self.act_button, self.cancel_button = (
+            push_button(act, self.accept, primary=True),
+            push_button(_("Cancel"), self.reject),
+        )
         row.addStretch(1)
         row.addWidget(self.act_button)
         row.addWidget(self.cancel_button)
@@ -38,7 +41,7 @@ class LeavingDialog(QDialog):
     def _listed(self, outer: QVBoxLayout, title: str, lines: tuple[str, ...]) -> QListWidget:
         label = plain_label(title, selectable=False, strong=True)
         rows = QListWidget()
-        rows.addItems([shown(line) for line in lines])
+        rows.addItems([shown_text(line) for line in lines])
         rows.setAccessibleName(title)
         rows.setAccessibleDescription("; ".join(lines))
         rows.setTabKeyNavigation(False)
@@ -56,7 +59,9 @@ def replaced(clean: Report) -> tuple[str, ...]:
     taken = sorted(clean.taken_out or (), key=lambda t: -t.places)
     if not taken:
         return (_("nothing: no names were found"),)
-    lines = [_("{what}: {places}", what=_(WORDS.get(t.kind, t.kind)), places=t.places) for t in taken[:MOST_KINDS]]
+    lines = [
+        _("{what}: {places}", what=_(REDACTED_KINDS.get(t.kind, t.kind)), places=t.places) for t in taken[:MOST_KINDS]
+    ]
     rest = taken[MOST_KINDS:]
     if rest:
         places = sum(t.places for t in rest)

@@ -9,12 +9,12 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from core.common.i18n import _, plain_number, translate_fact
+from core.common.i18n import _, format_plain_number, translate_fact
 from core.model.steps import Step
 from gui.pages.step_page import StepPage
 from gui.theme import Theme
-from gui.widgets.card import Acts
-from gui.widgets.text import heading, plain_label, push
+from gui.widgets.card import CardActions
+from gui.widgets.text import heading_label, plain_label, push_button
 
 if TYPE_CHECKING:
     from core.model.facts import FrameworkRun, GpuRun, RateLimit, Timing
@@ -26,30 +26,30 @@ Run = Callable[[bool], None]
 class BenchmarkPage(StepPage):
     """Never part of a scan: it runs when its button is pressed, and only after one. ``on_run`` gets whether it shall be quick."""
 
-    def __init__(self, on_run: Run, acts: Acts) -> None:
-        super().__init__(Step.BENCHMARK, charts, acts)
+    def __init__(self, on_run: Run, acts: CardActions) -> None:
+        super().__init__(Step.BENCHMARK, make_charts, acts)
         self._on_run = on_run
         self._is_next = False  # whether there is nothing to cure first
 
     def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
         self._is_next = report.primary is None
         if report.snapshot.benchmark is None:
-            box.addWidget(heading(self.title))
+            box.addWidget(heading_label(self.title))
             self._waiting(box, _("Not run yet. It changes nothing; the GPU is busy while it runs."), titled=False)
             self._actions(box)
         else:
             super()._fill(box, report, theme)
 
     def _actions(self, box: QVBoxLayout) -> None:
-        self.quick = push(_("Run the &quick benchmark"), lambda: self._on_run(True), primary=self._is_next)
+        self.quick = push_button(_("Run the &quick benchmark"), lambda: self._on_run(True), primary=self._is_next)
         self.quick.setAccessibleDescription(_("Under ten seconds"))
-        self.whole = push(_("Run the &whole benchmark"), lambda: self._on_run(False))
+        self.whole = push_button(_("Run the &whole benchmark"), lambda: self._on_run(False))
         self.whole.setAccessibleDescription(_("Under a minute"))
         for button in (self.quick, self.whole):  # not side by side: large text in a long language needs the width
             box.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
 
 
-def charts(report: Report, theme: Theme) -> QWidget | None:
+def make_charts(report: Report, theme: Theme) -> QWidget | None:
     """Return a chart for each GPU that was measured."""
     benchmark = report.snapshot.benchmark
     runs = [run for run in benchmark.gpus if run.timings] if benchmark else []
@@ -81,15 +81,15 @@ def _chart(run: GpuRun, theme: Theme) -> QWidget:
     grid.addWidget(plain_label(says, muted=True), 1, 0, 1, 3)
     spoken = []
     row = 2
-    for timing in largest(run):
-        words, part, usual = measured(timing, limits.get(timing.type))
-        beside = " · ".join(_beside(run, timing))
+    for timing in largest_timings(run):
+        words, part, usual = measured_speed(timing, limits.get(timing.type))
+        beside = " · ".join(_framework_lines(run, timing))
         name = f"{timing.type}: {words}"
         if usual is not None:
             name = _("{measured}; such cards usually reach {usual}", measured=name, usual=format(usual, ".0%"))
         grid.addWidget(plain_label(timing.type), row, 0)
         if part is not None:
-            grid.addWidget(Bar(part, usual, name, theme), row, 1)
+            grid.addWidget(SpeedBar(part, usual, name, theme), row, 1)
             grid.addWidget(plain_label(words), row, 2)
         else:
             grid.addWidget(plain_label(words), row, 1, 1, 2)
@@ -107,7 +107,7 @@ def _chart(run: GpuRun, theme: Theme) -> QWidget:
     return card
 
 
-def _beside(run: GpuRun, ours: Timing) -> Iterator[str]:
+def _framework_lines(run: GpuRun, ours: Timing) -> Iterator[str]:
     """Yield what the frameworks reach in the same convolution."""
     for its in run.frameworks or ():
         same = [t for t in its.timings if (t.label, t.type, t.direction) == (ours.label, ours.type, ours.direction)]
@@ -127,32 +127,32 @@ def _remark(its: FrameworkRun) -> str:
     return ""
 
 
-def largest(run: GpuRun) -> tuple[Timing, ...]:
+def largest_timings(run: GpuRun) -> tuple[Timing, ...]:
     """Return the largest convolution's timing for each type of number."""
-    from core.benchmark.plan import usual
-    from core.benchmark.shapes import LARGE
+    from core.benchmark.plan import usual_layout
+    from core.benchmark.shapes import LARGE_SHAPE
 
-    chosen = [t for t in run.timings if t.direction == "forward" and t.label == LARGE.label]
-    return tuple(t for t in chosen if t.layout == usual(t.type))
+    chosen = [t for t in run.timings if t.direction == "forward" and t.label == LARGE_SHAPE.label]
+    return tuple(t for t in chosen if t.layout == usual_layout(t.type))
 
 
-def measured(timing: Timing, limit: RateLimit | None) -> tuple[str, float | None, float | None]:
+def measured_speed(timing: Timing, limit: RateLimit | None) -> tuple[str, float | None, float | None]:
     """Return a timing in words, the part of the card's limit that it reached, and the part that is usual."""
     if timing.teraflops is None:
         return translate_fact(timing.problem) or _("not measured"), None, None
     if limit is None:
-        return _("{rate} TFLOP/s", rate=plain_number(timing.teraflops, 1)), None, None
+        return _("{rate} TFLOP/s", rate=format_plain_number(timing.teraflops, 1)), None, None
     part = timing.teraflops / limit.teraflops
     words = _(
         "{rate} of {limit}, {part}",
-        rate=plain_number(timing.teraflops, 1),
-        limit=plain_number(limit.teraflops, 0),
+        rate=format_plain_number(timing.teraflops, 1),
+        limit=format_plain_number(limit.teraflops, 0),
         part=f"{part:.0%}",
     )
     return words, part, limit.typical
 
 
-class Bar(QWidget):
+class SpeedBar(QWidget):
     """One bar against the card's limit, with a line at what is usual."""
 
     def __init__(self, part: float, usual: float | None, says: str, theme: Theme) -> None:

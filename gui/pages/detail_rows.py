@@ -5,40 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from core.common.i18n import _, n_, sentences, significant, translate_fact
-from core.knowledge.horizon import beyond
-from core.knowledge.releases import lost
+from core.common.i18n import _, format_significant, join_sentences, n_, translate_fact
+from core.knowledge.horizon import is_beyond_horizon
+from core.knowledge.releases import files_lost
 from core.model.facts import Attempt, CudnnCopy, Gpu, How, LibraryFile, Load, Snapshot, Toolkit
 from core.model.findings import CompatibilityGrid, GridCell, GridRow, Report
 from core.model.paths import file_name, form_of, normalise, parent
 from core.model.steps import Severity
 from core.rules.snapshot_queries import main_resolution
-from gui.widgets.row_model import Row
+from gui.widgets.row_model import TableRow
 
 BY_SEARCH_PATH = {How.PATH: "PATH", How.LD_LIBRARY_PATH: "LD_LIBRARY_PATH"}
 BAD_MARKS = ("unreadable", "unexpanded", "quoted", "relative")
 """Marks of entries that may lead nobody where they should; the loader skips the others."""
 
 
-def within(rows: tuple[Row, ...], page: Severity) -> tuple[Row, ...]:
+def limit_severity(rows: tuple[TableRow, ...], page: Severity) -> tuple[TableRow, ...]:
     """Return rows that are no worse than the page that they stand on: what the rules let pass is a note at most."""
     most = max(page, Severity.NOTE)
-    return tuple(replace(r, severity=min(r.severity, most), inner=within(r.inner, page)) for r in rows)
+    return tuple(replace(r, severity=min(r.severity, most), inner=limit_severity(r.inner, page)) for r in rows)
 
 
-def size(count: int | None) -> str:
+def size_text(count: int | None) -> str:
     """Return a number of bytes in words: "245 MB"; empty for None."""
     if count is None:
         return ""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= factor:
-            return f"{significant(count / factor)} {unit}"
+            return f"{format_significant(count / factor)} {unit}"
     return f"{count} B"
 
 
-def memory(count: int | None) -> str:
+def memory_text(count: int | None) -> str:
     """Return a GPU's memory in words, as its maker counts it: "24 GiB"."""
-    return "" if count is None else f"{significant(count / 2**30)} GiB"
+    return "" if count is None else f"{format_significant(count / 2**30)} GiB"
 
 
 def file_word(state: str) -> str:
@@ -66,26 +66,26 @@ def gpu_facts(gpu: Gpu, snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
     unknown = _("not known")
     return (
         (_("Compute capability"), gpu.compute_capability or unknown),
-        (_("Memory"), memory(gpu.memory_total) or unknown),
+        (_("Memory"), memory_text(gpu.memory_total) or unknown),
         (_("Driver"), (nvml.driver_version if nvml else None) or unknown),
         (_("Runs CUDA up to"), newest or unknown),
     )
 
 
-def devices(snapshot: Snapshot) -> tuple[Row, ...]:
+def device_rows(snapshot: Snapshot) -> tuple[TableRow, ...]:
     """Return NVIDIA's devices on the bus: all that is known where no driver answers."""
     driver = snapshot.driver
     found = [d for d in (driver.pci if driver else None) or () if d.vendor_id.lower() == "10de"]
-    return tuple(Row((d.name or d.device_id, d.bound_driver or _("no driver"), d.address)) for d in found)
+    return tuple(TableRow((d.name or d.device_id, d.bound_driver or _("no driver"), d.address)) for d in found)
 
 
 # --- toolkits and cuDNN --------------------------------------------------------------------------------------------
 
 
-def toolkits(found: tuple[Toolkit, ...]) -> tuple[Row, ...]:
+def toolkit_rows(found: tuple[Toolkit, ...]) -> tuple[TableRow, ...]:
     """Return each toolkit, with its libraries inside."""
     return tuple(
-        Row(
+        TableRow(
             (t.version or "?", t.folder or t.root, _origin(t.origin), ", ".join(t.named_by)),
             tuple(_file(f) for f in t.libraries),
         )
@@ -106,28 +106,28 @@ def _origin(origin: str) -> str:
     }.get(origin, origin)
 
 
-def _file(f: LibraryFile) -> Row:
+def _file(f: LibraryFile) -> TableRow:
     bad = f.state != "good" or f.record in ("size differs", "hash differs")
-    state = file_word(f.state) if f.state != "good" else _("not as delivered") if bad else size(f.size)
-    return Row((f.version or "", f.name, state, f.architecture), severity=Severity.ERROR if bad else Severity.GOOD)
+    state = file_word(f.state) if f.state != "good" else _("not as delivered") if bad else size_text(f.size)
+    return TableRow((f.version or "", f.name, state, f.architecture), severity=Severity.ERROR if bad else Severity.GOOD)
 
 
-def copies(snapshot: Snapshot) -> tuple[Row, ...]:
+def copy_rows(snapshot: Snapshot) -> tuple[TableRow, ...]:
     """Return each copy of cuDNN, with its files and those that are missing inside."""
     first = first_for(snapshot)
     system = snapshot.machine.system
     return tuple(_copy(c, first.get(normalise(system, c.folder), "")) for c in snapshot.cudnn or ())
 
 
-def _copy(c: CudnnCopy, first: str) -> Row:
+def _copy(c: CudnnCopy, first: str) -> TableRow:
     files = tuple(_file(f) for f in c.files)
-    gone = tuple(Row(("", name, _("missing"), ""), severity=Severity.ERROR) for name in lost(c))
+    gone = tuple(TableRow(("", name, _("missing"), ""), severity=Severity.ERROR) for name in files_lost(c))
     wrong = len(gone) + sum(f.severity is Severity.ERROR for f in files)
-    newer = beyond("cudnn", c.major)
+    newer = is_beyond_horizon("cudnn", c.major)
     complete = n_("no: {n} file", "no: {n} files", wrong) if wrong else _("not judged") if newer else _("yes")
     cells = (c.version or f"{c.major}.?", c.folder, complete, str(c.cuda_major or "?"), first)
     severity = Severity.ERROR if wrong else Severity.UNKNOWN if newer else Severity.GOOD
-    return Row(cells, (*gone, *files), severity)
+    return TableRow(cells, (*gone, *files), severity)
 
 
 def first_for(snapshot: Snapshot) -> dict[str, str]:
@@ -135,13 +135,13 @@ def first_for(snapshot: Snapshot) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     system = snapshot.machine.system
     for load in snapshot.loads or ():
-        path = _taken(snapshot, load)
+        path = _taken_library(snapshot, load)
         if path:
-            found.setdefault(normalise(system, parent(system, path)), []).append(consumer(load))
+            found.setdefault(normalise(system, parent(system, path)), []).append(consumer_name(load))
     return {folder: ", ".join(dict.fromkeys(names)) for folder, names in found.items()}
 
 
-def _taken(snapshot: Snapshot, load: Load) -> str:
+def _taken_library(snapshot: Snapshot, load: Load) -> str:
     """Return the main library that a consumer really took, else the one that its loader would take."""
     if load.roll_call and load.roll_call.loaded:
         return load.roll_call.loaded
@@ -149,7 +149,7 @@ def _taken(snapshot: Snapshot, load: Load) -> str:
     return search.winner.path if search and search.winner else ""
 
 
-def consumer(load: Load) -> str:
+def consumer_name(load: Load) -> str:
     """Return a consumer's name for a narrow column."""
     if not load.consumer.prefix:
         return translate_fact(load.consumer.label)
@@ -160,7 +160,7 @@ def consumer(load: Load) -> str:
 # --- search paths --------------------------------------------------------------------------------------------------
 
 
-def search_paths(snapshot: Snapshot) -> tuple[Row, ...]:
+def search_paths(snapshot: Snapshot) -> tuple[TableRow, ...]:
     """Return every entry in the loader's order, with its remarks."""
     environment = snapshot.environment
     remarks = _remarks(snapshot)
@@ -171,17 +171,17 @@ def search_paths(snapshot: Snapshot) -> tuple[Row, ...]:
         bad = any(m in BAD_MARKS for m in e.marks) or bool(more)
         says = ", ".join((*own, *more)) or _("in order")
         cells = (e.variable, str(e.index + 1), e.text or _("(empty)"), says, translate_fact(e.scope))
-        rows.append(Row(cells, severity=Severity.WARNING if bad else Severity.GOOD))
+        rows.append(TableRow(cells, severity=Severity.WARNING if bad else Severity.GOOD))
     return tuple(rows)
 
 
-def variables(report: Report) -> tuple[Row, ...]:
+def variable_rows(report: Report) -> tuple[TableRow, ...]:
     """Return the variables beside the search paths, those that a finding is about first."""
     environment = report.snapshot.environment
     listed = {e.variable.upper() for e in environment.entries} & {"PATH", "LD_LIBRARY_PATH"} if environment else set()
     worst = {name.upper(): f.severity for f in reversed(report.findings) for name in f.about}
     rows = [
-        Row(
+        TableRow(
             (v.name, v.value or _("(empty)"), translate_fact(v.scope)),
             severity=worst.get(v.name.upper(), Severity.GOOD),
         )
@@ -215,13 +215,13 @@ def _remarks(snapshot: Snapshot) -> dict[tuple[str, str], tuple[str, ...]]:
     system = snapshot.machine.system
     for load in snapshot.loads or ():
         for search in load.resolutions:
-            for attempt, remark in _told(snapshot, search.found, search.attempts):
+            for attempt, remark in _search_remarks(snapshot, search.found, search.attempts):
                 key = (BY_SEARCH_PATH[attempt.how], normalise(system, parent(system, attempt.path)))
                 found.setdefault(key, []).append(remark)
     return {key: tuple(dict.fromkeys(remarks))[:2] for key, remarks in found.items()}
 
 
-def _told(
+def _search_remarks(
     snapshot: Snapshot, found: tuple[Attempt, ...], attempts: tuple[Attempt, ...]
 ) -> Iterator[tuple[Attempt, str]]:
     system = snapshot.machine.system
@@ -245,31 +245,33 @@ def _told(
 # --- environments --------------------------------------------------------------------------------------------------
 
 
-def environments(report: Report) -> tuple[Row, ...]:
+def environment_rows(report: Report) -> tuple[TableRow, ...]:
     """Return each environment with the verdict and version of each framework, and the reasons inside; frameworks first."""
-    from core.report.grid import MARKS, verdict_word
+    from core.report.grid import VERDICT_MARKS, verdict_word
     from core.report.standing import of_cell
 
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     grid = report.grid
     if grid is None:
         return ()
     for r in sorted(grid.rows, key=lambda r: not r.cells):
         cells = {c.framework: c for c in r.cells}
-        shown = tuple(f"{MARKS[c.verdict]} {c.version}" if (c := cells.get(name)) else "" for name in grid.columns)
+        shown = tuple(
+            f"{VERDICT_MARKS[c.verdict]} {c.version}" if (c := cells.get(name)) else "" for name in grid.columns
+        )
         stands = {c.framework: of_cell(report, r, c) for c in r.cells}
         worst = max(stands.values(), default=Severity.GOOD)
         reasons = tuple(
-            Row(
+            TableRow(
                 (f"{c.framework} {c.version}: {verdict_word(c.verdict)}. {_reason(r, c)}",),
                 severity=stands[c.framework],
             )
             for c in r.cells
         )
         unread = Severity.UNKNOWN if r.importance == 0 else Severity.NOTE
-        problem = (Row((translate_fact(r.problem),), severity=unread),) if r.problem else ()
+        problem = (TableRow((translate_fact(r.problem),), severity=unread),) if r.problem else ()
         severity = max(worst, unread) if r.problem else worst
-        rows.append(Row((r.prefix, r.python or "?", *shown), (*problem, *reasons), severity))
+        rows.append(TableRow((r.prefix, r.python or "?", *shown), (*problem, *reasons), severity))
     return tuple(rows)
 
 
@@ -277,21 +279,21 @@ def _reason(row: GridRow, cell: GridCell) -> str:
     """Return why a cell has its verdict, and what would decide one that is open."""
     is_open = cell.verdict == "not decided" and not cell.finding and not row.problem
     command = f"convalesce scan --try --python {row.executable or row.prefix}"
-    return sentences(cell.reason, _("To decide it: {command}", command=command) if is_open else "")
+    return join_sentences(cell.reason, _("To decide it: {command}", command=command) if is_open else "")
 
 
-def choices(grid: CompatibilityGrid) -> tuple[Row, ...]:
+def choice_rows(grid: CompatibilityGrid) -> tuple[TableRow, ...]:
     """Return for each framework which environment to use; nothing where there is no choice."""
-    from core.report.grid import choices
+    from core.report.grid import environment_choices
 
     if sum(bool(r.cells) for r in grid.rows) < 2:
         return ()
-    return tuple(Row((framework, where)) for framework, where in choices(grid))
+    return tuple(TableRow((framework, where)) for framework, where in environment_choices(grid))
 
 
-def legend(grid: CompatibilityGrid) -> str:
+def grid_legend(grid: CompatibilityGrid) -> str:
     """Return what the signs in the grid mean."""
-    from core.report.grid import MARKS, verdict_word
+    from core.report.grid import VERDICT_MARKS, verdict_word
 
     used = {c.verdict for r in grid.rows for c in r.cells}
-    return "   ".join(f"{MARKS[v]} {verdict_word(v)}" for v in MARKS if v in used)
+    return "   ".join(f"{VERDICT_MARKS[v]} {verdict_word(v)}" for v in VERDICT_MARKS if v in used)

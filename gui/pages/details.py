@@ -9,18 +9,18 @@ from core.common.i18n import _
 from core.model.facts import Gpu, Snapshot
 from core.model.findings import Report
 from core.model.steps import Step
-from gui import texts as words
-from gui.pages import detail_rows as seen
+from gui import texts
+from gui.pages import detail_rows
 from gui.theme import Theme
-from gui.widgets.row_model import Row
-from gui.widgets.table import Table
-from gui.widgets.text import enlarge, picture, plain_label
+from gui.widgets.row_model import TableRow
+from gui.widgets.table import RowTable
+from gui.widgets.text import enlarge, picture_label, plain_label
 
-ACROSS = 2
+CARDS_ACROSS = 2
 """GPU cards side by side."""
 
 
-def details(step: Step, report: Report, theme: Theme) -> QWidget | None:
+def make_details(step: Step, report: Report, theme: Theme) -> QWidget | None:
     """Return the table of a step, or None where nothing was seen."""
     makers = {
         Step.DRIVER: _driver,
@@ -34,9 +34,9 @@ def details(step: Step, report: Report, theme: Theme) -> QWidget | None:
     return maker(report, theme) if maker else None
 
 
-def _rows(step: Step, rows: tuple[Row, ...], report: Report) -> tuple[Row, ...]:
+def _rows(step: Step, rows: tuple[TableRow, ...], report: Report) -> tuple[TableRow, ...]:
     """Return the rows of a step's table; none is worse than the step."""
-    return seen.within(rows, words.verdict(report, step)[0])
+    return detail_rows.limit_severity(rows, texts.step_verdict(report, step)[0])
 
 
 def _driver(report: Report, theme: Theme) -> QWidget | None:
@@ -46,10 +46,10 @@ def _driver(report: Report, theme: Theme) -> QWidget | None:
         return None
     if driver.gpus:
         return GpuCards(driver.gpus, snapshot, theme)
-    rows = seen.devices(snapshot)
+    rows = detail_rows.device_rows(snapshot)
     if rows:
         columns = (_("Device"), _("Held by"), _("PCI address"))
-        return Table(_("NVIDIA devices"), columns, rows, theme, paths=(0,))
+        return RowTable(_("NVIDIA devices"), columns, rows, theme, paths=(0,))
     return plain_label(_("No NVIDIA GPU was seen."), muted=True)
 
 
@@ -62,22 +62,22 @@ class GpuCards(QWidget):
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(12)
         for i, gpu in enumerate(gpus):
-            grid.addWidget(_gpu(gpu, snapshot, theme), i // ACROSS, i % ACROSS, Qt.AlignmentFlag.AlignTop)
-        for column in range(ACROSS):
+            grid.addWidget(_gpu(gpu, snapshot, theme), i // CARDS_ACROSS, i % CARDS_ACROSS, Qt.AlignmentFlag.AlignTop)
+        for column in range(CARDS_ACROSS):
             grid.setColumnStretch(column, 1)
 
 
 def _gpu(gpu: Gpu, snapshot: Snapshot, theme: Theme) -> QFrame:
     card = QFrame()
     card.setObjectName("card")
-    facts = seen.gpu_facts(gpu, snapshot)
+    facts = detail_rows.gpu_facts(gpu, snapshot)
     card.setAccessibleName(f"GPU {gpu.index}: {gpu.name}")
     card.setAccessibleDescription(", ".join(f"{label}: {value}" for label, value in facts))
     grid = QGridLayout(card)
     grid.setContentsMargins(14, 12, 14, 12)
     grid.setHorizontalSpacing(10)
     grid.setColumnStretch(1, 1)
-    grid.addWidget(picture("gpu", theme.muted, _("GPU")), 0, 0, Qt.AlignmentFlag.AlignTop)
+    grid.addWidget(picture_label("gpu", theme.muted, _("GPU")), 0, 0, Qt.AlignmentFlag.AlignTop)
     box = QVBoxLayout()
     box.setSpacing(6)
     name = plain_label(gpu.name)
@@ -101,15 +101,21 @@ def _toolkits(report: Report, theme: Theme) -> QWidget | None:
     if not found:
         return None
     columns = (_("Version"), _("Where"), _("From"), _("Named by"))
-    return Table(_("CUDA toolkits"), columns, _rows(Step.TOOLKIT, seen.toolkits(found), report), theme, paths=(1,))
+    return RowTable(
+        _("CUDA toolkits"), columns, _rows(Step.TOOLKIT, detail_rows.toolkit_rows(found), report), theme, paths=(1,)
+    )
 
 
 def _cudnn(report: Report, theme: Theme) -> QWidget | None:
     if not report.snapshot.cudnn:
         return None
     columns = (_("Version"), _("Where"), _("Complete?"), _("For CUDA"), _("Found first by"))
-    return Table(
-        _("Copies of cuDNN"), columns, _rows(Step.CUDNN, seen.copies(report.snapshot), report), theme, paths=(1,)
+    return RowTable(
+        _("Copies of cuDNN"),
+        columns,
+        _rows(Step.CUDNN, detail_rows.copy_rows(report.snapshot), report),
+        theme,
+        paths=(1,),
     )
 
 
@@ -117,14 +123,14 @@ def _environment(report: Report, theme: Theme) -> QWidget | None:
     body = QWidget()
     box = QVBoxLayout(body)
     box.setContentsMargins(0, 0, 0, 0)
-    paths = _rows(Step.ENVIRONMENT, seen.search_paths(report.snapshot), report)
-    variables = _rows(Step.ENVIRONMENT, seen.variables(report), report)
+    paths = _rows(Step.ENVIRONMENT, detail_rows.search_paths(report.snapshot), report)
+    variables = _rows(Step.ENVIRONMENT, detail_rows.variable_rows(report), report)
     if paths:
         columns = (_("Variable"), _("Place"), _("Entry"), _("Remarks"), _("Set for"))
-        box.addWidget(Table(_("Search paths, in the loader's order"), columns, paths, theme, paths=(2,)))
+        box.addWidget(RowTable(_("Search paths, in the loader's order"), columns, paths, theme, paths=(2,)))
     if variables:
         headers = (_("Variable"), _("Value"), _("Set for"))
-        box.addWidget(Table(_("Variables"), headers, variables, theme, paths=(1,)))
+        box.addWidget(RowTable(_("Variables"), headers, variables, theme, paths=(1,)))
     return body if paths or variables else None
 
 
@@ -135,12 +141,12 @@ def _frameworks(report: Report, theme: Theme) -> QWidget | None:
     body = QWidget()
     box = QVBoxLayout(body)
     box.setContentsMargins(0, 0, 0, 0)
-    if chosen := seen.choices(grid):
+    if chosen := detail_rows.choice_rows(grid):
         headers = (_("For this framework"), _("use this environment"))
-        box.addWidget(Table(_("Which one to use"), headers, chosen, theme, paths=(1,)))
+        box.addWidget(RowTable(_("Which one to use"), headers, chosen, theme, paths=(1,)))
     columns = (_("Environment"), _("Python"), *grid.columns)
-    rows = _rows(Step.FRAMEWORKS, seen.environments(report), report)
-    box.addWidget(Table(_("Python environments"), columns, rows, theme, paths=(0,)))
-    if meaning := seen.legend(grid):
+    rows = _rows(Step.FRAMEWORKS, detail_rows.environment_rows(report), report)
+    box.addWidget(RowTable(_("Python environments"), columns, rows, theme, paths=(0,)))
+    if meaning := detail_rows.grid_legend(grid):
         box.addWidget(plain_label(meaning, muted=True))
     return body

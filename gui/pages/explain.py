@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
-from core.common.i18n import _, n_, sentences
-from gui.pages.step_page import AT_ONCE, LINE, Page
+from core.common.i18n import _, join_sentences, n_
+from gui.pages.step_page import FINDINGS_AT_ONCE, MAX_LINE_CHARACTERS, LazyPage
 from gui.theme import Theme
-from gui.widgets.card import Acts, Card, FindingCard, Folded
-from gui.widgets.text import heading, picture, plain_label, prose, push
+from gui.widgets.card import Card, CardActions, FindingCard, FoldedEvidence
+from gui.widgets.text import heading_label, picture_label, plain_label, prose_label, push_button
 
 if TYPE_CHECKING:
-    from core.explain import CodeMeaning, Explanation, Ranked, WrongCure
+    from core.explain import CodeMeaning, Explanation, RankedCause, WrongCure
 
-LIKELY = 0.03
+MIN_LIKELY_SCORE = 0.03
 """An open cause that is less likely than this is not shown: a dozen remote possibilities help nobody."""
 
 
-class ExplainPage(Page):
+class ExplainPage(LazyPage):
     """The second door. ``on_explain`` is called with the text."""
 
-    def __init__(self, on_explain: Callable[[str], None], acts: Acts) -> None:
+    def __init__(self, on_explain: Callable[[str], None], acts: CardActions) -> None:
         super().__init__(_("I have an error message"))
         self._on_explain = on_explain
         self._acts = acts
@@ -33,8 +33,8 @@ class ExplainPage(Page):
         self.text.setPlaceholderText(_("Paste the message, or the whole log, here"))
         self.text.setTabChangesFocus(True)
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
-        self.text.textChanged.connect(self._typed)
-        self.find_button = push(_("&Find the cause"), self._explain, primary=True)
+        self.text.textChanged.connect(self._on_text_changed)
+        self.find_button = push_button(_("&Find the cause"), self._explain, primary=True)
         self._answer = QWidget()
         self._keep_apart()
         self.show_later(self._form)
@@ -52,7 +52,7 @@ class ExplainPage(Page):
         self.text.setFixedHeight(QFontMetrics(QApplication.font()).height() * 7 + 16)
 
     def _form(self, box: QVBoxLayout) -> None:
-        box.addWidget(heading(self.title))
+        box.addWidget(heading_label(self.title))
         explained = _(
             "Paste what the program said. It is read here and sent nowhere; every cause that it suggests is then held "
             "against what was found on this computer."
@@ -67,9 +67,9 @@ class ExplainPage(Page):
         box.addWidget(self._answer)
         for widget in (self.text, self.find_button, self._answer):
             widget.show()
-        self._typed()
+        self._on_text_changed()
 
-    def _typed(self) -> None:
+    def _on_text_changed(self) -> None:
         self.find_button.setEnabled(bool(self.text.document().characterCount() > 1))
 
     def _explain(self) -> None:
@@ -88,7 +88,7 @@ class ExplainPage(Page):
     def _replace(self, make: Callable[[QVBoxLayout], object]) -> None:
         self.build()
         new = QWidget()
-        new.setMaximumWidth(QFontMetrics(QApplication.font()).averageCharWidth() * LINE)
+        new.setMaximumWidth(QFontMetrics(QApplication.font()).averageCharWidth() * MAX_LINE_CHARACTERS)
         box = QVBoxLayout(new)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(12)
@@ -100,54 +100,54 @@ class ExplainPage(Page):
         self._answer = new
 
     def _fill(self, box: QVBoxLayout, e: Explanation, theme: Theme) -> None:
-        from core.explain.render import linked, names
+        from core.explain.render import link_sentence, named_sentence
 
         if e.says.meaning and e.says.meaning != e.sentence:
             box.addWidget(plain_label(_("What the message says"), selectable=False, strong=True))
-            box.addWidget(prose(e.says.meaning))
+            box.addWidget(prose_label(e.says.meaning))
             if e.says.names:
-                box.addWidget(prose(names(e), muted=True))
+                box.addWidget(prose_label(named_sentence(e), muted=True))
         if e.shows:
             box.addWidget(plain_label(_("What this computer shows"), selectable=False, strong=True))
-            shown = [f"•  {sentences(s.title, linked(s), s.against)}" for s in e.shows[:AT_ONCE]]
+            shown = [f"•  {join_sentences(s.title, link_sentence(s), s.against)}" for s in e.shows[:FINDINGS_AT_ONCE]]
             box.addWidget(plain_label("\n".join(shown)))
-        self.sentence = heading(e.sentence, 1.25)
+        self.sentence = heading_label(e.sentence, 1.25)
         box.addWidget(self.sentence)
         for text in (e.foreign, e.decide):
             if text:
-                box.addWidget(prose(text))
+                box.addWidget(prose_label(text))
         for warning in e.warnings:
             box.addWidget(_wrong_cure(warning, theme))
-        worth = [r for r in e.causes if r.verdict == "proved" or r.may or (r.because and r.score >= LIKELY)]
-        for ranked in worth[:AT_ONCE]:
+        worth = [r for r in e.causes if r.verdict == "proved" or r.may or (r.because and r.score >= MIN_LIKELY_SCORE)]
+        for ranked in worth[:FINDINGS_AT_ONCE]:
             box.addWidget(self._cause(ranked, theme))
         if e.codes:
             box.addWidget(plain_label(_("What the words mean"), selectable=False, strong=True))
-            for code in e.codes[:AT_ONCE]:
+            for code in e.codes[:FINDINGS_AT_ONCE]:
                 box.addWidget(_code(code, theme))
 
-    def _cause(self, r: Ranked, theme: Theme) -> QWidget:
-        icon, colour, word = verdict("may" if r.may else r.verdict, theme)
+    def _cause(self, r: RankedCause, theme: Theme) -> QWidget:
+        icon, colour, word = verdict_sign("may" if r.may else r.verdict, theme)
         if r.verdict == "open" and not r.may:
             word = _("{word}; from the text alone: {share} %", word=word, share=round(r.score * 100))
         if r.finding is not None:
             card: Card = FindingCard(r.finding, theme, self._acts, word=word)
             self.cards.append(card)  # type: ignore[arg-type]  # it is one, by the line above
             if r.because:
-                card.add(reasons(r.because))
+                card.add(reasons_label(r.because))
             return card
-        card = Card(picture(icon, colour, word), word, colour, r.meaning or r.cause)
+        card = Card(picture_label(icon, colour, word), word, colour, r.meaning or r.cause)
         if r.because:
-            card.add(reasons(r.because))
+            card.add(reasons_label(r.because))
         if r.evidence:
-            card.add(Folded(r.evidence, r.meaning, theme))
+            card.add(FoldedEvidence(r.evidence, r.meaning, theme))
         if r.steps:
             card.add(plain_label(_("What to do"), selectable=False, strong=True))
-            card.add(prose(r.steps))
+            card.add(prose_label(r.steps))
         return card
 
 
-def verdict(word: str, theme: Theme) -> tuple[str, str, str]:
+def verdict_sign(word: str, theme: Theme) -> tuple[str, str, str]:
     """Return icon, colour and words of what the machine says to a cause."""
     return {
         "proved": ("error", theme.error, _("Proved on this computer")),
@@ -157,7 +157,7 @@ def verdict(word: str, theme: Theme) -> tuple[str, str, str]:
     }[word]
 
 
-def reasons(because: tuple[str, ...]) -> QLabel:
+def reasons_label(because: tuple[str, ...]) -> QLabel:
     """Return what in the text points to a cause."""
     head = n_("The text points to it:", "The text points to it:", len(because))
     return plain_label("\n".join((head, *(f"•  {reason}" for reason in because))), muted=True)
@@ -165,19 +165,19 @@ def reasons(because: tuple[str, ...]) -> QLabel:
 
 def _wrong_cure(w: WrongCure, theme: Theme) -> Card:
     word = _("Do not do this")
-    card = Card(picture("warning", theme.warning, word), word, theme.warning, w.title)
+    card = Card(picture_label("warning", theme.warning, word), word, theme.warning, w.title)
     for text in (w.harm, _("To take it back: {steps}", steps=w.undo) if w.undo else ""):
         if text:
-            card.add(prose(text))
+            card.add(prose_label(text))
     if w.seen:
-        card.add(prose(_("Seen: {where}", where=w.seen), muted=True))
+        card.add(prose_label(_("Seen: {where}", where=w.seen), muted=True))
     return card
 
 
 def _code(c: CodeMeaning, theme: Theme) -> Card:
     over = ", ".join(t for t in (c.family, c.number if c.number != c.term else "") if t) or _("Good to know")
-    card = Card(picture("note", theme.note, _("Good to know")), over, theme.note, c.term)
-    card.add(prose(" ".join(t for t in (c.meaning, c.usually) if t)))
+    card = Card(picture_label("note", theme.note, _("Good to know")), over, theme.note, c.term)
+    card.add(prose_label(" ".join(t for t in (c.meaning, c.usually) if t)))
     if c.source:
-        card.add(prose(c.source, muted=True))
+        card.add(prose_label(c.source, muted=True))
     return card

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QPushButton, QStackedWidget, QWidget
 
 from core.model.steps import Step
-from gui import texts as words
+from gui import texts
 from gui.pages.benchmark import BenchmarkPage
 from gui.pages.explain import ExplainPage
-from gui.pages.step_page import Page, StepPage
+from gui.pages.step_page import LazyPage, StepPage
 from gui.pages.summary import SummaryPage
 from gui.theme import Theme
-from gui.widgets.card import Acts
+from gui.widgets.card import CardActions
 
 if TYPE_CHECKING:
     from core.model.findings import Report
@@ -26,7 +26,7 @@ SEARCH_PATH = "search-path"
 
 
 @dataclass(frozen=True)
-class Verbs(Acts):
+class PageActions(CardActions):
     """What the pages' buttons do."""
 
     undo: Callable[[tuple[str, ...]], None]
@@ -39,21 +39,21 @@ class Verbs(Acts):
 
 def _details(step: Step, report: Report, theme: Theme) -> QWidget | None:
     """Return what was seen of a step. Loaded with the first report: the window is there before it."""
-    from gui.pages.details import details
+    from gui.pages.details import make_details
 
-    return details(step, report, theme)
+    return make_details(step, report, theme)
 
 
-class Pages(QStackedWidget):
+class PageStack(QStackedWidget):
     """The steps' pages in their order, the summary last; the door for error messages beside them."""
 
-    def __init__(self, verbs: Verbs) -> None:
+    def __init__(self, verbs: PageActions) -> None:
         super().__init__()
         self.summary = SummaryPage(verbs, verbs.copy, verbs.save, verbs.undo, verbs.go_to)
         self.steps: tuple[StepPage | SummaryPage, ...] = (
             *(
                 StepPage(step, partial(_details, step), verbs)
-                for step in words.shown_steps()
+                for step in texts.shown_steps()
                 if step is not Step.BENCHMARK
             ),
             BenchmarkPage(verbs.measure, verbs),
@@ -82,13 +82,13 @@ class Pages(QStackedWidget):
     def refresh(self) -> None:
         """Make the visible page anew; the others are made when they are shown."""
         page = self.currentWidget()
-        if isinstance(page, Page) and page.isVisible():
+        if isinstance(page, LazyPage) and page.isVisible():
             page.build()
 
     def subject(self) -> str:
         """Return the word of the help page that goes with the visible page: its cause, else its step."""
         page = self.currentWidget()
-        causes = [c.finding.cause for c in page.cards if c.finding.primary] if isinstance(page, Page) else []
+        causes = [c.finding.cause for c in page.cards if c.finding.primary] if isinstance(page, LazyPage) else []
         if causes and causes[0]:
             return causes[0]
         return page.step.value if isinstance(page, StepPage) else SEARCH_PATH

@@ -13,23 +13,23 @@ from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPushButton, QS
 
 from core.common.i18n import _, n_
 from core.model.steps import Severity, Step
-from gui import texts as words
+from gui import texts
 from gui.theme import Theme
-from gui.widgets.card import Acts, FindingCard
-from gui.widgets.text import Verdict, flat, heading, plain_label
+from gui.widgets.card import CardActions, FindingCard
+from gui.widgets.text import VerdictRow, flat_button, heading_label, plain_label
 
 if TYPE_CHECKING:
     from core.model.findings import Finding, Report
 
-LINE = 110
+MAX_LINE_CHARACTERS = 110
 """Average characters in the longest line; longer ones are hard to read, and tables want some room."""
-AT_ONCE = 5
+FINDINGS_AT_ONCE = 5
 """Findings that are shown at first; the next ones come on request, so that no page is slow to make."""
 Details = Callable[["Report", Theme], QWidget | None]
 """Makes the part of a page that shows what was seen."""
 
 
-class Page(QScrollArea):
+class LazyPage(QScrollArea):
     """A page that is made when it is first shown, and anew whenever there is something new to show."""
 
     def __init__(self, title: str) -> None:
@@ -57,7 +57,7 @@ class Page(QScrollArea):
         side, top = (28, 24) if self.width() > 500 else (12, 12)
         outer.setContentsMargins(side, top, side, top)
         column = QWidget()
-        column.setMaximumWidth(QFontMetrics(QApplication.font()).averageCharWidth() * LINE)
+        column.setMaximumWidth(QFontMetrics(QApplication.font()).averageCharWidth() * MAX_LINE_CHARACTERS)
         box = QVBoxLayout(column)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(12)
@@ -74,11 +74,11 @@ class Page(QScrollArea):
 
     def add_cards(self, box: QVBoxLayout, cards: list[Callable[[], FindingCard]]) -> None:
         """Add the first cards, and a button for the next ones."""
-        for make in cards[:AT_ONCE]:
+        for make in cards[:FINDINGS_AT_ONCE]:
             card = make()
             self.cards.append(card)
             box.addWidget(card)
-        rest = cards[AT_ONCE:]
+        rest = cards[FINDINGS_AT_ONCE:]
         if rest:
             more = MoreButton(rest, self.cards[-1])
             more.clicked.connect(lambda: self._more(box, more))
@@ -87,11 +87,11 @@ class Page(QScrollArea):
     def _more(self, box: QVBoxLayout, more: MoreButton) -> None:
         """Put the next cards where the button is, and the keyboard's focus on the first of them."""
         place = box.indexOf(more)
-        new = [make() for make in more.rest[:AT_ONCE]]
+        new = [make() for make in more.rest[:FINDINGS_AT_ONCE]]
         for i, card in enumerate(new):
             box.insertWidget(place + i, card)
         self.cards += new
-        more.rest = more.rest[AT_ONCE:]
+        more.rest = more.rest[FINDINGS_AT_ONCE:]
         _tab_in_order([more.last, *new, more])
         more.last = new[-1]
         first = next((w for w in new[0].findChildren(QWidget) if takes_tab(w)), None)
@@ -128,11 +128,11 @@ def takes_tab(widget: QWidget) -> bool:
     return bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
 
 
-class StepPage(Page):
+class StepPage(LazyPage):
     """The page of one step. Reports are immutable, so that there is nothing to lock."""
 
-    def __init__(self, step: Step, details: Details, acts: Acts) -> None:
-        super().__init__(words.title(step))
+    def __init__(self, step: Step, details: Details, acts: CardActions) -> None:
+        super().__init__(texts.step_title(step))
         self.step = step
         self._details = details
         self._acts = acts
@@ -143,7 +143,7 @@ class StepPage(Page):
 
     def _waiting(self, box: QVBoxLayout, sentence: str, *, titled: bool = True) -> None:
         if titled:
-            box.addWidget(heading(self.title))
+            box.addWidget(heading_label(self.title))
         self._what_is_this(box)
         box.addWidget(plain_label(sentence, selectable=False))
 
@@ -151,8 +151,8 @@ class StepPage(Page):
         """Add what the page can do beside its findings; most can do nothing."""
 
     def _what_is_this(self, box: QVBoxLayout) -> None:
-        box.addWidget(plain_label(words.what_is_this(self.step), muted=True))
-        more = flat(_("Read more"), partial(self._acts.help, self.step.value))
+        box.addWidget(plain_label(texts.what_is_this(self.step), muted=True))
+        more = flat_button(_("Read more"), partial(self._acts.help, self.step.value))
         more.setAccessibleDescription(self.title)
         box.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
 
@@ -161,12 +161,12 @@ class StepPage(Page):
         self.show_later(lambda box: self._fill(box, report, theme))
 
     def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
-        severity, sentence = words.verdict(report, self.step)
+        severity, sentence = texts.step_verdict(report, self.step)
         findings = report.of(self.step)
-        box.addWidget(heading(self.title))
+        box.addWidget(heading_label(self.title))
         head = report.headline
         if head is None or head not in findings:
-            box.addWidget(Verdict(severity, sentence, theme))
+            box.addWidget(VerdictRow(severity, sentence, theme))
         self._what_is_this(box)
         self._actions(box)
         ordered = sorted(findings, key=lambda f: (f is not head, -f.severity))

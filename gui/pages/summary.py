@@ -10,14 +10,22 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QVBoxLayout
 
-from core.common.i18n import _, moment
+from core.common.i18n import _, format_moment
 from core.model.steps import Severity, Step
-from gui import texts as words
+from gui import texts
 from gui import theme as looks
-from gui.pages.step_page import AT_ONCE, Page
+from gui.pages.step_page import FINDINGS_AT_ONCE, LazyPage
 from gui.theme import Theme
-from gui.widgets.card import Acts, FindingCard
-from gui.widgets.text import Verdict, flat, heading, plain_label, prose, push, sign
+from gui.widgets.card import CardActions, FindingCard
+from gui.widgets.text import (
+    VerdictRow,
+    flat_button,
+    heading_label,
+    plain_label,
+    prose_label,
+    push_button,
+    severity_sign,
+)
 
 if TYPE_CHECKING:
     from core.model.findings import Report
@@ -27,12 +35,12 @@ History = tuple["Entry | UnreadableEntry", ...]
 Undo = Callable[[tuple[str, ...]], None]
 
 
-class SummaryPage(Page):
+class SummaryPage(LazyPage):
     """The last step. Its buttons copy and save the report, and take changes back."""
 
     def __init__(
         self,
-        acts: Acts,
+        acts: CardActions,
         on_copy: Callable[[], None],
         on_save: Callable[[], None],
         on_undo: Undo,
@@ -46,7 +54,7 @@ class SummaryPage(Page):
         """Show that the scan is under way."""
 
         def waiting(box: QVBoxLayout) -> None:
-            box.addWidget(heading(self.title))
+            box.addWidget(heading_label(self.title))
             box.addWidget(plain_label(sentence, selectable=False))
 
         self.show_later(waiting)
@@ -60,22 +68,22 @@ class SummaryPage(Page):
         self.show_later(lambda box: self._fill(box, report, theme))
 
     def _fill(self, box: QVBoxLayout, report: Report, theme: Theme) -> None:
-        box.addWidget(heading(headline(report)))
+        box.addWidget(heading_label(scan_headline(report)))
         for finding in report.not_examined:
-            box.addWidget(Verdict(finding.severity, finding.title, theme))
+            box.addWidget(VerdictRow(finding.severity, finding.title, theme))
         if report.headline:
             self.cards = [FindingCard(report.headline, theme, self._acts)]
             box.addWidget(self.cards[0])
-        elif words.in_place(report):
+        elif texts.in_place(report):
             box.addWidget(plain_label(_("Every part was looked at, and each says so for itself:"), muted=True))
         box.addWidget(_verdicts(report, theme, self._to))
         self._left_to_do(box, report)
         self._changed(box, theme)
         row = QHBoxLayout()
-        if words.whole(report) < Severity.WARNING and report.snapshot.benchmark is None and _has_gpu(report):
-            row.addWidget(push(_("To the GPU benchmark"), partial(self._to, Step.BENCHMARK), primary=True))
-        row.addWidget(push(_("Copy report"), self._on_copy))
-        row.addWidget(push(_("Save report..."), self._on_save))
+        if texts.machine_standing(report) < Severity.WARNING and report.snapshot.benchmark is None and _has_gpu(report):
+            row.addWidget(push_button(_("To the GPU benchmark"), partial(self._to, Step.BENCHMARK), primary=True))
+        row.addWidget(push_button(_("Copy report"), self._on_copy))
+        row.addWidget(push_button(_("Save report..."), self._on_save))
         row.addStretch(1)
         box.addLayout(row)
 
@@ -85,10 +93,12 @@ class SummaryPage(Page):
         if not titles:
             return
         box.addWidget(plain_label(_("Left to do by hand"), selectable=False, strong=True))
-        for title in titles[:AT_ONCE]:
-            box.addWidget(prose(f"•  {title}"))
-        if len(titles) > AT_ONCE:
-            box.addWidget(plain_label(_("and {n} more; each step's page has its own.", n=len(titles) - AT_ONCE)))
+        for title in titles[:FINDINGS_AT_ONCE]:
+            box.addWidget(prose_label(f"•  {title}"))
+        if len(titles) > FINDINGS_AT_ONCE:
+            box.addWidget(
+                plain_label(_("and {n} more; each step's page has its own.", n=len(titles) - FINDINGS_AT_ONCE))
+            )
 
     def _changed(self, box: QVBoxLayout, theme: Theme) -> None:
         if not self._history:
@@ -100,18 +110,18 @@ class SummaryPage(Page):
         grid.setContentsMargins(16, 12, 16, 12)
         grid.setHorizontalSpacing(12)
         grid.setColumnStretch(1, 1)
-        for i, entry in enumerate(reversed(self._history[-AT_ONCE:])):
+        for i, entry in enumerate(reversed(self._history[-FINDINGS_AT_ONCE:])):
             severity, sentence = in_words(entry)
-            grid.addWidget(sign(theme, severity), i, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(prose(sentence), i, 1)
+            grid.addWidget(severity_sign(theme, severity), i, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(prose_label(sentence), i, 1)
             if can_undo(entry):
-                button = push(_("Undo..."), partial(self._on_undo, (entry.id,)))
+                button = push_button(_("Undo..."), partial(self._on_undo, (entry.id,)))
                 button.setAccessibleDescription(sentence)
                 grid.addWidget(button, i, 2, Qt.AlignmentFlag.AlignTop)
         box.addWidget(card)
         undoable = tuple(e.id for e in reversed(self._history) if can_undo(e))
         if len(undoable) > 1:
-            box.addWidget(push(_("Undo all..."), lambda: self._on_undo(undoable)), 0, Qt.AlignmentFlag.AlignLeft)
+            box.addWidget(push_button(_("Undo all..."), lambda: self._on_undo(undoable)), 0, Qt.AlignmentFlag.AlignLeft)
 
 
 def _has_gpu(report: Report) -> bool:
@@ -127,29 +137,29 @@ def _verdicts(report: Report, theme: Theme, to: Callable[[Step], None]) -> QFram
     grid.setHorizontalSpacing(16)
     grid.setVerticalSpacing(10)
     grid.setColumnStretch(1, 1)
-    for i, step in enumerate(words.shown_steps()):
-        name = flat(words.title(step), partial(to, step))
-        severity, sentence = words.verdict(report, step)
-        name.setAccessibleDescription(f"{looks.word(severity)}: {sentence}")
+    for i, step in enumerate(texts.shown_steps()):
+        name = flat_button(texts.step_title(step), partial(to, step))
+        severity, sentence = texts.step_verdict(report, step)
+        name.setAccessibleDescription(f"{looks.severity_word(severity)}: {sentence}")
         grid.addWidget(name, i, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(Verdict(severity, sentence, theme), i, 1)
+        grid.addWidget(VerdictRow(severity, sentence, theme), i, 1)
     return card
 
 
-def headline(report: Report) -> str:
+def scan_headline(report: Report) -> str:
     """Return the result of a scan in one short line."""
     if report.primary:
         return _("One cause was found")
     if report.headline:
         return _("Something is wrong, and its cause is not decided")
-    stands = words.whole(report)
+    stands = texts.machine_standing(report)
     if stands >= Severity.WARNING:
         return _("Some things need a look")
     if stands is Severity.UNKNOWN and report.not_examined:
         return _("No fault was found, but not everything could be examined")
     if stands is Severity.UNKNOWN:
         return _("No fault was found, but not everything could be decided")
-    return _("Everything needed is in place") if words.in_place(report) else _("No fault was found")
+    return _("Everything needed is in place") if texts.in_place(report) else _("No fault was found")
 
 
 def can_undo(entry: Entry | UnreadableEntry) -> bool:
@@ -174,12 +184,12 @@ def in_words(entry: Entry | UnreadableEntry) -> tuple[Severity, str]:
         "stuck": (Severity.ERROR, _("stuck between before and after")),
     }[entry.state]
     note = f" {entry.note}" if entry.note and entry.state in ("stuck", "rolled back") else ""
-    return severity, f"{entry.title} ({when(entry.made)}): {state}.{note}"
+    return severity, f"{entry.title} ({local_moment(entry.made)}): {state}.{note}"
 
 
-def when(made: str) -> str:
+def local_moment(made: str) -> str:
     """Return a moment in the person's own time zone, to the minute."""
     try:
-        return moment(datetime.fromisoformat(made).astimezone().isoformat())
+        return format_moment(datetime.fromisoformat(made).astimezone().isoformat())
     except ValueError:
         return made

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from core.common.i18n import _, n_, translate_fact
 from core.doctor.offers import takes_cudnn
 from core.model.steps import Severity
-from gui import texts as words
+from gui import texts
 from gui import theme as looks
 from gui.theme import Theme
 from gui.widgets.text import (
@@ -31,13 +31,13 @@ from gui.widgets.text import (
     as_label,
     copy_button,
     enlarge,
-    flat,
+    flat_button,
     line_height,
     plain_label,
-    prose,
-    push,
-    shown,
-    sign,
+    prose_label,
+    push_button,
+    severity_sign,
+    shown_text,
     tip,
 )
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Acts:
+class CardActions:
     """What the buttons of a finding do."""
 
     fix: Callable[[Finding], object]
@@ -62,7 +62,7 @@ class Card(QFrame):
     def __init__(self, icon: QLabel, word: str, colour: str, title: str, *, large: bool = False) -> None:
         super().__init__()
         self.setObjectName("card")
-        self.setAccessibleName(f"{word}: {shown(title)}")
+        self.setAccessibleName(f"{word}: {shown_text(title)}")
         grid = QGridLayout(self)
         grid.setContentsMargins(16, 14, 16, 14)
         grid.setHorizontalSpacing(12)
@@ -74,7 +74,7 @@ class Card(QFrame):
         over = plain_label(word, selectable=False, strong=True)
         over.setStyleSheet(f"color: {colour};")
         self._box.addWidget(over)
-        name = prose(title)
+        name = prose_label(title)
         enlarge(name, 1.35 if large else 1.1)
         self._box.addWidget(name)
 
@@ -86,10 +86,10 @@ class Card(QFrame):
 class FindingCard(Card):
     """One finding, and what can be done about it."""
 
-    def __init__(self, finding: Finding, theme: Theme, acts: Acts, word: str = "") -> None:
+    def __init__(self, finding: Finding, theme: Theme, acts: CardActions, word: str = "") -> None:
         super().__init__(
-            sign(theme, finding.severity),
-            word or _head_word(finding) or looks.word(finding.severity),
+            severity_sign(theme, finding.severity),
+            word or _head_word(finding) or looks.severity_word(finding.severity),
             theme.of(finding.severity),
             finding.title,
             large=finding.primary or finding.headline,
@@ -97,15 +97,15 @@ class FindingCard(Card):
         self.finding = finding
         self.fix_button: QPushButton | None = None
         if finding.why:
-            self.add(prose(finding.why, muted=finding.severity <= Severity.NOTE))
+            self.add(prose_label(finding.why, muted=finding.severity <= Severity.NOTE))
         if finding.fix and finding.fix.changes:
             self.fix_button = fix_button(finding, finding.fix, acts)
             self.add(self.fix_button, wide=False)
         if finding.fix and finding.fix.advice:
-            self.add(Advice(finding.fix, theme))
+            self.add(AdviceSteps(finding.fix, theme))
         if takes_cudnn(finding):
             self.add(place_button(finding, acts), wide=False)
-        self.evidence = Folded(finding.evidence, finding.title, theme) if finding.evidence else None
+        self.evidence = FoldedEvidence(finding.evidence, finding.title, theme) if finding.evidence else None
         if self.evidence:
             self.add(self.evidence)
         if finding.cause:
@@ -119,27 +119,27 @@ def _head_word(finding: Finding) -> str:
     return _("The cause is not decided") if finding.headline else ""
 
 
-def about_button(finding: Finding, acts: Acts) -> QPushButton:
+def about_button(finding: Finding, acts: CardActions) -> QPushButton:
     """Return the button that explains a finding's cause to somebody who has never heard of it."""
-    button = flat(_("What does this mean?"), partial(acts.help, finding.cause))
-    button.setAccessibleDescription(shown(finding.title))
+    button = flat_button(_("What does this mean?"), partial(acts.help, finding.cause))
+    button.setAccessibleDescription(shown_text(finding.title))
     return button
 
 
-def fix_button(finding: Finding, fix: Fix, acts: Acts) -> QPushButton:
+def fix_button(finding: Finding, fix: Fix, acts: CardActions) -> QPushButton:
     """Return the button that says what it does; the dots say that it asks first."""
-    button = push(f"{as_label(words.verb(fix))}...", partial(acts.fix, finding), primary=finding.primary)
+    button = push_button(f"{as_label(texts.fix_verb(fix))}...", partial(acts.fix, finding), primary=finding.primary)
     button.setObjectName("fix")
     button.setToolTip(tip(fix.title))
-    button.setAccessibleDescription(shown(fix.title))
+    button.setAccessibleDescription(shown_text(fix.title))
     return button
 
 
-def place_button(finding: Finding, acts: Acts) -> QPushButton:
+def place_button(finding: Finding, acts: CardActions) -> QPushButton:
     """Return the button for those who have downloaded cuDNN; what they name is checked before anything is done."""
     button = QPushButton(_("Place cuDNN from a file..."))
     button.setObjectName("place")
-    button.setAccessibleDescription(shown(finding.title))
+    button.setAccessibleDescription(shown_text(finding.title))
     menu = QMenu(button)
     menu.addAction(_("An &archive or a wheel (.zip, .tar.xz, .whl)..."), partial(acts.place, finding, False))
     menu.addAction(_("A &folder..."), partial(acts.place, finding, True))
@@ -147,7 +147,7 @@ def place_button(finding: Finding, acts: Acts) -> QPushButton:
     return button
 
 
-class Advice(QWidget):
+class AdviceSteps(QWidget):
     """Steps for the person, with commands ready to copy."""
 
     def __init__(self, fix: Fix, theme: Theme) -> None:
@@ -158,14 +158,14 @@ class Advice(QWidget):
         title = _("Or by hand") if fix.changes else fix.title
         box.addWidget(plain_label(title, selectable=False, strong=True))
         row = QHBoxLayout()
-        advice = prose(fix.advice)
+        advice = prose_label(fix.advice)
         advice.setObjectName("advice")
         row.addWidget(advice, 1)
         row.addWidget(copy_button(fix.advice, _("Copy these steps"), theme), 0, Qt.AlignmentFlag.AlignTop)
         box.addLayout(row)
 
 
-class Folded(QWidget):
+class FoldedEvidence(QWidget):
     """Evidence behind a button; Space or Enter opens it, Copy takes all of it."""
 
     def __init__(self, evidence: tuple[Evidence, ...], about: str, theme: Theme) -> None:
@@ -181,7 +181,7 @@ class Folded(QWidget):
         self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._chevron(opened=False)
         self.button.setText(n_("How we know ({n} observation)", "How we know ({n} observations)", len(evidence)))
-        self.button.setAccessibleDescription(shown(about))
+        self.button.setAccessibleDescription(shown_text(about))
         self.button.toggled.connect(self._fold)
         row = QHBoxLayout()
         row.setContentsMargins(0, 0, 0, 0)
@@ -198,7 +198,7 @@ class Folded(QWidget):
     def _fold(self, opened: bool) -> None:
         layout = self.layout()
         if self.body is None and layout is not None:  # made when it is first wanted: a page may hold hundreds of lines
-            self.body = observations(self._evidence)
+            self.body = observation_rows(self._evidence)
             layout.addWidget(self.body)
         if self.body is not None:
             self.body.setVisible(opened)
@@ -207,10 +207,10 @@ class Folded(QWidget):
     def _chevron(self, *, opened: bool) -> None:
         side = line_height(self.button)
         self.button.setIconSize(QSize(side, side))
-        self.button.setIcon(looks.icon("opened" if opened else "chevron", self._theme.note, side))
+        self.button.setIcon(looks.make_icon("opened" if opened else "chevron", self._theme.note, side))
 
 
-def observations(evidence: tuple[Evidence, ...]) -> QWidget:
+def observation_rows(evidence: tuple[Evidence, ...]) -> QWidget:
     """Return each observation: what it is, its value, and where it was seen."""
     body = QWidget()
     box = QVBoxLayout(body)
@@ -222,6 +222,6 @@ def observations(evidence: tuple[Evidence, ...]) -> QWidget:
         cell.addWidget(plain_label(translate_fact(e.label), muted=True))
         cell.addWidget(MachineText(translate_fact(e.value)))
         if e.source:
-            cell.addWidget(prose(e.source, muted=True))
+            cell.addWidget(prose_label(e.source, muted=True))
         box.addLayout(cell)
     return body

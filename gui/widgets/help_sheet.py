@@ -9,11 +9,11 @@ from PySide6.QtGui import QFontMetrics, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QTextBrowser, QVBoxLayout, QWidget
 
 from core.common.i18n import _
-from gui.widgets.text import announce, enlarge, heading, push
+from gui.widgets.text import announce, enlarge, heading_label, push_button
 
-ACROSS = 46
+SHEET_CHARACTERS = 46
 """Average characters in a line of the sheet."""
-READABLE = 50
+MIN_PAGE_CHARACTERS = 50
 """Average characters that the page beside the sheet must have room for; with less, the sheet takes its place."""
 
 
@@ -28,8 +28,8 @@ class HelpSheet(QFrame):
         """What is explained: a step's or a cause's word; empty while the sheet is closed."""
         self._text = ""
         self._asked_from: QWidget | None = None
-        self._title: QLabel = heading("", 1.25)
-        self.close_button = push(_("Close"), self.put_away)
+        self._title: QLabel = heading_label("", 1.25)
+        self.close_button = push_button(_("Close"), self.put_away)
         head = QHBoxLayout()
         head.addWidget(self._title, 1)
         head.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
@@ -51,9 +51,9 @@ class HelpSheet(QFrame):
 
     def explain(self, word: str) -> bool:
         """Show the page of a step or a cause, and whether there is one."""
-        from core.report.help_pages import page  # not at the start: nobody has asked yet
+        from core.report.help_pages import find_page  # not at the start: nobody has asked yet
 
-        found = page(word)
+        found = find_page(word)
         if found is None:
             return False
         if self.isHidden():
@@ -88,7 +88,7 @@ class HelpSheet(QFrame):
             self.body.setMarkdown(self._text)
 
 
-class Beside(QWidget):
+class HelpSplitter(QWidget):
     """The page, and the sheet at its right; where there is no room for both, the sheet takes the page's place."""
 
     def __init__(self, page: QWidget, sheet: HelpSheet) -> None:
@@ -114,9 +114,9 @@ class Beside(QWidget):
 
     def _arrange(self) -> None:
         em = QFontMetrics(QApplication.font()).averageCharWidth()
-        alone = self.width() < em * (ACROSS + READABLE)
+        alone = self.width() < em * (SHEET_CHARACTERS + MIN_PAGE_CHARACTERS)
         self._page.setVisible(not alone or self._sheet.isHidden())
-        self._sheet.setFixedWidth(self.width() if alone else em * ACROSS)
+        self._sheet.setFixedWidth(self.width() if alone else em * SHEET_CHARACTERS)
 
     @property
     def alone(self) -> bool:

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QFont, QIcon
 from core.model.steps import Severity
 from gui import theme as looks
 from gui.theme import Theme
-from gui.widgets.text import shown, tip
+from gui.widgets.text import shown_text, tip
 
 Index = QModelIndex | QPersistentModelIndex
 _NONE = QModelIndex()
@@ -19,21 +19,21 @@ _ALWAYS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A row's cells, the rows inside it, and how it stands; WARNING and worse get an icon in the first cell."""
 
     cells: tuple[str, ...]
-    inner: tuple[Row, ...] = ()
+    inner: tuple[TableRow, ...] = ()
     severity: Severity = Severity.GOOD
 
 
-class Rows(QAbstractItemModel):
+class RowModel(QAbstractItemModel):
     """Two levels of rows under named columns; ``paths`` are the columns of machine text."""
 
     def __init__(
         self,
         columns: tuple[str, ...],
-        rows: tuple[Row, ...],
+        rows: tuple[TableRow, ...],
         theme: Theme,
         *,
         paths: tuple[int, ...] = (),
@@ -47,7 +47,7 @@ class Rows(QAbstractItemModel):
         self._fixed: QFont = looks.fixed_font()
         self._icons: dict[Severity, QIcon] = {}
 
-    def row(self, index: Index) -> Row:
+    def row(self, index: Index) -> TableRow:
         """Return what stands at an index; its internal number is 0 for an outer row, else its outer row's place + 1."""
         outer = index.internalId()
         return self._rows[outer - 1].inner[index.row()] if outer else self._rows[index.row()]
@@ -90,7 +90,7 @@ class Rows(QAbstractItemModel):
         row, column = self.row(index), index.column()
         text = row.cells[column] if column < len(row.cells) else ""
         if role == Qt.ItemDataRole.DisplayRole:
-            return shown(text)
+            return shown_text(text)
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(text)
         if role == Qt.ItemDataRole.FontRole and column in self._paths:
@@ -101,8 +101,8 @@ class Rows(QAbstractItemModel):
         if role == Qt.ItemDataRole.ForegroundRole and column == 0 and marked:
             return QColor(self._theme.of(row.severity))
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            says = f"{looks.word(row.severity)}: " if column == 0 and marked else ""
-            return f"{says}{self._columns[column]}: {shown(text)}"
+            says = f"{looks.severity_word(row.severity)}: " if column == 0 and marked else ""
+            return f"{says}{self._columns[column]}: {shown_text(text)}"
         return None
 
     def _icon(self, severity: Severity) -> QIcon:

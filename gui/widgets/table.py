@@ -7,27 +7,33 @@ from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 
 from gui.theme import Theme
-from gui.widgets.row_model import Row, Rows
+from gui.widgets.row_model import RowModel, TableRow
 
-MOST_ROWS = 14
+MAX_ROWS = 14
 """Rows that are shown at once; a longer table scrolls by itself."""
 PATH_CHARACTERS = 26
 """A column of machine text gets room for so many at least; the table scrolls sideways before it gets less."""
-MOST_CHARACTERS = 26
+MAX_CELL_CHARACTERS = 26
 """Any other column gets room for so many at most; the whole text is at hand in its tip."""
-LOOKED_AT = 40
+SAMPLED_ROWS = 40
 """Rows by which a column's width is chosen."""
 
 
-class Table(QTreeView):
+class RowTable(QTreeView):
     """A read-only table. Ctrl+C copies the selected row."""
 
     def __init__(
-        self, name: str, columns: tuple[str, ...], rows: tuple[Row, ...], theme: Theme, *, paths: tuple[int, ...] = ()
+        self,
+        name: str,
+        columns: tuple[str, ...],
+        rows: tuple[TableRow, ...],
+        theme: Theme,
+        *,
+        paths: tuple[int, ...] = (),
     ) -> None:
         super().__init__()
         self._paths = paths
-        self._rows = Rows(columns, rows, theme, paths=paths, parent=self)
+        self._rows = RowModel(columns, rows, theme, paths=paths, parent=self)
         self.setModel(self._rows)
         self.setAccessibleName(name)
         self.setRootIsDecorated(any(row.inner for row in rows))
@@ -47,20 +53,20 @@ class Table(QTreeView):
             self.clearSelection()
         self._fit()
 
-    def _size_columns(self, columns: tuple[str, ...], rows: tuple[Row, ...], paths: tuple[int, ...]) -> None:
+    def _size_columns(self, columns: tuple[str, ...], rows: tuple[TableRow, ...], paths: tuple[int, ...]) -> None:
         """Choose widths from the first rows: the widths of thousands would take longer than anybody waits."""
         metrics = QFontMetrics(self.font())
         header = self.header()
         header.setStretchLastSection(not paths)
         header.setMinimumSectionSize(metrics.averageCharWidth() * 5)
-        sample = [r for row in rows[:LOOKED_AT] for r in (row, *row.inner[:4])]
+        sample = [r for row in rows[:SAMPLED_ROWS] for r in (row, *row.inner[:4])]
         for i, title in enumerate(columns):
             header.setSectionResizeMode(i, QHeaderView.ResizeMode.Interactive)
             if i in paths:
                 continue
             texts = [r.cells[i][:60] for r in sample if i < len(r.cells)]
             widest = max((metrics.horizontalAdvance(t) for t in texts), default=0)
-            most = max(metrics.averageCharWidth() * MOST_CHARACTERS, metrics.horizontalAdvance(title))
+            most = max(metrics.averageCharWidth() * MAX_CELL_CHARACTERS, metrics.horizontalAdvance(title))
             room = 72 if i == 0 else 24
             header.resizeSection(i, min(max(widest, metrics.horizontalAdvance(title)), most) + room)
 
@@ -74,7 +80,7 @@ class Table(QTreeView):
         """Be as high as the rows that are shown."""
         model = self._rows
         count = model.rowCount()
-        for i in range(min(count, MOST_ROWS)):
+        for i in range(min(count, MAX_ROWS)):
             index = model.index(i, 0)
             if self.isExpanded(index):
                 count += model.rowCount(index)
@@ -82,7 +88,7 @@ class Table(QTreeView):
         frame = 2 * self.frameWidth() + self.header().sizeHint().height()
         wide = self.header().length() > self.viewport().width()
         bar = self.horizontalScrollBar().sizeHint().height() if wide else 6
-        self.setFixedHeight(frame + min(count, MOST_ROWS) * height + bar)
+        self.setFixedHeight(frame + min(count, MAX_ROWS) * height + bar)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave room for the bar that scrolls sideways, where one is needed."""

@@ -14,32 +14,32 @@ from core.model.steps import Severity
 from gui import theme as looks
 from gui.theme import Theme
 
-ICON = 24
-LONGEST_WORD = 24
+ICON_PIXELS = 24
+MAX_WORD_CHARACTERS = 24
 """Characters; a longer word is broken anywhere."""
-MOST = 4000
+MAX_SHOWN_CHARACTERS = 4000
 """Characters of one text that are shown; whoever needs more copies the evidence or saves the report."""
 
 
-def shown(text: str) -> str:
+def shown_text(text: str) -> str:
     """Return text of the machine as it may stand on screen: printable, and not without end."""
-    text = text[: MOST + 1]
+    text = text[: MAX_SHOWN_CHARACTERS + 1]
     if not all(line.isprintable() for line in text.split("\n")):
         from core.common.text import printable  # not at the start: it loads the engine's rules
 
         text = printable(text)
-    return text if len(text) <= MOST else f"{text[:MOST]}..."
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}..."
 
 
 def tip(text: str) -> str:
     """Return text for a tooltip, which Qt takes for HTML where a tag stands in it, and cannot be told otherwise."""
-    text = shown(text)
+    text = shown_text(text)
     return f"<qt>{escape(text).replace(chr(10), '<br>')}</qt>" if "<" in text else text
 
 
 def plain_label(text: str, *, muted: bool = False, selectable: bool = True, strong: bool = False) -> QLabel:
     """Return a label that shows text as it is: never as HTML, since most of it came from the machine."""
-    label = QLabel(shown(text))
+    label = QLabel(shown_text(text))
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(True)
     if muted:
@@ -51,9 +51,9 @@ def plain_label(text: str, *, muted: bool = False, selectable: bool = True, stro
     return label
 
 
-def prose(text: str, *, muted: bool = False) -> QWidget:
+def prose_label(text: str, *, muted: bool = False) -> QWidget:
     """Return a label, or a MachineText where a word (a path) is too long for a label to break."""
-    long = max((len(w) for w in text.split()), default=0) > LONGEST_WORD
+    long = max((len(w) for w in text.split()), default=0) > MAX_WORD_CHARACTERS
     return MachineText(text, muted=muted, mono=False) if long else plain_label(text, muted=muted)
 
 
@@ -79,8 +79,8 @@ class MachineText(QTextEdit):
             self.setFont(looks.fixed_font())
         self._heights: dict[int, int] = {}
         self._measure: QTextDocument | None = None
-        self.setPlainText(shown(text))
-        self.setAccessibleName(shown(text))
+        self.setPlainText(shown_text(text))
+        self.setAccessibleName(shown_text(text))
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -120,7 +120,7 @@ class MachineText(QTextEdit):
         event.ignore()
 
 
-class Elided(QLabel):
+class ElidedLabel(QLabel):
     """One line that gives way: elided at its end, with the whole of it at hand."""
 
     def __init__(self) -> None:
@@ -132,7 +132,7 @@ class Elided(QLabel):
 
     def say(self, text: str) -> None:
         """Show a sentence, or nothing."""
-        self.whole = shown(text)
+        self.whole = shown_text(text)
         self.setToolTip(tip(text))
         self.setAccessibleName(self.whole)
         self._fit()
@@ -146,7 +146,7 @@ class Elided(QLabel):
         self.setText(QFontMetrics(self.font()).elidedText(self.whole, Qt.TextElideMode.ElideRight, self.width()))
 
 
-class Verdict(QWidget):
+class VerdictRow(QWidget):
     """A severity's icon and a sentence; the icon's name says the word."""
 
     def __init__(self, severity: Severity, sentence: str, theme: Theme) -> None:
@@ -154,22 +154,22 @@ class Verdict(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(10)
-        row.addWidget(sign(theme, severity), 0, Qt.AlignmentFlag.AlignTop)
-        label = prose(sentence)
+        row.addWidget(severity_sign(theme, severity), 0, Qt.AlignmentFlag.AlignTop)
+        label = prose_label(sentence)
         label.setObjectName("verdict")
         row.addWidget(label, 1, Qt.AlignmentFlag.AlignVCenter)
 
 
-def sign(theme: Theme, severity: Severity) -> QLabel:
+def severity_sign(theme: Theme, severity: Severity) -> QLabel:
     """Return a severity's icon, as high as a line of text."""
-    return picture(severity.word, theme.of(severity), looks.word(severity))
+    return picture_label(severity.word, theme.of(severity), looks.severity_word(severity))
 
 
-def picture(name: str, colour: str, says: str) -> QLabel:
+def picture_label(name: str, colour: str, says: str) -> QLabel:
     """Return an icon as a label; ``says`` is its name for those who do not see it."""
     label = QLabel()
-    side = max(ICON, QFontMetrics(label.font()).height() + 4)
-    label.setPixmap(looks.icon(name, colour, side).pixmap(side))
+    side = max(ICON_PIXELS, QFontMetrics(label.font()).height() + 4)
+    label.setPixmap(looks.make_icon(name, colour, side).pixmap(side))
     label.setAccessibleName(says)
     return label
 
@@ -179,7 +179,7 @@ def line_height(widget: QWidget) -> int:
     return max(16, QFontMetrics(widget.font()).height())
 
 
-def heading(text: str, factor: float = 1.6) -> QLabel:
+def heading_label(text: str, factor: float = 1.6) -> QLabel:
     """Return a page's heading."""
     label = plain_label(text, selectable=False)
     enlarge(label, factor)
@@ -194,7 +194,7 @@ def enlarge(widget: QWidget, factor: float) -> None:
     widget.setFont(font)
 
 
-def push(text: str, act: Callable[[], object], *, primary: bool = False) -> QPushButton:
+def push_button(text: str, act: Callable[[], object], *, primary: bool = False) -> QPushButton:
     """Return a button that Space and Enter press."""
     button = QPushButton(text)
     button.setAutoDefault(True)
@@ -204,9 +204,9 @@ def push(text: str, act: Callable[[], object], *, primary: bool = False) -> QPus
     return button
 
 
-def flat(text: str, act: Callable[[], object]) -> QPushButton:
+def flat_button(text: str, act: Callable[[], object]) -> QPushButton:
     """Return a button that looks like a link."""
-    button = push(text, act)
+    button = push_button(text, act)
     button.setProperty("flat", True)
     return button
 
@@ -220,7 +220,7 @@ def announce(widget: QWidget, sentence: str) -> None:
 
 def as_label(text: str) -> str:
     """Return text of the machine for a button: an ampersand is no shortcut there."""
-    return shown(text).replace("&", "&&")
+    return shown_text(text).replace("&", "&&")
 
 
 def copy_button(text: str, name: str, theme: Theme) -> QToolButton:
@@ -228,7 +228,7 @@ def copy_button(text: str, name: str, theme: Theme) -> QToolButton:
     button = QToolButton()
     button.setProperty("flat", True)
     side = line_height(button)
-    button.setIcon(looks.icon("copy", theme.note, side))
+    button.setIcon(looks.make_icon("copy", theme.note, side))
     button.setIconSize(QSize(side, side))
     button.setToolTip(tip(name))
     button.setAccessibleName(name)

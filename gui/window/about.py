@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QPlainTextEdit, QVBo
 
 from core import __version__
 from core.common.i18n import _
-from gui import theme as looks
-from gui.widgets.text import announce, heading, plain_label, push
+from gui import theme
+from gui.widgets.text import announce, heading_label, plain_label, push_button
 
 
-def notices() -> str:
+def notices_text() -> str:
     """Return whose work is in Convalesce, then every licence text, our own first."""
     folder = files("resources") / "notices"
     texts = {f.name[:-4]: f.read_text(encoding="utf-8").strip() for f in folder.iterdir() if f.name[-4:] == ".txt"}
@@ -36,7 +36,7 @@ class AboutDialog(QDialog):
         body = QVBoxLayout()
         body.setContentsMargins(28, 24, 28, 16)
         body.setSpacing(12)
-        self.version = heading(f"Convalesce {__version__}")
+        self.version = heading_label(f"Convalesce {__version__}")
         self.licence = plain_label("Apache License 2.0")
         self.notices = self._notices()
         for widget in (self.version, self.licence):
@@ -47,7 +47,7 @@ class AboutDialog(QDialog):
         self.resize(self._fitting(parent))
 
     def _notices(self) -> QPlainTextEdit:
-        text = QPlainTextEdit(notices())
+        text = QPlainTextEdit(notices_text())
         text.setObjectName("notices")
         text.setAccessibleName(_("Licences and notices"))
         text.setReadOnly(True)
@@ -55,7 +55,7 @@ class AboutDialog(QDialog):
         reading = Qt.TextInteractionFlag.TextSelectableByKeyboard | Qt.TextInteractionFlag.TextSelectableByMouse
         text.setTextInteractionFlags(reading)
         text.setTabChangesFocus(True)
-        text.setFont(looks.fixed_font())
+        text.setFont(theme.fixed_font())
         text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         return text
 
@@ -64,8 +64,8 @@ class AboutDialog(QDialog):
         bar.setObjectName("bar")
         row = QHBoxLayout(bar)
         row.setContentsMargins(20, 10, 20, 10)
-        self.copy_button = push(_("&Copy everything"), self._copy)
-        self.close_button = push(_("Close"), self.reject)
+        self.copy_button = push_button(_("&Copy everything"), self._copy)
+        self.close_button = push_button(_("Close"), self.reject)
         row.addStretch(1)
         row.addWidget(self.copy_button)
         row.addWidget(self.close_button)
@@ -77,6 +77,6 @@ class AboutDialog(QDialog):
         announce(self, _("Copied"))
 
     def _fitting(self, parent: QWidget) -> QSize:
-        em, screen = QFontMetrics(looks.fixed_font()).averageCharWidth(), self.screen().availableSize()
+        em, screen = QFontMetrics(theme.fixed_font()).averageCharWidth(), self.screen().availableSize()
         return QSize(min(em * 130, screen.width(), max(parent.width() - 40, 320)),
                      min(em * 75, screen.height(), max(parent.height() - 40, 240)))  # fmt: skip

@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
     from core.doctor.engine import Engine
 
-SERVER = "convalesce-window"
-LONGEST_WAIT = 1000
+SERVER_NAME = "convalesce-window"
+MAX_WAIT_MILLISECONDS = 1000
 """Milliseconds until a window that is not painted (it was started minimised) begins all the same."""
-SWITCH = 0.0005
+SWITCH_INTERVAL_SECONDS = 0.0005
 """Seconds after which the worker lets the window's thread have the interpreter; with Python's own 0.005 a few calls of Qt
 in a row, each of which may have to wait for it, held the window up for 50 milliseconds."""
-STARTING = 3000
+START_TIMEOUT_MILLISECONDS = 3000
 """Milliseconds that a wizard which holds the lock has for its start, before a second one no longer waits for it."""
 
 
 def main() -> int:
     """Show the wizard and return the exit status."""
     settings = stored_settings()
-    app = application()
-    lock = alone()
+    app = make_application()
+    lock = lock_single_instance()
     if lock is None:
         return 0
     frame = Frame(settings)
     held = WindowLoader(frame, settings)
     seen = FirstPaint(frame, held.make)
     frame.show()
-    QTimer.singleShot(LONGEST_WAIT, seen.over)
+    QTimer.singleShot(MAX_WAIT_MILLISECONDS, seen.over)
     status = app.exec()
     frame.close()  # also where the session ended: what was begun is taken back
     if held.problem is not None:
@@ -72,7 +72,7 @@ class WindowLoader:
             return
         self._frame.hold(window)
         window.steps.setFocus()
-        listen(self._frame)
+        listen_for_second(self._frame)
         gc.freeze()
         gc.enable()  # garbage, which nobody looked for while the window was made, matters from now on
         window.start()
@@ -111,9 +111,9 @@ def stored_settings() -> QSettings:
     return QSettings("convalesce", "convalesce")
 
 
-def application() -> QApplication:
+def make_application() -> QApplication:
     """Return the application in the one style that the window's own colours are made for."""
-    sys.setswitchinterval(SWITCH)
+    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     app = QApplication([*sys.argv[:1], "-style", "Fusion"])
     app.setApplicationName("convalesce")
     app.setApplicationDisplayName("Convalesce")
@@ -139,17 +139,21 @@ def _own_folder() -> str:
 
 def _server_name() -> str:
     """Return the name of this user's window: a pipe's on Windows, else a socket's in a folder of the user's own."""
-    return f"{SERVER}-{os.environ.get('USERNAME', '')}" if sys.platform == "win32" else f"{_own_folder()}/{SERVER}"
+    return (
+        f"{SERVER_NAME}-{os.environ.get('USERNAME', '')}"
+        if sys.platform == "win32"
+        else f"{_own_folder()}/{SERVER_NAME}"
+    )
 
 
-def alone() -> QLockFile | None:
+def lock_single_instance() -> QLockFile | None:
     """Return the lock of the only wizard of this user; None where one is running, which comes to the front."""
-    lock = QLockFile(f"{frozen.portable_folder() or _own_folder()}/{SERVER}.lock")
+    lock = QLockFile(f"{frozen.portable_folder() or _own_folder()}/{SERVER_NAME}.lock")
     lock.setStaleLockTime(0)  # however long it runs; one of a killed wizard is taken over all the same
     if lock.tryLock(0):
         return lock
     held = lock.error() is QLockFile.LockError.LockFailedError  # else no file can be written there
-    end = QDeadlineTimer(STARTING if held else 0)
+    end = QDeadlineTimer(START_TIMEOUT_MILLISECONDS if held else 0)
     while not raise_first_window():
         if lock.tryLock(50) or end.hasExpired():
             return lock  # it has ended since, or does not answer: better two wizards than none
@@ -176,7 +180,7 @@ def _is_own(descriptor: int) -> bool:
     return bool(struct.unpack("3i", found)[1] == os.getuid())
 
 
-def listen(frame: Frame) -> QLocalServer:
+def listen_for_second(frame: Frame) -> QLocalServer:
     """Raise ``frame`` whenever a second wizard is started."""
     from PySide6.QtNetwork import QLocalServer
 

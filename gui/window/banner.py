@@ -9,7 +9,7 @@ from core.common.i18n import _
 from core.model.steps import Severity
 from gui import theme as looks
 from gui.theme import Theme
-from gui.widgets.text import ICON, plain_label, push, shown
+from gui.widgets.text import ICON_PIXELS, plain_label, push_button, shown_text
 
 
 class Banner(QFrame):
@@ -23,7 +23,7 @@ class Banner(QFrame):
         row.setSpacing(10)
         self._sign = QLabel()
         self.saying = plain_label("")
-        self.close_button = push(_("Close"), self.hide)
+        self.close_button = push_button(_("Close"), self.hide)
         row.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.saying, 1)
         row.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
@@ -31,7 +31,7 @@ class Banner(QFrame):
 
     def say(self, sentence: str, severity: Severity, theme: Theme) -> None:
         """Show a sentence."""
-        self._sign.setPixmap(looks.severity_icon(theme, severity).pixmap(ICON))
-        self._sign.setAccessibleName(looks.word(severity))
-        self.saying.setText(shown(sentence))
+        self._sign.setPixmap(looks.severity_icon(theme, severity).pixmap(ICON_PIXELS))
+        self._sign.setAccessibleName(looks.severity_word(severity))
+        self.saying.setText(shown_text(sentence))
         self.show()

@@ -10,10 +10,10 @@ from PySide6.QtCore import QSettings, QSize
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QMainWindow, QWidget
 
-from gui import theme as looks
+from gui import theme
 
-SMALLEST = QSize(320, 240)
-USUAL = QSize(1000, 700)
+MIN_WINDOW_SIZE = QSize(320, 240)
+USUAL_WINDOW_SIZE = QSize(1000, 700)
 
 
 class Frame(QMainWindow):
@@ -23,10 +23,10 @@ class Frame(QMainWindow):
         super().__init__()
         self._settings = settings
         self.setWindowTitle("Convalesce")
-        self.setMinimumSize(SMALLEST)
+        self.setMinimumSize(MIN_WINDOW_SIZE)
         size = settings.value("size")
-        self.resize(size if isinstance(size, QSize) else USUAL)
-        QApplication.setPalette(looks.palette(looks.at_first(settings)))
+        self.resize(size if isinstance(size, QSize) else USUAL_WINDOW_SIZE)
+        QApplication.setPalette(theme.make_palette(theme.at_first(settings)))
         empty = QWidget()
         row = QHBoxLayout(empty)
         row.addStretch(1)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from core.common.i18n import _
-from core.model.steps import SECTIONS
-from gui.widgets.text import Elided, push
+from core.model.steps import SECTIONS_OF_STEP
+from gui.widgets.text import ElidedLabel, push_button
 
 
 class NavigationBar(QFrame):
@@ -23,11 +23,11 @@ class NavigationBar(QFrame):
         self.progress.setAccessibleName(_("Progress"))
         self.progress.setTextVisible(False)
         self.progress.setMaximumWidth(160)
-        self.progress.setRange(0, len({s for sections in SECTIONS.values() for s in sections}))
-        self.saying = Elided()
-        self.cancel = push(_("&Cancel"), cancel)
-        self.back = push(_("&Back"), lambda: go(-1))
-        self.next = push(_("&Next"), lambda: go(1), primary=True)
+        self.progress.setRange(0, len({s for sections in SECTIONS_OF_STEP.values() for s in sections}))
+        self.saying = ElidedLabel()
+        self.cancel = push_button(_("&Cancel"), cancel)
+        self.back = push_button(_("&Back"), lambda: go(-1))
+        self.next = push_button(_("&Next"), lambda: go(1), primary=True)
         row.addWidget(self.progress)
         row.addWidget(self.saying, 1)
         for button in (self.cancel, self.back, self.next):
@@ -50,7 +50,7 @@ class NavigationBar(QFrame):
             (self.back if back else self.next).setFocus()
 
 
-def framed(left: QWidget, top: QWidget, middle: QWidget, bottom: QWidget) -> QWidget:
+def arrange_parts(left: QWidget, top: QWidget, middle: QWidget, bottom: QWidget) -> QWidget:
     """Return the window's parts in their places."""
     right = QVBoxLayout()
     right.setSpacing(0)

@@ -23,19 +23,18 @@ from PySide6.QtWidgets import (
 )
 
 from core.common.i18n import _
-from core.model.steps import SECTIONS, Severity, Step
-from gui import language
-from gui import texts as words
+from core.model.steps import SECTIONS_OF_STEP, Severity, Step
+from gui import language, texts
 from gui import theme as looks
 from gui.theme import Theme
-from gui.widgets.text import enlarge, push
+from gui.widgets.text import enlarge, push_button
 
 if TYPE_CHECKING:
     from core.model.findings import Report
 
-LEAST = 232
+MIN_WIDTH_PIXELS = 232
 """Pixels; wider where the longest title needs it."""
-READABLE = 64
+MIN_PAGE_ROOM_CHARACTERS = 64
 """Average characters that a page must have room for; with less, the rail shows its icons alone."""
 
 
@@ -61,8 +60,8 @@ class StepList(QFrame):
             self.steps.addItem(QListWidgetItem(title))
             self.steps.item(i).setToolTip(f"{title} (Ctrl+{i + 1})")
         check, message = doors
-        self.again = push(_("Check &again"), check)
-        self.message = push(_("I have an &error message"), message)
+        self.again = push_button(_("Check &again"), check)
+        self.message = push_button(_("I have an &error message"), message)
         self.message.setToolTip("Ctrl+E")
         self.settings_button = self._settings_button()
         self._column = QVBoxLayout(self)
@@ -100,8 +99,8 @@ class StepList(QFrame):
             "contrast": _("&High contrast"),
         }
         self._choices(menu.addMenu(_("&Colours")), "theme", names, "system")
-        self._choices(menu.addMenu(_("&Text size")), "text size", {n: f"{n} %" for n in looks.SIZES}, "100")
-        self._choices(menu.addMenu(_("Lan&guage")), language.KEY, language.choices(), "")
+        self._choices(menu.addMenu(_("&Text size")), "text size", {n: f"{n} %" for n in looks.TEXT_SIZES}, "100")
+        self._choices(menu.addMenu(_("Lan&guage")), language.SETTING_KEY, language.language_choices(), "")
         menu.addSeparator()
         menu.addAction(_("&About Convalesce")).triggered.connect(self._about)
         button.setMenu(menu)
@@ -135,9 +134,9 @@ class StepList(QFrame):
         em = QFontMetrics(QApplication.font()).height()
         side = max(22, em)
         self.steps.setIconSize(QSize(side, side))
-        self.sign.setPixmap(looks.icon("convalesce", theme.text, max(28, em)).pixmap(max(28, em)))
+        self.sign.setPixmap(looks.make_icon("convalesce", theme.text, max(28, em)).pixmap(max(28, em)))
         for button, icon in ((self.again, "again"), (self.message, "message"), (self.settings_button, "settings")):
-            button.setIcon(looks.icon(icon, theme.text if isinstance(button, QPushButton) else theme.note, side))
+            button.setIcon(looks.make_icon(icon, theme.text if isinstance(button, QPushButton) else theme.note, side))
             button.setIconSize(QSize(side, side))
         self.name.setFont(QApplication.font())
         enlarge(self.name, 1.15)
@@ -145,7 +144,7 @@ class StepList(QFrame):
 
     def fit(self, window: int) -> None:
         """Choose between words and icons for a window of this width (pixels)."""
-        room = QFontMetrics(QApplication.font()).averageCharWidth() * READABLE
+        room = QFontMetrics(QApplication.font()).averageCharWidth() * MIN_PAGE_ROOM_CHARACTERS
         compact = window - self._full_width() < room
         if compact != self._compact:
             self._compact = compact
@@ -154,7 +153,10 @@ class StepList(QFrame):
     def _full_width(self) -> int:
         metrics = QFontMetrics(QApplication.font())
         lines = [*self._titles, _("I have an &error message").replace("&", "")]
-        return max(LEAST, max(metrics.horizontalAdvance(line) for line in lines) + 72 + self.steps.iconSize().width())
+        return max(
+            MIN_WIDTH_PIXELS,
+            max(metrics.horizontalAdvance(line) for line in lines) + 72 + self.steps.iconSize().width(),
+        )
 
     def _arrange(self) -> None:
         small = self._compact
@@ -184,29 +186,29 @@ class StepList(QFrame):
 
     def show_section(self, section: str, state: str, ended: Collection[str], theme: Theme) -> None:
         """Show that a section of the Snapshot is being looked at, was looked at, or could not be."""
-        for row, step in enumerate(words.shown_steps()):
-            if section in SECTIONS[step]:
-                done = set(SECTIONS[step]) <= set(ended)
+        for row, step in enumerate(texts.shown_steps()):
+            if section in SECTIONS_OF_STEP[step]:
+                done = set(SECTIONS_OF_STEP[step]) <= set(ended)
                 icon = "unknown" if state == "failed" else "waiting" if done else "looking"
                 says = {"unknown": _("not decided"), "waiting": _("looked at"), "looking": _("looking")}[icon]
                 self.mark(row, icon, theme.muted, says)
 
     def show_report(self, report: Report, theme: Theme) -> None:
         """Show how each step stands, and the whole on the last one."""
-        for row, step in enumerate(words.shown_steps()):
+        for row, step in enumerate(texts.shown_steps()):
             if step is Step.BENCHMARK and report.snapshot.benchmark is None:
                 self.mark(row, "waiting", theme.muted, _("not run"))
             else:
-                self._mark_severity(row, words.verdict(report, step)[0], theme)
-        self._mark_severity(self.steps.count() - 1, words.whole(report), theme)
+                self._mark_severity(row, texts.step_verdict(report, step)[0], theme)
+        self._mark_severity(self.steps.count() - 1, texts.machine_standing(report), theme)
 
     def _mark_severity(self, row: int, severity: Severity, theme: Theme) -> None:
-        self.mark(row, severity.word, theme.of(severity), looks.word(severity))
+        self.mark(row, severity.word, theme.of(severity), looks.severity_word(severity))
 
     def mark(self, row: int, icon: str, colour: str, says: str) -> None:
         """Show how a step stands: its icon in a colour, and a word."""
         self._says[row] = says
-        self.steps.item(row).setIcon(looks.icon(icon, colour, self.steps.iconSize().width()))
+        self.steps.item(row).setIcon(looks.make_icon(icon, colour, self.steps.iconSize().width()))
         self._write(row)
 
     def _write(self, row: int) -> None:

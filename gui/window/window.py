@@ -17,23 +17,21 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from core.common.i18n import _
 from core.model.steps import Severity, Step
-from gui import language
-from gui import texts as words
-from gui import theme as looks
+from gui import language, texts, theme
 from gui.actions import Actions
 from gui.controller import Controller
-from gui.pages.page_stack import Pages, Verbs
-from gui.pages.summary import History, headline
+from gui.pages.page_stack import PageActions, PageStack
+from gui.pages.summary import History, scan_headline
 from gui.theme import Theme
-from gui.widgets.help_sheet import Beside, HelpSheet
+from gui.widgets.help_sheet import HelpSheet, HelpSplitter
 from gui.widgets.text import announce
 from gui.window.banner import Banner
-from gui.window.frame import USUAL
-from gui.window.navigation_bar import NavigationBar, framed
+from gui.window.frame import USUAL_WINDOW_SIZE
+from gui.window.navigation_bar import NavigationBar, arrange_parts
 from gui.window.step_list import StepList
 
 if TYPE_CHECKING:
-    from core.doctor.engine import Done
+    from core.doctor.engine import ActionResult
     from core.explain import Explanation
     from core.model.facts import Snapshot
     from core.model.findings import Report
@@ -44,10 +42,10 @@ class Window(QWidget):
 
     def __init__(self, controller: Controller, settings: QSettings) -> None:
         super().__init__()
-        self.resize(USUAL)  # where it stands alone; in a frame it gets the frame's size
+        self.resize(USUAL_WINDOW_SIZE)  # where it stands alone; in a frame it gets the frame's size
         self._controller = controller
         self._settings = settings
-        self._theme: Theme = looks.LIGHT
+        self._theme: Theme = theme.LIGHT_THEME
         self._explanation: Explanation | None = None
         self._moved = False  # whether the person chose a page during the scan
         self._scanning = False
@@ -58,7 +56,7 @@ class Window(QWidget):
         self._whole = QWidget()
         self._all.addWidget(self._whole)
         self._dress_application()
-        language.speak(settings)
+        language.use_chosen_language(settings)
         self._build()
         self._connect()
         self._dress_window()
@@ -73,9 +71,9 @@ class Window(QWidget):
     # --- building ----------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        steps = words.shown_steps()
-        self.stack = Pages(
-            Verbs(
+        steps = texts.shown_steps()
+        self.stack = PageStack(
+            PageActions(
                 fix=self.errands.fix,
                 place=self.errands.place,
                 help=self._help,
@@ -94,8 +92,8 @@ class Window(QWidget):
         self.bottom = NavigationBar(self._controller.cancel, self._go)
         self.back, self.next, self.cancel = self.bottom.back, self.bottom.next, self.bottom.cancel
         self.sheet = HelpSheet()
-        self._beside = Beside(self.stack, self.sheet)
-        before, self._whole = self._whole, framed(self.rail, self.notice, self._beside, self.bottom)
+        self._beside = HelpSplitter(self.stack, self.sheet)
+        before, self._whole = self._whole, arrange_parts(self.rail, self.notice, self._beside, self.bottom)
         self._all.replaceWidget(before, self._whole)
         before.hide()
         before.deleteLater()
@@ -103,7 +101,7 @@ class Window(QWidget):
     def _connect_rail(self) -> None:
         self.steps.currentRowChanged.connect(self._show_page)
         self.steps.itemClicked.connect(self._person_chose)
-        self.rail.setting_changed.connect(self._dress)
+        self.rail.setting_changed.connect(self._apply_theme)
 
     def _connect(self) -> None:
         self._connect_rail()
@@ -113,7 +111,7 @@ class Window(QWidget):
         QShortcut(QKeySequence.StandardKey.Refresh, self, self.start)
         QShortcut(QKeySequence.StandardKey.Save, self, self.errands.save)
         QShortcut(QKeySequence.StandardKey.HelpContents, self, lambda: self._help(self.stack.subject()))
-        QGuiApplication.styleHints().colorSchemeChanged.connect(self._dress)
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._apply_theme)
         says = self._controller
         says.busy_changed.connect(self._busy)
         says.progressed.connect(self._say)
@@ -128,15 +126,15 @@ class Window(QWidget):
     # --- look --------------------------------------------------------------------------------------------
 
     def _dress_application(self) -> None:
-        self._theme = self.errands.theme = looks.dress_as_chosen(self._settings)
+        self._theme = self.errands.theme = theme.dress_as_chosen(self._settings)
 
-    def _dress(self) -> None:
+    def _apply_theme(self) -> None:
         self._dress_application()
-        if language.speak(self._settings):
-            self._say_anew()
+        if language.use_chosen_language(self._settings):
+            self._retranslate()
         self._dress_window()
 
-    def _say_anew(self) -> None:
+    def _retranslate(self) -> None:
         """Build everything again in another language, and stay at the same place."""
         row, at_message, text = self.steps.currentRow(), self.stack.at_message, self.explain_page.text.toPlainText()
         if self.report is not None:
@@ -153,7 +151,7 @@ class Window(QWidget):
             self._explain(text)
 
     def _dress_window(self) -> None:
-        self.window().setWindowIcon(looks.window_icon(self._theme))
+        self.window().setWindowIcon(theme.window_icon(self._theme))
         self.rail.dress(self._theme)
         self.explain_page.dress()
         self.sheet.dress()
@@ -195,7 +193,7 @@ class Window(QWidget):
             return
         self.steps.item(row).setSelected(True)
         self.stack.setCurrentWidget(page)
-        self._arm()
+        self._enable_buttons()
         self._announce(page.title)
 
     def _make_room(self) -> None:
@@ -203,7 +201,7 @@ class Window(QWidget):
         if self._beside.alone:
             self.sheet.put_away()
 
-    def _arm(self) -> None:
+    def _enable_buttons(self) -> None:
         """Let Back and Next do what they can from here."""
         elsewhere = self.stack.at_message
         row = self.steps.currentRow()
@@ -215,7 +213,7 @@ class Window(QWidget):
         self._make_room()
         self.stack.setCurrentWidget(self.explain_page)
         self.steps.clearSelection()  # one is at none of the steps
-        self._arm()
+        self._enable_buttons()
         self.explain_page.text.setFocus()
         self._announce(self.explain_page.title)
 
@@ -268,12 +266,12 @@ class Window(QWidget):
         self._fill(report)
         head = report.headline
         if not self._moved:
-            shown = words.shown_steps()
+            shown = texts.shown_steps()
             self.steps.setCurrentRow(shown.index(head.step) if head and head.step in shown else len(self.pages) - 1)
         self.stack.refresh()
         if not self._moved:
             (self.stack.cure() or self.steps).setFocus()  # the cure's button asks before it does anything
-        self._announce(report.primary.title if report.primary else headline(report))
+        self._announce(report.primary.title if report.primary else scan_headline(report))
 
     def _fill(self, report: Report) -> None:
         self.stack.show_report(report, self._theme)
@@ -313,7 +311,7 @@ class Window(QWidget):
 
     def _measure(self, quick: bool) -> None:
         if self.report is not None and not self._controller.busy:
-            self.rail.mark(words.shown_steps().index(Step.BENCHMARK), "looking", self._theme.muted, _("running"))
+            self.rail.mark(texts.shown_steps().index(Step.BENCHMARK), "looking", self._theme.muted, _("running"))
             self._scanning = True
             self._controller.benchmark(self.report, quick=quick)
 
@@ -321,7 +319,7 @@ class Window(QWidget):
         self._moved = True
         self.show_report(report)
 
-    def _changed(self, done: Done) -> None:
+    def _changed(self, done: ActionResult) -> None:
         """Show what the machine looks like after a dialog."""
         report = done.report or self.report
         if report is not None:

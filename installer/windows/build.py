@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from core import __version__
-from core.common.frozen import PORTABLE
+from core.common.frozen import PORTABLE_MARKER
 from installer.windows.environment import Environment, environment
 from installer.windows.nsis import make_setup
 
@@ -104,7 +104,7 @@ def pack(folder: Path, target: Path, seconds: int) -> None:
     when = _dos_time(seconds)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         parts = [(f.relative_to(folder).as_posix(), f.read_bytes()) for f in files(folder)]
-        for name, data in (*parts, (PORTABLE, b"The window keeps its settings in this folder.\r\n")):
+        for name, data in (*parts, (PORTABLE_MARKER, b"The window keeps its settings in this folder.\r\n")):
             entry = zipfile.ZipInfo(f"Convalesce/{name}", when)
             entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, 0o644 << 16, 3
             archive.writestr(entry, data)

@@ -17,22 +17,21 @@ from pathlib import Path
 
 import msgspec
 
-from core.benchmark.child import ladder, timing
-from core.benchmark.child import worker as engine
-from core.benchmark.protocol import BenchmarkEvent, Climb, Job, Which
-from core.benchmark.shapes import DIRECTIONS, SMALL, Problem, Shape, reference
+from core.benchmark.child import ladder, timing, worker
+from core.benchmark.protocol import BenchmarkEvent, BenchmarkJob, GpuSelector, LadderRequest
+from core.benchmark.shapes import DIRECTIONS, SMALL_SHAPES, Problem, Shape, reference_result
 
 TINY = Shape(name="tiny", label="tiny", n=1, c=4, size=4, k=4, r=3)
 WHOLE = tuple(Problem(shape=TINY, type="fp16", direction=d) for d in DIRECTIONS)
 WIDE = Shape(name="wide", label="wide", n=1, c=48, size=12, k=2, r=1)
 """More data than any before it, so that memory is given back and asked for anew."""
-GPU = Which(uuid="gpu-10101010-1010-1010-1010-101010101010")
+GPU = GpuSelector(uuid="gpu-10101010-1010-1010-1010-101010101010")
 CHILDREN: dict[str, Callable[[int, Callable[[BenchmarkEvent], None]], None]] = {
-    "ladder": lambda _major, emit: ladder.climb(
-        Climb(gpu=GPU, nvrtc=("libnvrtc.so.12",), cublas=("libcublas.so.12",)), emit
+    "ladder": lambda _major, emit: ladder.run_ladder(
+        LadderRequest(gpu=GPU, nvrtc=("libnvrtc.so.12",), cublas=("libcublas.so.12",)), emit
     ),
-    "engine": lambda major, emit: engine.work(
-        Job(
+    "engine": lambda major, emit: worker.run_job(
+        BenchmarkJob(
             gpu=GPU,
             cudnn=(f"libcudnn.so.{major}",),
             exact=(*WHOLE, Problem(shape=WIDE, type="fp16")),
@@ -120,11 +119,11 @@ def cases(child: str, major: int) -> Iterator[tuple[str, int, str, str, dict[str
 
 def _prepare() -> None:
     """Compute once for all forks what the children keep, and make the ladder's arithmetic small."""
-    for shape in (TINY, SMALL[0]):
-        reference(shape, "forward", [0] * shape.counts[0], [0] * shape.counts[1])
+    for shape in (TINY, SMALL_SHAPES[0]):
+        reference_result(shape, "forward", [0] * shape.counts[0], [0] * shape.counts[1])
     for which in (0, 1):
-        timing._decoded("fp16", which)
-    ladder.COPIED, ladder.SIDE = 1 << 16, 4
+        timing._decode_elements("fp16", which)
+    ladder.COPY_BYTES, ladder.MATRIX_SIDE = 1 << 16, 4
 
 
 def main() -> None:

@@ -13,11 +13,11 @@ import sys
 import time
 from pathlib import Path
 
-from core.benchmark.framework_script import SCRIPT
-from core.benchmark.frameworks import FrameworkEvent, heard, order
+from core.benchmark.framework_script import FRAMEWORK_SCRIPT
+from core.benchmark.frameworks import FrameworkEvent, read_script_answer, script_request
 from core.benchmark.shapes import Problem, Shape
 from core.common.progress import Progress
-from core.host.child import read
+from core.host.child import read_answer
 from core.host.linux import LinuxHost
 from core.model.facts import FrameworkRun, Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
@@ -40,12 +40,12 @@ def run(python: str, module: str, todo: tuple[Problem, ...], env: dict[str, str]
     request = ProbeRequest(host=host, seen=Snapshot(machine=Machine(system="linux")), env={}, watch=Progress())
     trial = Trial(PythonEnvironment(prefix="/e", executable=python), module, "", module)
     completed = host.run(
-        [python, "-B", "-c", SCRIPT, module],
+        [python, "-B", "-c", FRAMEWORK_SCRIPT, module],
         timeout=120,
         env={**os.environ, **(env or {})},
-        input=json.dumps(order(todo, 0, 60, anywhere=True)).encode(),
+        input=json.dumps(script_request(todo, 0, 60, anywhere=True)).encode(),
     )
-    return heard(read(completed, FrameworkEvent), todo, request, trial, predicted=False)
+    return read_script_answer(read_answer(completed, FrameworkEvent), todo, request, trial, predicted=False)
 
 
 @functools.cache

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from core.benchmark.child import ladder
-from core.benchmark.child import worker as engine
-from core.benchmark.protocol import BenchmarkEvent, Climb, Job, Which
-from core.benchmark.shapes import SMALL, Problem, Shape
-from core.host.child import Answer, ask
+from core.benchmark.child import ladder, worker
+from core.benchmark.protocol import BenchmarkEvent, BenchmarkJob, GpuSelector, LadderRequest
+from core.benchmark.shapes import SMALL_SHAPES, Problem, Shape
+from core.host.child import ChildAnswer, ask_child
 from core.host.linux import LinuxHost
 from core.model.facts import Check, Rung, Timing
 from tests.benchmark.standin import built
@@ -24,11 +23,11 @@ def env(folder: Path, **switches: str) -> dict[str, str]:
     return {**kept, "LD_LIBRARY_PATH": str(folder), **switches}
 
 
-def climb(major: int = 9, timeout: float = 60, **switches: str) -> Answer[BenchmarkEvent]:
+def climb(major: int = 9, timeout: float = 60, **switches: str) -> ChildAnswer[BenchmarkEvent]:
     """Climb the lower part."""
-    order = Climb(gpu=Which(), nvrtc=("libnvrtc.so.12",), cublas=("libcublas.so.12",))
-    return ask(
-        ladder.climb, order, BenchmarkEvent, host=LinuxHost(), env=env(built(major), **switches), timeout=timeout
+    order = LadderRequest(gpu=GpuSelector(), nvrtc=("libnvrtc.so.12",), cublas=("libcublas.so.12",))
+    return ask_child(
+        ladder.run_ladder, order, BenchmarkEvent, host=LinuxHost(), env=env(built(major), **switches), timeout=timeout
     )
 
 
@@ -40,24 +39,30 @@ def convolve(
     timed: tuple[Problem, ...] = (),
     seconds: float = 50,
     **switches: str,
-) -> Answer[BenchmarkEvent]:
+) -> ChildAnswer[BenchmarkEvent]:
     """Run the engine."""
     main = f"libcudnn.so.{major}"
-    job = Job(gpu=Which(), cudnn=(main,), exact=exact, compared=compared, timed=timed, seconds=seconds, each=20)
-    return ask(engine.work, job, BenchmarkEvent, host=LinuxHost(), env=env(built(major), **switches), timeout=timeout)
+    job = BenchmarkJob(
+        gpu=GpuSelector(), cudnn=(main,), exact=exact, compared=compared, timed=timed, seconds=seconds, each=20
+    )
+    return ask_child(
+        worker.run_job, job, BenchmarkEvent, host=LinuxHost(), env=env(built(major), **switches), timeout=timeout
+    )
 
 
-def rungs(answer: Answer[BenchmarkEvent]) -> list[Rung]:
+def rungs(answer: ChildAnswer[BenchmarkEvent]) -> list[Rung]:
     """Return the rungs that were told."""
     return [e.rung for e in answer.events if e.rung]
 
 
-def checks(answer: Answer[BenchmarkEvent]) -> list[Check]:
+def checks(answer: ChildAnswer[BenchmarkEvent]) -> list[Check]:
     """Return the checks beyond the ladder's own."""
     found = [e.check for e in answer.events if e.check]
-    return [c for c in found if (c.type, c.layout, c.shape) != ("fp32", "NCHW", SMALL[0].text) or c.kind != "exact"]
+    return [
+        c for c in found if (c.type, c.layout, c.shape) != ("fp32", "NCHW", SMALL_SHAPES[0].text) or c.kind != "exact"
+    ]
 
 
-def timings(answer: Answer[BenchmarkEvent]) -> list[Timing]:
+def timings(answer: ChildAnswer[BenchmarkEvent]) -> list[Timing]:
     """Return the timings."""
     return [e.timing for e in answer.events if e.timing]

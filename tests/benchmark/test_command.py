@@ -15,8 +15,8 @@ from core.host.this_host import this_host
 from core.model.facts import Distribution, Driver, FrameworkBuild, Frameworks, Gpu, Machine, PythonEnvironment, Snapshot
 from core.model.findings import Report
 from core.probes.probe import Probe
-from core.report.text import as_text
-from core.rules.frameworks.grid import grid
+from core.report.text import report_text
+from core.rules.frameworks.grid import make_grid
 
 
 @pytest.fixture(autouse=True)
@@ -85,14 +85,14 @@ def test_a_quick_run_that_did_not_look_how_they_were_built_says_nothing_of_them(
     asked, report = probed(monkeypatch, "--quick")
     assert set(asked) == {"driver", "pythons"}
     assert report.grid is None
-    assert "Environments and frameworks" not in as_text(report)
+    assert "Environments and frameworks" not in report_text(report)
 
 
 def test_what_was_not_looked_at_is_not_blamed_on_the_files() -> None:
     torch = PythonEnvironment(prefix="/e", distributions=(Distribution(name="torch", version="2.11.0", location="/e"),))
     gpus = Driver(gpus=(Gpu(index=0, name="NVIDIA H200", compute_capability="9.0"),))
     seen = Snapshot(machine=Machine(system="linux"), driver=gpus, pythons=(torch,))
-    ((cell,),) = (row.cells for row in grid(seen).rows)
+    ((cell,),) = (row.cells for row in make_grid(seen).rows)
     assert (cell.verdict, cell.reason) == ("not decided", "How it was built was not looked at.")
-    ((cell,),) = (row.cells for row in grid(replace(seen, frameworks=Frameworks())).rows)
+    ((cell,),) = (row.cells for row in make_grid(replace(seen, frameworks=Frameworks())).rows)
     assert cell.reason == "Its files do not tell whether it was built for CUDA."

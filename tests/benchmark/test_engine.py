@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 from msgspec.structs import replace
 
-from core.benchmark.child import worker as engine
-from core.benchmark.protocol import BenchmarkEvent, Job, Which
-from core.benchmark.shapes import DIRECTIONS, SMALL, Problem, Shape
+from core.benchmark.child import worker
+from core.benchmark.protocol import BenchmarkEvent, BenchmarkJob, GpuSelector
+from core.benchmark.shapes import DIRECTIONS, SMALL_SHAPES, Problem, Shape
 from core.model.facts import NumberType
 from tests.benchmark.runs import ONE, TINY, checks, climb, convolve, rungs, timings
 
@@ -28,7 +28,7 @@ def test_every_rung_of_a_healthy_machine_passes() -> None:
 def test_every_type_layout_and_direction_is_exact(major: int) -> None:
     problems = tuple(
         Problem(shape=s, type=t, layout=layout, direction=d)
-        for s in (*SMALL, DEPTHWISE)
+        for s in (*SMALL_SHAPES, DEPTHWISE)
         for t in TYPES
         for layout in ("NCHW", "NHWC")
         for d in DIRECTIONS
@@ -190,16 +190,16 @@ def test_the_time_that_is_left_is_shared_and_what_one_does_not_need_is_for_those
         now[0] += 0.1 if problem.type == "fp16" else each
         return ()
 
-    monkeypatch.setattr(engine, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(engine, "_timed", timed)
+    monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(worker, "_time_problem", timed)
     todo = tuple(Problem(shape=TINY, type=t) for t in ("fp16", "fp16", "fp32", "tf32"))
-    job = Job(gpu=Which(), cudnn=(), timed=todo, seconds=2.0, each=0.7)
-    list(engine._steps(job, None, 2.0))  # type: ignore[arg-type]
+    job = BenchmarkJob(gpu=GpuSelector(), cudnn=(), timed=todo, seconds=2.0, each=0.7)
+    list(worker._steps(job, None, 2.0))  # type: ignore[arg-type]
     assert given == [0.5, 0.633, 0.7, 0.7]
     given.clear()
     now[0] = 1.96
-    list(engine._steps(job, None, 2.0))  # type: ignore[arg-type]
-    assert given[0] == engine.ENOUGH
+    list(worker._steps(job, None, 2.0))  # type: ignore[arg-type]
+    assert given[0] == worker.MIN_MEASUREMENT_SECONDS
 
 
 def test_what_a_measurement_took_is_told() -> None:

@@ -10,13 +10,22 @@ from pathlib import Path
 import pytest
 
 from core.benchmark import frameworks as framework
-from core.benchmark.framework_script import SCRIPT
-from core.benchmark.frameworks import ABILITIES, FURTHER, LEAST, SECONDS, WITHOUT, FrameworkEvent, heard, needs
-from core.benchmark.number_types import whole
-from core.benchmark.shapes import LARGE, SMALL, TIMED, reference
+from core.benchmark.framework_script import FRAMEWORK_SCRIPT
+from core.benchmark.frameworks import (
+    ABILITIES,
+    CPU_BUILD_SECONDS,
+    FIRST_FRAMEWORK_SECONDS,
+    FURTHER_FRAMEWORK_SECONDS,
+    MIN_FRAMEWORK_SECONDS,
+    FrameworkEvent,
+    read_script_answer,
+    seconds_needed,
+)
+from core.benchmark.number_types import random_integers
+from core.benchmark.shapes import LARGE_SHAPE, SMALL_SHAPES, TIMED_SHAPES, reference_result
 from core.common.progress import Progress
-from core.host.child import read
-from core.host.interface import Completed
+from core.host.child import read_answer
+from core.host.interface import CompletedProcess
 from core.host.linux import LinuxHost
 from core.model.facts import FrameworkBuild, FrameworkRun, Frameworks, Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
@@ -30,8 +39,8 @@ TRIAL = Trial(PYTHON, "torch", "2.11.0", "torch")
 
 def its(out: str, err: str = "", ended: str = "") -> FrameworkRun:
     request = ProbeRequest(host=LinuxHost(), seen=Snapshot(machine=Machine(system="linux")), env={}, watch=Progress())
-    answer = read(Completed(status=0, out=out, err=err, ended=ended), FrameworkEvent)
-    return heard(answer, (ONE,), request, TRIAL, predicted=True)
+    answer = read_answer(CompletedProcess(status=0, out=out, err=err, ended=ended), FrameworkEvent)
+    return read_script_answer(answer, (ONE,), request, TRIAL, predicted=True)
 
 
 def line(**said: object) -> str:
@@ -39,8 +48,8 @@ def line(**said: object) -> str:
 
 
 def small() -> list[int]:
-    values = [whole(n, seed) for seed, n in enumerate(SMALL[0].counts)]
-    return reference(SMALL[0], "forward", values[0], values[1])
+    values = [random_integers(n, seed) for seed, n in enumerate(SMALL_SHAPES[0].counts)]
+    return reference_result(SMALL_SHAPES[0], "forward", values[0], values[1])
 
 
 def told(change: Callable[[list[int]], object] = lambda v: v) -> str:
@@ -108,11 +117,11 @@ def test_every_framework_is_asked_for_the_large_shape_in_each_type_first_then_ty
     for able in ABILITIES.values():
         todo = tuple(framework._problems(able))
         few = len(able.types)
-        assert [(p.shape, p.type) for p in todo[:few]] == [(LARGE, t) for t in able.types]
-        rest = [t for t in able.types for _ in TIMED[1:]]
+        assert [(p.shape, p.type) for p in todo[:few]] == [(LARGE_SHAPE, t) for t in able.types]
+        rest = [t for t in able.types for _ in TIMED_SHAPES[1:]]
         assert [p.type for p in todo[few:-1]] == rest
-        assert (todo[-1].shape, todo[-1].type, todo[-1].layout) == (LARGE, "fp32", able.exact)
-        assert {p.shape for p in todo} == set(TIMED)
+        assert (todo[-1].shape, todo[-1].type, todo[-1].layout) == (LARGE_SHAPE, "fp32", able.exact)
+        assert {p.shape for p in todo} == set(TIMED_SHAPES)
         assert len(set(todo)) == len(todo)
 
 
@@ -142,15 +151,15 @@ ORT = Trial(PYTHON, "onnxruntime", "1.30.0", "onnxruntime")
 
 
 def test_the_first_framework_gets_most_of_the_time_and_what_one_leaves_is_for_the_next() -> None:
-    assert needs((TRIAL, JAX, ORT)) == (SECONDS, FURTHER, WITHOUT)
-    assert needs((JAX, TRIAL)) == (SECONDS, FURTHER)
-    assert needs(()) == ()
-    whole = SECONDS + FURTHER + WITHOUT
+    assert seconds_needed((TRIAL, JAX, ORT)) == (FIRST_FRAMEWORK_SECONDS, FURTHER_FRAMEWORK_SECONDS, CPU_BUILD_SECONDS)
+    assert seconds_needed((JAX, TRIAL)) == (FIRST_FRAMEWORK_SECONDS, FURTHER_FRAMEWORK_SECONDS)
+    assert seconds_needed(()) == ()
+    whole = FIRST_FRAMEWORK_SECONDS + FURTHER_FRAMEWORK_SECONDS + CPU_BUILD_SECONDS
     first, second, third = shared(whole, TRIAL, JAX, ORT)
-    assert first == SECONDS - framework.END
-    assert second == whole - WITHOUT - framework.END
-    assert third == whole - framework.END
-    assert shared(0.0, TRIAL, JAX, ORT) == [LEAST] * 3
+    assert first == FIRST_FRAMEWORK_SECONDS - framework.SCRIPT_OVERHEAD_SECONDS
+    assert second == whole - CPU_BUILD_SECONDS - framework.SCRIPT_OVERHEAD_SECONDS
+    assert third == whole - framework.SCRIPT_OVERHEAD_SECONDS
+    assert shared(0.0, TRIAL, JAX, ORT) == [MIN_FRAMEWORK_SECONDS] * 3
 
 
 def test_no_time_is_kept_for_a_build_that_is_known_to_compute_on_the_processor() -> None:
@@ -158,9 +167,9 @@ def test_no_time_is_kept_for_a_build_that_is_known_to_compute_on_the_processor()
     elsewhere = FrameworkBuild(prefix="/f", distribution="jax", version="0.11.2", cuda="")
     unknown = FrameworkBuild(prefix="/e", distribution="jax", version="0.11.2", cuda=None)
     builds = (processor, elsewhere, unknown)
-    assert needs((JAX, TRIAL), builds) == (SECONDS, WITHOUT)
-    assert needs((TRIAL, ORT), builds) == (WITHOUT, WITHOUT)
-    assert shared(30.0, JAX, TRIAL, builds=builds)[0] == 30.0 - WITHOUT - framework.END
+    assert seconds_needed((JAX, TRIAL), builds) == (FIRST_FRAMEWORK_SECONDS, CPU_BUILD_SECONDS)
+    assert seconds_needed((TRIAL, ORT), builds) == (CPU_BUILD_SECONDS, CPU_BUILD_SECONDS)
+    assert shared(30.0, JAX, TRIAL, builds=builds)[0] == 30.0 - CPU_BUILD_SECONDS - framework.SCRIPT_OVERHEAD_SECONDS
 
 
 def test_where_a_frameworks_seconds_went_is_told() -> None:
@@ -171,8 +180,8 @@ def test_where_a_frameworks_seconds_went_is_told() -> None:
 
 
 def test_the_script_is_for_old_pythons_too_and_names_every_framework() -> None:
-    compile(SCRIPT, "script", "exec")
-    assert all(f"def {name}(ask):" in SCRIPT for name in ABILITIES)
+    compile(FRAMEWORK_SCRIPT, "script", "exec")
+    assert all(f"def {name}(ask):" in FRAMEWORK_SCRIPT for name in ABILITIES)
 
 
 @pytest.mark.download

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import pytest
 
-from core.benchmark.child.spot_check import lines, places, true
-from core.benchmark.number_types import bound, decode, encode, noise, whole
-from core.benchmark.shapes import DIRECTIONS, SMALL, Problem, Shape, arranged, position, reference
+from core.benchmark.child.spot_check import product_lines, sample_positions, true_value
+from core.benchmark.number_types import decode_numbers, encode_numbers, error_bound, random_bytes, random_integers
+from core.benchmark.shapes import DIRECTIONS, SMALL_SHAPES, Problem, Shape, element_offset, reference_result, to_layout
 from core.model.facts import Layout, NumberType
 
 TYPES: tuple[NumberType, ...] = ("fp32", "tf32", "fp16", "bf16", "int8")
@@ -21,22 +21,22 @@ GROUPED = Shape(name="grouped", n=2, c=4, size=5, k=6, r=3, stride=2, groups=2)
 @pytest.mark.parametrize("kind", TYPES)
 def test_small_whole_numbers_survive_every_type(kind: NumberType) -> None:
     values = list(range(-127, 128))
-    assert list(decode(encode(values, kind), kind)) == values
+    assert list(decode_numbers(encode_numbers(values, kind), kind)) == values
 
 
 @pytest.mark.parametrize("kind", TYPES[:4])
 def test_noise_is_of_either_sign_below_one_and_not_small(kind: NumberType) -> None:
-    values = decode(noise(kind, 1, 4001), kind)
+    values = decode_numbers(random_bytes(kind, 1, 4001), kind)
     assert len(values) == 4001
     assert all(0.5 <= abs(v) < 1 for v in values)
     assert 1700 < sum(v > 0 for v in values) < 2300
     assert len({round(v, 2) for v in values}) > 80
-    assert noise(kind, 1, 64) != noise(kind, 2, 64)
+    assert random_bytes(kind, 1, 64) != random_bytes(kind, 2, 64)
 
 
 def test_poison_is_nan_in_every_floating_type() -> None:
     for kind in TYPES[:4]:
-        assert all(map(math.isnan, decode(b"\xff" * 8, kind)))
+        assert all(map(math.isnan, decode_numbers(b"\xff" * 8, kind)))
 
 
 def by_definition(shape: Shape, x: list[int], w: list[int], n: int, k: int, p: int, q: int) -> int:
@@ -54,32 +54,32 @@ def by_definition(shape: Shape, x: list[int], w: list[int], n: int, k: int, p: i
     return total
 
 
-@pytest.mark.parametrize("shape", [*SMALL, GROUPED], ids=lambda s: s.name)
+@pytest.mark.parametrize("shape", [*SMALL_SHAPES, GROUPED], ids=lambda s: s.name)
 def test_the_forward_reference_is_the_definition(shape: Shape) -> None:
-    x, w = (whole(n, seed) for seed, n in enumerate(shape.counts[:2]))
-    got = reference(shape, "forward", x, w)
+    x, w = (random_integers(n, seed) for seed, n in enumerate(shape.counts[:2]))
+    got = reference_result(shape, "forward", x, w)
     ranges = (range(n) for n in shape.dims[2])
     n_, k_, p_, q_ = ranges
     assert got == [by_definition(shape, x, w, n, k, p, q) for n in n_ for k in k_ for p in p_ for q in q_]
 
 
-@pytest.mark.parametrize("shape", [*SMALL, GROUPED], ids=lambda s: s.name)
+@pytest.mark.parametrize("shape", [*SMALL_SHAPES, GROUPED], ids=lambda s: s.name)
 def test_the_gradients_are_the_forward_directions_adjoints(shape: Shape) -> None:
     """<conv(x, w), g> = <x, data gradient(g, w)> = <w, weight gradient(x, g)>: what defines them."""
-    x, w, g = (whole(n, seed) for seed, n in enumerate(shape.counts))
-    forward = sum(a * b for a, b in zip(reference(shape, "forward", x, w), g, strict=True))
-    data = sum(a * b for a, b in zip(reference(shape, "data gradient", g, w), x, strict=True))
-    weight = sum(a * b for a, b in zip(reference(shape, "weight gradient", x, g), w, strict=True))
+    x, w, g = (random_integers(n, seed) for seed, n in enumerate(shape.counts))
+    forward = sum(a * b for a, b in zip(reference_result(shape, "forward", x, w), g, strict=True))
+    data = sum(a * b for a, b in zip(reference_result(shape, "data gradient", g, w), x, strict=True))
+    weight = sum(a * b for a, b in zip(reference_result(shape, "weight gradient", x, g), w, strict=True))
     assert forward == data == weight != 0
 
 
-@pytest.mark.parametrize("shape", SMALL, ids=lambda s: s.name)
+@pytest.mark.parametrize("shape", SMALL_SHAPES, ids=lambda s: s.name)
 def test_exact_results_fit_even_bf16(shape: Shape) -> None:
-    values = [whole(n, seed) for seed, n in enumerate(shape.counts)]
+    values = [random_integers(n, seed) for seed, n in enumerate(shape.counts)]
     inputs = {"forward": (0, 1), "data gradient": (2, 1), "weight gradient": (0, 2)}
     for direction in DIRECTIONS:
         first, second = inputs[direction]
-        result = reference(shape, direction, values[first], values[second])
+        result = reference_result(shape, direction, values[first], values[second])
         assert max(map(abs, result)) <= 256
         assert Problem(shape=shape, type="bf16", direction=direction).terms <= 256
         assert len(set(result)) > 5
@@ -89,32 +89,32 @@ def test_exact_results_fit_even_bf16(shape: Shape) -> None:
 def test_arranging_and_positions_agree(layout: Layout) -> None:
     dims = (2, 3, 4, 5)
     values = list(range(120))
-    ordered = arranged(values, dims, layout)
+    ordered = to_layout(values, dims, layout)
     for value, (n, c, h, w) in enumerate(
         (n, c, h, w) for n in range(2) for c in range(3) for h in range(4) for w in range(5)
     ):
-        assert ordered[position(dims, layout, (n, c, h, w))] == value
+        assert ordered[element_offset(dims, layout, (n, c, h, w))] == value
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
-@pytest.mark.parametrize("shape", [SMALL[0], GROUPED], ids=lambda s: s.name)
+@pytest.mark.parametrize("shape", [SMALL_SHAPES[0], GROUPED], ids=lambda s: s.name)
 def test_a_samples_products_are_the_references(shape: Shape, layout: Layout, direction: str) -> None:
     problem = Problem(shape=shape, type="fp32", layout=layout, direction=direction)  # type: ignore[arg-type]
-    values = [whole(n, seed) for seed, n in enumerate(shape.counts)]
+    values = [random_integers(n, seed) for seed, n in enumerate(shape.counts)]
     a, b = {"forward": (0, 1), "data gradient": (2, 1), "weight gradient": (0, 2)}[direction]
-    expected = reference(shape, problem.direction, values[a], values[b])
-    laid = [arranged(values[i], shape.dims[i], layout) for i in (a, b)]
+    expected = reference_result(shape, problem.direction, values[a], values[b])
+    laid = [to_layout(values[i], shape.dims[i], layout) for i in (a, b)]
     dims = shape.dims[problem.result]
-    for at in places(problem):
-        value, magnitude = true(problem, at, *laid)
-        assert value == expected[position(dims, "NCHW", at)]
+    for at in sample_positions(problem):
+        value, magnitude = true_value(problem, at, *laid)
+        assert value == expected[element_offset(dims, "NCHW", at)]
         assert magnitude >= abs(value)
-        assert all(len(one) == len(other) for one, other in lines(problem, at))
-        assert sum(len(one) for one, _ in lines(problem, at)) <= problem.terms
+        assert all(len(one) == len(other) for one, other in product_lines(problem, at))
+        assert sum(len(one) for one, _ in product_lines(problem, at)) <= problem.terms
         short = [values[:101] for values in laid]  # data repeat, and a line may run over their end
         repeated = [[v[i % 101] for i in range(len(full))] for v, full in zip(short, laid, strict=True)]
-        assert true(problem, at, *short) == true(problem, at, *repeated)
+        assert true_value(problem, at, *short) == true_value(problem, at, *repeated)
 
 
 def rounded(value: float, letter: str) -> float:
@@ -130,7 +130,7 @@ def test_an_honest_fp32_sum_keeps_within_the_bound_and_a_wrong_one_does_not(seed
     total = 0.0
     for x, y in zip(a, b, strict=True):
         total = rounded(total + rounded(x * y, "f"), "f")
-    allowed = bound("fp32", 2000, magnitude, exact)
+    allowed = error_bound("fp32", 2000, magnitude, exact)
     assert abs(total - exact) <= allowed
     assert allowed < 0.1
     left_out = max(x * y for x, y in zip(a, b, strict=True))
@@ -138,7 +138,7 @@ def test_an_honest_fp32_sum_keeps_within_the_bound_and_a_wrong_one_does_not(seed
 
 
 def test_bounds_grow_with_the_coarseness_of_the_numbers() -> None:
-    at = [bound(kind, 100, 50.0, 10.0) for kind in ("int8", "fp32", "fp16", "bf16")]
+    at = [error_bound(kind, 100, 50.0, 10.0) for kind in ("int8", "fp32", "fp16", "bf16")]
     assert at == sorted(at)
-    assert bound("tf32", 100, 50.0, 10.0) > bound("fp32", 100, 50.0, 10.0)
-    assert bound("fp32", 100, 50.0, 10.0, direct=False) > bound("fp32", 100, 50.0, 10.0)
+    assert error_bound("tf32", 100, 50.0, 10.0) > error_bound("fp32", 100, 50.0, 10.0)
+    assert error_bound("fp32", 100, 50.0, 10.0, direct=False) > error_bound("fp32", 100, 50.0, 10.0)

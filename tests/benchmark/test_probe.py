@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from core.benchmark import plan
 from core.benchmark import run as probe
-from core.benchmark.deadline import QUICK
+from core.benchmark.deadline import QUICK_SECONDS
 from core.benchmark.plan import full_run, quick_run
-from core.benchmark.protocol import Job
-from core.benchmark.shapes import DIRECTIONS, TIMED, Problem
+from core.benchmark.protocol import BenchmarkJob
+from core.benchmark.shapes import DIRECTIONS, TIMED_SHAPES, Problem
 from core.common.progress import CancelledError, Progress
 from core.host.linux import LinuxHost
 from core.model.facts import (
@@ -32,7 +32,7 @@ from core.model.facts import (
     PythonEnvironment,
     Snapshot,
 )
-from core.probes.driver.kernel_log import Log
+from core.probes.driver.kernel_log import KernelLog
 from core.probes.probe import ProbeRequest
 from tests.benchmark.runs import ONE, env
 from tests.benchmark.standin import built
@@ -59,7 +59,7 @@ def look(
     seen = Snapshot(machine=Machine(system="linux"), driver=driver, cudnn=(copy,), pythons=(), toolkits=())
     variables = env(folder, **switches)
     request = ProbeRequest(host=LinuxHost(), seen=seen, env=variables, watch=watch or Progress())
-    return probe.look(request, quick=quick, gpu=gpu, began=began)
+    return probe.run_benchmark(request, quick=quick, gpu=gpu, began=began)
 
 
 def test_a_healthy_card_is_measured_from_the_predicted_files() -> None:
@@ -81,7 +81,7 @@ def test_a_healthy_card_is_measured_from_the_predicted_files() -> None:
 def test_a_run_whose_time_was_used_up_before_it_began_still_checks_and_says_what_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(probe, "LEAST", 0.0)
+    monkeypatch.setattr(probe, "MIN_ENGINE_SECONDS", 0.0)
     long_ago = time.monotonic() - 100
     (run,) = look(began=long_ago).gpus
     assert {r.state for r in run.rungs} == {"passed"}
@@ -92,18 +92,18 @@ def test_a_run_whose_time_was_used_up_before_it_began_still_checks_and_says_what
 
 def test_the_engines_time_ends_before_the_runs_and_leaves_some_for_frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[float] = []
-    real = probe._One._ask
+    real = probe._GpuBenchmark._ask
 
     def ask(self: Any, work: Any, request: Any, timeout: float) -> Any:
-        if isinstance(request, Job):
+        if isinstance(request, BenchmarkJob):
             given.append(request.seconds)
         return real(self, work, request, timeout)
 
-    monkeypatch.setattr(probe._One, "_ask", ask)
-    began = time.monotonic() - QUICK + 3
+    monkeypatch.setattr(probe._GpuBenchmark, "_ask", ask)
+    began = time.monotonic() - QUICK_SECONDS + 3
     look(began=began)
-    assert given[0] <= 3 - probe.END
-    assert given[0] >= probe.LEAST
+    assert given[0] <= 3 - probe.ENGINE_OVERHEAD_SECONDS
+    assert given[0] >= probe.MIN_ENGINE_SECONDS
 
 
 def test_a_whole_run_asks_the_frameworks_of_the_environment_and_one_that_fails_costs_nothing_else(
@@ -119,14 +119,14 @@ def test_a_whole_run_asks_the_frameworks_of_the_environment_and_one_that_fails_c
         (tmp_path / name / "__init__.py").write_text(code)
     found = tuple(Distribution(name=n, version="1.0", location=str(tmp_path)) for n in ("jax", "torch"))
     python = PythonEnvironment(prefix=str(tmp_path), executable=sys.executable, distributions=found)
-    real = probe.choose
+    real = probe.choose_consumer
 
     def choose(request: ProbeRequest, where: Any) -> Any:
         chosen = real(request, where)
         assert chosen
         return dataclasses.replace(chosen, want=replace(chosen.want, python=python))
 
-    monkeypatch.setattr(probe, "choose", choose)
+    monkeypatch.setattr(probe, "choose_consumer", choose)
     monkeypatch.setattr(plan, "full_run", lambda: ((ONE,), (), (ONE,)))
     (run,) = look(quick=False, PYTHONPATH=str(tmp_path)).gpus
     assert [c.right for c in run.checks] == [True] * len(run.checks)
@@ -170,7 +170,9 @@ def test_what_the_kernel_writes_about_the_gpu_is_read_only_where_something_goes_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     old, new = "[1.0] NVRM: Xid (PCI:0000:01:00): 31, old", "[9.0] NVRM: Xid (PCI:0000:01:00): 79, new"
-    monkeypatch.setattr(probe, "kernel_log", lambda _request, _where: Log(lines=(old, "[2.0] NVRM: loading", new)))
+    monkeypatch.setattr(
+        probe, "kernel_log", lambda _request, _where: KernelLog(lines=(old, "[2.0] NVRM: loading", new))
+    )
     driver = replace(GPUS, kernel_log=(old,))
     (healthy,) = look(driver).gpus
     (died,) = look(driver, STANDIN_DIE="cudnnCreate").gpus
@@ -185,7 +187,7 @@ def test_a_status_of_a_rung_is_explained() -> None:
 
 
 def test_a_hanging_call_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "LADDER_PATIENCE", 2.0)
+    monkeypatch.setattr(probe, "LADDER_TIMEOUT_SECONDS", 2.0)
     (run,) = look(STANDIN_HANG="cuMemAlloc_v2").gpus
     assert "did not end within" in run.ended
     assert [r.name for r in run.rungs if r.state == "failed"] == ["the GPU's memory can be allocated"]
@@ -229,4 +231,4 @@ def test_every_type_and_direction_is_checked_in_either_run() -> None:
         floating = {(p.type, p.direction) for p in exact if p.type != "int8"}
         assert floating == {(t, d) for t in ("fp32", "tf32", "fp16", "bf16") for d in DIRECTIONS}
         assert {p.type for p in timed} == {"fp32", "tf32", "fp16", "bf16", "int8"}
-    assert {p.shape for p in full_run()[2]} == set(TIMED)
+    assert {p.shape for p in full_run()[2]} == set(TIMED_SHAPES)

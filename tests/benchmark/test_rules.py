@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.benchmark.terminal_table import as_table
-from core.knowledge.gpu_rates import gpu_rates, limits
+from core.benchmark.terminal_table import benchmark_table
+from core.knowledge.gpu_rates import gpu_rates, rate_limits
 from core.model.facts import (
     Benchmark,
     Check,
@@ -30,8 +30,8 @@ from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
 from core.report.json_form import from_json, to_json
 from core.report.redact import redact
-from core.rules.benchmark.speed import explaining
-from core.rules.benchmark.wording import working
+from core.rules.benchmark.speed import slowness_reasons
+from core.rules.benchmark.wording import working_states
 from core.rules.root_cause import diagnose
 
 GIB = 1 << 30
@@ -149,7 +149,7 @@ def test_a_failed_call_is_told_with_its_status(status: int | None, name: str, to
 
 def test_only_looks_at_a_card_that_works_count() -> None:
     looks = (replace(WORK, load=None), replace(WORK, load=1), WORK)
-    assert working(run(states=looks)) == (WORK,)
+    assert working_states(run(states=looks)) == (WORK,)
 
 
 def test_who_holds_the_memory_is_named() -> None:
@@ -247,7 +247,7 @@ def test_tensor_cores_that_lie_idle_are_told_where_the_card_has_them(
     used: bool, type: str, limits: tuple[RateLimit, ...], told: bool
 ) -> None:
     rate = replace(timing(300.0), tensor_cores=used, type=type)
-    rows = explaining(run(timings=(rate,), limits=limits), gpu_rates())
+    rows = slowness_reasons(run(timings=(rate,), limits=limits), gpu_rates())
     assert any(e.label == "Tensor cores" for e in rows) is told
 
 
@@ -365,7 +365,7 @@ def test_a_report_with_a_benchmark_survives_json_redaction_and_the_table() -> No
     report = redact(Report(snapshot=snapshot, findings=diagnose(snapshot)))
     again = from_json(to_json(report))
     assert again.snapshot.benchmark == snapshot.benchmark
-    table = as_table(again.snapshot.benchmark, plain=True)
+    table = benchmark_table(again.snapshot.benchmark, plain=True)
     assert "740.0 of 1070" in table
     assert "700.0" in table
     ort = replace(timing(333.0), by="onnxruntime", layout="NCHW")
@@ -374,7 +374,7 @@ def test_a_report_with_a_benchmark_survives_json_redaction_and_the_table() -> No
         replace(CPU, timings=(ort,)),
         CPU,
     )
-    lines = as_table(seen(run(frameworks=several)).benchmark, plain=True).splitlines()
+    lines = benchmark_table(seen(run(frameworks=several)).benchmark, plain=True).splitlines()
     (head,) = [line for line in lines if line.lstrip().startswith("convolution")]
     (row,) = [line for line in lines if "700.0" in line]
     assert row.index("700.0") + 5 == head.index("torch 2.11.0") + len("torch 2.11.0")
@@ -416,16 +416,16 @@ def test_limits_are_the_published_ones(
     name: str, cc: str, processors: int, clock: int, published: dict[str, float]
 ) -> None:
     card = GpuCard(name=name, compute_capability=cc, multiprocessors=processors, max_clock=clock)
-    got = {limit.type: limit.teraflops for limit in limits(card, gpu_rates())}
+    got = {limit.type: limit.teraflops for limit in rate_limits(card, gpu_rates())}
     assert {kind: got[kind] for kind in published} == pytest.approx(published, rel=0.02)  # type: ignore[index]
 
 
 def test_an_unknown_card_has_no_limit() -> None:
     assert (
-        limits(GpuCard(name="NVIDIA X", compute_capability="99.0", multiprocessors=1, max_clock=1000), gpu_rates())
+        rate_limits(GpuCard(name="NVIDIA X", compute_capability="99.0", multiprocessors=1, max_clock=1000), gpu_rates())
         == ()
     )
-    assert limits(replace(CARD, multiprocessors=None), gpu_rates()) == ()
+    assert rate_limits(replace(CARD, multiprocessors=None), gpu_rates()) == ()
 
 
 @pytest.mark.parametrize(
@@ -433,7 +433,7 @@ def test_an_unknown_card_has_no_limit() -> None:
 )
 def test_a_card_whose_tensor_cores_rate_was_not_found_has_a_limit_for_fp32_alone(name: str, cc: str) -> None:
     card = GpuCard(name=name, compute_capability=cc, multiprocessors=80, max_clock=1700)
-    assert [limit.type for limit in limits(card, gpu_rates())] == ["fp32"]
+    assert [limit.type for limit in rate_limits(card, gpu_rates())] == ["fp32"]
 
 
 def test_every_row_of_the_rates_names_its_source() -> None:

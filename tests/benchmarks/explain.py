@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from core.explain import explain, render_text
-from core.explain.engine import NOTHING
+from core.explain.engine import NOTHING_TEXT
 
 SIZE = 10_000_000
 LOG = "2024-05-01 12:00:01 INFO service.Handler - request 12345 handled in 12 ms, permission denied, service resumed\n"
@@ -35,7 +35,7 @@ def main() -> int:
     log = LOG * (SIZE // len(LOG))
     took = seconds(lambda: explain(log))
     print(f"unrelated log of {len(log) / 1e6:.0f} MB: {took:.2f} s, {explain(log).sentence!r}")
-    good = took < 1 and explain(log).sentence == NOTHING
+    good = took < 1 and explain(log).sentence == NOTHING_TEXT
     for unit in HOSTILE:
         small, large = unit * (SIZE // 10 // len(unit)), unit * (SIZE // len(unit))
         first, second = (

@@ -25,7 +25,7 @@ from pathlib import Path
 from core.common.progress import Progress
 from core.host.this_host import this_host
 from core.probes.sysroot import sysroot_of
-from core.probes.wheel_record import hashes
+from core.probes.wheel_record import hash_files
 
 ROOT = Path(__file__).resolve().parents[2]
 SELF = [sys.executable, "-m", "core"]
@@ -97,7 +97,7 @@ def timed(command: list[str], env: dict[str, str]) -> float:
 def hashed(files: list[Path]) -> float:
     """Return the seconds that the scan's own hashing takes over the files."""
     start = time.perf_counter()
-    found = hashes(map(str, files), sysroot_of(this_host()), Progress())
+    found = hash_files(map(str, files), sysroot_of(this_host()), Progress())
     assert len(found) == len(files)
     return time.perf_counter() - start
 

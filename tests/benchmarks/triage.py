@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from core.report.triage import triage
+from core.report.triage import triage_folder
 from tests.test_snapshots import RECORDED
 
 LIMIT = 10.0
@@ -34,7 +34,7 @@ def main(count: int = 10_000) -> int:
         size = sum(p.stat().st_size for p in Path(made).rglob("*.json"))
         print(f"{count} reports, {size / 1e6:.0f} MB, {os.cpu_count()} cores")
         start = time.perf_counter()
-        table = triage(Path(made))
+        table = triage_folder(Path(made))
         took = time.perf_counter() - start
         print(f"{took:.2f} s, {table.reports} reports, {len(table.malformed)} passed over")
     print("within the limit" if took < LIMIT else f"longer than {LIMIT} s")

@@ -37,9 +37,9 @@ OURS = """
 import sys, time
 start = time.perf_counter()
 from PySide6.QtCore import QEvent, QObject, QSettings, QTimer
-from gui.window.app import FirstPaint, Held, application
+from gui.window.app import FirstPaint, Held, make_application
 from gui.window.frame import Frame
-app = application()
+app = make_application()
 class Eye(QObject):
     def eventFilter(self, watched, event):
         if event.type() == QEvent.Type.Paint and not self.seen:
@@ -117,7 +117,7 @@ def stalls(machine: str) -> tuple[float, float, float]:
     from core.common.progress import Progress
     from core.model.findings import Report
     from gui.controller import Controller
-    from gui.window.app import application
+    from gui.window.app import make_application
     from gui.window.window import Window
     from tests.gui import recorded
     from tests.gui.engines import Showing
@@ -131,7 +131,7 @@ def stalls(machine: str) -> tuple[float, float, float]:
             watch.section(section, "looked")
         return recorded.report(machine)
 
-    app = application()
+    app = make_application()
     with tempfile.TemporaryDirectory() as scratch:
         controller = Controller(Showing(examine))
         window = Window(controller, QSettings(f"{scratch}/s.ini", QSettings.Format.IniFormat))

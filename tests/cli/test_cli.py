@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.cli import main as cli
-from core.cli import terminal
+from core.cli import main, terminal
 from core.common.exit_codes import INTERRUPTED
 from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Report
 from core.report.json_form import from_json, to_json
-from core.report.session_code import encode, summarise
+from core.report.session_code import encode_report, summarise
 from tests import machines as m
 from tests.test_snapshots import RECORDED
 
@@ -30,7 +29,7 @@ OK, FOUND, USAGE, FAILED = 0, 1, 2, 3
 def run(*arguments: object) -> int:
     """Run a command in this process; argparse's own exit is a status, too."""
     try:
-        return cli.main([str(a) for a in arguments])
+        return main.main([str(a) for a in arguments])
     except SystemExit as e:
         return int(e.code or 0)
 
@@ -190,7 +189,7 @@ def test_scan_tells_a_code_and_explain_shows_its_findings(
     monkeypatch.setenv("CONVALESCE_STATE", str(tmp_path / "state"))
     scanned(monkeypatch, broken())
     run("scan")
-    code = encode(summarise(broken()))
+    code = encode_report(summarise(broken()))
     assert f"convalesce explain {code}" in capsys.readouterr().out
     assert run("explain", code.lower().replace("-", " ")) == FOUND
     assert "corrupt_or_truncated_file" in capsys.readouterr().out
@@ -394,7 +393,7 @@ def test_an_explanation_is_redacted_unless_it_is_told_otherwise(bad: Path, capsy
 def test_a_cause_and_a_step_show_their_page_without_a_look(
     word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("core.doctor.scan.look", None)
+    monkeypatch.setattr("core.doctor.scan.take_snapshot", None)
     assert run("explain", word) == OK
     assert "=====" in capsys.readouterr().out
     assert run("explain", word, "--json") == OK
@@ -432,9 +431,9 @@ def test_json_is_the_same_document_in_every_code_page(encoding: str, monkeypatch
 def test_explain_text_only_looks_at_no_machine(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("core.doctor.scan.look", lambda *_a, **_k: pytest.fail("it looked"))
+    monkeypatch.setattr("core.doctor.scan.take_snapshot", lambda *_a, **_k: pytest.fail("it looked"))
     text = "RuntimeError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED"
-    assert cli.main(["explain", "--text-only", "--json", text]) == 0
+    assert main.main(["explain", "--text-only", "--json", text]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["link"], document["shows"]) == ("", [])
     assert document["says"]["meaning"]
@@ -444,5 +443,5 @@ def test_explain_text_only_looks_at_no_machine(
 
 def test_explain_text_only_and_a_report_exclude_each_other() -> None:
     with pytest.raises(SystemExit) as ended:
-        cli.main(["explain", "--text-only", "--report", "x.json", "126"])
+        main.main(["explain", "--text-only", "--report", "x.json", "126"])
     assert ended.value.code == 2

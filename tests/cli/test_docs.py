@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.cli import main as cli
+from core.cli import main
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ("for-administrators.md", "how-convalesce-decides.md")
@@ -22,7 +22,7 @@ LINES = [
 
 @pytest.mark.parametrize("line", LINES)
 def test_every_command_of_the_pages_is_understood(line: str) -> None:
-    options = cli._parser().parse_args(shlex.split(line)[1:])
+    options = main._parser().parse_args(shlex.split(line)[1:])
     assert callable(options.command)
 
 
@@ -37,5 +37,5 @@ def test_the_commands_of_the_playbook_and_of_the_logon_script_are_understood() -
     logon = re.search(r"-ArgumentList (.*) `", page)
     assert playbook
     assert logon
-    cli._parser().parse_args(shlex.split(playbook[1]))
-    cli._parser().parse_args([*list(re.findall(r"'([^']*)'", logon[1])), "r.json"])
+    main._parser().parse_args(shlex.split(playbook[1]))
+    main._parser().parse_args([*list(re.findall(r"'([^']*)'", logon[1])), "r.json"])

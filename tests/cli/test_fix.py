@@ -129,7 +129,7 @@ def test_a_stuck_change_has_an_exit_status_of_its_own(
 ) -> None:
     from types import SimpleNamespace
 
-    from core.cli import fix as cli_fix
+    from core.cli import fix
     from core.doctor import repair
     from core.transaction.execute import Outcome
     from core.transaction.journal import Entry
@@ -140,5 +140,5 @@ def test_a_stuck_change_has_an_exit_status_of_its_own(
     monkeypatch.setattr(repair, "recover", lambda _shop: ())
     monkeypatch.setattr(repair, "history", lambda _shop: (entry,))
     monkeypatch.setattr(repair, "undo", lambda _id, _shop: stuck)
-    assert cli_fix.undo(SimpleNamespace(list=False, entry=entry.id, all=False, yes=True)) == 6
+    assert fix.run_undo(SimpleNamespace(list=False, entry=entry.id, all=False, yes=True)) == 6
     assert "It is stuck." in capsys.readouterr().out

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from core import __main__ as program
-from core.cli import main as cli
+from core import __main__
+from core.cli import main
 from core.common import i18n
 from core.common.fact_text import fact_text, fill, form_of, joined, remember
 from core.common.i18n import _, n_
@@ -66,7 +66,7 @@ def test_a_broken_translation_gives_the_english_text(broken: str, monkeypatch: p
 @pytest.fixture
 def three(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if there were catalogues for German and Chinese."""
-    monkeypatch.setattr(i18n, "languages", lambda: ("en", "de", "zh_CN"))
+    monkeypatch.setattr(i18n, "available_languages", lambda: ("en", "de", "zh_CN"))
 
 
 @pytest.mark.usefixtures("three")
@@ -79,7 +79,7 @@ def three(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )  # fmt: skip
 def test_the_nearest_language_serves(name: str, serves: str) -> None:
-    assert i18n.nearest(name) == serves
+    assert i18n.nearest_language(name) == serves
 
 
 @pytest.mark.usefixtures("three")
@@ -99,9 +99,9 @@ def test_who_names_the_language(environment: dict[str, str], chosen: str, uses: 
 
 
 def test_a_language_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["scan", "--language", "klingon"]) == 2
+    assert main.main(["scan", "--language", "klingon"]) == 2
     assert "--language does not know 'klingon'; its words are en" in capsys.readouterr().err
-    assert cli.main(["--language=en", "replay", "/nonexistent.json"]) == 2
+    assert main.main(["--language=en", "replay", "/nonexistent.json"]) == 2
     assert "nonexistent.json" in capsys.readouterr().err
 
 
@@ -110,7 +110,7 @@ def test_the_window_takes_the_language_of_the_command_line(monkeypatch: pytest.M
     monkeypatch.setattr("gui.display.missing_display", lambda: "")
     monkeypatch.setattr("gui.window.app.main", lambda: seen.append(i18n.choose_language(os.environ, "zh_CN")) or 0)
     monkeypatch.setattr(sys, "argv", ["convalesce", "--language", "de"])
-    assert program.main() == 0
+    assert __main__.main() == 0
     assert seen == ["de"]
 
 
@@ -120,22 +120,22 @@ def test_english_costs_no_catalogue() -> None:
 
 
 def test_numbers_and_moments_as_the_language_writes_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (i18n.number(1234567), i18n.number(1234.5, 1), i18n.plain_number(1234.56, 1)) == (
+    assert (i18n.format_number(1234567), i18n.format_number(1234.5, 1), i18n.format_plain_number(1234.56, 1)) == (
         "1,234,567",
         "1,234.5",
         "1234.6",
     )
-    assert i18n.moment("2026-11-21T13:45:09+00:00") == "2026-11-21 13:45"
-    assert i18n.moment("2026-11-21T13:45:09+00:00", zone=True) == "2026-11-21 13:45 UTC"
-    assert i18n.moment("2026-11-21T13:45:09", zone=True) == "2026-11-21 13:45"
-    assert i18n.moment("some day") == "some day"
+    assert i18n.format_moment("2026-11-21T13:45:09+00:00") == "2026-11-21 13:45"
+    assert i18n.format_moment("2026-11-21T13:45:09+00:00", zone=True) == "2026-11-21 13:45 UTC"
+    assert i18n.format_moment("2026-11-21T13:45:09", zone=True) == "2026-11-21 13:45"
+    assert i18n.format_moment("some day") == "some day"
     monkeypatch.setattr(i18n, "_language", "de")
-    assert (i18n.number(1234567), i18n.number(1234.5, 1), i18n.plain_number(1234.56, 1)) == (
+    assert (i18n.format_number(1234567), i18n.format_number(1234.5, 1), i18n.format_plain_number(1234.56, 1)) == (
         "1.234.567",
         "1.234,5",
         "1234,6",
     )
-    assert i18n.moment("2026-11-21T13:45:09+00:00") == "21.11.2026 13:45"
+    assert i18n.format_moment("2026-11-21T13:45:09+00:00") == "21.11.2026 13:45"
 
 
 class Facts(Turned):

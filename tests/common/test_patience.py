@@ -18,9 +18,9 @@ import pytest
 from core.cli.terminal import status_of
 from core.common import patience
 from core.common.exit_codes import FOUND, OK, UNEXAMINED
-from core.common.patience import Patience, asked
+from core.common.patience import Patience, call_patiently
 from core.common.progress import Progress
-from core.doctor import scan as doctor
+from core.doctor import scan
 from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Machine, Snapshot, Unexamined
 from core.model.findings import Report
@@ -121,7 +121,7 @@ def test_a_thread_that_was_left_behind_does_nothing_more_when_it_wakes(tmp_path:
         first.append(threading.current_thread())
         for name in ("dead", "other"):
             with contextlib.suppress(OSError):
-                asked(os.stat, str(tmp_path / name))
+                call_patiently(os.stat, str(tmp_path / name))
             after.append(f"{len(first)} {name}")
         return "done"
 
@@ -133,11 +133,11 @@ def test_a_thread_that_was_left_behind_does_nothing_more_when_it_wakes(tmp_path:
 
 
 def test_more_silent_places_than_patience_has_end_the_work(tmp_path: Path, dead: Dead) -> None:
-    for n in range(patience.MOST + 2):
+    for n in range(patience.MAX_SILENT_PLACES + 2):
         dead.kill(tmp_path / f"dead{n}", "stat")
 
     def work() -> None:
-        for n in range(patience.MOST + 2):
+        for n in range(patience.MAX_SILENT_PLACES + 2):
             Sysroot(system="linux", root=str(tmp_path)).stat(f"/dead{n}")
 
     with pytest.raises(TimeoutError):
@@ -151,14 +151,14 @@ def test_each_item_has_its_own_patience(tmp_path: Path, dead: Dead) -> None:
     def work(n: int) -> str:
         done.append(n)
         try:
-            asked(os.stat, str(tmp_path / str(n)))
+            call_patiently(os.stat, str(tmp_path / str(n)))
         except TimeoutError:
             return "silent"
         except OSError:
             return "there"
         return ""
 
-    found = Patience(limit=LIMIT).run(lambda: patience.each(range(4), work))
+    found = Patience(limit=LIMIT).run(lambda: patience.map_in_threads(range(4), work))
     assert found == ["there", "there", "silent", "there"]
     assert sorted(done) == [0, 1, 2, 2, 3]
 
@@ -172,7 +172,7 @@ def test_an_error_in_one_item_comes_out_when_the_others_are_done() -> None:
         done.append(n)
 
     with pytest.raises(ValueError, match="one"):
-        patience.each(range(5), work)
+        patience.map_in_threads(range(5), work)
     assert sorted(done) == [0, 2, 3, 4]
 
 
@@ -192,12 +192,12 @@ def look(root: Path, env: dict[str, str], *named: str, steps: Any = ()) -> Snaps
     host = FakeHost(
         root=root, facts=Machine(system="linux", home="/home/ada"), environment={"HOME": "/home/ada", **env}
     )
-    return doctor.look(host, Progress(), pythons=named, steps=steps)
+    return scan.take_snapshot(host, Progress(), pythons=named, steps=steps)
 
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "Patience", lambda: Patience(limit=LIMIT))
+    monkeypatch.setattr(scan, "Patience", lambda: Patience(limit=LIMIT))
 
 
 @pytest.mark.usefixtures("quick")
@@ -300,7 +300,7 @@ def test_what_a_probe_found_before_its_end_is_kept(tmp_path: Path) -> None:
     )
     host = FakeHost(root=tmp_path)
     try:
-        seen = doctor.look(host, Progress(), probes=probes)
+        seen = scan.take_snapshot(host, Progress(), probes=probes)
     finally:
         gate.set()
     assert (seen.pythons, seen.toolkits, seen.cudnn) == (("one", "two"), ("first",), None)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.common.shell import command, quoted
+from core.common.shell import quote, shell_command
 
 HOSTILE = (
     "two words",
@@ -46,8 +46,8 @@ def arguments(line: str, shell: str) -> list[bytes]:
 @pytest.mark.parametrize("shell", ["sh", "bash"])
 def test_every_hostile_name_arrives_as_one_argument(shell: str) -> None:
     words = ("chmod", "--", *HOSTILE)
-    assert arguments(command(*words), shell) == [w.encode() for w in words]
-    assert all("\n" not in quoted(w) for w in HOSTILE if not w.endswith("\n"))
+    assert arguments(shell_command(*words), shell) == [w.encode() for w in words]
+    assert all("\n" not in quote(w) for w in HOSTILE if not w.endswith("\n"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="shells of Linux")
@@ -58,14 +58,14 @@ def test_every_hostile_name_arrives_as_one_argument(shell: str) -> None:
     )
 )
 def test_any_words_arrive(words: list[str]) -> None:
-    assert arguments(command(*words), "sh") == [w.encode() for w in words]
+    assert arguments(shell_command(*words), "sh") == [w.encode() for w in words]
 
 
 def test_a_plain_name_stays_plain() -> None:
-    assert command("sudo", "chmod", "-R", "a+rX", "/usr/lib/x86_64-linux-gnu", "") == (
+    assert shell_command("sudo", "chmod", "-R", "a+rX", "/usr/lib/x86_64-linux-gnu", "") == (
         "sudo chmod -R a+rX /usr/lib/x86_64-linux-gnu"
     )
-    assert command(r"C:\Python\python.exe", "torch==2.9", of="cmd") == r"C:\Python\python.exe torch==2.9"
+    assert shell_command(r"C:\Python\python.exe", "torch==2.9", of="cmd") == r"C:\Python\python.exe torch==2.9"
 
 
 def runtime(line: str) -> list[str]:
@@ -113,10 +113,10 @@ def command_prompt(line: str, variables: dict[str, str]) -> str:
 
 @pytest.mark.parametrize("folder", ["C:\\a b\\", "C:\\a&b^c", "C:\\50%USERNAME%\\x", "C:\\%PATH%", "C:\\a,b;c(1)", "%"])
 def test_a_folder_of_windows_arrives_at_a_program(folder: str) -> None:
-    line = command("x.exe", folder, "end", of="cmd")
+    line = shell_command("x.exe", folder, "end", of="cmd")
     assert runtime(command_prompt(line, {"USERNAME": "ada & del", "PATH": '"'})) == ["x.exe", folder, "end"]
 
 
 def test_powershell_takes_no_variable_and_no_quote_of_any_kind() -> None:
-    assert quoted(r"C:\it's\$env:X", "powershell") == r"'C:\it''s\$env:X'"
-    assert quoted("a\u2019b", "powershell") == "'a\u2019\u2019b'"
+    assert quote(r"C:\it's\$env:X", "powershell") == r"'C:\it''s\$env:X'"
+    assert quote("a\u2019b", "powershell") == "'a\u2019\u2019b'"

@@ -55,21 +55,24 @@ def test_all_numbers_leaves_out_what_is_too_long() -> None:
 def test_nothing_raises(one: str, other: str) -> None:
     assert versions.whole_number(one) is None or one.isascii()
     assert all(part < 10**9 for part in (*versions.version_tuple(one), *versions.all_numbers(one)))
-    version = versions.python_version(one)
+    version = versions.parse_python_version(one)
     assert version is None or str(version)
-    for wish in (versions.requirement(f"torch{other}"), versions.requirement(f"torch; python_version >= '{other}'")):
+    for wish in (
+        versions.parse_requirement(f"torch{other}"),
+        versions.parse_requirement(f"torch; python_version >= '{other}'"),
+    ):
         if wish is not None:
-            versions.applies(wish, {"python_version": one, "extra": ""})
-            versions.within(wish.specifier, one)
+            versions.marker_applies(wish, {"python_version": one, "extra": ""})
+            versions.is_in_specifier(wish.specifier, one)
 
 
 def test_versions_that_cannot_be_compared_are_neither_in_nor_out() -> None:
-    assert versions.within(SpecifierSet(">=2"), "2.1") is True
-    assert versions.within(SpecifierSet(">=2"), "1.9") is False
-    assert versions.within(SpecifierSet(f">={LONG}"), "1.9") is None
-    assert versions.within(SpecifierSet(">=2"), LONG) is None
+    assert versions.is_in_specifier(SpecifierSet(">=2"), "2.1") is True
+    assert versions.is_in_specifier(SpecifierSet(">=2"), "1.9") is False
+    assert versions.is_in_specifier(SpecifierSet(f">={LONG}"), "1.9") is None
+    assert versions.is_in_specifier(SpecifierSet(">=2"), LONG) is None
     nested = "torch; " + "(" * 5000 + "extra == 'a'" + ")" * 5000
-    assert str(versions.requirement(nested)) in (
+    assert str(versions.parse_requirement(nested)) in (
         "None",
         'torch; extra == "a"',
     )  # as deep as the interpreter lets it read

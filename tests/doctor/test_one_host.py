@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.benchmark import run as benchmark
+from core.benchmark import run
 from core.cli.main import main
 from core.common.progress import Progress
-from core.doctor import scan as doctor
+from core.doctor import scan
 from core.doctor.engine import ThisMachine
 from core.host.interface import Host
 from core.host.with_environment import HostWithEnvironment
@@ -21,7 +21,7 @@ from core.model.facts import Benchmark, Driver, Machine, Snapshot
 from core.model.findings import Finding, Fix, Report
 from core.model.steps import Severity, Step
 from core.probes.probe import Probe, ProbeRequest
-from core.transaction import session_host as renewed
+from core.transaction import session_host
 from tests.host.fake import FakeHost
 
 CHANGE = SetVariable(name="CUDA_HOME", scope="user", after=Value(text="/x"))
@@ -56,11 +56,11 @@ def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
     found = Seen(tmp_path)
     monkeypatch.setenv("CONVALESCE_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(renewed, "new_session_host", lambda _host, _entries, _read: found.host)
+    monkeypatch.setattr(session_host, "new_session_host", lambda _host, _entries, _read: found.host)
     probes = (Probe("driver", found.look),)
-    monkeypatch.setattr(doctor, "PROBES", probes)
-    monkeypatch.setitem(doctor.look.__kwdefaults__, "probes", probes)
-    monkeypatch.setattr(benchmark, "look", found.measure)
+    monkeypatch.setattr(scan, "PROBES", probes)
+    monkeypatch.setitem(scan.take_snapshot.__kwdefaults__, "probes", probes)
+    monkeypatch.setattr(run, "run_benchmark", found.measure)
     return found
 
 

@@ -20,8 +20,7 @@ from core.common.progress import Progress
 from core.host.this_host import this_host
 from core.model.facts import Snapshot
 from core.probes.probe import ProbeRequest
-from core.probes.python import builds as framework_builds
-from core.probes.python import records as frameworks_records
+from core.probes.python import builds, records
 from tests.envlab.rows import ROWS, Row
 from tests.envlab.run import WITHOUT_TRIALS, LabHost, cause, cells, examine, examined, wrong
 
@@ -85,9 +84,9 @@ def sweep(count: int) -> int:
                 host=host, seen=Snapshot(machine=host.machine()), env=host.fresh_environment(), watch=Progress()
             )
             start = time.perf_counter()
-            found = framework_builds.look(request)
+            found = builds.look(request)
             took = time.perf_counter() - start
-            recorded = frameworks_records.look(replace(request, seen=replace(request.seen, frameworks=found)))
+            recorded = records.look(replace(request, seen=replace(request.seen, frameworks=found)))
             files = sum(r.files for r in recorded)
             more = time.perf_counter() - start - took
             mine = [p for p in found.others if p.prefix.startswith(work)]

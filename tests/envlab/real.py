@@ -23,7 +23,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from core.common.progress import Progress
-from core.doctor.scan import PROBES, look
+from core.doctor.scan import PROBES, take_snapshot
 from core.host.this_host import this_host
 from tests.envlab.layouts import VERSION
 from tests.envlab.run import LabHost, cause, cells, examine, told
@@ -281,7 +281,7 @@ def tried(row: Real, prefix: Path) -> list[str]:
     before = _files(prefix)
     host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(home() / "nobody")})
     probes = tuple(p for p in PROBES if p.section in ("driver", "environment", "pythons", "trials"))
-    seen = look(host, Progress(), pythons=(str(prefix),), probes=probes, trials=True)
+    seen = take_snapshot(host, Progress(), pythons=(str(prefix),), probes=probes, trials=True)
     got = {t.framework: t for t in seen.trials or ()}
     for trial in got.values():
         print(f"       {told(trial)}", flush=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from core.common.progress import Progress
 from core.doctor.examine import diagnose_snapshot
-from core.doctor.scan import PROBES, look
-from core.host.interface import Completed, Host
+from core.doctor.scan import PROBES, take_snapshot
+from core.host.interface import CompletedProcess, Host
 from core.host.this_host import this_host
 from core.model.facts import Driver, FrameworkTrial, Machine, PciDevice, Signature, System, Variable, full_id, split_id
 from core.model.findings import Report
@@ -63,7 +63,7 @@ class LabHost:
         env: Mapping[str, str] | None = None,
         input: bytes = b"",
         watch: Progress | None = None,
-    ) -> Completed:
+    ) -> CompletedProcess:
         return self.real.run(
             argv, timeout=timeout, env=self.variables_ if env is None else env, input=input, watch=watch
         )
@@ -90,7 +90,7 @@ def examine(
 ) -> Report:
     """Scan these environments."""
     host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": "/nowhere", **variables})
-    seen = look(host, Progress(), pythons=tuple(str(p) for p in prefixes), probes=probes, thorough=thorough)
+    seen = take_snapshot(host, Progress(), pythons=tuple(str(p) for p in prefixes), probes=probes, thorough=thorough)
     return diagnose_snapshot(seen)
 
 

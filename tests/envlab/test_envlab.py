@@ -11,7 +11,7 @@ from core.common.progress import Progress
 from core.host.this_host import this_host
 from core.model.facts import Snapshot
 from core.probes.probe import ProbeRequest
-from core.probes.python import builds as framework_builds
+from core.probes.python import builds
 from core.report.json_form import from_json, to_json
 from tests.envlab.rows import ROWS, Row
 from tests.envlab.run import LabHost, examined, wrong
@@ -33,7 +33,7 @@ def test_the_sweep_finds_all_of_them_without_being_told(tmp_path: Path) -> None:
     host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)})
     machine = host.machine()
     request = ProbeRequest(host=host, seen=Snapshot(machine=machine), env=host.fresh_environment(), watch=Progress())
-    found = framework_builds.look(request)
+    found = builds.look(request)
     here = {p.prefix for p in found.others if p.prefix.startswith(str(tmp_path))}
     assert here == {str(p) for p in made}
     assert {b.prefix for b in found.builds} >= here

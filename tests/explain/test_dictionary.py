@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.explain import explain
-from core.knowledge.library_names import classify
+from core.knowledge.library_names import parse_library_name
 
 TERMS = {
     "126": ("ERROR_MOD_NOT_FOUND", "Windows error"),
@@ -67,11 +67,11 @@ def test_a_harmless_message_is_called_so() -> None:
     ],
 )
 def test_file_names(name: str, family: str, major: int | None, minor: int | None, part: str) -> None:
-    found = classify(name)
+    found = parse_library_name(name)
     assert found is not None
     assert (found.family, found.major, found.minor, found.part) == (family, major, minor, part)
 
 
 def test_other_files_are_none_of_ours() -> None:
-    assert classify("kernel32.dll") is None
-    assert classify("notes.txt") is None
+    assert parse_library_name("kernel32.dll") is None
+    assert parse_library_name("notes.txt") is None

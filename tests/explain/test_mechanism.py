@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.explain.mechanism import About, _same, another_framework, another_gpu, another_library, another_release
-from core.explain.reading import read
-from core.knowledge.library_names import Library, classify
+from core.explain.mechanism import FaultFacts, _same, another_framework, another_gpu, another_library, another_release
+from core.explain.reading import read_text
+from core.knowledge.library_names import LibraryName, parse_library_name
 from tests import machines as m
 
 
-def about(cause: str = "", *files: str, **fields: object) -> About:
-    libraries = tuple(x for f in files if (x := classify(f)))
-    return About(cause, fields.pop("seen", m.wheel_machine()), files=libraries, **fields)  # type: ignore[arg-type]
+def about(cause: str = "", *files: str, **fields: object) -> FaultFacts:
+    libraries = tuple(x for f in files if (x := parse_library_name(f)))
+    return FaultFacts(cause, fields.pop("seen", m.wheel_machine()), files=libraries, **fields)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,9 @@ def about(cause: str = "", *files: str, **fields: object) -> About:
     ],
 )
 def test_two_names_of_one_library(one: str, other: str, same: bool) -> None:
-    first, second = classify(one), classify(other)
-    assert isinstance(first, Library)
-    assert isinstance(second, Library)
+    first, second = parse_library_name(one), parse_library_name(other)
+    assert isinstance(first, LibraryName)
+    assert isinstance(second, LibraryName)
     assert _same(first, second) is same
     assert _same(second, first) is same
 
@@ -46,9 +46,9 @@ def test_two_names_of_one_library(one: str, other: str, same: bool) -> None:
     ],
 )
 def test_a_text_about_another_gpu(text: str, against: bool) -> None:
-    assert bool(another_gpu(read(text), about())) is against
+    assert bool(another_gpu(read_text(text), about())) is against
     none = m.with_driver(m.wheel_machine(), gpus=())
-    assert another_gpu(read(text), about(seen=none)) == ""
+    assert another_gpu(read_text(text), about(seen=none)) == ""
 
 
 @pytest.mark.parametrize(
@@ -56,15 +56,15 @@ def test_a_text_about_another_gpu(text: str, against: bool) -> None:
     [("libcudnn_ops.so.9", False), ("libcublas.so.12", True), ("libcudnn_ops.so.8", True)],
 )
 def test_a_text_about_another_library(file: str, against: bool) -> None:
-    reading = read("Unable to load any of {libcudnn_ops.so.9.1.0, libcudnn_ops.so.9}")
+    reading = read_text("Unable to load any of {libcudnn_ops.so.9.1.0, libcudnn_ops.so.9}")
     assert bool(another_library(reading, about("", file))) is against
     assert another_library(reading, about("")) == ""
-    assert another_library(read("it fails"), about("", file)) == ""
+    assert another_library(read_text("it fails"), about("", file)) == ""
 
 
 @pytest.mark.parametrize(("version", "against"), [("9.1", False), ("9.10", True)])
 def test_a_text_about_another_release(version: str, against: bool) -> None:
-    reading = read(f"cannot open libcudnn_ops.so.{version}.2")
+    reading = read_text(f"cannot open libcudnn_ops.so.{version}.2")
     assert bool(another_release(reading, about())) is against
     assert another_release(reading, about(seen=replace(m.wheel_machine(), cudnn=()))) == ""
 
@@ -79,7 +79,7 @@ def test_a_text_about_another_release(version: str, against: bool) -> None:
 )
 def test_a_text_of_another_framework(text: str, against: bool) -> None:
     mine = about(prefixes=(m.PREFIX,))
-    assert bool(another_framework(read(text), mine)) is against
-    assert another_framework(read(text), about()) == ""
+    assert bool(another_framework(read_text(text), mine)) is against
+    assert another_framework(read_text(text), about()) == ""
     empty = replace(m.wheel_machine(), pythons=(m.python(distributions=()),))
-    assert another_framework(read(text), about(seen=empty, prefixes=(m.PREFIX,))) == ""
+    assert another_framework(read_text(text), about(seen=empty, prefixes=(m.PREFIX,))) == ""

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from core.common.progress import Progress
 from core.explain import explain, render_text
-from core.explain.mechanism import COMPLAINTS, MAKES
-from core.knowledge.causes import causes, ranks
-from core.knowledge.messages import messages
+from core.explain.mechanism import CAUSED_COMPLAINTS, COMPLAINTS
+from core.knowledge.causes import cause_ranks, cause_rows
+from core.knowledge.messages import known_messages
 from core.model.facts import Gpu, Snapshot
-from core.report.help_pages import cure
+from core.report.help_pages import cure_text
 from tests import machines as m
 from tests.explain import cases
 
@@ -147,24 +147,24 @@ def test_a_container_engines_message_on_the_host_is_no_proof(text: str) -> None:
 
 
 def test_the_cure_is_the_one_that_the_report_offers() -> None:
-    from core.doctor.examine import diagnose_snapshot, explained
+    from core.doctor.examine import diagnose_snapshot, explain_text
 
     case = cases.CASES["LD_LIBRARY_PATH of a cluster"]
     seen = case.machine()
-    told, _seen = explained(case.text, seen, None, Progress())
+    told, _seen = explain_text(case.text, seen, None, Progress())
     assert told.causes[0].finding == next(f for f in diagnose_snapshot(seen).findings if f.primary)
 
 
 def test_the_tables_name_causes_and_marks_that_there_are() -> None:
     of_reading = ("missing:", "win:", "nt:", "gpu:", "pair", "opened:", "lib:", "named:")
-    ids = {x.id for x in messages()}
-    assert set(MAKES) <= set(ranks())
-    assert {name for makes in MAKES.values() for name in makes} == set(COMPLAINTS)
+    ids = {x.id for x in known_messages()}
+    assert set(CAUSED_COMPLAINTS) <= set(cause_ranks())
+    assert {name for makes in CAUSED_COMPLAINTS.values() for name in makes} == set(COMPLAINTS)
     assert [
         mark for c in COMPLAINTS.values() for mark in c.marks if mark not in ids and not mark.startswith(of_reading)
     ] == []
 
 
-@pytest.mark.parametrize("cause", [row.cause for row in causes()])
+@pytest.mark.parametrize("cause", [row.cause for row in cause_rows()])
 def test_every_cause_has_steps(cause: str) -> None:
-    assert cure(cause)
+    assert cure_text(cause)

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 from core.explain import context, reading
-from core.knowledge import library_names as names
-from core.knowledge.causes import causes
-from core.knowledge.messages import clues, codes, messages, wrong_cures
+from core.knowledge import library_names
+from core.knowledge.causes import cause_rows
+from core.knowledge.messages import known_clues, known_codes, known_messages, wrong_cures
 
-FAMILIES = {family for _, family in names.MARKERS} | {
+FAMILIES = {family for _, family in library_names.FAMILY_MARKERS} | {
     "toolkit",
     "cudnn-sub",
     "cudnn-main",
@@ -28,9 +28,9 @@ def left_by_code() -> set[str]:
 
 
 def test_every_mark_of_a_clue_is_left_by_something() -> None:
-    known = {m.id for m in messages()} | left_by_code()
+    known = {m.id for m in known_messages()} | left_by_code()
     unknown = []
-    for clue in clues().clues:
+    for clue in known_clues().clues:
         for part in clue.when:
             for mark in part.lstrip("!").split("|"):
                 file = FILE_MARK.fullmatch(mark)
@@ -40,26 +40,26 @@ def test_every_mark_of_a_clue_is_left_by_something() -> None:
 
 
 def test_causes_are_words_of_the_vocabulary() -> None:
-    assert set(clues().base) <= {row.cause for row in causes()}
-    assert set(clues().decides) == set(clues().base)
-    assert {cause for clue in clues().clues for cause in clue.causes} <= set(clues().base)
+    assert set(known_clues().base) <= {row.cause for row in cause_rows()}
+    assert set(known_clues().decides) == set(known_clues().base)
+    assert {cause for clue in known_clues().clues for cause in clue.causes} <= set(known_clues().base)
 
 
 def test_messages_are_lower_case_and_have_their_own_id() -> None:
-    ids = [m.id for m in messages()]
+    ids = [m.id for m in known_messages()]
     assert len(ids) == len(set(ids))
-    assert [p for m in messages() for p in m.phrases if p != p.lower() or p.startswith("*")] == []
+    assert [p for m in known_messages() for p in m.phrases if p != p.lower() or p.startswith("*")] == []
 
 
 def test_every_symptom_has_two_sentences_and_a_source() -> None:
-    lacking = [m.id for m in messages() if m.kind != "context" and not (m.meaning and m.usually and m.source)]
+    lacking = [m.id for m in known_messages() if m.kind != "context" and not (m.meaning and m.usually and m.source)]
     assert lacking == []
 
 
 def test_every_code_has_two_sentences_and_a_source() -> None:
-    lacking = [c.name for c in codes() if not (c.meaning.endswith(".") and c.usually.endswith(".") and c.source)]
+    lacking = [c.name for c in known_codes() if not (c.meaning.endswith(".") and c.usually.endswith(".") and c.source)]
     assert lacking == []
-    assert len(codes()) > 350
+    assert len(known_codes()) > 350
 
 
 def test_every_wrong_cure_says_why_and_how_back() -> None:

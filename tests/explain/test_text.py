@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from core.explain import decode, explain, render_text, to_json
-from core.explain.engine import NOTHING
-from core.explain.extract import MOST, relevant
-from core.explain.reading import read
+from core.explain import decode_text, explain, render_text, to_json
+from core.explain.engine import NOTHING_TEXT
+from core.explain.extract import MAX_EXTRACT_BYTES, relevant_part
+from core.explain.reading import read_text
 
 LINE = "2024-05-01 12:00:01 INFO service.Handler - request 12345 handled in 12 ms, permission denied, service resumed\n"
 ERROR = "Could not load library cudnn_cnn_infer64_8.dll. Error code 126\n"
@@ -18,7 +18,7 @@ ERROR = "Could not load library cudnn_cnn_infer64_8.dll. Error code 126\n"
 @pytest.mark.parametrize("text", ["", " \n", "hello world", LINE * 50_000, "Compilation finished, 0 errors\n" * 9])
 def test_unrelated_text_is_called_so(text: str) -> None:
     explained = explain(text)
-    assert explained.sentence == NOTHING
+    assert explained.sentence == NOTHING_TEXT
     assert explained.causes == ()
 
 
@@ -31,12 +31,12 @@ def test_one_line_is_found_in_noise(before: int) -> None:
 
 def test_what_is_read_closely_does_not_grow_with_the_text() -> None:
     for unit in ("cuda ", "cudnn64_8.dll ", "error code 126 ", "gpu\n"):
-        assert len(relevant(unit * 1_000_000)) <= MOST + 10_000
+        assert len(relevant_part(unit * 1_000_000)) <= MAX_EXTRACT_BYTES + 10_000
 
 
 def test_first_and_last_error_are_both_read() -> None:
     spam = "gpu worker alive, cuda stream ok\n" * 50_000
-    low = read("CUDNN_STATUS_ALLOC_FAILED\n" + spam + "torch c10.dll\n").low
+    low = read_text("CUDNN_STATUS_ALLOC_FAILED\n" + spam + "torch c10.dll\n").low
     assert "cudnn_status_alloc_failed" in low
     assert "c10.dll" in low
 
@@ -87,7 +87,7 @@ def test_long_lines_are_cut_to_windows() -> None:
 
 @pytest.mark.parametrize("coding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
 def test_files_of_windows_shells_are_decoded(coding: str) -> None:
-    assert ERROR.strip() in decode((ERROR * 40).encode(coding))
+    assert ERROR.strip() in decode_text((ERROR * 40).encode(coding))
 
 
 def test_mojibake_is_no_obstacle() -> None:

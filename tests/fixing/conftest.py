@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.host import safe_folder as folders
+from core.host import safe_folder
 from core.model import changes
 from core.model.changes import FileItem, FileSet, SetVariable, Value
 from core.transaction.execute import Plan
@@ -32,7 +32,7 @@ def tree(folder: Path) -> dict[str, object]:
 @pytest.fixture(params=["by handle", "by path"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways of opening folders: that of Linux, and that of Windows."""
-    monkeypatch.setattr(folders, "BY_HANDLE", request.param == "by handle")
+    monkeypatch.setattr(safe_folder, "BY_HANDLE", request.param == "by handle")
     return request.param
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from core.common.progress import Progress
 from core.doctor import repair
 from core.doctor.examine import examine as doctor_examine
-from core.doctor.verify import activated
+from core.doctor.verify import activated_environment
 from core.host.interface import Host
 from core.host.this_host import this_host
 from core.host.with_environment import HostWithEnvironment
@@ -72,7 +72,7 @@ def faults(report: Report) -> list[str]:
 
 def started(prefix: str, shop: repair.RepairContext) -> Host:
     """The machine as a program finds it that is started while the environment is active."""
-    env = activated(prefix, shop.seen())
+    env = activated_environment(prefix, shop.seen())
     assert env is not None
     return HostWithEnvironment(shop.seen(), env)
 

@@ -21,8 +21,8 @@ from core.host.this_host import this_host
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
 from core.model.findings import Report
-from core.transaction import elevation as elevate
-from core.transaction.elevation import Order
+from core.transaction import elevation
+from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Outcome, Plan
 from core.transaction.preconditions import resolve
 from tests.fixing.cure import difference, faults, picture
@@ -71,8 +71,8 @@ class Acts:
         host = self.shop.host
         bare = HostWithEnvironment(host, {**host.fresh_environment(), "PATH": "/nowhere"})
         stray = FileSet(title="t", items=(FileItem(path=STRAY, before="?", after=""),))
-        order = Order(plan=Plan(title="t", changes=resolve((stray,), self.shop.writer)))
-        refused = elevate.ask(order, host=bare, journal=self.shop.journal)
+        order = ElevationOrder(plan=Plan(title="t", changes=resolve((stray,), self.shop.writer)))
+        refused = elevation.ask_elevated(order, host=bare, journal=self.shop.journal)
         said, _, command = refused.sentence.partition("sudo ")
         before = picture(self.shop.journal.folder)
         done = self._as_root(["/usr/bin/env", f"SUDO_UID={os.getuid()}", *shlex.split(command)])
@@ -81,7 +81,7 @@ class Acts:
             "said": said,
             "done": done.kind,
             "changed": difference(before, picture(self.shop.journal.folder)),
-            "back": elevate.ask(Order(undo=done.entry), host=host, journal=self.shop.journal).kind,
+            "back": elevation.ask_elevated(ElevationOrder(undo=done.entry), host=host, journal=self.shop.journal).kind,
             "left": difference(before, picture(self.shop.journal.folder)),
         }
 
@@ -89,7 +89,7 @@ class Acts:
         """Real root is asked for what it must not do."""
         journal = self.shop.journal
         before = picture(journal.folder)
-        path, digest = elevate.write_order(Order(plan=Plan(title="t", changes=(CUDA_PATH,))), journal)
+        path, digest = elevation.write_order(ElevationOrder(plan=Plan(title="t", changes=(CUDA_PATH,))), journal)
         tampered = Path(path).with_name("tampered.json")
         tampered.write_bytes(Path(path).read_bytes().replace(b"/usr/local/cuda", b"/usr/local/evil"))
         foreign = self._order(PASSWD)
@@ -109,9 +109,11 @@ class Acts:
             "not listed": foreign,
             "loose source": planted,
         }
-        said = {name: self._as_root(elevate.command(*words, "changes", "-")) for name, words in asked.items()}
+        said = {
+            name: self._as_root(elevation.elevated_command(*words, "changes", "-")) for name, words in asked.items()
+        }
         Path(path).parent.chmod(0o777)
-        said["loose order"] = self._as_root(elevate.command(path, digest, "variable", "-"))
+        said["loose order"] = self._as_root(elevation.elevated_command(path, digest, "variable", "-"))
         Path(path).parent.chmod(0o700)
         return {
             **{name: [o.kind, o.sentence] for name, o in said.items()},
@@ -119,7 +121,7 @@ class Acts:
         }
 
     def _order(self, *changes: Change) -> tuple[str, str]:
-        return elevate.write_order(Order(plan=Plan(title="t", changes=changes)), self.shop.journal)
+        return elevation.write_order(ElevationOrder(plan=Plan(title="t", changes=changes)), self.shop.journal)
 
     def _as_root(self, command: list[str]) -> Outcome:
         done = self.shop.host.run(["pkexec", *command], timeout=60)

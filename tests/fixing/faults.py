@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from core.model.changes import FileSet
-from core.transaction import broker
-from core.transaction import elevation as elevate
-from core.transaction.elevation import Order
+from core.transaction import broker, elevation
+from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Outcome, Plan, execute, recover, undo
 from core.transaction.journal import Entry, Journal
 from tests.fixing.conftest import item, made
@@ -158,22 +157,22 @@ class Elevated(Case):
         broker.LINUX_FOLDERS = (str(folder),)  # type: ignore[assignment]
         super().__init__(kind, folder)
 
-    def carried(self, order: Order) -> Outcome:
+    def carried(self, order: ElevationOrder) -> Outcome:
         if order.undo not in self.orders:
-            self.orders[order.undo] = elevate.write_order(order, self.mine)
+            self.orders[order.undo] = elevation.write_order(order, self.mine)
         path, digest = self.orders[order.undo]
-        return elevate.carry_out(
+        return elevation.execute_order(
             path, digest, writer=self.writer, journal=self.journal, env={}, agreed=lambda _rows: ""
         )
 
     def apply(self) -> Outcome:
-        return self.carried(Order(plan=self.kind(self.root)))
+        return self.carried(ElevationOrder(plan=self.kind(self.root)))
 
     def take_back(self, entry: str) -> Outcome:
-        return self.carried(Order(undo=entry))
+        return self.carried(ElevationOrder(undo=entry))
 
     def ask_back(self, entry: str) -> None:
-        self.orders[entry] = elevate.write_order(Order(undo=entry), self.mine)
+        self.orders[entry] = elevation.write_order(ElevationOrder(undo=entry), self.mine)
 
 
 def elevated(root: Path) -> Plan:

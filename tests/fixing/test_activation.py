@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.host import activation_scripts as activation
-from core.host import environment_files as assignments
+from core.host import activation_scripts, environment_files
 from core.model.changes import ChangeError, Value
 from core.transaction.variable_store import LinuxVariables
 
@@ -41,7 +40,7 @@ def run(shell: str, script: str, **env: str) -> list[str]:
 def write(prefix: Path, **steps: str) -> None:
     writer = LinuxVariables("/", str(prefix.parent / "home"))
     for name, text in steps.items():
-        writer.write(name, "environment", str(prefix), Value(text=text, kind=activation.KIND))
+        writer.write(name, "environment", str(prefix), Value(text=text, kind=activation_scripts.ACTIVATION_KIND))
 
 
 def test_at_least_the_shells_of_every_machine_are_tried() -> None:
@@ -154,8 +153,8 @@ def test_what_is_no_environment_is_refused(tmp_path: Path) -> None:
     min_size=1, max_size=3).map("\n".join)))  # fmt: skip
 def test_steps_are_read_again_as_they_were_written(steps: dict[str, str]) -> None:
     script = "deactivate () {\n    true\n}\nexport X=1\n"
-    assert activation.steps_in(activation.with_steps(script, steps)) == steps
-    assert activation.with_steps(activation.with_steps(script, steps), {}) == script
+    assert activation_scripts.steps_in(activation_scripts.with_steps(script, steps)) == steps
+    assert activation_scripts.with_steps(activation_scripts.with_steps(script, steps), {}) == script
 
 
 # --- files of assignments ------------------------------------------------------------------------------------------
@@ -169,14 +168,17 @@ def test_steps_are_read_again_as_they_were_written(steps: dict[str, str]) -> Non
 )
 def test_one_line_is_edited_and_undone_exactly(head: list[str], line: str, tail: list[str], new: str | None) -> None:
     text = "".join([*head, line, *([] if line and not line.endswith("\n") else tail)])
-    old = assignments.read(text, "CUDA_HOME")
-    after = assignments.write(text, "CUDA_HOME", None if new is None else Value(text=new))
-    found = assignments.read(after, "CUDA_HOME")
+    old = environment_files.read_assignment(text, "CUDA_HOME")
+    after = environment_files.write_assignment(text, "CUDA_HOME", None if new is None else Value(text=new))
+    found = environment_files.read_assignment(after, "CUDA_HOME")
     assert (found.text if found else None) == new
     for other in ("LANG", "X", "Q", "B"):
         if f"{other}=" in text and text.count("Q=1") < 2 and text.count("LANG") < 2 and text.count("X=") < 2:
-            assert assignments.read(after, other).text == assignments.read(text, other).text
-    back = assignments.write(after, "CUDA_HOME", old)
+            assert (
+                environment_files.read_assignment(after, other).text
+                == environment_files.read_assignment(text, other).text
+            )
+    back = environment_files.write_assignment(after, "CUDA_HOME", old)
     assert back == text or (not text.endswith("\n") and old is None and back == text + "\n")
 
 
@@ -185,17 +187,17 @@ def test_one_line_is_edited_and_undone_exactly(head: list[str], line: str, tail:
 )
 def test_a_line_that_is_more_than_an_assignment_is_left_to_the_person(line: str) -> None:
     with pytest.raises(ChangeError):
-        assignments.read(line, "A")
+        environment_files.read_assignment(line, "A")
     with pytest.raises(ChangeError):
-        assignments.write(line, "A", Value(text="1"))
+        environment_files.write_assignment(line, "A", Value(text="1"))
 
 
 @pytest.mark.parametrize("value", ["a\nB=2", "$(x)", "a#b", 'a"b', "a\\b"])
 def test_a_value_that_could_be_more_than_a_value_is_refused(value: str) -> None:
     with pytest.raises(ChangeError):
-        assignments.write("", "A", Value(text=value))
+        environment_files.write_assignment("", "A", Value(text=value))
     with pytest.raises(ChangeError):
-        assignments.write("", "A", Value(text="1", kind="0:A=*\nEVIL=1\n"))
+        environment_files.write_assignment("", "A", Value(text="1", kind="0:A=*\nEVIL=1\n"))
 
 
 GENERATOR = Path("/usr/lib/systemd/user-environment-generators/30-systemd-environment-d-generator")

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.host import file_attributes as attributes
-from core.host import safe_folder as folders
+from core.host import file_attributes, safe_folder
 from core.model.changes import FileSet, SetVariable, Value
 from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Journal
@@ -31,10 +30,10 @@ def access_list(uid: int) -> bytes:
     return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *row) for row in rows)
 
 
-def everything(path: Path) -> attributes.Attributes:
+def everything(path: Path) -> file_attributes.FileAttributes:
     fd = os.open(path, os.O_RDONLY)
     try:
-        return attributes.read(fd)
+        return file_attributes.read_attributes(fd)
     finally:
         os.close(fd)
 
@@ -95,7 +94,7 @@ def test_a_replaced_file_keeps_what_it_has(machine: Path, journal: Journal) -> N
     before = everything(lib)
     entry = done(replaced(machine), journal)
     after = everything(lib)
-    assert after == replace(attributes.for_other_bytes(before), modified=after.modified)
+    assert after == replace(file_attributes.for_other_bytes(before), modified=after.modified)
     assert after.modified != before.modified
     undone(entry, journal)
     assert everything(lib) == before
@@ -163,11 +162,11 @@ def test_what_the_owner_could_not_read_is_taken_back(machine: Path, journal: Jou
 def test_the_rights_of_a_program_s_bytes_go_to_no_other_bytes(machine: Path, journal: Journal) -> None:
     lib = machine / LIB
     capability = struct.pack("<IIIII", 0x02000001, 1 << 10, 0, 0, 0)
-    os.setxattr(lib, attributes.CAPABILITY, capability)
+    os.setxattr(lib, file_attributes.CAPABILITY_ATTRIBUTE, capability)
     entry = done(replaced(machine), journal)
-    assert attributes.CAPABILITY not in os.listxattr(lib)
+    assert file_attributes.CAPABILITY_ATTRIBUTE not in os.listxattr(lib)
     undone(entry, journal)
-    assert os.getxattr(lib, attributes.CAPABILITY) == capability
+    assert os.getxattr(lib, file_attributes.CAPABILITY_ATTRIBUTE) == capability
 
 
 def test_a_file_of_variables_keeps_what_it_has(tmp_path: Path, journal: Journal) -> None:
@@ -187,16 +186,16 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     machine: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its signature is taken before its hash: bytes that come in between are nobody's to replace."""
-    real = folders.SafeFolder.state
+    real = safe_folder.SafeFolder.state
     stray = machine / "lib/stray.so"
 
-    def state(self: folders.SafeFolder, name: str) -> str:
+    def state(self: safe_folder.SafeFolder, name: str) -> str:
         found = real(self, name)
         if name == stray.name and list(journal.unfinished()):
             stray.write_bytes(b"newer")
         return found
 
-    monkeypatch.setattr(folders.SafeFolder, "state", state)
+    monkeypatch.setattr(safe_folder.SafeFolder, "state", state)
     plan = Plan(title="t", changes=(FileSet(title="t", items=(item(machine, "lib/stray.so"),)),))
     outcome = execute(plan, writer=memory(), journal=journal)
     assert outcome.kind != "done"

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.model import changes
-from core.model import path_list as pathlist
-from core.model.changes import Change, EditPath, FileItem, FileSet, Scope, SetVariable, Value
+from core.model import changes, path_list
+from core.model.changes import Change, EditPath, FileItem, FileSet, PersistentScope, SetVariable, Value
 from core.model.findings import Fix
 from core.model.path_list import PathError
 
@@ -64,7 +63,7 @@ def test_the_preview_shows_what_was_and_what_will_be() -> None:
 
 
 @pytest.mark.parametrize(("scope", "nothing"), [("environment", "(left as it is)"), ("user", "(not set)")])
-def test_the_preview_says_what_no_value_means(scope: Scope, nothing: str) -> None:
+def test_the_preview_says_what_no_value_means(scope: PersistentScope, nothing: str) -> None:
     assert f"- {nothing}" in SetVariable(name="X", scope=scope, after=Value(text="1")).lines()
 
 
@@ -95,7 +94,7 @@ def values(draw: st.DrawFn) -> tuple[str, Value | None]:
     if draw(st.integers(0, 4)) == 0:
         length = draw(st.sampled_from([1_024, 2_047, 8_191, 30_000]))
         entries += [f"C:\\{i:06}\\bin" for i in range(length // 15)]
-    text = pathlist.join(entries, system)
+    text = path_list.join_entries(entries, system)
     return system, Value(
         text=text, kind=draw(st.sampled_from(["REG_SZ", "REG_EXPAND_SZ"])) if system == "windows" else ""
     )
@@ -105,7 +104,7 @@ def values(draw: st.DrawFn) -> tuple[str, Value | None]:
 def test_split_and_join_lose_no_byte(value: tuple[str, Value | None], data: st.DataObject) -> None:
     system, before = value
     text = before.text if before else data.draw(st.text())
-    assert pathlist.join(pathlist.split(text, system), system) == text
+    assert path_list.join_entries(path_list.split_entries(text, system), system) == text
 
 
 LIBRARIES = st.lists(st.sampled_from(["/a", "/b", "", "/opt//cuda/", "."]), min_size=1, max_size=6)
@@ -116,9 +115,9 @@ def test_a_semicolon_separates_in_ld_library_path_too_and_every_other_byte_stays
     entries: list[str], data: st.DataObject
 ) -> None:
     text = "".join(f"{e}{data.draw(st.sampled_from(':;'))}" for e in entries)[:-1]
-    parts = pathlist.split(text, "linux", "LD_LIBRARY_PATH")
+    parts = path_list.split_entries(text, "linux", "LD_LIBRARY_PATH")
     assert parts == (entries if text else [])
-    assert pathlist.searched(text, "linux", "LD_LIBRARY_PATH") == parts
+    assert path_list.searched_entries(text, "linux", "LD_LIBRARY_PATH") == parts
     place = data.draw(st.integers(0, len(entries) - 1))
     rest = entries[:place] + entries[place + 1 :]
     if rest in ([], [""]):
@@ -126,28 +125,28 @@ def test_a_semicolon_separates_in_ld_library_path_too_and_every_other_byte_stays
     before = Value(text=text)
     change = changes.remove_entry(before, place, "linux", name="LD_LIBRARY_PATH", scope="user")
     assert change.problem() == ""
-    assert pathlist.split(change.after.text, "linux", "LD_LIBRARY_PATH") == rest
-    assert change.merged(before) == change.after
-    assert change.inverse().merged(change.after) == before
-    theirs = Value(text=pathlist.insert(change.after.text, "/theirs", 0, "linux", name="LD_LIBRARY_PATH"))
-    undone = change.inverse().merged(theirs)
-    assert sorted(pathlist.split(undone.text, "linux", "LD_LIBRARY_PATH")) == sorted([*parts, "/theirs"])
+    assert path_list.split_entries(change.after.text, "linux", "LD_LIBRARY_PATH") == rest
+    assert change.rebased_on(before) == change.after
+    assert change.inverse().rebased_on(change.after) == before
+    theirs = Value(text=path_list.insert_in_path(change.after.text, "/theirs", 0, "linux", name="LD_LIBRARY_PATH"))
+    undone = change.inverse().rebased_on(theirs)
+    assert sorted(path_list.split_entries(undone.text, "linux", "LD_LIBRARY_PATH")) == sorted([*parts, "/theirs"])
 
 
 def test_only_ld_library_path_has_two_separators() -> None:
-    assert pathlist.split("/a;b:/c", "linux") == ["/a;b", "/c"]
-    assert pathlist.split("/a;b:/c", "linux", "LIBRARY_PATH") == ["/a;b", "/c"]
-    assert pathlist.split("/a:b;/c", "windows", "LD_LIBRARY_PATH") == ["/a:b", "/c"]
+    assert path_list.split_entries("/a;b:/c", "linux") == ["/a;b", "/c"]
+    assert path_list.split_entries("/a;b:/c", "linux", "LIBRARY_PATH") == ["/a;b", "/c"]
+    assert path_list.split_entries("/a:b;/c", "windows", "LD_LIBRARY_PATH") == ["/a:b", "/c"]
     value = "/a;/b;/c:/d"
-    assert pathlist.remove(value, "/b", 1, "linux", name="LD_LIBRARY_PATH") == "/a;/c:/d"
-    assert pathlist.insert(value, "/x", 4, "linux", name="LD_LIBRARY_PATH") == "/a;/b;/c:/d:/x"
-    assert pathlist.move(value, "/d", 3, 0, "linux", name="LD_LIBRARY_PATH") == "/d:/a;/b;/c"
+    assert path_list.remove_from_path(value, "/b", 1, "linux", name="LD_LIBRARY_PATH") == "/a;/c:/d"
+    assert path_list.insert_in_path(value, "/x", 4, "linux", name="LD_LIBRARY_PATH") == "/a;/b;/c:/d:/x"
+    assert path_list.move_in_path(value, "/d", 3, 0, "linux", name="LD_LIBRARY_PATH") == "/d:/a;/b;/c"
     with pytest.raises(PathError):
-        pathlist.insert(value, "/x;/y", 0, "linux", name="LD_LIBRARY_PATH")
+        path_list.insert_in_path(value, "/x;/y", 0, "linux", name="LD_LIBRARY_PATH")
 
 
 def any_edit(system: str, before: Value | None, data: st.DataObject) -> EditPath:
-    entries = pathlist.split(before.text, system) if before else []
+    entries = path_list.split_entries(before.text, system) if before else []
     kind = data.draw(st.sampled_from(["insert", "move", "remove"])) if entries else "insert"
     place = data.draw(st.integers(0, len(entries) - (kind != "insert")))
     if kind == "insert":
@@ -168,8 +167,8 @@ def test_apply_touches_only_the_entry_and_undo_is_the_identity(
         change = any_edit(system, before, data)
     except PathError:
         return
-    old = pathlist.split(before.text, system) if before else []
-    new = pathlist.split(change.after.text, system)
+    old = path_list.split_entries(before.text, system) if before else []
+    new = path_list.split_entries(change.after.text, system)
     assert change.problem() == ""
     if change.old is None:
         assert new[change.new] == change.entry
@@ -181,8 +180,8 @@ def test_apply_touches_only_the_entry_and_undo_is_the_identity(
         assert new[change.new] == change.entry == old[change.old]
     if before:
         assert change.after.kind == before.kind
-    assert change.merged(before) == change.after
-    assert change.inverse().merged(change.after) == before
+    assert change.rebased_on(before) == change.after
+    assert change.inverse().rebased_on(change.after) == before
 
 
 @given(values(), st.data())
@@ -192,17 +191,17 @@ def test_undo_spares_what_others_did_since(value: tuple[str, Value | None], data
         change = any_edit(system, before, data)
         other = "C:\\Others\\bin" if system == "windows" else "/others/bin"
         text = change.after.text
-        count = len(pathlist.split(text, system))
-        theirs = pathlist.insert(text, other, data.draw(st.integers(0, count)), system)
+        count = len(path_list.split_entries(text, system))
+        theirs = path_list.insert_in_path(text, other, data.draw(st.integers(0, count)), system)
     except PathError:
         return
-    undone = change.inverse().merged(Value(text=theirs, kind=change.after.kind))
+    undone = change.inverse().rebased_on(Value(text=theirs, kind=change.after.kind))
     assert undone is not None
     assert undone.kind == change.after.kind
-    rest = pathlist.split(undone.text, system)
+    rest = path_list.split_entries(undone.text, system)
     assert rest.count(other) == 1
     rest.remove(other)
-    expected = pathlist.split(before.text, system) if before else []
+    expected = path_list.split_entries(before.text, system) if before else []
     assert sorted(rest) == sorted(expected)
     if change.new is not None and change.old is None:
         assert rest == expected or expected.count(change.entry)
@@ -210,15 +209,15 @@ def test_undo_spares_what_others_did_since(value: tuple[str, Value | None], data
 
 def test_undo_leaves_a_value_alone_from_which_others_took_the_entry() -> None:
     change = changes.insert_entry(Value(text="/a:/b"), "/x", 0, "linux", name="PATH", scope="user")
-    assert change.inverse().merged(Value(text="/b:/c")) == Value(text="/b:/c")
+    assert change.inverse().rebased_on(Value(text="/b:/c")) == Value(text="/b:/c")
     moved = changes.move_entry(Value(text="/a:/b:/c"), 2, 0, "linux", name="PATH", scope="user")
-    assert moved.inverse().merged(Value(text="/a:/b")) == Value(text="/a:/b")
+    assert moved.inverse().rebased_on(Value(text="/a:/b")) == Value(text="/a:/b")
 
 
 def test_undoing_a_removal_puts_the_entry_beside_its_old_neighbour() -> None:
     change = changes.remove_entry(Value(text="/a:/x:/b"), 1, "linux", name="PATH", scope="user")
-    assert change.inverse().merged(Value(text="/new:/a:/b:/newer")) == Value(text="/new:/a:/x:/b:/newer")
-    assert change.inverse().merged(Value(text="/new")) == Value(text="/new:/x")
+    assert change.inverse().rebased_on(Value(text="/new:/a:/b:/newer")) == Value(text="/new:/a:/x:/b:/newer")
+    assert change.inverse().rebased_on(Value(text="/new")) == Value(text="/new:/x")
 
 
 @pytest.mark.parametrize(
@@ -234,7 +233,7 @@ def test_undoing_a_removal_puts_the_entry_beside_its_old_neighbour() -> None:
 def test_undoing_a_removal_beside_an_open_quote_swallows_nothing(removed: int, value: str, undone: str) -> None:
     before = Value(text='C:\\a;"C:\\open', kind="REG_SZ")
     change = changes.remove_entry(before, removed, "windows", name="PATH", scope="user")
-    assert change.inverse().merged(Value(text=value, kind="REG_SZ")) == Value(text=undone, kind="REG_SZ")
+    assert change.inverse().rebased_on(Value(text=value, kind="REG_SZ")) == Value(text=undone, kind="REG_SZ")
 
 
 @pytest.mark.parametrize(
@@ -257,7 +256,7 @@ def test_undoing_a_removal_beside_an_open_quote_swallows_nothing(removed: int, v
     ],
 )
 def test_which_entries_name_the_same_folder(system: str, one: str, two: str, same: bool) -> None:
-    assert (pathlist.key(one, system) == pathlist.key(two, system)) is same
+    assert (path_list.entry_key(one, system) == path_list.entry_key(two, system)) is same
 
 
 @pytest.mark.parametrize(
@@ -276,7 +275,7 @@ def test_which_entries_name_the_same_folder(system: str, one: str, two: str, sam
 )
 def test_an_entry_that_would_do_harm_is_refused(system: str, value: str, entry: str, index: int) -> None:
     with pytest.raises(PathError):
-        pathlist.insert(value, entry, index, system)
+        path_list.insert_in_path(value, entry, index, system)
 
 
 @pytest.mark.parametrize(
@@ -294,8 +293,8 @@ def test_an_entry_that_would_do_harm_is_refused(system: str, value: str, entry: 
     ],
 )
 def test_lengths(system: str, length: int, refused: bool, notes: int) -> None:
-    assert bool(pathlist.too_long("PATH", "x" * length, system)) is refused
-    assert len(pathlist.length_notes("PATH", "x" * length, system)) == notes
+    assert bool(path_list.too_long("PATH", "x" * length, system)) is refused
+    assert len(path_list.length_notes("PATH", "x" * length, system)) == notes
 
 
 def test_the_length_limit_of_linux_is_the_real_one() -> None:
@@ -304,7 +303,7 @@ def test_the_length_limit_of_linux_is_the_real_one() -> None:
 
     for extra, works in ((0, True), (1, False)):
         value = "x" * (131_071 - len("PATHLIKE=") + extra)
-        assert (pathlist.too_long("PATHLIKE", value, "linux") == "") is works
+        assert (path_list.too_long("PATHLIKE", value, "linux") == "") is works
         try:
             subprocess.run(["/bin/true"], env={"PATHLIKE": value}, check=True)
             ran = True

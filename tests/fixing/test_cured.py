@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from core.fixes.already_made import without_what_is_made
-from core.host.activation_scripts import KIND
+from core.fixes.already_made import without_made_changes
+from core.host.activation_scripts import ACTIVATION_KIND
 from core.model.changes import SetVariable, Value
 from core.model.facts import Activation, Environment, Machine, PythonEnvironment, Snapshot
 from core.model.findings import Evidence, Finding, Fix
@@ -13,7 +13,9 @@ from core.model.steps import Severity, Step
 
 
 def drop(prefix: str, steps: str = "drop /bad") -> SetVariable:
-    return SetVariable(name="LD_LIBRARY_PATH", scope="environment", at=prefix, after=Value(text=steps, kind=KIND))
+    return SetVariable(
+        name="LD_LIBRARY_PATH", scope="environment", at=prefix, after=Value(text=steps, kind=ACTIVATION_KIND)
+    )
 
 
 SEEN = Snapshot(
@@ -31,7 +33,7 @@ FOUND = Finding(
 
 
 def test_the_identical_change_is_not_offered_again() -> None:
-    told = without_what_is_made(FOUND, SEEN)
+    told = without_made_changes(FOUND, SEEN)
     assert (told.id, told.severity) == (FOUND.id, FOUND.severity)
     assert told.evidence == (
         Evidence(label="Already cured", value="through the activation of /v", source="entry E of the history"),
@@ -48,14 +50,14 @@ def test_the_identical_change_is_not_offered_again() -> None:
 def test_what_is_new_is_offered_as_before() -> None:
     for change in (drop("/v", "drop /other"), drop("/v", "drop /bad\ndrop /other"), drop("/w")):
         finding = replace(FOUND, fix=replace(FOUND.fix, changes=(change,)))
-        assert without_what_is_made(finding, SEEN) == finding
-    assert without_what_is_made(replace(FOUND, fix=None), SEEN) == replace(FOUND, fix=None)
+        assert without_made_changes(finding, SEEN) == finding
+    assert without_made_changes(replace(FOUND, fix=None), SEEN) == replace(FOUND, fix=None)
     plain = replace(SEEN, environment=replace(SEEN.environment, activations=()))
-    assert without_what_is_made(FOUND, plain) == FOUND
+    assert without_made_changes(FOUND, plain) == FOUND
 
 
 def test_of_two_environments_the_other_one_is_still_offered() -> None:
     both = replace(FOUND, fix=replace(FOUND.fix, changes=(drop("/v"), drop("/w"))))
-    told = without_what_is_made(both, SEEN)
+    told = without_made_changes(both, SEEN)
     assert told.fix == replace(FOUND.fix, changes=(drop("/w"),))
     assert told.evidence[0].label == "Already cured"

@@ -14,12 +14,11 @@ import pytest
 
 from core.common import i18n
 from core.host import ownership
-from core.host.interface import Completed
+from core.host.interface import CompletedProcess
 from core.model import changes
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
-from core.transaction import broker
-from core.transaction import elevation as elevate
-from core.transaction.elevation import Order
+from core.transaction import broker, elevation
+from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Outcome, Plan
 from core.transaction.journal import Entry, Journal
 from core.transaction.variable_store import LinuxVariables
@@ -30,7 +29,7 @@ OLD = Value(text="/a:/b")
 CUDA_PATH = SetVariable(name="CUDA_PATH", scope="machine", before=None, after=Value(text="/usr/local"))
 
 
-def entry(folder: str, name: str = "PATH", scope: changes.Scope = "machine") -> Change:
+def entry(folder: str, name: str = "PATH", scope: changes.PersistentScope = "machine") -> Change:
     return changes.insert_entry(OLD, folder, 0, "linux", name=name, scope=scope)
 
 
@@ -49,7 +48,7 @@ def file(path: str, **fields: str) -> Change:
     ],
 )
 def test_listed_kinds_and_targets_are_taken(change: Change) -> None:
-    assert elevate.not_allowed((change,), {}) == ()
+    assert elevation.not_allowed((change,), {}) == ()
 
 
 @pytest.mark.parametrize(
@@ -74,14 +73,14 @@ def test_listed_kinds_and_targets_are_taken(change: Change) -> None:
     ids=lambda c: " ".join(c.lines()[:2]),
 )
 def test_everything_else_is_refused(change: Change) -> None:
-    [row] = elevate.not_allowed((change,), {})
+    [row] = elevation.not_allowed((change,), {})
     assert row.endswith(".")
 
 
 def test_a_folder_of_an_ordinary_user_never_goes_on_everybodys_path(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     give(tmp_path / "mine", 1000, 1000)
-    [row] = elevate.not_allowed((entry(str(tmp_path / "mine")),), {})
+    [row] = elevation.not_allowed((entry(str(tmp_path / "mine")),), {})
     assert "ordinary users" in row
 
 
@@ -106,7 +105,7 @@ class Machine:
         self.machines = Journal(self.root / "machine")
 
     def carry_out(self, path: str, digest: str, **env: str) -> Outcome:
-        return elevate.carry_out(
+        return elevation.execute_order(
             path,
             digest,
             writer=self.writer,
@@ -124,7 +123,9 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 def test_the_confirmed_plan_is_carried_out_and_undone(box: Machine) -> None:
-    path, digest = elevate.write_order(Order(plan=Plan(title="Repair CUDA_PATH", changes=(CUDA_PATH,))), box.mine)
+    path, digest = elevation.write_order(
+        ElevationOrder(plan=Plan(title="Repair CUDA_PATH", changes=(CUDA_PATH,))), box.mine
+    )
     done = box.carry_out(path, digest)
     assert done.kind == "done", done
     assert (box.root / "etc/environment").read_text() == "LANG=C\nCUDA_PATH=/usr/local\n"
@@ -133,14 +134,14 @@ def test_the_confirmed_plan_is_carried_out_and_undone(box: Machine) -> None:
     assert written.plan == digest
     again = box.carry_out(path, digest)
     assert (again.kind, "changed since it was shown" in again.sentence) == ("refused", True)
-    path, digest = elevate.write_order(Order(undo=done.entry), box.mine)
+    path, digest = elevation.write_order(ElevationOrder(undo=done.entry), box.mine)
     assert box.carry_out(path, digest).kind == "undone"
     assert (box.root / "etc/environment").read_text() == "LANG=C\n"
 
 
 def test_the_elevated_side_answers_in_the_persons_language(box: Machine) -> None:
     i18n.use_language("de")
-    path, digest = elevate.write_order(Order(plan=Plan(title="CUDA_PATH", changes=(CUDA_PATH,))), box.mine)
+    path, digest = elevation.write_order(ElevationOrder(plan=Plan(title="CUDA_PATH", changes=(CUDA_PATH,))), box.mine)
     i18n.use_language("en")  # as in a program that gets none of the person's variables
     assert box.carry_out(path, digest).sentence == "Erledigt: CUDA_PATH."
 
@@ -155,7 +156,7 @@ def refused(box: Machine, path: str, digest: str, words: str, **env: str) -> Non
 
 
 def test_a_tampered_plan_is_refused(box: Machine) -> None:
-    path, digest = elevate.write_order(Order(plan=Plan(title="t", changes=(CUDA_PATH,))), box.mine)
+    path, digest = elevation.write_order(ElevationOrder(plan=Plan(title="t", changes=(CUDA_PATH,))), box.mine)
     data = Path(path).read_bytes()
     Path(path).write_bytes(data.replace(b'"/usr/local"', b'"/usr/local/evil"'))
     refused(box, path, digest, "SHA-256 differs")
@@ -182,7 +183,7 @@ def test_an_order_that_is_none_is_refused(box: Machine, data: bytes) -> None:
 
 
 def test_an_order_that_is_a_link_a_fifo_or_in_a_loose_folder_is_refused(box: Machine) -> None:
-    path, digest = elevate.write_order(Order(plan=Plan(title="t", changes=(CUDA_PATH,))), box.mine)
+    path, digest = elevation.write_order(ElevationOrder(plan=Plan(title="t", changes=(CUDA_PATH,))), box.mine)
     (box.root / "link.json").symlink_to(path)
     refused(box, str(box.root / "link.json"), digest, "not a regular file")
     os.mkfifo(box.root / "fifo.json")
@@ -198,7 +199,7 @@ def test_a_plan_of_another_user_than_the_one_who_asked_is_refused(
     box: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ownership, "ADMINISTRATORS", frozenset({"uid:0"}))
-    path, digest = elevate.write_order(Order(plan=Plan(title="t", changes=(CUDA_PATH,))), box.mine)
+    path, digest = elevation.write_order(ElevationOrder(plan=Plan(title="t", changes=(CUDA_PATH,))), box.mine)
     give(path, 1001, 1001)
     owner = str(Path(path).stat().st_uid)
     refused(box, path, digest, "can be changed by other users", PKEXEC_UID="60000")
@@ -207,7 +208,7 @@ def test_a_plan_of_another_user_than_the_one_who_asked_is_refused(
 
 def test_what_is_not_listed_is_refused_by_the_elevated_side_itself(box: Machine) -> None:
     evil = SetVariable(name="LD_PRELOAD", scope="machine", after=Value(text="/evil.so"))
-    path, digest = elevate.write_order(Order(plan=Plan(title="t", changes=(evil,))), box.mine)
+    path, digest = elevation.write_order(ElevationOrder(plan=Plan(title="t", changes=(evil,))), box.mine)
     refused(box, path, digest, "administrator's rights")
 
 
@@ -219,7 +220,7 @@ def test_a_source_that_others_can_write_is_refused_although_its_bytes_are_right(
     (box.root / "source").mkdir()
     (box.root / "source/libcudnn.so.9").write_bytes(b"shim")
     change = FileSet(title="t", items=(item(box.root, "opt/libcudnn.so.9", "source/libcudnn.so.9"),))
-    path, digest = elevate.write_order(Order(plan=Plan(title="t", changes=(change,))), box.mine)
+    path, digest = elevation.write_order(ElevationOrder(plan=Plan(title="t", changes=(change,))), box.mine)
     (box.root / "source").chmod(0o775)
     give(box.root / "source", 0, 1000)
     refused(box, path, digest, "can be changed by other users")
@@ -233,19 +234,21 @@ def test_a_source_that_others_can_write_is_refused_although_its_bytes_are_right(
 class Answering:
     """A host on which pkexec answers as it was told."""
 
-    def __init__(self, completed: Completed) -> None:
+    def __init__(self, completed: CompletedProcess) -> None:
         self.completed = completed
         self.asked: Sequence[str] = ()
 
-    def run(self, argv: Sequence[str], *, timeout: float, env: Mapping[str, str] | None = None) -> Completed:
+    def run(self, argv: Sequence[str], *, timeout: float, env: Mapping[str, str] | None = None) -> CompletedProcess:
         self.asked = argv
         return self.completed
 
 
 def test_pkexec_gets_the_plan_by_file_with_its_hash(box: Machine) -> None:
     said = msgspec.json.encode(Outcome(kind="done", sentence="Done: t.", entry="x")).decode()
-    host = Answering(Completed(status=0, out=said + "\n"))
-    outcome = elevate.ask(Order(plan=Plan(title="t", changes=(CUDA_PATH,))), host=host, journal=box.mine)
+    host = Answering(CompletedProcess(status=0, out=said + "\n"))
+    outcome = elevation.ask_elevated(
+        ElevationOrder(plan=Plan(title="t", changes=(CUDA_PATH,))), host=host, journal=box.mine
+    )
     assert (outcome.kind, outcome.entry) == ("done", "x")
     option, path, digest, summary = host.asked[-4:]
     assert (option, summary) == ("--elevated-variable", "Set the variable CUDA_PATH for everybody to /usr/local.")
@@ -256,15 +259,15 @@ def test_pkexec_gets_the_plan_by_file_with_its_hash(box: Machine) -> None:
 @pytest.mark.parametrize(
     ("completed", "kind", "words"),
     [
-        (Completed(status=126), "refused", "password was not given"),
-        (Completed(status=127), "refused", "Run this in a terminal: sudo "),
-        (Completed(status=None, ended="is not there"), "refused", "Run this in a terminal: sudo "),
-        (Completed(status=0, out="{ what"), "stuck", "history"),
+        (CompletedProcess(status=126), "refused", "password was not given"),
+        (CompletedProcess(status=127), "refused", "Run this in a terminal: sudo "),
+        (CompletedProcess(status=None, ended="is not there"), "refused", "Run this in a terminal: sudo "),
+        (CompletedProcess(status=0, out="{ what"), "stuck", "history"),
     ],
 )
-def test_every_other_answer_is_a_sentence(box: Machine, completed: Completed, kind: str, words: str) -> None:
-    outcome = elevate.ask(
-        Order(plan=Plan(title="t", changes=(CUDA_PATH,))), host=Answering(completed), journal=box.mine
+def test_every_other_answer_is_a_sentence(box: Machine, completed: CompletedProcess, kind: str, words: str) -> None:
+    outcome = elevation.ask_elevated(
+        ElevationOrder(plan=Plan(title="t", changes=(CUDA_PATH,))), host=Answering(completed), journal=box.mine
     )
     assert outcome.kind == kind
     assert words in outcome.sentence
@@ -272,16 +275,19 @@ def test_every_other_answer_is_a_sentence(box: Machine, completed: Completed, ki
 
 def test_what_the_elevated_side_would_refuse_is_not_even_asked(box: Machine) -> None:
     evil = SetVariable(name="LD_PRELOAD", scope="machine", after=Value(text="/evil.so"))
-    host = Answering(Completed(status=0))
-    assert elevate.ask(Order(plan=Plan(title="t", changes=(evil,))), host=host, journal=box.mine).kind == "refused"
+    host = Answering(CompletedProcess(status=0))
+    assert (
+        elevation.ask_elevated(ElevationOrder(plan=Plan(title="t", changes=(evil,))), host=host, journal=box.mine).kind
+        == "refused"
+    )
     assert host.asked == ()
 
 
 def test_the_command_by_hand_really_starts_the_elevated_side(box: Machine) -> None:
     """With an order that is refused, so that the real machine stays as it is."""
     evil = SetVariable(name="LD_PRELOAD", scope="machine", after=Value(text="/evil.so"))
-    path, digest = elevate.write_order(Order(plan=Plan(title="t", changes=(evil,))), box.mine)
-    argv = elevate.command(path, digest, "variable", "x")
+    path, digest = elevation.write_order(ElevationOrder(plan=Plan(title="t", changes=(evil,))), box.mine)
+    argv = elevation.elevated_command(path, digest, "variable", "x")
     assert argv[0] == sys.executable
     done = subprocess.run(argv, capture_output=True, check=False, cwd="/")
     assert done.returncode == 4, done
@@ -290,5 +296,5 @@ def test_the_command_by_hand_really_starts_the_elevated_side(box: Machine) -> No
 
 def test_what_needs_an_administrator() -> None:
     writer = MemoryWriter("linux")
-    assert elevate.needs_elevation((CUDA_PATH,), writer)
-    assert not elevate.needs_elevation((entry("/x", scope="user"),), writer)
+    assert elevation.needs_elevation((CUDA_PATH,), writer)
+    assert not elevation.needs_elevation((entry("/x", scope="user"),), writer)

@@ -11,7 +11,7 @@ import pytest
 
 from core.fixes.catalogue import attach_changes
 from core.fixes.files import dll_hook
-from core.fixes.search_paths import to_those_concerned
+from core.fixes.search_paths import add_folder_for_concerned
 from core.fixes.variables import has_activation
 from core.model.changes import EditPath, FileSet, SetVariable, Value
 from core.model.facts import (
@@ -39,7 +39,7 @@ from core.model.remedies import AddFolder, DropDead, Place, PointTo, PutPackageB
 from core.model.steps import Severity, Step
 from core.rules.consumer_loads import ConsumerLoad, consumer_loads
 from core.rules.cudnn.cuda_libraries import half_away
-from core.rules.cudnn.files import completed
+from core.rules.cudnn.files import completing_remedy
 from core.rules.cudnn.late_dependencies import plain_name
 from core.rules.root_cause import diagnose
 
@@ -152,10 +152,10 @@ def test_on_linux_the_folder_goes_into_the_environments_that_it_concerns() -> No
         pythons.append(PythonEnvironment(prefix=f"/{name}", kind="system" if name == "global" else "venv"))
     seen = machine("linux", loads=tuple(loads), pythons=tuple(pythons))
     nobody = found(None)
-    [change] = changes(found(to_those_concerned("/opt/cudnn/lib", nobody, seen)), seen)
+    [change] = changes(found(add_folder_for_concerned("/opt/cudnn/lib", nobody, seen)), seen)
     assert (change.at, change.after.text) == ("/lacks", "prepend /opt/cudnn/lib")
     one = msgspec.structs.replace(nobody, consumers=("python:/has",))
-    [change] = changes(found(to_those_concerned("/opt/cudnn/lib", one, seen)), seen)
+    [change] = changes(found(add_folder_for_concerned("/opt/cudnn/lib", one, seen)), seen)
     assert change.at == "/has"
     [change] = changes(found(AddFolder(folder="/opt/cudnn/lib", prefixes=("/has", "/global"))), seen)
     assert change.at == "/has"
@@ -289,7 +289,7 @@ def library(folder: str, name: str, size: int = 10, **fields: object) -> Library
 
 
 def of_the_first(seen: Snapshot) -> Remedy | None:
-    return completed(seen, seen.cudnn[0])
+    return completing_remedy(seen, seen.cudnn[0])
 
 
 def sets(**donor: object) -> Snapshot:

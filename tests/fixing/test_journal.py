@@ -9,7 +9,7 @@ import pytest
 
 from core.model import changes
 from core.model.changes import FileItem, FileSet, Value
-from core.transaction.execute import Plan, execute, preconditions, recover, undo
+from core.transaction.execute import Plan, execute, recover, undo, unmet_preconditions
 from core.transaction.journal import Entry, Journal, JournalError, UnreadableEntry
 from tests.fixing.conftest import everything, item, memory, sha, tree
 from tests.transaction.memory_store import MemoryWriter
@@ -42,7 +42,7 @@ def test_nothing_is_written_before_perform(machine: Path, journal: Journal) -> N
     writer = memory()
     before, values = tree(machine.parent), dict(writer.values)
     plan = everything(machine, writer)
-    assert preconditions(plan.changes, writer=writer, journal=journal) == ()
+    assert unmet_preconditions(plan.changes, writer=writer, journal=journal) == ()
     assert plan.lines()
     assert journal.entries() == ()
     assert journal.unfinished() == ()
@@ -76,7 +76,7 @@ def test_an_exception_of_verify_goes_on_after_everything_was_taken_back(machine:
 class Failing(MemoryWriter):
     """A machine whose registry refuses one variable."""
 
-    def write(self, name: str, scope: changes.Scope, at: str, value: Value | None) -> None:
+    def write(self, name: str, scope: changes.PersistentScope, at: str, value: Value | None) -> None:
         if name == "CUDA_PATH" and value is None:
             raise PermissionError(13, "Access is denied", "HKLM")
         super().write(name, scope, at, value)
@@ -169,7 +169,7 @@ def test_several_entries_of_one_path_in_one_plan(journal: Journal) -> None:
 def test_two_at_once_do_not_interleave(machine: Path, journal: Journal) -> None:
     writer = memory()
     before = tree(machine)
-    with Journal(journal.folder).locked():
+    with Journal(journal.folder).lock():
         outcome = execute(everything(machine, writer), writer=writer, journal=journal)
         assert recover(writer=writer, journal=journal) == ()
     assert outcome.kind == "refused"
@@ -183,7 +183,7 @@ def test_a_lock_whose_holder_was_killed_is_free(tmp_path: Path) -> None:
     ready, child_ready = os.pipe()
     pid = os.fork()
     if pid == 0:
-        with journal.locked():
+        with journal.lock():
             os.write(child_ready, b"x")
             os.read(ready, 0)
             os.kill(os.getpid(), 9)
@@ -191,7 +191,7 @@ def test_a_lock_whose_holder_was_killed_is_free(tmp_path: Path) -> None:
     os.waitpid(pid, 0)
     os.close(ready)
     os.close(child_ready)
-    with journal.locked():
+    with journal.lock():
         assert (tmp_path / "state/lock").exists()
 
 

@@ -15,22 +15,31 @@ from pathlib import Path
 
 import pytest
 
-from core.host import activation_scripts as activation
-from core.host import safe_folder as folders
+from core.host import activation_scripts, safe_folder
 from core.model import changes
 from core.model.changes import FileItem, FileSet, SetVariable, Value
 from core.transaction import execute as apply
-from core.transaction import file_preconditions as file_checks
+from core.transaction import file_preconditions, journal, preconditions, variable_store
 from core.transaction import file_set as filesets
-from core.transaction import journal
-from core.transaction import preconditions as checks
-from core.transaction import variable_store as writing
 from core.transaction.execute import Plan, execute, recover, undo
 from core.transaction.journal import Entry, Journal
 from core.transaction.variable_store import LinuxVariables
 from tests.fixing.conftest import files, item, tree
 
-OURS = {m.__file__ for m in (activation, apply, checks, file_checks, changes, filesets, folders, journal, writing)}
+OURS = {
+    m.__file__
+    for m in (
+        activation_scripts,
+        apply,
+        preconditions,
+        file_preconditions,
+        changes,
+        filesets,
+        safe_folder,
+        journal,
+        variable_store,
+    )
+}
 CALLS = {
     "open",
     "os.rename",
@@ -139,13 +148,13 @@ def path_entry(root: Path) -> Plan:
 
 
 def venv(root: Path) -> Plan:
-    steps = Value(text="drop /opt/mixed\nprepend /opt/cudnn", kind=activation.KIND)
+    steps = Value(text="drop /opt/mixed\nprepend /opt/cudnn", kind=activation_scripts.ACTIVATION_KIND)
     change = SetVariable(name="LD_LIBRARY_PATH", scope="environment", at=str(root / "venv"), after=steps)
     return Plan(title="venv", changes=(change,))
 
 
 def conda(root: Path) -> Plan:
-    steps = Value(text="unset", kind=activation.KIND)
+    steps = Value(text="unset", kind=activation_scripts.ACTIVATION_KIND)
     change = SetVariable(name="LD_LIBRARY_PATH", scope="environment", at=str(root / "conda"), after=steps)
     return Plan(title="conda", changes=(change,))
 
@@ -165,7 +174,7 @@ def folder_aside(root: Path) -> Plan:
 
 def environments(root: Path) -> Plan:
     """Two environments and two variables of one, with a hook beside them."""
-    home = Value(text="set /usr/local/cuda", kind=activation.KIND)
+    home = Value(text="set /usr/local/cuda", kind=activation_scripts.ACTIVATION_KIND)
     second = SetVariable(name="CUDA_HOME", scope="environment", at=str(root / "venv"), after=home)
     hook = FileSet(title="hook", items=(item(root, "venv/convalesce_cuda.pth", text="import os\n"),))
     return Plan(title="environments", changes=(*venv(root).changes, second, *conda(root).changes, hook))

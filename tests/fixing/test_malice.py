@@ -10,7 +10,7 @@ import pytest
 
 from core.model import changes
 from core.model.changes import FileItem, FileSet, SetVariable, Value
-from core.transaction.execute import Plan, execute, preconditions
+from core.transaction.execute import Plan, execute, unmet_preconditions
 from core.transaction.journal import Entry, Journal
 from tests.fixing.conftest import Busy, item, memory, tree
 from tests.transaction.memory_store import MemoryWriter
@@ -106,7 +106,7 @@ def test_a_file_swapped_for_a_link_or_a_fifo_is_not_opened(machine: Path, journa
 @pytest.mark.parametrize("part", ["source", "source/libcudnn.so.9.1"])
 def test_a_source_that_others_can_write_is_refused(machine: Path, journal: Journal, part: str) -> None:
     change = FileSet(title="t", items=(item(machine, "lib/new.so", "source/libcudnn.so.9.1"),))
-    assert preconditions((change,), writer=memory(), journal=journal) == ()
+    assert unmet_preconditions((change,), writer=memory(), journal=journal) == ()
     (machine / part).chmod(0o777)
     outcome = execute(Plan(title="t", changes=(change,)), writer=memory(), journal=journal)
     assert outcome.kind == "refused"
@@ -116,7 +116,7 @@ def test_a_source_that_others_can_write_is_refused(machine: Path, journal: Journ
 
 def test_too_little_space_is_found_before_anything_is_done(machine: Path, journal: Journal) -> None:
     huge = msgspec.structs.replace(item(machine, "lib/new.so", "source/libcudnn.so.9.1"), size=1 << 60)
-    rows = preconditions((FileSet(title="t", items=(huge,)),), writer=memory(), journal=journal)
+    rows = unmet_preconditions((FileSet(title="t", items=(huge,)),), writer=memory(), journal=journal)
     assert any("MiB free" in row for row in rows)
 
 

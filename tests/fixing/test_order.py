@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.host import safe_folder as folders
+from core.host import safe_folder
 from core.model.changes import ChangeError, SetVariable, Value
 from core.transaction.execute import Plan, execute, undo
 from core.transaction.journal import Journal
@@ -90,7 +90,7 @@ def test_shell_scripts_and_other_files_are_never_edited(tmp_path: Path, journal:
 
 def test_a_folder_that_is_a_fifo_or_missing_is_a_sentence(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    with pytest.raises(ChangeError), folders.opened(str(tmp_path / "fifo")):
+    with pytest.raises(ChangeError), safe_folder.open_folder(str(tmp_path / "fifo")):
         pass
-    with pytest.raises(FileNotFoundError), folders.opened(str(tmp_path / "none")):
+    with pytest.raises(FileNotFoundError), safe_folder.open_folder(str(tmp_path / "none")):
         pass

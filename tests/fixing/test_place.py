@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from core.common.progress import CancelledError, Progress
-from core.fixes import archives
-from core.fixes import cudnn_set as place
+from core.fixes import archives, cudnn_set
 from core.fixes.archives import ArchiveError
 from core.fixes.cudnn_set import CudnnSet, SetRequirement
 from core.host import scratch
@@ -44,7 +43,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, int], 
 
 
 def recognise(source: Path, journal: Journal, wanted: SetRequirement = LINUX) -> CudnnSet:
-    return place.read_set(str(source), wanted, journal=journal, watch=Progress())
+    return cudnn_set.read_set(str(source), wanted, journal=journal, watch=Progress())
 
 
 def tar_xz(target: Path, folder: Path, top: str = "cudnn-linux-x86_64-9.1.0.70_cuda12-archive") -> Path:
@@ -100,7 +99,7 @@ def test_nvidias_tar_is_placed_with_its_links_and_undone(
     home = Path(os.path.realpath(tmp_path)) / "home"
     home.mkdir()
     before = tree(home)
-    change = place.file_set(found, str(home / "cudnn/9.1.0-cuda12/lib"))
+    change = cudnn_set.file_set(found, str(home / "cudnn/9.1.0-cuda12/lib"))
     done = execute(Plan(title=found.title, changes=(change,)), writer=MemoryWriter("linux"), journal=journal)
     assert done.kind == "done", done
     placed = home / "cudnn/9.1.0-cuda12/lib"
@@ -226,7 +225,7 @@ def test_a_folder_that_is_in_use_is_no_target(libraries: Callable[..., Path], tm
     (tmp_path / "full").mkdir()
     (tmp_path / "full/mine").write_text("mine")
     with pytest.raises(ChangeError, match="not empty"):
-        place.file_set(found, str(tmp_path / "full"))
+        cudnn_set.file_set(found, str(tmp_path / "full"))
 
 
 # --- malice --------------------------------------------------------------------------------------------------------
@@ -331,7 +330,7 @@ def test_a_header_that_wants_all_memory_is_refused(tmp_path: Path, journal: Jour
 def test_more_files_than_any_cudnn_has_are_refused(
     tmp_path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives, "MOST_MEMBERS", 50)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 50)
     zipped(tmp_path / "many.zip", [(f"f{i}", b"") for i in range(60)])
     with pytest.raises(ArchiveError, match="more than 50 files"):
         recognise(tmp_path / "many.zip", journal)
@@ -368,5 +367,5 @@ def test_the_person_can_stop_it(libraries: Callable[..., Path], tmp_path: Path, 
     watch = Progress()
     watch.cancel()
     with pytest.raises(CancelledError):
-        place.read_set(str(tar_xz(tmp_path / "x.tar.xz", libraries("9.1.0"))), LINUX, journal=journal, watch=watch)
+        cudnn_set.read_set(str(tar_xz(tmp_path / "x.tar.xz", libraries("9.1.0"))), LINUX, journal=journal, watch=watch)
     assert list(journal.staging.iterdir()) == []

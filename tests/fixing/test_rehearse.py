@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.common.progress import Progress
-from core.host.activation_scripts import KIND, applied
+from core.host.activation_scripts import ACTIVATION_KIND, apply_steps
 from core.host.interface import Host
 from core.host.this_host import this_host
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value, insert_entry
@@ -67,7 +67,7 @@ def test_variables_are_as_they_would_be_on_linux(tmp_path: Path) -> None:
     changes: tuple[Change, ...] = (
         SetVariable(name="CUDA_VISIBLE_DEVICES", scope="user", at="/c.conf", before=Value(text="-1"), after=None),
         SetVariable(name="CUDA_HOME", scope="machine", before=Value(text="/other"), after=Value(text="/new")),
-        SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="drop /bad\nprepend /new", kind=KIND)),
+        SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="drop /bad\nprepend /new", kind=ACTIVATION_KIND)),
     )  # fmt: skip
     seen = PlannedHost(host, changes=changes, moved={"/new": "/overlay/0"})
     assert seen.fresh_environment() == {"CUDA_HOME": "/old", "LD_LIBRARY_PATH": "/overlay/0:/a", "KEEP": "1"}
@@ -90,7 +90,9 @@ def test_variables_are_as_they_would_be_on_windows(tmp_path: Path) -> None:
 
 
 def test_children_get_the_supposed_environment(tmp_path: Path) -> None:
-    gone = SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="unset", kind=KIND))
+    gone = SetVariable(
+        name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="unset", kind=ACTIVATION_KIND)
+    )
     seen = PlannedHost(this_host(), changes=(gone,))
     done = seen.run([sys.executable, "-c", "import os; print('LD_LIBRARY_PATH' in os.environ)"], timeout=20)
     assert done.out.strip() == "False"
@@ -104,23 +106,23 @@ def test_a_finding_that_is_gone_works_and_says_what_was_loaded() -> None:
         library="libcudnn.so.9", mapped=(Mapped(path="/o/0/libcudnn.so.9", name="libcudnn.so.9", origin="x"),)
     )
     load = Load(consumer=Program(id="plain", kind="plain", label="any"), major=9, roll_call=roll)
-    said = rehearse.judge(CURED, report(CURED), report(loads=(load,)), {"/o/0": "/opt/cudnn"})
+    said = rehearse.compare_reports(CURED, report(CURED), report(loads=(load,)), {"/o/0": "/opt/cudnn"})
     assert said.works is True
     assert said.sentence == "Rehearsed on this machine: works. cuDNN was loaded from /opt/cudnn."
     assert [(m.path, m.origin) for m in said.loaded] == [("/opt/cudnn/libcudnn.so.9", "x")]
 
 
 def test_a_finding_that_stays_or_another_that_comes_does_not_work() -> None:
-    assert rehearse.judge(CURED, report(CURED), report(CURED)).works is False
+    assert rehearse.compare_reports(CURED, report(CURED), report(CURED)).works is False
     other = Finding(id="n.w", cause="", step=Step.CUDNN, severity=Severity.ERROR, title="Another.", subject="/y")
-    said = rehearse.judge(CURED, report(CURED), report(other))
+    said = rehearse.compare_reports(CURED, report(CURED), report(other))
     assert (said.works, "Another." in said.sentence) == (False, True)
-    assert rehearse.judge(CURED, report(CURED, other), report(other)).works is True
+    assert rehearse.compare_reports(CURED, report(CURED, other), report(other)).works is True
 
 
 def test_what_could_not_be_looked_at_is_not_decided() -> None:
     error = ProbeError(probe="loads", kind="time-out", message="It gave no answer within its time.")
-    assert rehearse.judge(CURED, report(CURED), report(errors=(error,))).works is None
+    assert rehearse.compare_reports(CURED, report(CURED), report(errors=(error,))).works is None
 
 
 # --- overlays ------------------------------------------------------------------------------------------------------
@@ -167,7 +169,10 @@ def test_a_set_that_is_placed_anew_is_looked_at_where_it_waits(broken: Path) -> 
     source = broken / "good/libcudnn.so.9"
     files = FileSet(title="t", folders=(str(broken / "own"), str(target)), items=(FileItem(path=str(target / "libcudnn.so.9"), after="?", source=str(source)),))  # fmt: skip
     steps = SetVariable(
-        name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text=f"prepend {target}", kind=KIND)
+        name="LD_LIBRARY_PATH",
+        scope="environment",
+        at="/v",
+        after=Value(text=f"prepend {target}", kind=ACTIVATION_KIND),
     )
     changes = (*resolve((files,), MemoryWriter("linux")), steps)
     waiting: list[Path] = []
@@ -202,7 +207,7 @@ def test_steps_do_in_python_what_a_shell_makes_of_them(tmp_path: Path, steps: st
     (prefix / "pyvenv.cfg").write_text("home = /usr\n")
     (prefix / "bin/activate").write_text("deactivate () {\n    true\n}\n")
     LinuxVariables("/", str(tmp_path)).write(
-        "LD_LIBRARY_PATH", "environment", str(prefix), Value(text=steps, kind=KIND)
+        "LD_LIBRARY_PATH", "environment", str(prefix), Value(text=steps, kind=ACTIVATION_KIND)
     )
     for value in (
         None,
@@ -222,7 +227,7 @@ def test_steps_do_in_python_what_a_shell_makes_of_them(tmp_path: Path, steps: st
     ):
         env = {} if value is None else {"LD_LIBRARY_PATH": value}
         [shown] = run("sh", f". '{prefix}/bin/activate'; echo \"${{LD_LIBRARY_PATH-none}}\"", **env)
-        expected = applied("LD_LIBRARY_PATH", steps, value)
+        expected = apply_steps("LD_LIBRARY_PATH", steps, value)
         assert shown == ("none" if expected is None else expected), (steps, value)
 
 
@@ -346,5 +351,5 @@ def test_windows_folders_are_told_in_their_own_form() -> None:
     )
     roll = RollCall(library="cudnn64_9.dll", mapped=loaded)
     load = Load(consumer=Program(id="plain", kind="plain", label="any"), major=9, roll_call=roll)
-    said = rehearse.judge(CURED, report(CURED), report(loads=(load,)))
+    said = rehearse.compare_reports(CURED, report(CURED), report(loads=(load,)))
     assert said.sentence == "Rehearsed on this machine: works. cuDNN was loaded from C:\\Program Files\\NVIDIA."

@@ -17,7 +17,7 @@ from core.model.changes import FileSet
 from core.model.facts import CudnnCopy, Machine, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Severity, Step
-from core.probes.cudnn import probe as cudnn
+from core.probes.cudnn import probe
 from core.transaction.execute import execute, undo
 from core.transaction.journal import Journal
 from tests import standin
@@ -43,7 +43,7 @@ def machine(tmp_path: Path) -> Path:
 
 def seen(folder: Path) -> CudnnCopy:
     """What the probe says of a folder on the search path, by its place on the running system."""
-    (copy,) = cudnn.look(request(Path("/"), {"LD_LIBRARY_PATH": str(folder)}))
+    (copy,) = probe.look(request(Path("/"), {"LD_LIBRARY_PATH": str(folder)}))
     return copy
 
 
@@ -52,7 +52,7 @@ def proposed(copy: CudnnCopy, source: Path, shop: RepairContext, cause: str) -> 
         id="cudnn.x", cause=cause, step=Step.CUDNN, severity=Severity.ERROR, title="x", subject=copy.folder
     )
     snapshot = Snapshot(machine=Machine(system="linux"), cudnn=(copy,))
-    return repair.with_cudnn_from(str(source), finding, snapshot, shop, Progress())
+    return repair.fix_from_cudnn_set(str(source), finding, snapshot, shop, Progress())
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from core.common.progress import Progress
 from core.doctor.engine import ThisMachine
 from core.doctor.repair import RepairContext
-from core.host.activation_scripts import KIND
+from core.host.activation_scripts import ACTIVATION_KIND
 from core.host.interface import Host
 from core.model.changes import Change, SetVariable, Value, insert_entry
 from core.model.facts import Activation, Environment, Machine, PythonEnvironment, Renewal, Snapshot, Variable
@@ -103,7 +103,9 @@ def environment(home: Path, name: str) -> str:
 
 
 def steps(prefix: str, text: str) -> SetVariable:
-    return SetVariable(name="LD_LIBRARY_PATH", scope="environment", at=prefix, after=Value(text=text, kind=KIND))
+    return SetVariable(
+        name="LD_LIBRARY_PATH", scope="environment", at=prefix, after=Value(text=text, kind=ACTIVATION_KIND)
+    )
 
 
 def test_an_activation_counts_where_its_environment_is_active(home: Path) -> None:

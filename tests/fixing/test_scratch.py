@@ -15,7 +15,7 @@ from core.transaction.journal import Journal
 from tests.fixing.conftest import memory
 
 CODE = (
-    "import os, signal, sys; from core.host import scratch; place = scratch.make(sys.argv[1]); (place / 'x').write_text('x'); "
+    "import os, signal, sys; from core.host import scratch; place = scratch.make_scratch(sys.argv[1]); (place / 'x').write_text('x'); "
     "print(place, flush=True); "
 )
 ENDS = {
@@ -32,7 +32,7 @@ def test_nothing_is_left_after_any_end(tmp_path: Path, end: str) -> None:
     code, at_once = ENDS[end]
     subprocess.run([sys.executable, "-c", CODE + code, str(tmp_path)], check=False, capture_output=True)
     assert bool(list(tmp_path.iterdir())) is not at_once
-    scratch.clear(tmp_path)
+    scratch.clear_abandoned(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -45,7 +45,7 @@ def test_what_is_in_use_stays(tmp_path: Path) -> None:
     )
     assert process.stdout
     place = Path(process.stdout.readline().strip())
-    scratch.clear(tmp_path)
+    scratch.clear_abandoned(tmp_path)
     assert (place / "x").read_text() == "x"
     process.communicate("")
     assert list(tmp_path.iterdir()) == []
@@ -60,7 +60,7 @@ def test_another_s_folder_and_a_link_of_that_name_stay(tmp_path: Path) -> None:
     theirs = tmp_path / "convalesce-11111111"
     theirs.mkdir()
     os.chown(theirs, 54_321, 54_321)
-    scratch.clear(tmp_path)
+    scratch.clear_abandoned(tmp_path)
     assert (precious / "x").exists()
     assert theirs.exists()
 

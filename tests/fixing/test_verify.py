@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.doctor.verify import SHELL, told, verify
-from core.host.activation_scripts import KIND
-from core.host.interface import Completed, Host
+from core.doctor.verify import ACTIVATION_SCRIPT, verification_sentences, verify
+from core.host.activation_scripts import ACTIVATION_KIND
+from core.host.interface import CompletedProcess, Host
 from core.host.this_host import this_host
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, SetVariable, Value
@@ -28,7 +28,9 @@ from tests.host.fake import FakeHost
 
 FAULT = Finding(id="a.b", cause="c", step=Step.CUDNN, severity=Severity.ERROR, title="It is broken.", subject="/x")
 BAD, GOOD = {"LD_LIBRARY_PATH": "/bad"}, {"LD_LIBRARY_PATH": "/good"}
-STEPS = SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="drop /bad", kind=KIND))
+STEPS = SetVariable(
+    name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="drop /bad", kind=ACTIVATION_KIND)
+)
 KEPT = SetVariable(name="LD_LIBRARY_PATH", scope="user", at="/f", before=Value(text="/bad"), after=Value(text="/good"))
 
 
@@ -55,8 +57,10 @@ def machine(
 ) -> FakeHost:
     """A machine whose shell makes this of an activation, and this of a log-in."""
     out = "".join(f"{n}={v}\0" for n, v in (activated or {}).items())
-    answer = Completed(status=1 if activated is None else 0, out=out)
-    return FakeHost(root=tmp_path, environment=env, login=login, runs={("/bin/sh", "-c", SHELL, "sh", "/v"): answer})
+    answer = CompletedProcess(status=1 if activated is None else 0, out=out)
+    return FakeHost(
+        root=tmp_path, environment=env, login=login, runs={("/bin/sh", "-c", ACTIVATION_SCRIPT, "sh", "/v"): answer}
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,7 +139,7 @@ def test_an_activation_is_verified_by_a_real_shell(tmp_path: Path) -> None:
     prefix = Path(os.path.realpath(tmp_path)) / "venv"
     venv.create(prefix, with_pip=False, symlinks=True)
     change: Change = SetVariable(
-        name="CUDA_HOME", scope="environment", at=str(prefix), after=Value(text="set /opt/cuda", kind=KIND)
+        name="CUDA_HOME", scope="environment", at=str(prefix), after=Value(text="set /opt/cuda", kind=ACTIVATION_KIND)
     )
     LinuxVariables("/", str(tmp_path)).write("CUDA_HOME", "environment", str(prefix), change.after)  # type: ignore[union-attr]
     envs: list[dict[str, str]] = []
@@ -159,16 +163,18 @@ def test_an_activation_is_verified_by_a_real_shell(tmp_path: Path) -> None:
 
 def test_the_words_say_for_which() -> None:
     ways = [VerifiedFor(way="process", holds=False), VerifiedFor(way="activation", at="/v", holds=True)]
-    assert told(ways) == (
+    assert verification_sentences(ways) == (
         "Verified: the fault is gone for some ways of starting a program, and nothing became worse.",
         "Started from here: the fault is still there.",
         "Started while /v is active: the fault is gone.",
     )
-    whole = told([VerifiedFor(way="process", holds=True, supposed=True), VerifiedFor(way="bare", at="/v", holds=True)])
+    whole = verification_sentences(
+        [VerifiedFor(way="process", holds=True, supposed=True), VerifiedFor(way="bare", at="/v", holds=True)]
+    )
     assert whole[0] == "Verified: the fault is gone, and nothing became worse."
     assert whole[1] == "Started from here, once this session has the new values: the fault is gone."
-    assert told([VerifiedFor(way="login")]) == (
+    assert verification_sentences([VerifiedFor(way="login")]) == (
         "It could not be verified: nowhere could everything be looked at.",
         "Started from a new log-in: not decided, since its shell or something else gave no answer.",
     )
-    assert told([]) == ()
+    assert verification_sentences([]) == ()

@@ -9,8 +9,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from core.common.progress import Progress
-from core.doctor.engine import Done, Preview, ThisMachine
-from core.doctor.examine import diagnose_snapshot, explained
+from core.doctor.engine import ActionResult, Preview, ThisMachine
+from core.doctor.examine import diagnose_snapshot, explain_text
 from core.doctor.repair import RepairContext
 from core.explain import Explanation
 from core.model.changes import Value
@@ -39,16 +39,16 @@ class Showing:
         return self.after or report
 
     def explain(self, text: str, snapshot: Snapshot | None) -> Explanation:
-        return explained(text, snapshot, None, Progress())[0]
+        return explain_text(text, snapshot, None, Progress())[0]
 
     def propose(self, finding: Finding, report: Report, source: str, watch: Progress) -> Preview:
         raise NotImplementedError
 
-    def apply(self, preview: Preview, watch: Progress) -> Done:
+    def apply(self, preview: Preview, watch: Progress) -> ActionResult:
         raise NotImplementedError
 
-    def undo(self, entries: tuple[str, ...], watch: Progress) -> Done:
-        return Done(Outcome(kind="refused", sentence="Nothing was changed."))
+    def undo(self, entries: tuple[str, ...], watch: Progress) -> ActionResult:
+        return ActionResult(Outcome(kind="refused", sentence="Nothing was changed."))
 
     def history(self) -> tuple[Entry | UnreadableEntry, ...]:
         return self.past

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from core.common import i18n
 from gui.controller import Controller
 from gui.dialogs.change_dialog import FixDialog, UndoDialog
-from gui.window.app import application
+from gui.window.app import make_application
 from gui.window.window import Window
 from tests.gui import recorded
 from tests.gui.conftest import AtOnce
@@ -211,7 +211,7 @@ def for_the_docs() -> None:
 
 def main(arguments: list[str]) -> int:
     """Take the pictures that are asked for."""
-    _app = application()
+    _app = make_application()
     if arguments == ["--readme"]:
         for_the_docs()
         return 0

@@ -15,7 +15,7 @@ from PySide6.QtCore import QSettings
 from core.doctor.engine import ThisMachine
 from core.transaction.journal import Journal, state_folder
 from gui.controller import Controller
-from gui.window.app import application
+from gui.window.app import make_application
 from gui.window.frame import Frame
 from gui.window.window import Window
 from tests.gui.hand import Hand
@@ -65,7 +65,7 @@ def _left(window: Window) -> list[object] | None:
 
 def main(arguments: list[str]) -> int:
     """Run it once."""
-    application()
+    make_application()
     with tempfile.TemporaryDirectory() as scratch:
         said = run(arguments[0], scratch)
     print(json.dumps({**said, "journal": [e.id for e in Journal(state_folder()).entries()]}, default=str))

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication
 from core.doctor.engine import ThisMachine
 from core.transaction.journal import Journal, state_folder
 from gui.controller import Controller
-from gui.window.app import application
+from gui.window.app import make_application
 from gui.window.frame import Frame
 from gui.window.window import Window
 from tests.gui.hand import Hand
@@ -84,7 +84,7 @@ def run(prefixes: tuple[str, ...], look: Callable[[], object], scratch: str, *, 
 
 def main(arguments: list[str]) -> int:
     """Run by mouse, and again by keyboard alone."""
-    app = application()
+    app = make_application()
     *prefixes, _dashes, file = arguments
     with tempfile.TemporaryDirectory() as scratch:
         rounds = [run(tuple(prefixes), Path(file).exists, scratch, keyboard=k) for k in (False, True)]

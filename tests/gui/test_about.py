@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from core import __version__
-from gui.window.about import AboutDialog, notices
+from gui.window.about import AboutDialog, notices_text
 from gui.window.window import Window
 from tests.gui import recorded
 from tests.gui.conftest import Open
@@ -56,7 +56,7 @@ def test_about_is_used_by_keyboard_alone(open_window: Open, qtbot: QtBot) -> Non
     qtbot.keyClick(dialog.copy_button, Qt.Key.Key_Space)
     copied = QGuiApplication.clipboard().text()
     assert copied.startswith(f"Convalesce {__version__}\n")
-    assert copied.endswith(notices())
+    assert copied.endswith(notices_text())
     with qtbot.waitSignal(dialog.finished):
         qtbot.keyClick(dialog, Qt.Key.Key_Escape)
 

@@ -29,7 +29,7 @@ NAMED = {
     ROLE.ProgressBar, ROLE.Dialog, ROLE.Window, ROLE.ListItem, ROLE.TreeItem,
 }  # fmt: skip
 """Roles of which each one must say what it is."""
-THEMES = (looks.LIGHT, looks.DARK, looks.CONTRAST)
+THEMES = (looks.LIGHT_THEME, looks.DARK_THEME, looks.CONTRAST_THEME)
 
 
 def everywhere(window: Window) -> list[QWidget]:
@@ -166,7 +166,7 @@ def test_buttons_and_pages_stay_within_a_window_of_a_usual_size_at_200_per_cent(
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda t: t.name)
 def test_texts_and_what_tells_controls_apart_have_enough_contrast(theme: looks.Theme, qapp: QApplication) -> None:
-    palette = looks.palette(theme)
+    palette = looks.make_palette(theme)
     role, group = QPalette.ColorRole, QPalette.ColorGroup
     pairs = ((role.WindowText, role.Window), (role.Text, role.Base), (role.ButtonText, role.Button),
              (role.HighlightedText, role.Highlight), (role.ToolTipText, role.ToolTipBase), (role.PlaceholderText, role.Base),
@@ -185,9 +185,11 @@ def test_texts_and_what_tells_controls_apart_have_enough_contrast(theme: looks.T
 
 
 def test_no_severity_is_told_by_colour_alone() -> None:
-    assert len({looks.word(s) for s in Severity}) == len(Severity)
+    assert len({looks.severity_word(s) for s in Severity}) == len(Severity)
     for name in (s.word for s in Severity):
-        drawings = {looks.icon(other.word, "#000000").pixmap(24).toImage().constBits().tobytes() for other in Severity}
+        drawings = {
+            looks.make_icon(other.word, "#000000").pixmap(24).toImage().constBits().tobytes() for other in Severity
+        }
         assert len(drawings) == len(Severity), name
 
 

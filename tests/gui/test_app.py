@@ -14,7 +14,7 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from gui import theme as looks
+from gui import theme
 from gui.controller import Controller
 from gui.window import app
 from gui.window.app import FirstPaint
@@ -28,20 +28,20 @@ from tests.gui.screen import shown_text
 
 @pytest.fixture
 def own_name(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
-    monkeypatch.setattr(app, "SERVER", f"convalesce-test-{abs(hash(str(tmp_path)))}")
+    monkeypatch.setattr(app, "SERVER_NAME", f"convalesce-test-{abs(hash(str(tmp_path)))}")
 
 
 @pytest.mark.usefixtures("qapp", "own_name")
 def test_a_second_start_raises_the_first_window(qtbot: QtBot, settings: QSettings) -> None:
     assert not app.raise_first_window()
-    lock = app.alone()
+    lock = app.lock_single_instance()
     assert lock
     frame = Frame(settings)
-    server = app.listen(frame)
+    server = app.listen_for_second(frame)
     frame.show()
     frame.showMinimized()
     assert frame.isMinimized()
-    assert app.alone() is None
+    assert app.lock_single_instance() is None
     qtbot.waitUntil(lambda: not frame.isMinimized())
     server.close()
     put_away([frame])
@@ -51,12 +51,12 @@ def test_a_second_start_raises_the_first_window(qtbot: QtBot, settings: QSetting
 def test_a_first_wizard_that_has_ended_or_does_not_answer_is_not_waited_for_without_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first = app.alone()
+    first = app.lock_single_instance()
     assert first
-    monkeypatch.setattr(app, "STARTING", 200)
-    assert app.alone(), "it holds the lock and never answers"
+    monkeypatch.setattr(app, "START_TIMEOUT_MILLISECONDS", 200)
+    assert app.lock_single_instance(), "it holds the lock and never answers"
     monkeypatch.setattr(app, "raise_first_window", first.unlock)
-    assert app.alone(), "it has just ended"
+    assert app.lock_single_instance(), "it has just ended"
 
 
 @pytest.mark.usefixtures("qapp", "own_name")
@@ -64,11 +64,11 @@ def test_where_no_lock_can_be_written_the_wizard_starts_at_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: QSettings
 ) -> None:
     monkeypatch.setattr("core.common.frozen.portable_folder", lambda: str(tmp_path / "not there"))
-    monkeypatch.setattr(app, "STARTING", -1)  # for ever
-    assert app.alone(), "as on a stick that is write-protected"
+    monkeypatch.setattr(app, "START_TIMEOUT_MILLISECONDS", -1)  # for ever
+    assert app.lock_single_instance(), "as on a stick that is write-protected"
     frame = Frame(settings)
-    server = app.listen(frame)
-    assert app.alone() is None
+    server = app.listen_for_second(frame)
+    assert app.lock_single_instance() is None
     server.close()
     put_away([frame])
 
@@ -76,14 +76,14 @@ def test_where_no_lock_can_be_written_the_wizard_starts_at_once(
 @pytest.mark.usefixtures("qapp", "own_name")
 def test_what_a_killed_one_left_behind_is_no_window(settings: QSettings) -> None:
     frame = Frame(settings)
-    app.listen(frame)  # never closed, as by a kill
-    server = app.listen(frame)
+    app.listen_for_second(frame)  # never closed, as by a kill
+    server = app.listen_for_second(frame)
     assert server.isListening()
     server.close()
     put_away([frame])
-    code = f"import os; from gui.window import app; app.SERVER = {app.SERVER!r}; lock = app.alone(); os._exit(0 if lock else 1)"
+    code = f"import os; from gui.window import app; app.SERVER_NAME = {app.SERVER_NAME!r}; lock = app.lock_single_instance(); os._exit(0 if lock else 1)"
     subprocess.run([sys.executable, "-c", code], check=True)
-    assert app.alone(), "the lock of one that was killed is taken over"
+    assert app.lock_single_instance(), "the lock of one that was killed is taken over"
 
 
 @pytest.mark.usefixtures("qapp", "own_name")
@@ -166,7 +166,7 @@ def test_size_theme_and_text_size_are_kept_for_the_next_start(settings: QSetting
     put_away([first])
     second = Frame(settings)
     assert (second.width(), second.height()) == (1200, 800)
-    assert second.palette().window().color().name() == looks.DARK.window
+    assert second.palette().window().color().name() == theme.DARK_THEME.window
     window = Window(Controller(Showing(reports.HEALTHY), AtOnce()), settings)
     assert window._theme.name == "dark"
     chosen = {a.text() for m in window.rail.findChildren(QMenu) for a in m.actions() if a.isChecked()}
@@ -254,7 +254,7 @@ def test_lock_and_socket_lie_where_nobody_else_can_put_one_first(
     """In the folder for everybody's temporary files another account could hold the lock, and answer for a window."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    lock = app.alone()
+    lock = app.lock_single_instance()
     assert lock
     folder = tmp_path / "state/convalesce"
     assert folder.stat().st_mode & 0o777 == 0o700
@@ -263,7 +263,7 @@ def test_lock_and_socket_lie_where_nobody_else_can_put_one_first(
     lock.unlock()
     folder.chmod(0o777)
     assert app._own_folder() == "", "others could write it"
-    assert app.alone(), "better two wizards than none"
+    assert app.lock_single_instance(), "better two wizards than none"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peer is asked of Linux's sockets")

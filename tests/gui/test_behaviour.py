@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from core.common.progress import Progress
 from core.doctor.examine import diagnose_snapshot
-from core.doctor.scan import look
-from core.host import linux_processes as running
+from core.doctor.scan import take_snapshot
+from core.host import linux_processes
 from core.model.changes import SetVariable, Value
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Report
@@ -49,7 +49,7 @@ def test_a_probe_that_hangs_is_not_decided_and_the_rest_goes_on(
         Probe("loads", lambda _r: healthy.loads),
     )
     host = FakeHost(root=tmp_path, facts=healthy.machine)
-    controller = Controller(Showing(lambda watch: diagnose_snapshot(look(host, watch, probes=probes))))
+    controller = Controller(Showing(lambda watch: diagnose_snapshot(take_snapshot(host, watch, probes=probes))))
     window = Window(controller, settings)
     window.show()
     with qtbot.waitSignal(controller.report_changed, timeout=10_000):
@@ -237,11 +237,11 @@ def test_programs_with_the_old_variables_are_named(tmp_path: Path) -> None:
     process(102, "kworker")
     process(103, "in-the-venv", VIRTUAL_ENV="/v")
     gone = SetVariable(name="CUDA_VISIBLE_DEVICES", scope="user", before=Value(text="-1"), after=None)
-    assert running.with_old_variables((gone,), str(tmp_path)) == ("jupyter-lab",)
+    assert linux_processes.with_old_variables((gone,), str(tmp_path)) == ("jupyter-lab",)
     steps = SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="drop /x"))
-    assert running.with_old_variables((steps,), str(tmp_path)) == ("in-the-venv",)
-    assert running.with_old_variables((), str(tmp_path)) == ()
-    assert running.with_old_variables((gone,), str(tmp_path / "no")) is None
+    assert linux_processes.with_old_variables((steps,), str(tmp_path)) == ("in-the-venv",)
+    assert linux_processes.with_old_variables((), str(tmp_path)) == ()
+    assert linux_processes.with_old_variables((gone,), str(tmp_path / "no")) is None
 
 
 def test_an_empty_report_is_no_trouble(opened: Opened) -> None:

@@ -21,12 +21,12 @@ from tests.gui.test_access import assert_whole, everywhere, go
 @pytest.fixture
 def no_variable(monkeypatch: pytest.MonkeyPatch, qapp: QApplication) -> Iterator[None]:
     """As for a person whose environment names no language; Qt speaks English again afterwards."""
-    for name in (i18n.VARIABLE, "LC_ALL", "LC_MESSAGES", "LANG"):
+    for name in (i18n.LANGUAGE_VARIABLE, "LC_ALL", "LC_MESSAGES", "LANG"):
         monkeypatch.delenv(name, raising=False)
     yield
     i18n.use_language(i18n.ENGLISH)
-    monkeypatch.setenv(i18n.VARIABLE, i18n.ENGLISH)
-    language.speak(QSettings())
+    monkeypatch.setenv(i18n.LANGUAGE_VARIABLE, i18n.ENGLISH)
+    language.use_chosen_language(QSettings())
 
 
 def menu_action(window: Window, name: str) -> object:
@@ -45,7 +45,7 @@ def test_a_language_is_used_at_once_and_kept(opened: Opened, settings: QSettings
     assert window.steps.currentRow() == row
     assert window.report.primary.title != title
     assert window.stack.currentWidget().cards[0].finding == window.report.primary
-    assert settings.value(language.KEY) == "de"
+    assert settings.value(language.SETTING_KEY) == "de"
     assert QLocale().language() == QLocale.Language.German
     menu_action(window, "简体中文").trigger()
     QApplication.processEvents()
@@ -58,10 +58,10 @@ def test_a_language_is_used_at_once_and_kept(opened: Opened, settings: QSettings
 @pytest.mark.usefixtures("no_variable")
 @pytest.mark.parametrize("name", ["de", "zh_CN"])
 def test_nothing_is_cut_and_every_accelerator_stands_alone(name: str, opened: Opened, settings: QSettings) -> None:
-    settings.setValue(language.KEY, name)
+    settings.setValue(language.SETTING_KEY, name)
     window = opened(Showing(recorded.report("everything broken")))
     window.resize(1000, 700)
-    assert i18n.language() == name
+    assert i18n.current_language() == name
     for page in everywhere(window):
         go(window, page)
         assert_whole(window)

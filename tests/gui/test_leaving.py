@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QW
 from pytestqt.qtbot import QtBot
 
 from core.model.findings import Redaction, Report
-from core.report.redact import WORDS, redact
+from core.report.redact import REDACTED_KINDS, redact
 from gui.dialogs.leaving_dialog import LeavingDialog
 from gui.window.window import Window
 from tests.gui import recorded
@@ -32,7 +32,7 @@ def words(shown: QWidget) -> list[str]:
 
 
 def test_at_most_sixty_words_whatever_was_taken_out(qtbot: QtBot) -> None:
-    most = tuple(Redaction(kind=kind, places=n) for n, kind in enumerate(WORDS, 1))
+    most = tuple(Redaction(kind=kind, places=n) for n, kind in enumerate(REDACTED_KINDS, 1))
     for taken in (most, most[:1], ()):
         parent = QWidget()
         qtbot.addWidget(parent)

@@ -34,7 +34,7 @@ PSEUDO = Pseudo()
 def test_no_word_of_the_window_escapes_and_nothing_is_cut(
     name: str, opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gui.language.speak", lambda _settings: False)
+    monkeypatch.setattr("gui.language.use_chosen_language", lambda _settings: False)
     monkeypatch.setattr(i18n, "_translation", PSEUDO)
     report = diagnose_snapshot(recorded.report(name).snapshot)
     window = opened(Showing(report))

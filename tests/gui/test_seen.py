@@ -13,12 +13,11 @@ from core.model.changes import EditPath, FileItem, FileSet, SetVariable, Value
 from core.model.facts import How
 from core.model.findings import Fix
 from core.model.steps import Severity
-from gui import texts as words
-from gui import theme as looks
-from gui.pages import detail_rows as seen
-from gui.pages.benchmark import Bar
-from gui.widgets.row_model import Row, Rows
-from gui.widgets.table import Table
+from gui import texts, theme
+from gui.pages import detail_rows
+from gui.pages.benchmark import SpeedBar
+from gui.widgets.row_model import RowModel, TableRow
+from gui.widgets.table import RowTable
 from tests import machines as m
 from tests.gui import recorded
 from tests.gui.conftest import Opened
@@ -30,7 +29,7 @@ from tests.gui.screen import shown_text
 def test_each_entry_of_a_search_path_says_what_is_odd_about_it() -> None:
     gone = r"C:\gone\CUDA"
     snapshot = recorded.on_windows(recorded.windows(rf"{gone};{recorded.OTHER};{m.INSTALLER}"), gone)
-    said = {row.cells[2]: row.cells[3] for row in seen.search_paths(snapshot) if row.cells[0] == "PATH"}
+    said = {row.cells[2]: row.cells[3] for row in detail_rows.search_paths(snapshot) if row.cells[0] == "PATH"}
     assert said == {
         recorded.BIN: "in order",
         gone: "missing",
@@ -47,12 +46,12 @@ def test_files_for_another_processor_are_marked() -> None:
         detail="is built for x86, not x86_64",
     )
     good = m.found(rf"{m.INSTALLER}\cudnn64_9.dll", How.PATH)
-    rows = seen.search_paths(m.with_search(snapshot, "cudnn64_9.dll", wrong, good))
+    rows = detail_rows.search_paths(m.with_search(snapshot, "cudnn64_9.dll", wrong, good))
     assert next(r for r in rows if r.cells[2] == recorded.OTHER).cells[3] == "32-bit"
 
 
 def test_each_copy_says_who_finds_it_first_and_what_it_lacks() -> None:
-    (row,) = seen.copies(recorded.sublibrary_missing())
+    (row,) = detail_rows.copy_rows(recorded.sublibrary_missing())
     assert row.cells[0] == "9.1.0"
     assert row.cells[2:] == ("no: 1 file", "12", "torch 2.6.0 (ml)")
     assert row.severity is Severity.ERROR
@@ -62,35 +61,35 @@ def test_each_copy_says_who_finds_it_first_and_what_it_lacks() -> None:
 def test_what_a_release_never_had_is_not_missed_and_a_newer_major_is_not_called_complete() -> None:
     name = "libcudnn_engines_tensor_ir.so.9"
     pristine = m.with_copy(m.wheel_machine(), version="9.20.0", missing=(name,))
-    (row,) = seen.copies(pristine)
+    (row,) = detail_rows.copy_rows(pristine)
     assert (row.cells[2], row.severity) == ("yes", Severity.GOOD)
-    (row,) = seen.copies(m.with_copy(m.wheel_machine(), version="10.0.0", major=10))
+    (row,) = detail_rows.copy_rows(m.with_copy(m.wheel_machine(), version="10.0.0", major=10))
     assert (row.cells[2], row.severity) == ("not judged", Severity.UNKNOWN)
 
 
 def test_the_grid_says_for_each_environment_what_will_use_the_gpu() -> None:
     report = recorded.report("fifty pythons")
     assert report.grid is not None
-    rows = seen.environments(report)
+    rows = detail_rows.environment_rows(report)
     assert len(rows) == 50
     assert all(len(row.cells) == 2 + len(report.grid.columns) for row in rows)
     assert rows[0].inner[0].cells[0].startswith("PyTorch 2.6.0: ")
-    chosen = {row.cells[0]: row.cells[1] for row in seen.choices(report.grid)}
+    chosen = {row.cells[0]: row.cells[1] for row in detail_rows.choice_rows(report.grid)}
     assert set(chosen) == set(report.grid.columns)
     assert chosen["PyTorch"] == "none is known to use the GPU"
-    assert seen.choices(replace(report.grid, rows=report.grid.rows[:1])) == ()
+    assert detail_rows.choice_rows(replace(report.grid, rows=report.grid.rows[:1])) == ()
 
 
 @pytest.mark.parametrize(
     ("number", "says"), [(None, ""), (12, "12 B"), (4_500_000, "4.5 MB"), (2_450_000_000, "2.45 GB")]
 )
 def test_sizes(number: int | None, says: str) -> None:
-    assert seen.size(number) == says
+    assert detail_rows.size_text(number) == says
 
 
 def test_the_model_keeps_qts_rules(qapp: QApplication) -> None:
-    rows = tuple(Row((str(i), "x"), (Row(("a sentence",)), Row(("b", "c")))) for i in range(5))
-    model = Rows(("A", "B"), rows, looks.LIGHT, paths=(1,))
+    rows = tuple(TableRow((str(i), "x"), (TableRow(("a sentence",)), TableRow(("b", "c")))) for i in range(5))
+    model = RowModel(("A", "B"), rows, theme.LIGHT_THEME, paths=(1,))
     QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
     outer = model.index(3, 0)
     inner = model.index(1, 1, outer)
@@ -104,7 +103,7 @@ def test_the_model_keeps_qts_rules(qapp: QApplication) -> None:
 def test_a_row_is_copied_by_its_key(qapp: QApplication) -> None:
     from PySide6.QtTest import QTest
 
-    table = Table("t", ("A", "Where"), (Row(("1", "/a/very/long/path" * 20)),), looks.LIGHT, paths=(1,))
+    table = RowTable("t", ("A", "Where"), (TableRow(("1", "/a/very/long/path" * 20)),), theme.LIGHT_THEME, paths=(1,))
     QTest.keyClick(table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert QApplication.clipboard().text() == "1\t" + "/a/very/long/path" * 20
 
@@ -126,7 +125,7 @@ VERBS = {
 
 @pytest.mark.parametrize("says", VERBS)
 def test_a_button_says_what_it_does(says: str) -> None:
-    assert words.verb(Fix(title="t", changes=VERBS[says])) == says
+    assert texts.fix_verb(Fix(title="t", changes=VERBS[says])) == says
 
 
 def test_the_benchmark_runs_when_it_is_asked_and_shows_a_bar_against_the_limit(opened: Opened) -> None:
@@ -141,8 +140,8 @@ def test_the_benchmark_runs_when_it_is_asked_and_shows_a_bar_against_the_limit(o
     assert engine.asked == ["quick"]
     page = window.stack.currentWidget()
     assert page.title == "GPU benchmark"
-    hand.wait(lambda: page.findChildren(Bar), "the chart")
-    bars = [bar.accessibleName() for bar in page.findChildren(Bar)]
+    hand.wait(lambda: page.findChildren(SpeedBar), "the chart")
+    bars = [bar.accessibleName() for bar in page.findChildren(SpeedBar)]
     assert bars == [
         "fp32: 39.0 of 60, 65%; such cards usually reach 80%",
         "tf32: 260.0 of 400, 65%; such cards usually reach 70%",

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from core.doctor.offers import takes_cudnn
 from core.model.findings import Finding, Fix
 from core.model.steps import Severity, Step
-from gui import texts as words
+from gui import texts
 from gui.dialogs.change_dialog import FixDialog
 from gui.window.window import Window
 from tests.gui import recorded, reports
@@ -54,10 +54,10 @@ def test_f1_explains_the_cause_or_else_the_step(open_window: Open, qtbot: QtBot)
     assert window.sheet.word == "search-path"
 
 
-@pytest.mark.parametrize("step", words.shown_steps())
+@pytest.mark.parametrize("step", texts.shown_steps())
 def test_every_step_has_its_page(step: Step, open_window: Open, qtbot: QtBot) -> None:
     window = open_window(reports.HEALTHY)
-    window.steps.setCurrentRow(words.shown_steps().index(step))
+    window.steps.setCurrentRow(texts.shown_steps().index(step))
     press(window, "Read more", qtbot)
     assert window.sheet.word == step.value
     assert len(window.sheet.body.toPlainText()) > 200

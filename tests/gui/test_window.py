@@ -14,7 +14,7 @@ from core.common.progress import Progress
 from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Unexamined
 from core.model.findings import Report
-from gui import theme as looks
+from gui import theme
 from gui.controller import Controller
 from gui.window.window import Window
 from tests import machines
@@ -109,7 +109,7 @@ def test_text_size_and_colours_are_kept(open_window: Open, settings: QSettings) 
     assert settings.value("text size") == "200"
     assert window.font().pointSizeF() == 2 * before
     assert window.rail.width() < 100  # its icons alone: the page needs the room
-    assert window.palette().window().color().name() == looks.DARK.window
+    assert window.palette().window().color().name() == theme.DARK_THEME.window
 
 
 def test_cancel_and_close_while_a_probe_is_at_work(qtbot: QtBot, settings: QSettings) -> None:

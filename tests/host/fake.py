@@ -11,18 +11,20 @@ import msgspec
 
 from core.common.progress import Progress
 from core.host import child, process
-from core.host.exit_status import describe
-from core.host.interface import Account, Completed
+from core.host.exit_status import describe_exit
+from core.host.interface import Account, CompletedProcess
 from core.model.facts import Machine, PciDevice, Signature, System, Variable
 
 
-def said(*events: object, output: str = "", status: int = 0, system: System = "linux") -> Completed:
+def said(*events: object, output: str = "", status: int = 0, system: System = "linux") -> CompletedProcess:
     """Return what a child process leaves behind that emitted ``events`` and ended with ``status``."""
     lines = [b"\n+" + msgspec.json.encode(event) + b"\n" for event in events] + [b"\n.\n"] * (status == 0)
-    return Completed(status=status, out=b"".join(lines).decode(), err=output, ended=describe(status, system))
+    return CompletedProcess(
+        status=status, out=b"".join(lines).decode(), err=output, ended=describe_exit(status, system)
+    )
 
 
-def _signed(answer: Completed, token: str) -> Completed:
+def _signed(answer: CompletedProcess, token: str) -> CompletedProcess:
     """Return a scripted answer with the token that the order asks for."""
     lines = [token + line if line else line for line in answer.out.split("\n")]
     return msgspec.structs.replace(answer, out="\n".join(lines))
@@ -43,9 +45,9 @@ class FakeHost:
     pci: tuple[PciDevice, ...] | None = ()
     registered: tuple[str, ...] = ()
     """Folders of Pythons that Windows' registry lists."""
-    runs: Mapping[tuple[str, ...], Completed] = field(default_factory=dict)
+    runs: Mapping[tuple[str, ...], CompletedProcess] = field(default_factory=dict)
     """What programs answer, by their command line."""
-    children: Mapping[str, Completed] = field(default_factory=dict)
+    children: Mapping[str, CompletedProcess] = field(default_factory=dict)
     """What our own functions answer in a child ("module:function" and ``said(...)``); others really run in one."""
 
     @property
@@ -91,16 +93,16 @@ class FakeHost:
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
-    ) -> Completed:
+    ) -> CompletedProcess:
         """Return the scripted answer; a child of ours without one really runs."""
         if watch is not None and watch.cancelled:
-            return Completed(status=None, ended="was not started: the work was cancelled")
+            return CompletedProcess(status=None, ended="was not started: the work was cancelled")
         if tuple(argv) in self.runs:
             return self.runs[tuple(argv)]
-        if list(argv) == child.command():
+        if list(argv) == child.child_command():
             work = str(marshal.loads(input)[0])  # an order of core.host.child
             if work in self.children:
                 return _signed(self.children[work], child.token_of(input))
             given = self.environment if env is None else env
-            return process.run(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)
-        return Completed(status=None, ended="could not be started: No such file or directory", started=False)
+            return process.run_program(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)
+        return CompletedProcess(status=None, ended="could not be started: No such file or directory", started=False)

@@ -22,8 +22,8 @@ from core.common import frozen
 from core.common.fact_text import form_of
 from core.common.progress import Progress
 from core.host import child, child_main
-from core.host.child import Answer, ask
-from core.host.interface import Completed, Host
+from core.host.child import ChildAnswer, ask_child
+from core.host.interface import CompletedProcess, Host
 from core.host.this_host import this_host
 from core.probes.driver import nvidia_calls
 from core.probes.loading.roll_call import child as roll_call
@@ -40,18 +40,18 @@ Work = Callable[[Asked, Callable[[Said], None]], None]
 
 def answer(
     what: Work, request: Asked | None = None, *, env: dict[str, str] | None = None, timeout: float = 60, **more: object
-) -> Answer[Said]:
+) -> ChildAnswer[Said]:
     environment = HOST.fresh_environment() if env is None else env
-    return ask(what, request or Asked(), Said, host=HOST, env=environment, timeout=timeout, **more)  # type: ignore[arg-type]  # watch only
+    return ask_child(what, request or Asked(), Said, host=HOST, env=environment, timeout=timeout, **more)  # type: ignore[arg-type]  # watch only
 
 
 def test_a_request_and_its_events_are_typed() -> None:
     got = answer(work.echo, Asked(what="Zoë's 猫 \n +", number=7))
-    assert got == Answer(events=(Said(text="Zoë's 猫 \n +", number=7),))
+    assert got == ChildAnswer(events=(Said(text="Zoë's 猫 \n +", number=7),))
 
 
 def test_no_event_is_an_answer_too() -> None:
-    assert answer(work.count, Asked(number=0)) == Answer()
+    assert answer(work.count, Asked(number=0)) == ChildAnswer()
 
 
 @pytest.mark.parametrize("said_by", [work.say_a_sentence, plain.say_a_sentence])
@@ -143,7 +143,7 @@ def test_cancelling_from_another_thread(tmp_path: Path) -> None:
 def test_a_cancelled_watch_starts_nothing() -> None:
     watch = Progress()
     watch.cancel()
-    assert answer(work.echo, watch=watch) == Answer(ended="was not started: the work was cancelled")
+    assert answer(work.echo, watch=watch) == ChildAnswer(ended="was not started: the work was cancelled")
 
 
 def test_libraries_that_print_do_not_mix_with_events() -> None:
@@ -158,7 +158,7 @@ def test_a_hundred_megabytes_of_output() -> None:
     got = answer(work.flood, Asked(number=100), timeout=120)
     assert got.events == (Said(text="flooded"),)
     assert got.ended == ""
-    assert len(got.output) == child.OUTPUT_LIMIT
+    assert len(got.output) == child.MAX_OUTPUT_BYTES
 
 
 def test_output_is_printable() -> None:
@@ -199,7 +199,7 @@ def test_variables_for_python_do_not_disturb_our_interpreter(tmp_path: Path) -> 
         "PYTHONINSPECT": "1",
     }
     got = answer(work.echo, Asked(what="ä"), env={**HOST.fresh_environment(), **hostile})
-    assert got == Answer(events=(Said(text="ä"),))
+    assert got == ChildAnswer(events=(Said(text="ä"),))
 
 
 def test_the_works_environment_is_the_given_one() -> None:
@@ -232,15 +232,15 @@ def test_a_request_that_is_no_text_is_refused_in_words() -> None:
 
 
 def test_an_event_of_another_form_is_reported_and_the_others_kept() -> None:
-    done = Completed(status=0, out='\n+{"text":"a"}\n\n+{"text":7}\n\n+{"text":"b"}\n\n.\n')
-    got = child.read(done, Said)
+    done = CompletedProcess(status=0, out='\n+{"text":"a"}\n\n+{"text":7}\n\n+{"text":"b"}\n\n.\n')
+    got = child.read_answer(done, Said)
     assert got.events == (Said(text="a"), Said(text="b"))
     assert got.ended.startswith("said something that cannot be understood: ")
 
 
 def test_a_line_cut_short_is_no_event() -> None:
-    done = Completed(status=-9, out='\n+{"text":"a"}\n\n+{"te', ended="was killed by SIGKILL")
-    assert child.read(done, Said) == Answer(events=(Said(text="a"),), ended="was killed by SIGKILL")
+    done = CompletedProcess(status=-9, out='\n+{"text":"a"}\n\n+{"te', ended="was killed by SIGKILL")
+    assert child.read_answer(done, Said) == ChildAnswer(events=(Said(text="a"),), ended="was killed by SIGKILL")
 
 
 def test_a_child_does_not_outlive_its_parent(tmp_path: Path) -> None:
@@ -258,11 +258,11 @@ def test_a_child_does_not_outlive_its_parent(tmp_path: Path) -> None:
 ORPHANED = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from core.host.child import ask
+from core.host.child import ask_child
 from core.host.this_host import this_host
 from tests.host.child_work import Asked, Said, hang_with_a_child
 host = this_host()
-ask(hang_with_a_child, Asked(what=sys.argv[2]), Said, host=host, env=host.fresh_environment(), timeout=600)
+ask_child(hang_with_a_child, Asked(what=sys.argv[2]), Said, host=host, env=host.fresh_environment(), timeout=600)
 """
 
 
@@ -270,14 +270,14 @@ def test_an_orphan_does_nothing() -> None:
     if WINDOWS:  # there the job object ends it
         return
     order = marshal.dumps(("tests.host.child_work:echo", 1, b"{}", ""))
-    done = HOST.run(child.command(), timeout=60, env={}, input=order)
+    done = HOST.run(child.child_command(), timeout=60, env={}, input=order)
     assert "+" not in done.out
     assert done.status == 1
 
 
 def test_a_frozen_application_calls_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    assert child.command() == [sys.executable, "--child"]
+    assert child.child_command() == [sys.executable, "--child"]
 
 
 @pytest.mark.skipif(WINDOWS, reason="the application's folder is on the search path of Linux alone")
@@ -309,10 +309,10 @@ def test_a_frozen_application_gives_ctypes_its_own_loaders_back(monkeypatch: pyt
     for name, loader in plain.items():  # as PyInstaller's start-up code replaces them, and the error with them
         replaced = type("Replaced", (loader,), {}) if isinstance(loader, type) else object()
         monkeypatch.setattr(ctypes, name, replaced)
-    frozen.plain_ctypes()
+    frozen.restore_ctypes()
     assert ctypes.CDLL is not plain["CDLL"]
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    frozen.plain_ctypes()
+    frozen.restore_ctypes()
     assert (ctypes.CDLL, ctypes.PyDLL) == (plain["CDLL"], plain["PyDLL"])
     assert ctypes.cdll.LoadLibrary(None if not WINDOWS else "kernel32").__class__ is plain["CDLL"]
 
@@ -323,11 +323,11 @@ def test_a_frozen_applications_child_searches_no_folder_of_the_application(
 ) -> None:
     kernel32, buffer = ctypes.WinDLL("kernel32"), ctypes.create_unicode_buffer(1000)
     kernel32.SetDllDirectoryW(str(tmp_path))
-    frozen.plain_search()
+    frozen.restore_dll_search()
     assert kernel32.GetDllDirectoryW(1000, buffer)
     assert buffer.value == str(tmp_path)
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    frozen.plain_search()
+    frozen.restore_dll_search()
     assert not kernel32.GetDllDirectoryW(1000, buffer)
 
 
@@ -337,10 +337,10 @@ def test_a_fake_host_answers_for_a_child_or_lets_it_run(tmp_path: Path) -> None:
         environment=HOST.fresh_environment(),
         children={"tests.host.child_work:die": said(Said(text="scripted"), output="boo", status=-7)},
     )
-    scripted = ask(work.die, Asked(what="SIGKILL"), Said, host=fake, env={}, timeout=60)
+    scripted = ask_child(work.die, Asked(what="SIGKILL"), Said, host=fake, env={}, timeout=60)
     assert scripted.events == (Said(text="scripted"),)
     assert scripted.ended == "was killed by SIGBUS: a file is shorter than its headers say"
-    real = ask(work.echo, Asked(what="real"), Said, host=fake, env=fake.fresh_environment(), timeout=60)
+    real = ask_child(work.echo, Asked(what="real"), Said, host=fake, env=fake.fresh_environment(), timeout=60)
     assert real.events == (Said(text="real"),)
 
 
@@ -368,13 +368,20 @@ TEXTS = ("", "Zoë's 猫 \n +", '"\\ \x00\x1f\x7f\u2028\U0001f600', "/tmp/a\\udc
 @pytest.mark.parametrize("what", TEXTS)
 def test_a_plain_child_says_what_another_says(what: str) -> None:
     asked = Asked(what=what, number=-(1 << 40))
-    assert answer(plain.echo, asked) == answer(work.echo, asked) == Answer(events=(Said(text=what, number=-(1 << 40)),))
+    assert (
+        answer(plain.echo, asked)
+        == answer(work.echo, asked)
+        == ChildAnswer(events=(Said(text=what, number=-(1 << 40)),))
+    )
 
 
 def test_a_plain_childs_request_is_shaped_like_ours() -> None:
     asked = Nested(inner=(Asked(what="a"), Asked(what="b")))
     env = HOST.fresh_environment()
-    assert ask(plain.inner, asked, Said, host=HOST, env=env, timeout=60).events == (Said(text="a"), Said(text="b"))
+    assert ask_child(plain.inner, asked, Said, host=HOST, env=env, timeout=60).events == (
+        Said(text="a"),
+        Said(text="b"),
+    )
 
 
 def test_a_plain_child_refuses_what_is_no_text_too() -> None:
@@ -406,12 +413,12 @@ def test_a_plain_child_starts_without_what_takes_long() -> None:
     )
 
 
-@pytest.mark.parametrize("work", [roll_call.answer, nvidia_calls.ask_cuda, nvidia_calls.ask_nvml])
+@pytest.mark.parametrize("work", [roll_call.answer_roll_call, nvidia_calls.ask_cuda, nvidia_calls.ask_nvml])
 def test_the_children_of_every_scan_are_plain(work: Callable[..., None]) -> None:
     """They start five times a scan; each import that they do not need is paid for as often."""
     program = f"import {work.__module__}, sys; print(*sys.modules)"
     done = HOST.run(
-        [*child.command()[:7], f"import sys; sys.path += sys.argv[1:]; {program}", *child.command()[8:]],
+        [*child.child_command()[:7], f"import sys; sys.path += sys.argv[1:]; {program}", *child.child_command()[8:]],
         timeout=60,
         env={},
     )

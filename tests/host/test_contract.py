@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from core.common.progress import Progress
-from core.host.interface import Completed, Host
+from core.host.interface import CompletedProcess, Host
 from core.host.this_host import this_host
 from core.model.facts import Machine, PciDevice, Variable
 from tests.host.fake import FakeHost
@@ -35,12 +35,14 @@ def fake(root: Path) -> FakeHost:
         declared=(Variable(name="CUDA_PATH", value="/opt/cuda", scope="machine", source="etc/environment"),),
         pci=(PciDevice(address="0000:01:00.0", vendor_id="10de", device_id="2684", bound_driver="nvidia"),),
         runs={
-            tuple(PRINT): Completed(status=0, out="hello\n"),
-            tuple(FAIL): Completed(status=3, err="so\n", ended="ended with status 3"),
-            tuple(ECHO): Completed(status=0, out="ÄB"),
-            tuple(INVALID): Completed(status=0, out="a\ufffd\ufffdb"),
-            tuple(ENVIRONMENT): Completed(status=0, out="given\n"),
-            tuple(HANG): Completed(status=-9, ended="did not end within 0.2 seconds and was stopped", timed_out=True),
+            tuple(PRINT): CompletedProcess(status=0, out="hello\n"),
+            tuple(FAIL): CompletedProcess(status=3, err="so\n", ended="ended with status 3"),
+            tuple(ECHO): CompletedProcess(status=0, out="ÄB"),
+            tuple(INVALID): CompletedProcess(status=0, out="a\ufffd\ufffdb"),
+            tuple(ENVIRONMENT): CompletedProcess(status=0, out="given\n"),
+            tuple(HANG): CompletedProcess(
+                status=-9, ended="did not end within 0.2 seconds and was stopped", timed_out=True
+            ),
         },
     )
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from core.host.exit_status import _NTSTATUS, _SIGNALS, describe
+from core.host.exit_status import _NTSTATUS, _SIGNALS, describe_exit
 from core.model.facts import System
 
 
@@ -31,7 +31,7 @@ from core.model.facts import System
     ],
 )  # fmt: skip
 def test_describe(status: int | None, system: System, sentence: str) -> None:
-    assert describe(status, system) == sentence
+    assert describe_exit(status, system) == sentence
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_describe(status: int | None, system: System, sentence: str) -> None:
 )
 def test_every_code_of_a_broken_dll_has_a_meaning(code: int) -> None:
     name, meaning = _NTSTATUS[code]
-    assert name in describe(code, "windows")
-    assert meaning in describe(code, "windows")
+    assert name in describe_exit(code, "windows")
+    assert meaning in describe_exit(code, "windows")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
@@ -49,6 +49,8 @@ def test_the_numbers_are_those_of_this_system() -> None:
 
 
 def test_sentences_are_plain_text() -> None:
-    everything = [describe(-n, "linux") for n in range(1, 65)] + [describe(code, "windows") for code in _NTSTATUS]
+    everything = [describe_exit(-n, "linux") for n in range(1, 65)] + [
+        describe_exit(code, "windows") for code in _NTSTATUS
+    ]
     assert all(s and s[0].islower() and not s.endswith(".") for s in everything)
     assert json.dumps(everything).isascii()

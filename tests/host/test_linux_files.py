@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.host import linux_files as files
+from core.host import linux_files
 from core.model.facts import PciDevice, Variable
 
 POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="FIFOs, devices and links are POSIX")
@@ -35,7 +35,7 @@ def put(root: Path, name: str, content: str | bytes) -> Path:
 )  # fmt: skip
 def test_os_release(tmp_path: Path, name: str, content: str | bytes, release: str) -> None:
     put(tmp_path, name, content)
-    assert files.os_release(tmp_path) == release
+    assert linux_files.os_release(tmp_path) == release
 
 
 @POSIX_ONLY
@@ -45,11 +45,11 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "folder").mkdir()
     for name in ("fifo", "device", "loop", "folder", "absent", "a\0b"):
-        assert files.read_small(tmp_path / name) is None
+        assert linux_files.read_small(tmp_path / name) is None
 
 
 def test_a_huge_file_is_cut(tmp_path: Path) -> None:
-    content = files.read_small(put(tmp_path, "huge", b"x" * (3 << 20)))
+    content = linux_files.read_small(put(tmp_path, "huge", b"x" * (3 << 20)))
     assert content is not None
     assert len(content) == 1 << 20
 
@@ -65,7 +65,7 @@ def test_a_huge_file_is_cut(tmp_path: Path) -> None:
 )
 def test_wsl(tmp_path: Path, version: str, expected: bool) -> None:
     put(tmp_path, "proc/version", version)
-    assert files.wsl(tmp_path) is expected
+    assert linux_files.is_wsl(tmp_path) is expected
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,14 @@ def test_wsl(tmp_path: Path, version: str, expected: bool) -> None:
 def test_containers(tmp_path: Path, names: dict[str, str], environ: dict[bytes, bytes], kind: str | None) -> None:
     for name, content in names.items():
         put(tmp_path, name, content)
-    assert files.container_of(tmp_path, environ) == kind
+    assert linux_files.container_of(tmp_path, environ) == kind
 
 
 def test_environment_files(tmp_path: Path) -> None:
     file = put(
         tmp_path, "environment", "PATH=\"/usr/bin:/bin\"\n# a note\nexport A=1\nB = 2\nCUDA_HOME='/opt/a b'\nC=\n=x\n"
     )
-    found = files.environment_file(file, "machine")
+    found = linux_files.environment_file(file, "machine")
     assert found == [
         Variable(name="PATH", value="/usr/bin:/bin", scope="machine", source=str(file)),
         Variable(name="A", value="1", scope="machine", source=str(file)),
@@ -106,7 +106,11 @@ def test_environment_files(tmp_path: Path) -> None:
 
 def test_pam_environment_has_a_form_of_its_own(tmp_path: Path) -> None:
     file = put(tmp_path, ".pam_environment", 'A DEFAULT=1\nB DEFAULT="x y" OVERRIDE=${HOME}/z\nC=3\nD\n')
-    assert {v.name: v.value for v in files.environment_file(file, "user")} == {"A": "1", "B": "${HOME}/z", "C": "3"}
+    assert {v.name: v.value for v in linux_files.environment_file(file, "user")} == {
+        "A": "1",
+        "B": "${HOME}/z",
+        "C": "3",
+    }
 
 
 def device(root: Path, address: str, kind: str, driver: str | None = None, vendor: str = "0x10de") -> None:
@@ -124,7 +128,7 @@ def test_pci_devices(tmp_path: Path) -> None:
     device(tmp_path, "0000:01:00.1", "0x040300", "snd_hda_intel")
     device(tmp_path, "0000:02:00.0", "0x030200", "vfio-pci")
     device(tmp_path, "0000:03:00.0", "0x038000", vendor="0x8086")
-    assert files.pci_devices(tmp_path) == tuple(
+    assert linux_files.pci_devices(tmp_path) == tuple(
         PciDevice(
             address=address,
             vendor_id=vendor,
@@ -141,14 +145,14 @@ def test_pci_devices(tmp_path: Path) -> None:
 
 
 def test_no_sysfs_is_not_the_same_as_no_device(tmp_path: Path) -> None:
-    assert files.pci_devices(tmp_path) is None
+    assert linux_files.pci_devices(tmp_path) is None
     (tmp_path / "sys/bus/pci/devices").mkdir(parents=True)
-    assert files.pci_devices(tmp_path) == ()
+    assert linux_files.pci_devices(tmp_path) == ()
 
 
 def test_a_device_whose_files_say_nothing(tmp_path: Path) -> None:
     put(tmp_path, "sys/bus/pci/devices/0000:01:00.0/class", "0x030000")
-    (found,) = files.pci_devices(tmp_path) or ()
+    (found,) = linux_files.pci_devices(tmp_path) or ()
     assert (found.vendor_id, found.device_id, found.bound_driver) == ("", "", "")
 
 
@@ -166,14 +170,14 @@ def test_a_device_whose_files_say_nothing(tmp_path: Path) -> None:
 def test_a_frozen_applications_changes_are_taken_back(
     environ: dict[bytes, bytes], frozen: bool, expected: dict[bytes, bytes]
 ) -> None:
-    assert files.fresh(environ, frozen) == expected
+    assert linux_files.without_bundle_variables(environ, frozen) == expected
 
 
 @pytest.mark.parametrize(
     ("machine", "name"), [("AMD64", "x86_64"), ("arm64", "aarch64"), ("i686", "x86"), ("ppc64le", "ppc64le")]
 )
 def test_architectures(machine: str, name: str) -> None:
-    assert files.architecture(machine) == name
+    assert linux_files.loader_architecture(machine) == name
 
 
 @pytest.mark.parametrize(
@@ -190,4 +194,4 @@ def test_architectures(machine: str, name: str) -> None:
 def test_instruction_sets(tmp_path: Path, content: str | None, found: tuple[str, ...] | None) -> None:
     if content is not None:
         put(tmp_path, "proc/cpuinfo", content)
-    assert files.instructions(tmp_path) == found
+    assert linux_files.processor_instructions(tmp_path) == found

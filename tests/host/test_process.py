@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.common.progress import Progress
-from core.host.process import LIMIT, run
+from core.host.process import MAX_STREAM_BYTES, run_program
 
 PYTHON = sys.executable
 
@@ -23,14 +23,16 @@ def python(code: str) -> list[str]:
 
 
 def test_output_beyond_the_limit_is_dropped_but_read() -> None:
-    done = run(python("import os\nfor _ in range(1600): os.write(1, b'x' * 65536)\nos.write(2, b'end')"), timeout=120)
+    done = run_program(
+        python("import os\nfor _ in range(1600): os.write(1, b'x' * 65536)\nos.write(2, b'end')"), timeout=120
+    )
     assert done.status == 0, "the program was not blocked by a full pipe"
-    assert len(done.out) == LIMIT
+    assert len(done.out) == MAX_STREAM_BYTES
     assert done.err == "end"
 
 
 def test_a_program_that_does_not_read_its_input() -> None:
-    done = run(python("print('done')"), timeout=60, input=b"x" * (8 << 20))
+    done = run_program(python("print('done')"), timeout=60, input=b"x" * (8 << 20))
     assert (done.status, done.out.strip()) == (0, "done")
 
 
@@ -92,7 +94,7 @@ def until(condition: Callable[[], bool]) -> None:
 def test_a_time_out_kills_descendants_too(tmp_path: Path) -> None:
     argv, numbers = family(tmp_path, "child.wait()")
     for timeout in (0.5, 2, 8, 32):  # long enough for it to have started its own child
-        done = run(argv, timeout=timeout)
+        done = run_program(argv, timeout=timeout)
         assert done.timed_out
         assert done.ended == f"did not end within {timeout} seconds and was stopped"
         if has_both(numbers) and done.out:
@@ -103,7 +105,7 @@ def test_a_time_out_kills_descendants_too(tmp_path: Path) -> None:
 
 def test_what_a_program_leaves_behind_is_killed(tmp_path: Path) -> None:
     argv, numbers = family(tmp_path, "")
-    done = run(argv, timeout=600)
+    done = run_program(argv, timeout=600)
     assert (done.status, done.out.strip()) == (0, "ready")
     assert_gone(numbers)
 
@@ -113,7 +115,7 @@ def test_cancelling_from_another_thread_ends_it(tmp_path: Path) -> None:
     watch = Progress()
     thread = threading.Thread(target=lambda: (until(lambda: has_both(numbers)), watch.cancel()))
     thread.start()
-    done = run(argv, timeout=600, watch=watch)
+    done = run_program(argv, timeout=600, watch=watch)
     thread.join()
     assert done.ended == "was stopped: the work was cancelled"
     assert not done.timed_out
@@ -122,20 +124,20 @@ def test_cancelling_from_another_thread_ends_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("argv", [["a\0b"], [PYTHON, "a\0b"], [""]])
 def test_arguments_that_no_system_takes(argv: list[str]) -> None:
-    done = run(argv, timeout=5)
+    done = run_program(argv, timeout=5)
     assert done.status is None
     assert done.ended.startswith("could not be started: ")
 
 
 def test_a_folder_is_no_program(tmp_path: Path) -> None:
-    assert run([str(tmp_path)], timeout=5).ended.startswith("could not be started: ")
+    assert run_program([str(tmp_path)], timeout=5).ended.startswith("could not be started: ")
 
 
 def test_a_text_file_is_no_program(tmp_path: Path) -> None:
     file = tmp_path / "tool.exe"
     file.write_text("<html>not found</html>")
     file.chmod(0o755)
-    assert run([str(file)], timeout=5).ended.startswith("could not be started: ")
+    assert run_program([str(file)], timeout=5).ended.startswith("could not be started: ")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sessions are POSIX")
@@ -143,6 +145,6 @@ def test_a_daemon_that_keeps_the_pipe_open_is_not_waited_for(tmp_path: Path) -> 
     code = "import os, subprocess, sys; subprocess.Popen([sys.executable, '-I', '-c', sys.argv[1]], start_new_session=True)"
     numbers = tmp_path / "numbers"
     sleeper = f"import os, threading; open({str(numbers)!r}, 'w').write(str(os.getpid())); threading.Event().wait()"
-    assert run([*python(code), sleeper], timeout=600).status == 0
+    assert run_program([*python(code), sleeper], timeout=600).status == 0
     until(lambda: numbers.exists() and bool(numbers.read_text()))
     os.kill(int(numbers.read_text()), signal.SIGKILL)

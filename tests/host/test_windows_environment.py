@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.host import windows_environment as environment
-from core.host.windows_environment import compose, expand
+from core.host import windows_environment
+from core.host.windows_environment import compose_environment, expand_variables
 from core.model.facts import Scope, Variable
 
 
@@ -27,11 +27,11 @@ def variable(scope: Scope, name: str, value: str, kind: str = "REG_SZ") -> Varia
     ],
 )
 def test_expand_once_without_regard_to_case(value: str, expected: str) -> None:
-    assert expand(value, {"CUDA_PATH": "C:\\cuda", "NESTED": "%CUDA_PATH%"}) == expected
+    assert expand_variables(value, {"CUDA_PATH": "C:\\cuda", "NESTED": "%CUDA_PATH%"}) == expected
 
 
 def test_the_machines_path_comes_before_the_users() -> None:
-    got = compose(
+    got = compose_environment(
         [
             variable("user", "Path", "%USERPROFILE%\\bin", "REG_EXPAND_SZ"),
             variable("machine", "Path", "%SystemRoot%\\system32;", "REG_EXPAND_SZ"),
@@ -46,11 +46,11 @@ def test_the_machines_path_comes_before_the_users() -> None:
 
 def test_a_user_value_replaces_the_machines() -> None:
     both = [variable("machine", "CUDA_PATH", "C:\\machine"), variable("user", "cuda_path", "C:\\user")]
-    assert compose(both) == {"CUDA_PATH": "C:\\user"}
+    assert compose_environment(both) == {"CUDA_PATH": "C:\\user"}
 
 
 def test_only_values_of_the_right_kind_are_expanded() -> None:
-    got = compose(
+    got = compose_environment(
         [
             variable("machine", "CUDA_PATH", "C:\\cuda"),
             variable("machine", "PLAIN", "%CUDA_PATH%\\bin"),
@@ -61,23 +61,27 @@ def test_only_values_of_the_right_kind_are_expanded() -> None:
 
 
 def test_plain_values_come_first_whatever_their_order() -> None:
-    got = compose([variable("machine", "A", "%B%", "REG_EXPAND_SZ"), variable("machine", "B", "b")])
+    got = compose_environment([variable("machine", "A", "%B%", "REG_EXPAND_SZ"), variable("machine", "B", "b")])
     assert got["A"] == "b"
 
 
 def test_values_of_one_step_do_not_see_each_other() -> None:
-    got = compose([variable("machine", "A", "a", "REG_EXPAND_SZ"), variable("machine", "B", "%A%", "REG_EXPAND_SZ")])
+    got = compose_environment(
+        [variable("machine", "A", "a", "REG_EXPAND_SZ"), variable("machine", "B", "%A%", "REG_EXPAND_SZ")]
+    )
     assert got["B"] == "%A%"
 
 
 @pytest.mark.parametrize("name", ["ProgramFiles", "APPDATA", "USERPROFILE", "USERNAME"])
 def test_the_machines_path_does_not_know_the_users_folders(name: str) -> None:
-    got = compose([variable("process", name, "C:\\x"), variable("machine", "Path", f"%{name}%\\bin", "REG_EXPAND_SZ")])
+    got = compose_environment(
+        [variable("process", name, "C:\\x"), variable("machine", "Path", f"%{name}%\\bin", "REG_EXPAND_SZ")]
+    )
     assert got["Path"] == f"%{name}%\\bin"
 
 
 def test_the_users_path_may_name_the_machines_variables_and_its_own_folders() -> None:
-    got = compose(
+    got = compose_environment(
         [
             variable("process", "LOCALAPPDATA", "C:\\local"),
             variable("machine", "CUDA_PATH", "C:\\cuda"),
@@ -88,12 +92,14 @@ def test_the_users_path_may_name_the_machines_variables_and_its_own_folders() ->
 
 
 def test_the_machine_does_not_see_the_users_values() -> None:
-    got = compose([variable("machine", "A", "%ONLY_USER%", "REG_EXPAND_SZ"), variable("user", "ONLY_USER", "x")])
+    got = compose_environment(
+        [variable("machine", "A", "%ONLY_USER%", "REG_EXPAND_SZ"), variable("user", "ONLY_USER", "x")]
+    )
     assert got["A"] == "%ONLY_USER%"
 
 
 def test_what_windows_supplies_is_kept_and_what_a_terminal_set_is_not() -> None:
-    got = compose(
+    got = compose_environment(
         [
             variable("process", "SYSTEMROOT", "C:\\Windows"),
             variable("process", "USERNAME", "zoe"),
@@ -106,13 +112,13 @@ def test_what_windows_supplies_is_kept_and_what_a_terminal_set_is_not() -> None:
 
 @pytest.mark.parametrize("kind", ["REG_BINARY", "REG_MULTI_SZ", "REG_DWORD", "kind 77"])
 def test_values_of_a_wrong_kind_give_no_variable(kind: str) -> None:
-    assert compose([variable("machine", "PATH", "x", kind), variable("user", "PATH", "C:\\user")]) == {
+    assert compose_environment([variable("machine", "PATH", "x", kind), variable("user", "PATH", "C:\\user")]) == {
         "PATH": "C:\\user"
     }
 
 
 def test_without_a_registry_our_own_environment_is_all_there_is() -> None:
-    assert compose([variable("process", "A", "1")]) == {"A": "1"}
+    assert compose_environment([variable("process", "A", "1")]) == {"A": "1"}
 
 
 @pytest.mark.parametrize(
@@ -126,7 +132,7 @@ def test_without_a_registry_our_own_environment_is_all_there_is() -> None:
     ],
 )  # fmt: skip
 def test_release_names(values: dict[str, str], name: str) -> None:
-    assert environment.release_name(values) == name
+    assert windows_environment.release_name(values) == name
 
 
 @pytest.mark.parametrize(
@@ -139,7 +145,7 @@ def test_release_names(values: dict[str, str], name: str) -> None:
     ],
 )
 def test_display_controllers(class_guid: str, ids: tuple[str, ...], expected: bool) -> None:
-    assert environment.is_display(class_guid, ids) is expected
+    assert windows_environment.is_display(class_guid, ids) is expected
 
 
 @pytest.mark.parametrize(
@@ -152,9 +158,9 @@ def test_display_controllers(class_guid: str, ids: tuple[str, ...], expected: bo
     ],
 )
 def test_pci_addresses(location: str, address: str) -> None:
-    assert environment.pci_address(location) == address
+    assert windows_environment.pci_address(location) == address
 
 
 def test_pci_ids() -> None:
-    assert environment.pci_ids("VEN_10DE&DEV_2684&SUBSYS_16F410DE&REV_A1") == ("10de", "2684")
-    assert environment.pci_ids("odd") == ("", "")
+    assert windows_environment.pci_ids("VEN_10DE&DEV_2684&SUBSYS_16F410DE&REV_A1") == ("10de", "2684")
+    assert windows_environment.pci_ids("odd") == ("", "")

@@ -48,7 +48,7 @@ def test_the_zip_depends_on_nothing_but_names_and_contents(folder: Path, tmp_pat
         names = archive.namelist()
     assert names == [
         *("Convalesce/_internal/a.dll", "Convalesce/_internal/z/10.dll", "Convalesce/_internal/z/2.dll"),
-        *("Convalesce/a.txt", "Convalesce/b.exe", f"Convalesce/{frozen.PORTABLE}"),
+        *("Convalesce/a.txt", "Convalesce/b.exe", f"Convalesce/{frozen.PORTABLE_MARKER}"),
     ]
 
 
@@ -67,7 +67,7 @@ def test_a_portable_copy_keeps_its_settings_in_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: bool
 ) -> None:
     if mark:
-        (tmp_path / frozen.PORTABLE).touch()
+        (tmp_path / frozen.PORTABLE_MARKER).touch()
     monkeypatch.setattr(sys, "executable", str(tmp_path / "convalesce-gui"))
     assert frozen.portable_folder() == ""  # run from source
     monkeypatch.setattr(sys, "frozen", True, raising=False)

@@ -12,16 +12,16 @@ from mypy.api import run as mypy
 
 import core
 import gui
-from core.knowledge.causes import Cause, causes
+from core.knowledge.causes import Cause, cause_rows
 from installer.generate.causes import MODULE, generated
 
 SOURCES = [p for room in (core, gui) for p in sorted(Path(room.__file__).parent.rglob("*.py"))]
-CAUSES: set[str] = {c.cause for c in causes()}
+CAUSES: set[str] = {c.cause for c in cause_rows()}
 
 
 def test_every_cause_says_what_it_means() -> None:
-    assert len(CAUSES) == len(causes())
-    assert all(c.meaning.endswith(".") for c in causes())
+    assert len(CAUSES) == len(cause_rows())
+    assert all(c.meaning.endswith(".") for c in cause_rows())
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.stem)
@@ -35,7 +35,7 @@ def test_no_comparison_names_a_cause_that_is_none(path: Path) -> None:
 
 def test_the_type_of_causes_is_as_its_rows_want_it() -> None:
     assert generated() == MODULE.read_text(encoding="utf-8"), "run: python3 dev.py causes"
-    assert get_args(Cause) == tuple(row.cause for row in causes())
+    assert get_args(Cause) == tuple(row.cause for row in cause_rows())
 
 
 MISSPELT = """\

@@ -14,9 +14,9 @@ import core.rules
 import resources
 from core.common.versions import is_older as older
 from core.common.versions import version_tuple, versions_differ
-from core.knowledge.causes import causes
-from core.knowledge.releases import Compatibility, Frozen, Gpus, Hints, Releases, compatibility, driver_floor
-from core.knowledge.tables import read
+from core.knowledge.causes import cause_rows
+from core.knowledge.releases import Compatibility, Frozen, Gpus, Hints, Releases, compatibility_table, driver_floor
+from core.knowledge.tables import read_table
 
 FORMS: dict[str, type[Frozen]] = {
     "compatibility": Compatibility,
@@ -25,12 +25,12 @@ FORMS: dict[str, type[Frozen]] = {
     "hints": Hints,
 }
 RULES = sorted(Path(core.rules.__file__).parent.rglob("*.py"))
-CAUSES: set[str] = {c.cause for c in causes()}
+CAUSES: set[str] = {c.cause for c in cause_rows()}
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_every_row_names_its_source(name: str) -> None:
-    tables = read(name, FORMS[name])
+    tables = read_table(name, FORMS[name])
     rows = [row for field in tables.__struct_fields__ for row in getattr(tables, field)]
     assert rows
     assert [row for row in rows if len(row.source) < 8] == []
@@ -107,11 +107,11 @@ def test_every_cause_that_can_be_seen_without_a_framework_has_a_rule() -> None:
     ],
 )
 def test_oldest_driver(cuda: str, system: str, floor: str) -> None:
-    assert driver_floor(compatibility(), cuda, system)[0] == floor  # type: ignore[arg-type]  # the table's words
+    assert driver_floor(compatibility_table(), cuda, system)[0] == floor  # type: ignore[arg-type]  # the table's words
 
 
 def test_a_driver_row_that_was_not_verified_is_never_used() -> None:
-    known = compatibility()
+    known = compatibility_table()
     doubted = replace(known, drivers=tuple(replace(r, verified=False) for r in known.drivers))
     assert driver_floor(known, "10.2", "linux")[0] == "440.33"
     assert driver_floor(doubted, "10.2", "linux") == ("", "")

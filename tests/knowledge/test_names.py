@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.knowledge.cuda_file_names import cuda_major, family_of, locations, number_of
-from core.knowledge.library_names import classify
+from core.knowledge.cuda_file_names import cuda_major, library_family, numbers_in_name, toolkit_locations
+from core.knowledge.library_names import parse_library_name
 from core.loader import contents
 from core.rules.cudnn import cuda_libraries
 
@@ -26,14 +26,14 @@ from core.rules.cudnn import cuda_libraries
 def test_the_cuda_in_a_name(name: str, major: int, minor: int | None) -> None:
     """The toolkit's probe took cudart64_80.dll for CUDA 80."""
     system = "windows" if name.endswith(".dll") else "linux"
-    known = locations()
-    family = family_of(name, system, known)
-    explained = classify(name)
-    ruled = cuda_libraries.family(name)
+    known = toolkit_locations()
+    family = library_family(name, system, known)
+    explained = parse_library_name(name)
+    ruled = cuda_libraries.family_and_major(name)
     assert family is not None
     assert explained is not None
     assert ruled is not None
-    assert cuda_major(family, number_of(name, system), known) == major
+    assert cuda_major(family, numbers_in_name(name, system), known) == major
     assert contents.cuda_major((name,)) == major
     assert (explained.major, explained.minor) == (major, minor)
     assert ruled[1] == major

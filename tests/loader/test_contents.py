@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from core.loader.contents import EDGE, WHOLE, cuda_major, library_names
+from core.loader.contents import EDGE_BYTES, MAX_WHOLE_SECTION_BYTES, cuda_major, library_names
 from core.loader.cudnn_version import cudnn_version
-from core.loader.exports import address, dll_name, value
-from core.loader.fatbin import GAP, Code, machine_code
-from core.loader.sections import layout
+from core.loader.exports import dll_name, export_address, export_value
+from core.loader.fatbin import MAX_GAP_BYTES, GpuCode, machine_code
+from core.loader.sections import open_layout
 from tests.loader import build
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs gcc")
@@ -61,7 +61,7 @@ def test_a_name_across_the_border_of_two_reads(tmp_path: Path) -> None:
 def test_of_a_huge_section_only_the_edges_are_read(tmp_path: Path) -> None:
     path = tmp_path / "x.dll"
     name = b"\0cudnn_%s64_9.dll\0"
-    body = bytearray(WHOLE + 2 * EDGE)
+    body = bytearray(MAX_WHOLE_SECTION_BYTES + 2 * EDGE_BYTES)
     for place, part in ((100, b"graph"), (len(body) // 2, b"cnn"), (len(body) - 100, b"ops")):
         body[place : place + len(name % part)] = name % part
     path.write_bytes(build.pe(extra=((b".data", bytes(body)),)))
@@ -98,11 +98,11 @@ def test_exports_of_an_elf_library(tmp_path: Path, many: int) -> None:
     source = "const int cudnn_graph_version = 0x00090A02; " + "".join(
         f"int f{n}(void) {{ return {n}; }}" for n in range(many)
     )
-    with layout(build.library(tmp_path / "x.so", source=source)) as file:
-        assert value(file, "cudnn_graph_version") == 0x00090A02
-        assert address(file, "cudnn_ops_version") is None
+    with open_layout(build.library(tmp_path / "x.so", source=source)) as file:
+        assert export_value(file, "cudnn_graph_version") == 0x00090A02
+        assert export_address(file, "cudnn_ops_version") is None
         for n in range(0, many, 37):
-            assert address(file, f"f{n}") is not None
+            assert export_address(file, f"f{n}") is not None
 
 
 @pytest.mark.skipif(not build.has_mingw(), reason="needs mingw's compilers")
@@ -111,10 +111,10 @@ def test_exports_of_a_dll(tmp_path: Path) -> None:
     data = "__declspec(dllexport) int cudnn_ops_infer_version = 0x00080907; "
     more = "".join(f"__declspec(dllexport) int f{n}(void) {{ return {n}; }}" for n in range(50))
     path = build.mingw(tmp_path / "cudnn_ops_infer64_8.dll", source=entry + data + more)
-    with layout(path) as file:
-        assert value(file, "cudnn_ops_infer_version") == 0x00080907
-        assert address(file, "f49") is not None
-        assert address(file, "f50") is None
+    with open_layout(path) as file:
+        assert export_value(file, "cudnn_ops_infer_version") == 0x00080907
+        assert export_address(file, "f49") is not None
+        assert export_address(file, "f50") is None
         assert dll_name(file) == "cudnn_ops_infer64_8.dll"
     found = cudnn_version(path)
     assert found
@@ -168,7 +168,7 @@ def fatbin(*entries: tuple[int, int] | tuple[int, int, int], body: int = 40) -> 
 SASS, PTX = 2, 1
 
 
-def gpu(path: Path, content: bytes) -> Code | None:
+def gpu(path: Path, content: bytes) -> GpuCode | None:
     path.write_bytes(build.pe(extra=((b".nv_fatb", content),)))
     return machine_code(path)
 
@@ -205,7 +205,7 @@ def test_no_gpu_code(tmp_path: Path) -> None:
 
 
 def test_a_page_of_zeros_between_leaves_it_undecided(tmp_path: Path) -> None:
-    content = fatbin((SASS, 80)) + bytes(2 * GAP) + fatbin((SASS, 90))
+    content = fatbin((SASS, 80)) + bytes(2 * MAX_GAP_BYTES) + fatbin((SASS, 90))
     assert gpu(tmp_path / "x.dll", content) is None
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from core.loader.files import once
+from core.loader.files import cached_by_file
 
 OLD = 1_000_000_000
 """A moment long ago, in nanoseconds; a file system may tell moments two seconds apart."""
 
 
 def reader(calls: list[str]):
-    @once
+    @cached_by_file
     def read(path, *, root="/"):
         calls.append(str(path))
         return Path(root, str(path).lstrip("/")).read_bytes()
@@ -86,7 +86,7 @@ def test_the_same_path_below_another_root_is_another_file(tmp_path: Path, monkey
 def test_what_is_not_there_is_asked_for_each_time(tmp_path: Path):
     asked: list[str] = []
 
-    @once
+    @cached_by_file
     def read(path, *, root="/"):
         asked.append(path)
         return root

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.loader import read_image as images
+from core.loader import read_image
 from tests import fuzz_images
 
 MAGICS = (
@@ -25,7 +25,7 @@ MAGICS = (
 def test_arbitrary_bytes_give_an_image(tmp_path: Path, magic: bytes, rest: bytes) -> None:
     path = tmp_path / "libcudnn.so.9"
     path.write_bytes(magic + rest)
-    image = images.read(path)
+    image = read_image.read_image(path)
     assert image.size == len(magic + rest)
     assert image.state != "good" or image.mappable
     assert bool(image.problem) == (image.state != "good")

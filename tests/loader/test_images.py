@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.loader import read_image as images
+from core.loader import read_image
 from tests.loader import build
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a POSIX file system's own kinds of files")
@@ -42,20 +42,23 @@ def test_what_is_no_library_is_named(tmp_path: Path, name: str) -> None:
     content, state, words = OTHERS[name]
     file = tmp_path / "libcudnn.so.9"
     file.write_bytes(content)
-    image = images.read(file)
+    image = read_image.read_image(file)
     assert (image.state, image.size) == (state, len(content))
     assert words in image.problem
 
 
 def test_what_is_not_there(tmp_path: Path) -> None:
-    assert images.read(tmp_path / "none.dll").state == "missing"
-    assert images.read(tmp_path / "none" / "none.dll").state == "missing"
-    assert images.read("a\0b").state == "missing"
-    assert images.read(tmp_path / ("x" * 5000)).state == "missing"
+    assert read_image.read_image(tmp_path / "none.dll").state == "missing"
+    assert read_image.read_image(tmp_path / "none" / "none.dll").state == "missing"
+    assert read_image.read_image("a\0b").state == "missing"
+    assert read_image.read_image(tmp_path / ("x" * 5000)).state == "missing"
 
 
 def test_a_folder(tmp_path: Path) -> None:
-    assert (images.read(tmp_path).state, images.read(tmp_path).problem) == ("not a library", "is a folder, not a file")
+    assert (read_image.read_image(tmp_path).state, read_image.read_image(tmp_path).problem) == (
+        "not a library",
+        "is a folder, not a file",
+    )
 
 
 @posix
@@ -66,7 +69,10 @@ def test_pipes_devices_sockets_and_links(tmp_path: Path) -> None:
     (tmp_path / "b").symlink_to("a")
     (tmp_path / "dangling").symlink_to("nowhere")
     (tmp_path / "zero").symlink_to("/dev/zero")
-    states = {name: images.read(tmp_path / name).state for name in ("libcudnn.so.9", "loop", "a", "dangling", "zero")}
+    states = {
+        name: read_image.read_image(tmp_path / name).state
+        for name in ("libcudnn.so.9", "loop", "a", "dangling", "zero")
+    }
     assert states == {
         "libcudnn.so.9": "not a library",
         "loop": "dangling",
@@ -84,8 +90,8 @@ def test_what_may_not_be_read(tmp_path: Path, unprivileged: None) -> None:
     (tmp_path / "lib.so").chmod(0)
     (tmp_path / "shut").chmod(0)
     try:
-        assert images.read(tmp_path / "lib.so").problem == "may not be read by this user"
-        assert images.read(tmp_path / "shut/lib.so").state == "unreadable"
+        assert read_image.read_image(tmp_path / "lib.so").problem == "may not be read by this user"
+        assert read_image.read_image(tmp_path / "shut/lib.so").state == "unreadable"
     finally:
         (tmp_path / "shut").chmod(0o755)
 
@@ -94,7 +100,7 @@ def test_what_may_not_be_read(tmp_path: Path, unprivileged: None) -> None:
 def test_a_name_that_is_not_text(tmp_path: Path) -> None:
     raw = os.fsencode(tmp_path) + b"/lib\xff.so"
     Path(os.fsdecode(raw)).write_bytes(b"hello")
-    image = images.read(os.fsdecode(raw))
+    image = read_image.read_image(os.fsdecode(raw))
     assert image.path.endswith("lib\\xff.so")
     assert image.state == "not a library"
 
@@ -103,7 +109,7 @@ def test_a_name_that_is_not_text(tmp_path: Path) -> None:
 def test_a_root_other_than_the_systems_own(tmp_path: Path) -> None:
     (tmp_path / "usr/lib").mkdir(parents=True)
     (tmp_path / "usr/lib/x.so").write_bytes(b"hello")
-    image = images.read("/usr/lib/x.so", root=tmp_path)
+    image = read_image.read_image("/usr/lib/x.so", root=tmp_path)
     assert (image.path, image.state) == ("/usr/lib/x.so", "not a library")
 
 
@@ -118,7 +124,7 @@ def test_an_elf_library_tells_its_wishes(tmp_path: Path) -> None:
         *("-Wl,--no-as-needed", str(first), "-Wl,--enable-new-dtags,-rpath,$ORIGIN:/opt/x,-z,nodefaultlib"),
         soname="lib.so.5",
     )
-    image = images.read(path)
+    image = read_image.read_image(path)
     assert (image.state, image.format, image.bits, image.mappable, image.library) == ("good", "ELF", 64, True, True)
     assert (image.soname, image.needed, image.rpath) == ("lib.so.5", ("libfirst.so.1",), ())
     assert image.runpath == ("$ORIGIN", "/opt/x")
@@ -129,9 +135,9 @@ def test_an_elf_library_tells_its_wishes(tmp_path: Path) -> None:
 def test_programs_are_not_libraries_but_libc_is(tmp_path: Path) -> None:
     program = build.gcc(tmp_path / "program", source="int main(void) { return 0; }")
     fixed = build.gcc(tmp_path / "fixed", "-no-pie", source="int main(void) { return 0; }")
-    assert [images.read(file).library for file in (program, fixed)] == [False, False]
+    assert [read_image.read_image(file).library for file in (program, fixed)] == [False, False]
     libc = next(line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "libc.so" in line)
-    assert images.read(libc).library  # it has an interpreter all the same
+    assert read_image.read_image(libc).library  # it has an interpreter all the same
 
 
 def _cut(size: int) -> Callable[[bytes], bytes]:
@@ -144,7 +150,7 @@ def test_a_file_cut_anywhere_is_seen(tmp_path: Path) -> None:
     cut = tmp_path / "cut.so"
     for size in {*range(0, len(data), 97), 1, 63, 64, len(data) - 1}:
         cut.write_bytes(data[:size])
-        image = images.read(cut)
+        image = read_image.read_image(cut)
         assert image.state in ("empty", "truncated", "damaged"), size
         assert image.problem
     assert image.size is not None
@@ -154,7 +160,7 @@ def test_a_file_cut_anywhere_is_seen(tmp_path: Path) -> None:
 def test_a_cut_tail_leaves_a_library_that_loads(tmp_path: Path) -> None:
     path = build.library(tmp_path / "lib.so")
     path.write_bytes(path.read_bytes()[:-1])  # the section table's last byte; no loader reads it
-    image = images.read(path)
+    image = read_image.read_image(path)
     assert (image.state, image.mappable) == ("truncated", True)
 
 
@@ -168,7 +174,7 @@ def test_the_processor_family(tmp_path: Path, at: int, new: int, architecture: s
     data = bytearray(path.read_bytes())
     struct.pack_into("<H", data, at, new)
     path.write_bytes(data)
-    assert images.read(path).architecture == architecture
+    assert read_image.read_image(path).architecture == architecture
 
 
 @linux
@@ -185,7 +191,7 @@ def test_elf_lies_are_damage_not_errors(tmp_path: Path) -> None:
     for name, (at, new) in lies.items():
         path = tmp_path / "lie.so"
         path.write_bytes(good[:at] + new + good[at + len(new) :])
-        assert images.read(path).state in ("damaged", "truncated"), name
+        assert read_image.read_image(path).state in ("damaged", "truncated"), name
 
 
 # --- PE --------------------------------------------------------------------------------------------------
@@ -194,7 +200,7 @@ def test_elf_lies_are_damage_not_errors(tmp_path: Path) -> None:
 def test_a_dll_tells_its_imports(tmp_path: Path) -> None:
     path = tmp_path / "cudnn64_9.dll"
     path.write_bytes(build.pe(("KERNEL32.dll", "cudart64_12.dll"), ("nvcuda.dll", "kernel32.dll")))
-    image = images.read(path)
+    image = read_image.read_image(path)
     assert (image.state, image.format, image.architecture, image.bits) == ("good", "PE", "x86_64", 64)
     assert image.needed == ("KERNEL32.dll", "cudart64_12.dll", "nvcuda.dll")
     assert image.delayed == ("nvcuda.dll", "kernel32.dll")
@@ -208,7 +214,7 @@ def test_a_dll_tells_its_imports(tmp_path: Path) -> None:
 def test_the_processor_family_of_a_dll(tmp_path: Path, machine: int, name: str, bits: int) -> None:
     path = tmp_path / "x.dll"
     path.write_bytes(build.pe(("a.dll",), machine=machine))
-    assert (images.read(path).architecture, images.read(path).bits) == (name, bits)
+    assert (read_image.read_image(path).architecture, read_image.read_image(path).bits) == (name, bits)
 
 
 def test_a_dll_cut_anywhere_is_seen(tmp_path: Path) -> None:
@@ -216,8 +222,8 @@ def test_a_dll_cut_anywhere_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "x.dll"
     for size in {*range(2, len(data), 53), len(data) - 1}:
         path.write_bytes(data[:size])
-        assert images.read(path).state in ("truncated", "damaged"), size
-        assert not images.read(path).mappable
+        assert read_image.read_image(path).state in ("truncated", "damaged"), size
+        assert not read_image.read_image(path).mappable
 
 
 def test_a_dll_without_its_signature_still_loads(tmp_path: Path) -> None:
@@ -225,7 +231,7 @@ def test_a_dll_without_its_signature_still_loads(tmp_path: Path) -> None:
     struct.pack_into("<II", data, 64 + 24 + 112 + 8 * 4, len(data), 9000)  # the signature lay behind the end
     path = tmp_path / "x.dll"
     path.write_bytes(data)
-    assert (images.read(path).state, images.read(path).mappable) == ("truncated", True)
+    assert (read_image.read_image(path).state, read_image.read_image(path).mappable) == ("truncated", True)
 
 
 def test_hostile_import_tables_end(tmp_path: Path) -> None:
@@ -233,7 +239,7 @@ def test_hostile_import_tables_end(tmp_path: Path) -> None:
     struct.pack_into("<II", data, 64 + 24 + 112 + 8, 0x1000 + 60, 1 << 31)
     path = tmp_path / "x.dll"
     path.write_bytes(data)
-    assert images.read(path).format == "PE"
+    assert read_image.read_image(path).format == "PE"
 
 
 mingw = pytest.mark.skipif(not build.has_mingw(), reason="needs mingw's compilers; build.pe covers the same by hand")
@@ -252,9 +258,9 @@ def test_dlls_of_a_real_linker(tmp_path: Path, machine: str) -> None:
         + "__declspec(dllimport) int answer(void); __declspec(dllexport) int ask(void) { return answer(); }",
         machine=machine,
     )
-    assert images.read(outer).needed == ("inner.dll",)
-    assert images.read(outer).architecture == machine
-    assert images.read(inner).state == "good"
+    assert read_image.read_image(outer).needed == ("inner.dll",)
+    assert read_image.read_image(outer).architecture == machine
+    assert read_image.read_image(inner).state == "good"
 
 
 @mingw
@@ -280,5 +286,5 @@ def test_delay_imports_of_a_real_linker(tmp_path: Path) -> None:
     base = struct.unpack_from("<Q", data, header + 24)[0]
     struct.pack_into("<II", data, header + 112 + 8 * 13, table - base, 64)  # binutils leaves this entry empty
     outer.write_bytes(data)
-    image = images.read(outer)
+    image = read_image.read_image(outer)
     assert (image.needed, image.delayed) == (("late.dll",), ("late.dll",))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from core.loader.linux import Search, policy
+from core.loader.linux import LibrarySearch, ld_so_policy
 from core.model.facts import How, Resolution
 from tests.loader import build
 
@@ -59,7 +59,9 @@ class Stage:
     def agree(self, wanted: str = WANTED, *, library_path: str | None = None) -> Resolution:
         """Search as ld.so does, hold every step against the real one, and return our answer."""
         program, middle = self.folder / "bin/program", self.folder / "bin/libmiddle.so"
-        search = Search(policy(library_path or "", current=str(self.folder), flags=FLAGS, vendor=VENDOR, legacy=LEGACY))
+        search = LibrarySearch(
+            ld_so_policy(library_path or "", current=str(self.folder), flags=FLAGS, vendor=VENDOR, legacy=LEGACY)
+        )
         ours = search.resolve(wanted, [search.load(str(middle)), search.load(str(program))])
         env = {} if library_path is None else {"LD_LIBRARY_PATH": library_path}
         tried, taken = build.tries(program, wanted, env, self.folder)
@@ -152,7 +154,7 @@ AUXILIARY, DT_RUNPATH = (0x7FFFFFFD).to_bytes(8, "little"), (29).to_bytes(8, "li
 
 
 def test_origin_lib_and_platform_in_runpath(stage: Stage) -> None:
-    known = policy(flags=FLAGS, vendor=VENDOR)
+    known = ld_so_policy(flags=FLAGS, vendor=VENDOR)
     stage.wanted(f"bin/{known.lib}/{known.platform}").built(
         middle=(RUNPATH, "-rpath,$ORIGIN/none:${ORIGIN}/$LIB/${PLATFORM}")
     )
@@ -183,7 +185,7 @@ INTEL = "avx2 fma bmi1 bmi2 abm movbe popcnt"
     ],
 )
 def test_what_the_loader_calls_a_processor(vendor: str, flags: str, name: str, folders: list[str]) -> None:
-    known = policy(flags=flags.split(), vendor=vendor, legacy=True)
+    known = ld_so_policy(flags=flags.split(), vendor=vendor, legacy=True)
     assert known.platform == name
     assert [f for f in known.subfolders if "hwcaps" not in f][: len(folders)] == folders
 
@@ -221,7 +223,7 @@ def test_entries_with_trailing_slashes_and_doubles_count_once(stage: Stage) -> N
 
 
 def test_hwcaps_folders_before_the_folder_itself(stage: Stage) -> None:
-    folders = policy(flags=FLAGS, vendor=VENDOR, legacy=LEGACY).subfolders
+    folders = ld_so_policy(flags=FLAGS, vendor=VENDOR, legacy=LEGACY).subfolders
     stage.wanted("env", *(f"env/{name}" for name in folders), "env/glibc-hwcaps/x86-64-v9").built()
     found = stage.agree(library_path=stage.at("env"))
     assert taken(found, stage) == f"env/{folders[0] if folders else ''}".rstrip("/")
@@ -245,7 +247,7 @@ def test_ld_library_path_before_ld_so_cache(stage: Stage) -> None:
 def test_nodefaultlib_switches_default_folders_and_their_cache_off(stage: Stage) -> None:
     name = "libgcc_s.so.1"
     stage.built(wants=name, middle=("-z,nodefaultlib",))
-    search = Search(policy())
+    search = LibrarySearch(ld_so_policy())
     found = search.resolve(name, [search.load(str(stage.folder / "bin/libmiddle.so"))])
     assert [(a.how, a.outcome) for a in found.attempts] == [(How.LD_CACHE, "passed over")]
     assert not build.tries(stage.folder / "bin/program", name, {}, stage.folder)[1]
@@ -253,7 +255,7 @@ def test_nodefaultlib_switches_default_folders_and_their_cache_off(stage: Stage)
 
 def test_a_name_with_a_slash_is_a_path(stage: Stage) -> None:
     stage.wanted("sub").built(wants=f"sub/{WANTED}")
-    search = Search(policy(current=str(stage.folder)))
+    search = LibrarySearch(ld_so_policy(current=str(stage.folder)))
     found = search.resolve(f"sub/{WANTED}", [search.load(str(stage.folder / "bin/libmiddle.so"))])
     assert how(found) is How.DIRECT
     tried, taken_ = build.tries(stage.folder / "bin/program", f"sub/{WANTED}", {}, stage.folder)
@@ -366,7 +368,7 @@ def test_a_pipe_would_hold_the_loader_for_ever(stage: Stage) -> None:
     stage.wanted("b")
     (stage.folder / "a").mkdir()
     os.mkfifo(stage.folder / "a" / WANTED)
-    found = Search(policy(stage.at("a", "b"))).resolve(WANTED)  # the real loader never comes back
+    found = LibrarySearch(ld_so_policy(stage.at("a", "b"))).resolve(WANTED)  # the real loader never comes back
     assert found.winner
     assert found.winner.outcome == "damaged"
     assert "pipe" in found.winner.detail

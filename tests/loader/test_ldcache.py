@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.loader.linux import LdSo, Search
+from core.loader.linux import LdSo, LibrarySearch
 from core.loader.linux_cache import conf_folders, parse_cache, read_cache
 from core.model.facts import How
 from tests.loader import build
@@ -62,7 +62,7 @@ def test_the_cache_gives_the_best_that_the_processor_is_fit_for(
         cache=read_cache(root=str(system)) or (),
         subfolders=tuple(f"glibc-hwcaps/x86-64-{level}" for level in levels),
     )
-    winner = Search(policy).resolve("libx.so.1").winner
+    winner = LibrarySearch(policy).resolve("libx.so.1").winner
     assert winner
     assert winner.how is How.LD_CACHE
     assert winner.path == str(Path("/opt/cuda/lib64", folder, "libx.so.1"))
@@ -72,7 +72,7 @@ def test_the_cache_gives_the_best_that_the_processor_is_fit_for(
 def test_a_stale_cache_names_a_file_that_is_gone(system: Path) -> None:
     ldconfig(system)
     (system / "opt/cuda/lib64/libx.so.1").unlink()
-    found = Search(LdSo(root=str(system), cache=read_cache(root=str(system)) or ())).resolve("libx.so.1")
+    found = LibrarySearch(LdSo(root=str(system), cache=read_cache(root=str(system)) or ())).resolve("libx.so.1")
     assert [(a.how, a.outcome) for a in found.attempts][:1] == [(How.LD_CACHE, "not there")]
 
 
@@ -84,7 +84,7 @@ def test_of_two_files_in_the_cache_the_loader_tries_the_first_alone(system: Path
     ldconfig(system)
     if first == "not there":
         (system / "opt/cuda/lib64/libx.so.1").unlink()
-    found = Search(LdSo(root=str(system), cache=read_cache(root=str(system)) or ())).resolve("libx.so.1")
+    found = LibrarySearch(LdSo(root=str(system), cache=read_cache(root=str(system)) or ())).resolve("libx.so.1")
     seen = [(a.path, a.outcome) for a in found.attempts if a.how is How.LD_CACHE]
     assert seen == [("/opt/cuda/lib64/libx.so.1", first), ("/opt/new/libx.so.1", second)]
 

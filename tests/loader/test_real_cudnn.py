@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.loader import read_image as images
+from core.loader import read_image
 from core.loader.contents import cuda_major, library_names
 from core.loader.cudnn_version import cudnn_version
 from core.loader.fatbin import machine_code
@@ -38,7 +38,7 @@ def test_every_file_of_a_wheel(name: str) -> None:
     assert len(files) >= 7
     majors = set()
     for file in files:
-        image = images.read(file)
+        image = read_image.read_image(file)
         assert (image.state, image.soname) == ("good", file.name)
         found = cudnn_version(file)
         if file.name == "libcudnn.so.8":

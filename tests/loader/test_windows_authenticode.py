@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.loader.authenticode import SHA_256, by_hash, intact
+from core.loader.authenticode import SHA_256, is_intact, signature_by_hash
 
 START, BODY = 0x80, 3 << 20
 OPTIONAL = START + 24
@@ -47,24 +47,24 @@ def put(file: Path, at: int, data: bytes) -> None:
 def test_a_signed_file_is_intact_in_both_forms(tmp_path: Path, magic: int) -> None:
     path = tmp_path / "x.dll"
     path.write_bytes(signed(magic=magic))
-    assert intact(str(path)) is True
+    assert is_intact(str(path)) is True
 
 
 @pytest.mark.parametrize("at", [2, START + 6, CHECKSUM - 1, CHECKSUM + 4, BODY // 2, BODY - 1])
 def test_one_changed_byte_is_told(file: Path, at: int) -> None:
     put(file, at, b"\x55")
-    assert intact(str(file)) is False
+    assert is_intact(str(file)) is False
 
 
 def test_the_checksum_is_no_part_of_what_is_signed(file: Path) -> None:
     put(file, CHECKSUM, b"\xff\xff\xff\xff")
-    assert intact(str(file)) is True
+    assert is_intact(str(file)) is True
 
 
 def test_what_is_put_behind_the_signature_counts(file: Path) -> None:
     with file.open("ab") as stream:
         stream.write(b"more")
-    assert intact(str(file)) is False
+    assert is_intact(str(file)) is False
 
 
 @pytest.mark.parametrize(
@@ -84,10 +84,10 @@ def test_what_is_put_behind_the_signature_counts(file: Path) -> None:
 def test_what_has_no_such_signature_is_not_decided(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "x.dll"
     path.write_bytes(data)
-    assert intact(str(path)) is None
-    assert intact(str(tmp_path)) is None
-    assert intact(str(tmp_path / "nothing.dll")) is None
-    assert intact("/x.dll", root=str(tmp_path)) is None
+    assert is_intact(str(path)) is None
+    assert is_intact(str(tmp_path)) is None
+    assert is_intact(str(tmp_path / "nothing.dll")) is None
+    assert is_intact("/x.dll", root=str(tmp_path)) is None
 
 
 def test_it_can_be_stopped(file: Path) -> None:
@@ -95,13 +95,13 @@ def test_it_can_be_stopped(file: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        intact(str(file), tick=stop)
+        is_intact(str(file), tick=stop)
 
 
 def test_without_windows_the_signed_hash_tells_as_much_as_it_can(file: Path, tmp_path: Path) -> None:
-    assert by_hash(str(file)) == "intact"
-    assert by_hash(str(file), "not trusted") == "not trusted"
+    assert signature_by_hash(str(file)) == "intact"
+    assert signature_by_hash(str(file), "not trusted") == "not trusted"
     put(file, BODY // 2, b"\x55")
-    assert by_hash(str(file)) == by_hash(str(file), "not trusted") == "altered"
+    assert signature_by_hash(str(file)) == signature_by_hash(str(file), "not trusted") == "altered"
     (tmp_path / "plain.dll").write_bytes(b"MZ" + bytes(200))
-    assert by_hash(str(tmp_path / "plain.dll")) == "undecided"
+    assert signature_by_hash(str(tmp_path / "plain.dll")) == "undecided"

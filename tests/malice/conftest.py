@@ -15,7 +15,7 @@ import pytest
 
 from core.model.changes import Change
 from core.transaction import broker
-from core.transaction.elevation import Order, write_order
+from core.transaction.elevation import ElevationOrder, write_order
 from core.transaction.journal import Journal
 from core.transaction.variable_store import LinuxVariables
 
@@ -79,11 +79,11 @@ class Box:
         self.mine = Journal(root / "var/orders")
         self.machines = Journal(root / "var/machine", shared=True)
 
-    def order(self, order: Order) -> tuple[str, str]:
+    def order(self, order: ElevationOrder) -> tuple[str, str]:
         return write_order(order, self.mine)
 
     def allowed(self, *changes: Change, back: bool = False) -> tuple[str, ...]:
-        return broker.refusals(changes, broker.RealGround(), back=back)
+        return broker.refusal_sentences(changes, broker.RealGround(), back=back)
 
 
 @pytest.fixture

@@ -22,9 +22,8 @@ import msgspec
 from core.model import changes
 from core.model.changes import Change, EditPath, FileItem, FileSet, SetVariable, Value
 from core.model.path_list import PathError
-from core.transaction import broker
-from core.transaction import elevation as elevate
-from core.transaction.elevation import Order
+from core.transaction import broker, elevation
+from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Outcome, Plan
 from tests.malice.checker import objections, picture
 from tests.malice.conftest import EVE, Box, give, grant
@@ -218,13 +217,13 @@ class Fuzzer:
         box = self.box
         apart = (box.root / "var",)
         before = picture(box.root, box.root / "etc/environment", apart)
-        done = self.asked(Order(plan=Plan(title="t", changes=plan)))
+        done = self.asked(ElevationOrder(plan=Plan(title="t", changes=plan)))
         after = picture(box.root, box.root / "etc/environment", apart)
         rows = objections(before, after, box.root / "opt") if done.kind == "done" else []
         if done.kind != "done" and after != before:
             rows.append(f"{done.sentence} But the machine is another.")
         if done.kind == "done":
-            back = self.asked(Order(undo=done.entry))
+            back = self.asked(ElevationOrder(undo=done.entry))
             now = picture(box.root, box.root / "etc/environment", apart)
             if back.kind == "undone" and now != before:
                 rows.append("undone, and the machine is another")
@@ -234,11 +233,11 @@ class Fuzzer:
                 self.anew()
         return done.kind, rows
 
-    def asked(self, order: Order) -> Outcome:
+    def asked(self, order: ElevationOrder) -> Outcome:
         box = self.box
         path, digest = box.order(order)
         try:
-            return elevate.carry_out(
+            return elevation.execute_order(
                 path, digest, writer=box.writer, journal=box.machines, env={}, agreed=lambda _rows: ""
             )
         finally:

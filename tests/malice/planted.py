@@ -40,7 +40,7 @@ RUN = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from core.probes.python import locations
-locations.STARTS = {"linux": tuple(sys.argv[2].split(":"))}
+locations.WALK_STARTS = {"linux": tuple(sys.argv[2].split(":"))}
 from core.cli.main import main
 sys.exit(main(sys.argv[3:]))
 """

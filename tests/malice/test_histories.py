@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
-from core.transaction import elevation as elevate
-from core.transaction.broker import RealGround, refusals
-from core.transaction.elevation import Order
+from core.transaction import elevation
+from core.transaction.broker import RealGround, refusal_sentences
+from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Plan, execute, recover, undo
 from core.transaction.journal import Entry, Journal, JournalError
 from tests.malice.conftest import EVE, ROOT, Box, as_eve, give, grant, needs_root
@@ -80,8 +80,10 @@ def test_a_forged_entry_is_not_obeyed(box: Box, spoil: str, elevated: bool) -> N
 def test_an_entry_of_root_s_own_goes_through_the_gate_of_a_plan(box: Box) -> None:
     """Even a history that nobody else can have written undoes nothing that no plan may do."""
     forged(box.machines, state="done")
-    path, digest = box.order(Order(undo="20260101T000000Z-0000"))
-    said = elevate.carry_out(path, digest, writer=box.writer, journal=box.machines, env={}, agreed=lambda _rows: "")
+    path, digest = box.order(ElevationOrder(undo="20260101T000000Z-0000"))
+    said = elevation.execute_order(
+        path, digest, writer=box.writer, journal=box.machines, env={}, agreed=lambda _rows: ""
+    )
     assert said.kind == "refused"
     assert "LD_PRELOAD (machine) is not a variable that is set" in said.sentence
 
@@ -91,8 +93,10 @@ def test_recovery_with_rights_goes_through_it_too(box: Box) -> None:
     plan = Plan(
         title="t", changes=(SetVariable(name="CUDA_VISIBLE_DEVICES", scope="machine", before=Value(text="-1")),)
     )
-    path, digest = box.order(Order(plan=plan))
-    said = elevate.carry_out(path, digest, writer=box.writer, journal=box.machines, env={}, agreed=lambda _rows: "")
+    path, digest = box.order(ElevationOrder(plan=plan))
+    said = elevation.execute_order(
+        path, digest, writer=box.writer, journal=box.machines, env={}, agreed=lambda _rows: ""
+    )
     assert said.kind == "done"
     assert "LD_PRELOAD" not in (box.root / "etc/environment").read_text()
     assert msgspec.json.decode(file.read_bytes(), type=Entry).state == "stuck"
@@ -166,5 +170,5 @@ def test_nobody_else_can_write_a_history_that_was_made_here(box: Box) -> None:
 
 
 def test_a_gate_that_is_shut_for_every_change_of_an_entry_is_told_as_such(box: Box) -> None:
-    [row] = refusals((PRELOAD.inverse(),), RealGround(), back=True)
+    [row] = refusal_sentences((PRELOAD.inverse(),), RealGround(), back=True)
     assert row.startswith("LD_PRELOAD")

@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.host.interface import Completed
+from core.host.interface import CompletedProcess
 from core.model.changes import FileItem, FileSet, SetVariable, Value
-from core.transaction import elevation as elevate
-from core.transaction.elevation import Order
+from core.transaction import elevation
+from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Outcome, Plan
 from core.transaction.journal import Journal
 from tests.malice.conftest import EVE, ROOT, Box, give, needs_root
@@ -26,14 +26,14 @@ TITLE = "Install the security updates"
 
 
 def carried(box: Box, path: str, digest: str, summary: str = "", said: str = "", **env: str) -> Outcome:
-    return elevate.carry_out(
+    return elevation.execute_order(
         path, digest, writer=box.writer, journal=box.machines, env=env, agreed=lambda _rows: said, summary=summary
     )
 
 
 @pytest.fixture
 def order(box: Box) -> tuple[str, str]:
-    return box.order(Order(plan=Plan(title=TITLE, changes=(UNHIDE,))))
+    return box.order(ElevationOrder(plan=Plan(title=TITLE, changes=(UNHIDE,))))
 
 
 def test_a_plan_that_was_changed_after_the_consent_is_refused(box: Box, order: tuple[str, str]) -> None:
@@ -53,7 +53,7 @@ def test_a_plan_that_is_changed_while_the_person_reads_is_the_one_that_was_read(
         Path(path).write_bytes(b"{}")
         return ""
 
-    done = elevate.carry_out(path, digest, writer=box.writer, journal=box.machines, env={}, agreed=swap)
+    done = elevation.execute_order(path, digest, writer=box.writer, journal=box.machines, env={}, agreed=swap)
     assert done.kind == "done"
     assert (box.root / "etc/environment").read_text() == "PATH=/usr/bin:/bin\n"
 
@@ -70,13 +70,13 @@ def test_a_folder_that_becomes_another_s_while_the_person_reads_is_refused(box: 
             ),
         ),
     )
-    path, digest = box.order(Order(plan=Plan(title="t", changes=(change,))))
+    path, digest = box.order(ElevationOrder(plan=Plan(title="t", changes=(change,))))
 
     def swap(_rows: tuple[str, ...]) -> str:
         give(box.root / "opt/spare")
         return ""
 
-    said = elevate.carry_out(path, digest, writer=box.writer, journal=box.machines, env={}, agreed=swap)
+    said = elevation.execute_order(path, digest, writer=box.writer, journal=box.machines, env={}, agreed=swap)
     assert (said.kind, "opt/spare can be changed" in said.sentence) == ("refused", True)
 
 
@@ -88,8 +88,8 @@ def test_what_the_dialog_showed_must_be_what_the_plan_does(box: Box, order: tupl
 
 def test_the_words_of_a_plan_have_no_place_in_what_is_asked(box: Box) -> None:
     lines = SetVariable(name="CUDA_PATH", scope="machine", after=Value(text="/opt\n\u202egood"))
-    order = Order(plan=Plan(title=TITLE, changes=(UNHIDE, lines)))
-    action, summary = elevate.told(order, box.machines)
+    order = ElevationOrder(plan=Plan(title=TITLE, changes=(UNHIDE, lines)))
+    action, summary = elevation.describe_order(order, box.machines)
     assert action == "variable"
     assert TITLE not in summary
     assert r"/opt\n<U+202E>good" in summary
@@ -132,9 +132,9 @@ class Pkexec:
 
     asked = False
 
-    def run(self, argv: list[str], *, timeout: float) -> Completed:
+    def run(self, argv: list[str], *, timeout: float) -> CompletedProcess:
         self.asked = True
-        return Completed(status=0, out=msgspec.json.encode(Outcome(kind="done", sentence="Done.")).decode())
+        return CompletedProcess(status=0, out=msgspec.json.encode(Outcome(kind="done", sentence="Done.")).decode())
 
 
 def test_an_installation_that_its_user_can_write_asks_for_no_password(
@@ -145,7 +145,7 @@ def test_an_installation_that_its_user_can_write_asks_for_no_password(
     give(program)
     monkeypatch.setattr(sys, "executable", str(program))
     host = Pkexec()
-    said = elevate.ask(Order(plan=Plan(title="t", changes=(UNHIDE,))), host=host, journal=box.mine)
+    said = elevation.ask_elevated(ElevationOrder(plan=Plan(title="t", changes=(UNHIDE,))), host=host, journal=box.mine)
     assert (said.kind, host.asked) == ("refused", False)
     assert "home/eve can be changed without an administrator's rights" in said.sentence
     assert "With your own password it can be done. Run this in a terminal: sudo " in said.sentence
@@ -168,23 +168,25 @@ def test_the_elevated_side_goes_on_only_for_whose_installation_it_is(
 ) -> None:
     program = give(box.eve / "libcudnn_cnn.so.9")
     monkeypatch.setattr(sys, "executable", str(program))
-    refused = elevate._lawful(env, "")
+    refused = elevation._refuse_changeable_program(env, "")
     assert (refused is None) == allowed
     assert allowed or "can be changed without an administrator's rights" in refused.sentence
 
 
 def test_the_policy_has_an_action_for_every_kind_that_is_asked_for() -> None:
-    from core.transaction.broker import KINDS
+    from core.transaction.broker import CHANGE_KINDS
 
     text = (ROOT / "installer/linux/convalesce.policy").read_text()
-    for word in (*dict.fromkeys(k.name for k in KINDS), "changes", "undo"):
+    for word in (*dict.fromkeys(k.name for k in CHANGE_KINDS), "changes", "undo"):
         assert f'id="convalesce.{word}"' in text
-        assert f">{elevate.OPTION}{word}<" in text
+        assert f">{elevation.ELEVATED_OPTION}{word}<" in text
     assert text.count("$(command_line)") == text.count("<action ") == text.count("argv1") == 5
 
 
 def test_an_answer_of_a_way_back_that_cannot_be_told_is_a_sentence(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elevate, "machine_state_folder", lambda: Path(box.machines.folder))
-    said = elevate.ask(Order(undo="20260101T000000Z-0000"), host=Pkexec(), journal=Journal(box.mine.folder))
+    monkeypatch.setattr(elevation, "machine_state_folder", lambda: Path(box.machines.folder))
+    said = elevation.ask_elevated(
+        ElevationOrder(undo="20260101T000000Z-0000"), host=Pkexec(), journal=Journal(box.mine.folder)
+    )
     assert said.kind == "refused"
     assert "no entry" in said.sentence

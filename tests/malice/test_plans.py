@@ -11,7 +11,7 @@ import pytest
 
 from core.model import changes
 from core.model.changes import Change, FileItem, FileSet, SetVariable, Value
-from core.transaction.broker import action
+from core.transaction.broker import consent_action
 from tests.malice.conftest import Box, give, grant, needs_root
 
 pytestmark = needs_root
@@ -214,6 +214,6 @@ def test_a_way_back_puts_nothing_where_others_could_make_it(box: Box) -> None:
 
 def test_what_is_asked_for_has_the_word_of_its_kind() -> None:
     one, other = variable("CUDA_PATH", None), FileSet(title="t", items=())
-    assert action((one,), back=True) == "undo"
-    assert action((one, other)) == "changes"
-    assert action((one,)) == action((one, one)) not in ("undo", "changes")
+    assert consent_action((one,), back=True) == "undo"
+    assert consent_action((one, other)) == "changes"
+    assert consent_action((one,)) == consent_action((one, one)) not in ("undo", "changes")

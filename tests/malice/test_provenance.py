@@ -160,11 +160,11 @@ def test_on_windows_the_domains_administrators_are_administrators(monkeypatch: p
     me, other = "S-1-5-21-1-2-3-1001", "S-1-5-21-1-2-3-1002"
     person = Person(trusted=frozenset({"S-1-5-18", "S-1-5-32-544", me}))
 
-    def way(*writers: str) -> tuple[ownership.Part, ...]:
+    def way(*writers: str) -> tuple[ownership.PathPart, ...]:
         return (
-            ownership.Part(path="C:\\", kind="folder", owner="S-1-5-18", writers=("S-1-5-11",)),
-            ownership.Part(path="C:\\cudnn", kind="folder", owner=me, writers=writers, movers=writers),
-            ownership.Part(path="C:\\cudnn\\cudnn64_9.dll", kind="file", owner=me),
+            ownership.PathPart(path="C:\\", kind="folder", owner="S-1-5-18", writers=("S-1-5-11",)),
+            ownership.PathPart(path="C:\\cudnn", kind="folder", owner=me, writers=writers, movers=writers),
+            ownership.PathPart(path="C:\\cudnn\\cudnn64_9.dll", kind="file", owner=me),
         )
 
     monkeypatch.setattr(provenance.sys, "platform", "win32")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.host import safe_folder as folders
+from core.host import safe_folder
 from core.host.safe_folder import SafeFolder
 from core.model.changes import FileItem, FileSet, SetVariable, Value
 from core.transaction.execute import Plan, execute, recover, undo
@@ -157,5 +157,5 @@ def test_root_follows_no_link_of_eve_s_to_a_file_of_variables(box: Box) -> None:
 
 def test_a_folder_is_opened_without_a_link_anywhere_on_the_way(box: Box) -> None:
     (box.eve / "link").symlink_to(box.root / "etc")
-    with pytest.raises(folders.ChangeError, match="is a link"), folders.opened(str(box.eve / "link")):
+    with pytest.raises(safe_folder.ChangeError, match="is a link"), safe_folder.open_folder(str(box.eve / "link")):
         pass

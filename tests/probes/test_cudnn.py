@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import CudnnCopy, LibraryFile, PythonEnvironment
-from core.probes.cudnn import probe as cudnn
+from core.probes.cudnn import probe
 from core.probes.probe import ProbeRequest
 from tests import standin
 from tests.probes.request import link, request, write
@@ -32,7 +32,7 @@ def asking(root: Path, thorough: bool = False, **env: str) -> ProbeRequest:
 
 
 def look(root: Path, thorough: bool = False, **env: str) -> tuple[CudnnCopy, ...]:
-    return cudnn.look(asking(root, thorough, **env))
+    return probe.look(asking(root, thorough, **env))
 
 
 def one(root: Path, thorough: bool = False, **env: str) -> CudnnCopy:
@@ -288,7 +288,7 @@ def test_a_conda_package(tmp_path: Path) -> None:
     standin.build_cudnn(on(tmp_path, f"{prefix}/lib"), "8.9.7", 11)
     write(tmp_path, f"{prefix}/conda-meta/cudnn-8.9.7.29-h092f7fd_3.json", "{}")
     python = PythonEnvironment(prefix=prefix, kind="conda", site_packages=())
-    (copy,) = cudnn.look(request(tmp_path, pythons=(python,)))
+    (copy,) = probe.look(request(tmp_path, pythons=(python,)))
     assert (copy.origin, copy.owner, copy.environment) == ("conda", "cudnn 8.9.7.29", prefix)
     assert copy.cuda_major == 11
 

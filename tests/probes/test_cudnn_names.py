@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from core.explain.context import compiled_and_loaded, decode
+from core.explain.context import compiled_and_loaded, decode_cudnn_version
 from core.knowledge.cudnn_file_names import (
     is_link_library,
     names_tried,
-    parse,
+    parse_cudnn_name,
     role_of,
     shipped_name,
     sub_libraries,
     version_text,
 )
-from core.knowledge.library_names import classify
-from core.loader.cudnn_version import _decimal as from_code
+from core.knowledge.library_names import parse_library_name
+from core.loader.cudnn_version import _decimal_version as from_code
 from core.model.facts import System
 from core.probes.python.trials import cudnn_version
 
@@ -35,7 +35,7 @@ from core.probes.python.trials import cudnn_version
     ],
 )
 def test_a_name_says_role_and_major(name: str, system: System, expected: tuple[str, int | None, str, bool]) -> None:
-    what = parse(name, system)
+    what = parse_cudnn_name(name, system)
     assert what is not None
     assert (what.role, what.major, what.release, what.hashed) == expected
 
@@ -54,7 +54,7 @@ def test_a_name_says_role_and_major(name: str, system: System, expected: tuple[s
     ],
 )
 def test_other_files_are_none_of_it(name: str, system: System) -> None:
-    assert parse(name, system) is None
+    assert parse_cudnn_name(name, system) is None
 
 
 def test_files_for_compilers() -> None:
@@ -117,7 +117,7 @@ NAMES: list[tuple[str, str, int | None]] = [
 @pytest.mark.parametrize(("name", "role", "major"), NAMES)
 def test_a_name_means_the_same_to_probes_rules_and_explanations(name: str, role: str, major: int | None) -> None:
     system: System = "windows" if name.endswith(".dll") else "linux"
-    known, seen, named = parse(name), parse(name, system), classify(name)
+    known, seen, named = parse_cudnn_name(name), parse_cudnn_name(name, system), parse_library_name(name)
     assert known == seen
     assert seen is not None
     assert named is not None
@@ -127,12 +127,12 @@ def test_a_name_means_the_same_to_probes_rules_and_explanations(name: str, role:
 
 @pytest.mark.parametrize("name", ["libcudnn.so.9.bak", "libcudnnx.so.9", "cudnn64_9.dll.old", "libcudnn_static.so.9"])
 def test_what_is_no_library_of_cudnn_has_no_part(name: str) -> None:
-    assert parse(name) is None
+    assert parse_cudnn_name(name) is None
     assert role_of(name) is None
 
 
 def test_a_module_that_is_named_after_cudnn_is_no_part_of_it() -> None:
-    module = classify("cudnn.cp310-win_amd64.pyd")
+    module = parse_library_name("cudnn.cp310-win_amd64.pyd")
     assert module is not None
     assert (module.family, module.part, module.major) == ("cudnn", "", None)
 
@@ -144,12 +144,12 @@ def test_a_number_means_the_same_in_a_binary_in_a_text_and_from_a_child(code: in
     assert version == from_code(code) == cudnn_version(str(code))
     if code < 100_000:
         assert compiled_and_loaded(f"cudnn: loaded runtime {code} but source was compiled with 9.99.9") is not None
-        assert ".".join(map(str, decode(str(code)))) == version
+        assert ".".join(map(str, decode_cudnn_version(str(code)))) == version
 
 
 @pytest.mark.parametrize("code", [0, 999, 12_345, 89_999, 1_000_000])
 def test_a_number_of_no_cudnn_is_no_version(code: int) -> None:
     """10,000 to 89,999 were read as 10.0.0 to 89.9.99 in one place and as 1.0.0 to 8.99.99 in another."""
     assert version_text(code) is None
-    assert decode(str(code)) == ()
+    assert decode_cudnn_version(str(code)) == ()
     assert cudnn_version(str(code)) == str(code)

@@ -17,7 +17,7 @@ from core.common.progress import Progress
 from core.host.this_host import this_host
 from core.model.facts import CudnnCopy, Load, PythonEnvironment, RollCall, Snapshot
 from core.probes.cudnn import probe as cudnn
-from core.probes.loading import probe as loading
+from core.probes.loading import probe
 from core.probes.probe import ProbeRequest
 
 pytestmark = [
@@ -78,7 +78,7 @@ class Venv:
         clean = {n: v for n, v in os.environ.items() if not n.startswith("LD_")}
         asked = ProbeRequest(host=host, seen=seen, env={**clean, **env}, watch=Progress(), thorough=thorough)
         copies = tuple(c for c in cudnn.look(asked) if c.environment == prefix)
-        loads = loading.look(replace(asked, seen=changed(seen, cudnn=copies)))
+        loads = probe.look(replace(asked, seen=changed(seen, cudnn=copies)))
         return Seen(copies[0], loads[0])
 
 

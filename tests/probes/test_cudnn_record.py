@@ -10,7 +10,7 @@ import pytest
 from core.common.progress import CancelledError, Progress
 from core.model.facts import Distribution
 from core.probes.sysroot import Sysroot
-from core.probes.wheel_record import Row, hashes, rows, verdict
+from core.probes.wheel_record import RecordRow, hash_files, record_rows, record_state
 from tests.probes.request import write
 
 WHEEL = Distribution(name="nvidia-cudnn-cu12", version="9.1.0.70", location="/site")
@@ -27,40 +27,40 @@ def test_rows_of_a_record(tmp_path: Path) -> None:
         "nvidia_cudnn_cu12-9.1.0.70.dist-info/RECORD,,",
     )
     write(tmp_path, RECORD, "\n".join(lines).encode() + b"\n\xff\xfecudnn,,\n")
-    found = rows(WHEEL, "cudnn", Sysroot("linux", str(tmp_path)))
+    found = record_rows(WHEEL, "cudnn", Sysroot("linux", str(tmp_path)))
     empty = hashlib.sha256(b"").hexdigest()
-    assert found["/site/nvidia/cudnn/lib/libcudnn.so.9"] == Row(sha256=empty, size=7)
-    assert found["/site/nvidia/cudnn/lib/libcudnn_a,b.so.9"] == Row()
+    assert found["/site/nvidia/cudnn/lib/libcudnn.so.9"] == RecordRow(sha256=empty, size=7)
+    assert found["/site/nvidia/cudnn/lib/libcudnn_a,b.so.9"] == RecordRow()
     assert found["/site/libcudnn_up.so.9"].size is None
     assert not any("other" in path for path in found)
 
 
 def test_no_record(tmp_path: Path) -> None:
-    assert rows(WHEEL, "cudnn", Sysroot("linux", str(tmp_path))) == {}
+    assert record_rows(WHEEL, "cudnn", Sysroot("linux", str(tmp_path))) == {}
 
 
 @pytest.mark.parametrize(
     ("row", "size", "sha256", "expected"),
     [
         (None, 7, "", "not listed"),
-        (Row(sha256="aa", size=7), 7, "", "unchecked"),
-        (Row(sha256="aa", size=7), 8, "", "size differs"),
-        (Row(sha256="aa", size=7), 8, "aa", "size differs"),
-        (Row(sha256="aa", size=7), 7, "aa", "matches"),
-        (Row(sha256="aa", size=7), 7, "bb", "hash differs"),
-        (Row(size=7), 7, "bb", "unchecked"),
-        (Row(sha256="aa", size=7), None, "", "unchecked"),
+        (RecordRow(sha256="aa", size=7), 7, "", "unchecked"),
+        (RecordRow(sha256="aa", size=7), 8, "", "size differs"),
+        (RecordRow(sha256="aa", size=7), 8, "aa", "size differs"),
+        (RecordRow(sha256="aa", size=7), 7, "aa", "matches"),
+        (RecordRow(sha256="aa", size=7), 7, "bb", "hash differs"),
+        (RecordRow(size=7), 7, "bb", "unchecked"),
+        (RecordRow(sha256="aa", size=7), None, "", "unchecked"),
     ],
 )
-def test_a_verdict(row: Row | None, size: int | None, sha256: str, expected: str) -> None:
-    assert verdict(row, size, sha256) == expected
+def test_a_verdict(row: RecordRow | None, size: int | None, sha256: str, expected: str) -> None:
+    assert record_state(row, size, sha256) == expected
 
 
 def test_hashes_of_regular_files_only(tmp_path: Path) -> None:
     write(tmp_path, "/a", b"x" * 9_000_000)
     write(tmp_path, "/b", b"yy")
     write(tmp_path, "/folder/empty", b"")
-    found = hashes(("/a", "/b", "/none", "/folder", "/folder/empty"), Sysroot("linux", str(tmp_path)), Progress())
+    found = hash_files(("/a", "/b", "/none", "/folder", "/folder/empty"), Sysroot("linux", str(tmp_path)), Progress())
     assert found == {"/a": hashlib.sha256(b"x" * 9_000_000).hexdigest(), "/b": hashlib.sha256(b"yy").hexdigest()}
 
 
@@ -69,4 +69,4 @@ def test_hashing_can_be_cancelled(tmp_path: Path) -> None:
     watch = Progress()
     watch.cancel()
     with pytest.raises(CancelledError):
-        hashes(("/a",), Sysroot("linux", str(tmp_path)), watch)
+        hash_files(("/a",), Sysroot("linux", str(tmp_path)), watch)

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from core.model.facts import CudaInit, Driver, DriverLibrary, Gpu, Nvml
-from core.probes.driver import probe as driver
-from core.probes.driver.probe import Heard, gpus, stubs_told
+from core.probes.driver import probe
+from core.probes.driver.probe import DriverAnswers, merge_gpus, stubs_told
 from core.probes.driver.protocol import DriverEvent
 from tests.host.fake import said
 from tests.probes.driver_standin import CUDA, NVML, built, install
@@ -20,7 +20,7 @@ ROOT = Path("/")
 
 
 def look(env: dict[str, str], **host: object) -> Driver:
-    found = driver.look(request(ROOT, env, **host))
+    found = probe.look(request(ROOT, env, **host))
     assert msgspec.json.decode(msgspec.json.encode(found), type=Driver) == found
     return found
 
@@ -165,7 +165,7 @@ def test_a_crash_leaves_behind_which_file_it_was(tmp_path: Path):
 
 
 def test_a_hang_ends_at_the_time_out(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(driver, "CUDA_PATIENCE", 2.0)
+    monkeypatch.setattr(probe, "CUDA_TIMEOUT_SECONDS", 2.0)
     folder = install(tmp_path / "d")
     seen = look({"LD_LIBRARY_PATH": str(folder), "STANDIN_HANG": "1"})
     assert seen.cuda is not None
@@ -192,17 +192,17 @@ CARD = Gpu(index=0, name="card", uuid="GPU-1")
     ],
 )
 def test_whose_gpus_are_believed(nvml, shown, cuda, expected):
-    found = gpus(
-        Heard(nvml=nvml, gpus=(Gpu(index=0, name="NVML"),)),
-        Heard(cuda=shown, gpus=(Gpu(index=0, name="shown"),)),
-        Heard(cuda=cuda, gpus=(Gpu(index=0, name="cuda"),)),
+    found = merge_gpus(
+        DriverAnswers(nvml=nvml, gpus=(Gpu(index=0, name="NVML"),)),
+        DriverAnswers(cuda=shown, gpus=(Gpu(index=0, name="shown"),)),
+        DriverAnswers(cuda=cuda, gpus=(Gpu(index=0, name="cuda"),)),
     )
     assert (found[0].name if found else None) == expected
 
 
 def test_a_compute_capability_that_nvml_does_not_know_comes_from_cuda():
     known = Gpu(index=0, name="card", uuid="GPU-1", compute_capability="9.0")
-    found = gpus(Heard(nvml=Nvml(status=0), gpus=(CARD,)), Heard(gpus=(known,)), Heard())
+    found = merge_gpus(DriverAnswers(nvml=Nvml(status=0), gpus=(CARD,)), DriverAnswers(gpus=(known,)), DriverAnswers())
     assert found is not None
     assert found[0].compute_capability == "9.0"
 
@@ -227,7 +227,7 @@ def test_a_recorded_windows_driver(tmp_path: Path):
     system.mkdir(parents=True)
     (system / "nvcuda.dll").write_bytes(b"MZ")
     env = {"SystemRoot": r"C:\Windows", "APPDATA": r"C:\Users\ada\AppData\Roaming"}
-    seen = driver.look(request(tmp_path, env, system="windows", children=children))
+    seen = probe.look(request(tmp_path, env, system="windows", children=children))
     assert seen.windows_driver_model == "WDDM"
     assert seen.gpus == (CARD,)
     assert [lib.path for lib in seen.libraries or ()] == [r"C:\Windows\System32\nvcuda.dll"]

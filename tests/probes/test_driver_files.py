@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from core.host.interface import Completed
+from core.host.interface import CompletedProcess
 from core.model.facts import Machine
 from core.probes.driver.compute_cache import compute_cache
-from core.probes.driver.kernel import loaded_modules, module_version, nodes, secure_boot
-from core.probes.driver.kernel_log import Log, kernel_log, record, resumed_at, sift
-from core.probes.driver.libraries import libraries, search_folders
+from core.probes.driver.kernel import device_nodes, loaded_modules, module_version, secure_boot
+from core.probes.driver.kernel_log import KernelLog, format_record, kernel_log, resumed_at, sift_lines
+from core.probes.driver.libraries import driver_libraries, search_folders
 from core.probes.sysroot import Sysroot
 from tests.probes.driver_standin import CUDA, built
 from tests.probes.request import link, request, write
@@ -91,7 +91,7 @@ def test_nodes_are_opened_and_only_nvidias(tmp_path: Path, where: Sysroot):
     (tmp_path / "dev").mkdir()
     for name in ("nvidia0", "nvidiactl", "sda", "nvidia-uvm", "nvidiafoo"):
         (tmp_path / "dev" / name).symlink_to("/dev/null")
-    found = nodes(where)
+    found = device_nodes(where)
     assert found is not None
     assert [(n.path, n.opened, n.mode, n.problem) for n in found] == [
         ("/dev/nvidia-uvm", True, "0666", ""),
@@ -105,7 +105,7 @@ def test_a_fifo_or_a_file_in_a_nodes_place_is_not_opened(tmp_path: Path, where: 
     os.mkfifo(tmp_path / "dev/nvidia0")
     (tmp_path / "dev/nvidia1").write_text("x")
     (tmp_path / "dev/nvidia2").symlink_to("gone")
-    found = nodes(where)
+    found = device_nodes(where)
     assert found is not None
     assert [(n.opened, n.problem) for n in found] == [
         (None, "is not a device"),
@@ -115,20 +115,20 @@ def test_a_fifo_or_a_file_in_a_nodes_place_is_not_opened(tmp_path: Path, where: 
 
 
 def test_no_dev_is_not_an_empty_one(where: Sysroot):
-    assert nodes(where) is None
+    assert device_nodes(where) is None
 
 
 # --- kernel log and sleep --------------------------------------------------------------------------------
 
 
 def test_a_record_of_kmsg_is_written_as_dmesg_does():
-    assert record("6,1234,5678901,-;NVRM: loading\n SUBSYSTEM=pci\n") == ["[    5.678901] NVRM: loading"]
-    assert record("no record") == []
-    assert record("6,1,x,-;y") == []
+    assert format_record("6,1234,5678901,-;NVRM: loading\n SUBSYSTEM=pci\n") == ["[    5.678901] NVRM: loading"]
+    assert format_record("no record") == []
+    assert format_record("6,1,x,-;y") == []
 
 
 def test_lines_that_matter_and_the_last_resume():
-    log = sift(
+    log = sift_lines(
         [
             "[    1.000000] Linux version 6.1",
             "[    5.000000] NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus.",
@@ -139,13 +139,13 @@ def test_lines_that_matter_and_the_last_resume():
     )
     assert log.resumed == 99.25
     assert [line[15:19] for line in log.lines] == ["NVRM", "Load"]
-    assert len(sift(f"[{n}] nvidia {n}" for n in range(1000)).lines) == 200
+    assert len(sift_lines(f"[{n}] nvidia {n}" for n in range(1000)).lines) == 200
 
 
 def test_dmesg_is_asked_where_kmsg_is_not_there(tmp_path: Path, where: Sysroot):
-    done = Completed(status=0, out="[    1.0] nouveau 0000:01:00.0: NVIDIA GA102\n[    2.0] usb\n")
+    done = CompletedProcess(status=0, out="[    1.0] nouveau 0000:01:00.0: NVIDIA GA102\n[    2.0] usb\n")
     log = kernel_log(request(tmp_path, runs={("dmesg",): done}), where)
-    assert log == Log(lines=("[    1.0] nouveau 0000:01:00.0: NVIDIA GA102",))
+    assert log == KernelLog(lines=("[    1.0] nouveau 0000:01:00.0: NVIDIA GA102",))
 
 
 def test_of_a_log_file_only_this_start_of_the_system_counts(tmp_path: Path, where: Sysroot):
@@ -154,7 +154,7 @@ def test_of_a_log_file_only_this_start_of_the_system_counts(tmp_path: Path, wher
         "/var/log/kern.log",
         b"a kernel: Linux version 6.1.0\na kernel: NVRM: old \xff\nb kernel: Linux version 6.1.1\nb kernel: NVRM: new\n",
     )
-    assert kernel_log(request(tmp_path), where) == Log(lines=("b kernel: NVRM: new",))
+    assert kernel_log(request(tmp_path), where) == KernelLog(lines=("b kernel: NVRM: new",))
 
 
 def test_a_log_that_cannot_be_read_is_none(tmp_path: Path, where: Sysroot):
@@ -168,8 +168,8 @@ def test_a_log_that_cannot_be_read_is_none(tmp_path: Path, where: Sysroot):
         (None, None, 0.0001, 0.0),
         (None, "0\n", None, 0.0),
         (None, None, None, None),
-        (Log(lines=(), resumed=500.0), "1\n", 3600.0, 1000.0 + 3600.0 + 500.0),
-        (Log(lines=()), None, 3600.0, 1000.0 + 3600.0),
+        (KernelLog(lines=(), resumed=500.0), "1\n", 3600.0, 1000.0 + 3600.0 + 500.0),
+        (KernelLog(lines=()), None, 3600.0, 1000.0 + 3600.0),
         (None, "3\n", None, 1001.0),
     ],
 )
@@ -191,7 +191,7 @@ def test_drivers_are_found_where_they_lie_with_the_version_of_the_real_file(tmp_
     link(tmp_path, "/usr/lib/x86_64-linux-gnu/libcuda.so", "libcuda.so.1")
     link(tmp_path, "/usr/lib/wsl/lib/libcuda.so.1", "gone")
     link(tmp_path, "/lib", "usr/lib")
-    found = libraries(search_folders({}, where), where)
+    found = driver_libraries(search_folders({}, where), where)
     assert [(lib.path, lib.version, lib.stub, lib.size, lib.source) for lib in found] == [
         ("/lib/x86_64-linux-gnu/libcuda.so.1", "580.159.04", False, 30 << 20, "default folder"),
         ("/lib/x86_64-linux-gnu/libcuda.so", "580.159.04", False, 30 << 20, "default folder"),
@@ -208,7 +208,7 @@ def test_the_folder_named_stubs_and_the_stubs_own_words(tmp_path: Path, where: S
     link(tmp_path, "/opt/a/libcuda.so.1", "../../usr/local/cuda/lib64/stubs/libcuda.so")
     words = built('const char *m = "libnvidia-ml.so in GDK package is a stub library that is attached only for";')
     shutil.copy(words, tmp_path / "opt/a/libnvidia-ml.so.1")
-    found = libraries(search_folders({"LD_LIBRARY_PATH": "/opt/a::rel;/opt/a/"}, where), where)
+    found = driver_libraries(search_folders({"LD_LIBRARY_PATH": "/opt/a::rel;/opt/a/"}, where), where)
     assert [(lib.path, lib.stub) for lib in found] == [
         ("/opt/a/libcuda.so.1", True),
         ("/opt/a/libnvidia-ml.so.1", True),
@@ -220,7 +220,7 @@ def test_the_loaders_cache_leads_to_drivers_elsewhere(tmp_path: Path, where: Sys
     write(
         tmp_path, "/etc/ld.so.cache", cache({"libcuda.so.1": "/opt/driver/libcuda.so.1", "libm.so.6": "/m/libm.so.6"})
     )
-    assert [(lib.path, lib.source) for lib in libraries(search_folders({}, where), where)] == [
+    assert [(lib.path, lib.source) for lib in driver_libraries(search_folders({}, where), where)] == [
         ("/opt/driver/libcuda.so.1", "ld.so.cache")
     ]
 

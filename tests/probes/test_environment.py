@@ -12,20 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.common.patience import Patience
-from core.knowledge import tables as knowledge
+from core.knowledge import tables
 from core.model.facts import Environment, Variable
-from core.model.path_list import searched
-from core.probes.variables import probe as environment
-from core.probes.variables.search_paths import Part, Seen, entries, expand
+from core.model.path_list import searched_entries
+from core.probes.variables import probe
+from core.probes.variables.search_paths import EntryOnDisk, RawEntry, expand_percent, path_entries
 from tests.probes.request import request
 
-FOLDER = Seen()
-MISSING = Seen(state="missing")
+FOLDER = EntryOnDisk()
+MISSING = EntryOnDisk(state="missing")
 
 
 def marks(variable: str, value: str, system, look=lambda _folder: FOLDER):
-    parts = [Part(raw=raw, expanded=raw) for raw in searched(value, system, variable)]
-    return [e.marks for e in entries(variable, parts, system, look)]
+    parts = [RawEntry(raw=raw, expanded=raw) for raw in searched_entries(value, system, variable)]
+    return [e.marks for e in path_entries(variable, parts, system, look)]
 
 
 @pytest.mark.parametrize(
@@ -81,13 +81,13 @@ def test_marks_on_windows(value, expected):
 
 
 def test_duplicates_name_the_first():
-    parts = [Part(raw=p, expanded=p) for p in ("/a", "/b", "/a/", "/a")]
-    assert [e.duplicate_of for e in entries("PATH", parts, "linux", lambda _f: FOLDER)] == [None, None, 0, 0]
+    parts = [RawEntry(raw=p, expanded=p) for p in ("/a", "/b", "/a/", "/a")]
+    assert [e.duplicate_of for e in path_entries("PATH", parts, "linux", lambda _f: FOLDER)] == [None, None, 0, 0]
 
 
 @pytest.mark.parametrize("state", ["missing", "not a folder", "unreadable"])
 def test_what_the_disk_says_is_marked(state):
-    (entry,) = entries("PATH", [Part(raw="/x", expanded="/x")], "linux", lambda _f: Seen(state=state))
+    (entry,) = path_entries("PATH", [RawEntry(raw="/x", expanded="/x")], "linux", lambda _f: EntryOnDisk(state=state))
     assert entry.marks == (state,)
     assert entry.exists == (state != "missing")
 
@@ -98,16 +98,16 @@ def test_what_the_disk_says_is_marked(state):
 def test_no_byte_of_path_is_lost_and_nothing_raises(texts, system):
     separator = ";" if system == "windows" else ":"
     value = separator.join(texts)
-    raws = searched(value, system)
+    raws = searched_entries(value, system)
     assert separator.join(raws) == value
-    found = entries("PATH", [Part(raw=r, expanded=r) for r in raws], system, lambda _f: MISSING)
+    found = path_entries("PATH", [RawEntry(raw=r, expanded=r) for r in raws], system, lambda _f: MISSING)
     assert [e.index for e in found] == list(range(len(raws)))
 
 
 def test_each_folder_is_asked_once_however_long_the_path_is():
     asked: list[str] = []
 
-    def look(folder: str) -> Seen:
+    def look(folder: str) -> EntryOnDisk:
         asked.append(folder)
         return FOLDER
 
@@ -118,7 +118,7 @@ def test_each_folder_is_asked_once_however_long_the_path_is():
 
 def test_expand_knows_names_in_any_case_and_leaves_the_unknown():
     env = {"SystemRoot": r"C:\Windows", "A": "%B%", "B": "x"}
-    assert expand(r"%SYSTEMROOT%\x;%Nope%;%a%", env) == r"C:\Windows\x;%Nope%;%B%"
+    assert expand_percent(r"%SYSTEMROOT%\x;%Nope%;%a%", env) == r"C:\Windows\x;%Nope%;%B%"
 
 
 # --- the probe over real files ---------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def test_look_on_linux(tmp_path: Path):
         "CUDA_VISIBLE_DEVICES": "0",
         "UNRELATED": "1",
     }
-    seen = environment.look(request(tmp_path, env))
+    seen = probe.look(request(tmp_path, env))
     by_text = {(e.variable, e.text): e for e in seen.entries}
     assert by_text["PATH", "/opt/good"].marks == ()
     assert by_text["PATH", "/opt/gone"].marks == ("missing",)
@@ -155,7 +155,7 @@ def test_look_on_linux(tmp_path: Path):
 
 
 def test_an_empty_and_a_relative_cuda_path_are_entries(tmp_path: Path):
-    seen = environment.look(request(tmp_path, {"CUDA_PATH": "", "CUDA_HOME": "."}))
+    seen = probe.look(request(tmp_path, {"CUDA_PATH": "", "CUDA_HOME": "."}))
     assert [(e.variable, e.marks) for e in seen.entries] == [("CUDA_HOME", ("relative",)), ("CUDA_PATH", ("empty",))]
 
 
@@ -163,7 +163,7 @@ def test_windows_path_keeps_scope_and_raw_text(tmp_path: Path):
     machine = Variable(name="Path", value=r"%SystemRoot%\System32;C:\Both", scope="machine", kind="REG_EXPAND_SZ")
     user = Variable(name="Path", value=r"C:\Mine;C:\Both", scope="user", kind="REG_EXPAND_SZ")
     env = {"SystemRoot": r"C:\Windows", "Path": r"C:\Windows\System32;C:\Both;C:\Mine;C:\Both"}
-    seen = environment.look(request(tmp_path, env, system="windows", declared=(machine, user)))
+    seen = probe.look(request(tmp_path, env, system="windows", declared=(machine, user)))
     assert [(e.text, e.expanded, e.scope, e.duplicate_of) for e in seen.entries] == [
         (r"%SystemRoot%\System32", r"C:\Windows\System32", "machine", None),
         (r"C:\Both", r"C:\Both", "machine", None),
@@ -174,15 +174,13 @@ def test_windows_path_keeps_scope_and_raw_text(tmp_path: Path):
 
 def test_a_windows_path_that_is_not_the_stored_one_is_the_process_own(tmp_path: Path):
     machine = Variable(name="Path", value=r"C:\Stored", scope="machine", kind="REG_SZ")
-    seen = environment.look(request(tmp_path, {"Path": r"C:\Other"}, system="windows", declared=(machine,)))
+    seen = probe.look(request(tmp_path, {"Path": r"C:\Other"}, system="windows", declared=(machine,)))
     assert [(e.text, e.scope) for e in seen.entries] == [(r"C:\Other", "process")]
 
 
 def test_percent_signs_in_a_reg_sz_path_are_told(tmp_path: Path):
     machine = Variable(name="Path", value=r"%SystemRoot%\System32", scope="machine", kind="REG_SZ")
-    seen = environment.look(
-        request(tmp_path, {"Path": r"%SystemRoot%\System32"}, system="windows", declared=(machine,))
-    )
+    seen = probe.look(request(tmp_path, {"Path": r"%SystemRoot%\System32"}, system="windows", declared=(machine,)))
     assert seen.entries[0].marks == ("unexpanded",)
     assert len(seen.problems) == 1
     assert "REG_SZ" in seen.problems[0]
@@ -200,7 +198,7 @@ def test_percent_signs_in_a_reg_sz_path_are_told(tmp_path: Path):
     ],
 )
 def test_only_the_largest_limit_is_told(tmp_path: Path, system, length, says):
-    seen = environment.look(request(tmp_path, {"PATH": "x" * length}, system=system))
+    seen = probe.look(request(tmp_path, {"PATH": "x" * length}, system=system))
     assert [says in p for p in seen.problems] == ([True] if says else [])
     assert [(x.kind, x.variable, f"{x.limit:,}", x.text) for x in seen.limits] == [
         ("length", "PATH", says, words) for words in seen.problems
@@ -219,12 +217,12 @@ def test_only_the_largest_limit_is_told(tmp_path: Path, system, length, says):
     ],
 )
 def test_what_may_hold_a_secret_is_left_out(tmp_path: Path, name, value):
-    assert environment.look(request(tmp_path, {name: value})).variables == ()
+    assert probe.look(request(tmp_path, {name: value})).variables == ()
 
 
 def test_bytes_that_are_no_utf8_and_32_kilobytes_of_path_go_into_the_report(tmp_path: Path):
     value = "/opt/\udcff:" + ":".join(f"/opt/{n:05d}" for n in range(3000))
-    seen = environment.look(request(tmp_path, {"PATH": value, "CUDA_HOME": "/x\udce9"}))
+    seen = probe.look(request(tmp_path, {"PATH": value, "CUDA_HOME": "/x\udce9"}))
     assert len(seen.entries) == 3002
     assert seen.entries[0].text == r"/opt/\xff"
     assert "non-ascii" in seen.entries[0].marks
@@ -243,7 +241,7 @@ def test_a_folder_that_never_answers_is_undecided_and_the_others_are_examined(tm
     monkeypatch.setattr(os, "stat", hanging)
     asking = request(tmp_path, {"PATH": "/net/dead:/usr/bin:/not/there"})
     try:
-        seen = Patience(limit=0.1).run(lambda: environment.look(asking))
+        seen = Patience(limit=0.1).run(lambda: probe.look(asking))
     finally:
         gate.set()
     assert [e.marks for e in seen.entries] == [(), (), ("missing",)]
@@ -251,6 +249,6 @@ def test_a_folder_that_never_answers_is_undecided_and_the_others_are_examined(tm
 
 
 def test_every_limit_and_name_is_well_formed():
-    known = knowledge.read("environment", environment.Known)
+    known = tables.read_table("environment", probe.EnvironmentKnowledge)
     assert all(limit.source for limit in known.limits)
     assert not set(known.names) & set(known.secret_words)

@@ -14,9 +14,9 @@ from core.common.progress import Progress
 from core.host.this_host import this_host
 from core.model.facts import Driver, FrameworkTrial, Gpu, Snapshot, Unexamined
 from core.probes.probe import ProbeRequest
-from core.probes.python import probe as frameworks
+from core.probes.python import probe
 from core.probes.python import trials as framework_run
-from core.probes.python.trials import cudnn_version, wanted
+from core.probes.python.trials import choose_trials, cudnn_version
 from core.probes.sysroot import sysroot_of
 
 BASE = getattr(sys, "_base_executable", sys.executable)
@@ -88,7 +88,7 @@ def asked(prefix: Path, env: dict[str, str] | None = None, *, named: bool = True
     request = ProbeRequest(
         host=host, seen=Snapshot(machine=host.machine()), env=variables, watch=Progress(), pythons=pythons
     )  # fmt: skip
-    seen = Snapshot(machine=host.machine(), driver=driver, pythons=frameworks.look(request))
+    seen = Snapshot(machine=host.machine(), driver=driver, pythons=probe.look(request))
     return ProbeRequest(host=host, seen=seen, env=variables, watch=Progress(), pythons=pythons)
 
 
@@ -127,7 +127,7 @@ def test_paddle_and_cupy_are_tried_too(environment: Path, distribution: str):
         file.parent.mkdir(parents=True)
         file.write_bytes(b"")
     request = asked(environment)
-    names = [t.distribution for t in wanted(request, sysroot_of(request.host))]
+    names = [t.distribution for t in choose_trials(request, sysroot_of(request.host))]
     for folder in (info, site / "paddle", site / "cupy"):
         shutil.rmtree(folder)
     assert names == [distribution, "torch"] if distribution.endswith("-gpu") else sorted([distribution, "torch"])
@@ -160,7 +160,7 @@ def test_what_goes_wrong_is_data(environment: Path, code: str, reached: str, pro
 
 
 def test_one_that_never_answers_is_ended(environment: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(framework_run, "TIMEOUT", 1.0)
+    monkeypatch.setattr(framework_run, "TRIAL_TIMEOUT_SECONDS", 1.0)
     trial = tried(environment, "import threading; threading.Event().wait()")
     assert "did not end within" in trial.ended
     assert (trial.reached, trial.timed_out) == ("nothing", True)
@@ -170,7 +170,7 @@ def test_one_that_never_answers_is_ended(environment: Path, monkeypatch: pytest.
 def test_an_interpreter_that_hangs_has_one_time_out_and_the_next_environment_is_tried(
     environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(framework_run, "TIMEOUT", 3.0)
+    monkeypatch.setattr(framework_run, "TRIAL_TIMEOUT_SECONDS", 3.0)
     tried(environment, STANDIN.format(devices=0))
     hanging = shutil.copytree(environment, tmp_path / "hanging", symlinks=True)
     for site in (hanging / "lib").glob("python3.*/site-packages"):
@@ -187,7 +187,7 @@ def test_an_interpreter_that_hangs_has_one_time_out_and_the_next_environment_is_
     asking = ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=Progress(), pythons=named)
     missed: list[Unexamined] = []
     kept: list[FrameworkTrial] = []
-    asking = replace(asking, seen=replace(seen, pythons=frameworks.look(asking)), miss=missed.append, keep=kept.append)
+    asking = replace(asking, seen=replace(seen, pythons=probe.look(asking)), miss=missed.append, keep=kept.append)
     trials = framework_run.look(asking)
     assert trials is not None
     assert tuple(kept) == trials
@@ -229,7 +229,7 @@ def test_mapped_files_have_their_owner(environment: Path, tmp_path: Path):
 def test_only_what_was_named_or_is_active_beside_a_gpu_is_run(environment: Path, named, active, gpu, runs):
     env = {"VIRTUAL_ENV": str(environment)} if active else {}
     request = asked(environment, env, named=named, gpu=gpu)
-    assert bool(list(wanted(request, sysroot_of(request.host)))) is runs
+    assert bool(list(choose_trials(request, sysroot_of(request.host)))) is runs
     if not runs:
         assert framework_run.look(request) is None
 
@@ -247,9 +247,9 @@ def test_cudnns_numbers(number: str, version: str):
 
 def test_the_script_is_for_any_python_from_3_6_on():
     """Compiled by every interpreter that is here; each says so itself."""
-    from core.probes.python.trial_script import SCRIPT
+    from core.probes.python.trial_script import TRIAL_SCRIPT
 
     found = [p for p in Path("~/.pyenv/versions").expanduser().glob("3.*/bin/python") if p.exists()]
     for python in (Path(sys.executable), *found):
-        done = subprocess.run([python, "-c", "import sys; compile(sys.stdin.read(), 'script', 'exec')"], input=SCRIPT.encode(), capture_output=True, check=False)  # fmt: skip
+        done = subprocess.run([python, "-c", "import sys; compile(sys.stdin.read(), 'script', 'exec')"], input=TRIAL_SCRIPT.encode(), capture_output=True, check=False)  # fmt: skip
         assert done.returncode == 0, f"{python}: {done.stderr.decode()}"

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from core.model.facts import PythonEnvironment
-from core.probes.python import probe as frameworks
-from core.probes.python.distributions import distributions
-from core.probes.python.locations import STEPS, Candidate
+from core.probes.python import probe
+from core.probes.python.distributions import find_distributions
+from core.probes.python.locations import FIND_STEPS, Candidate
 from core.probes.sysroot import Sysroot
 from tests.probes.request import link, request, write
 
@@ -46,7 +46,7 @@ def venv(root: Path, prefix: str, home: str = "/usr/bin", more: str = "") -> Non
 
 
 def look(root: Path, env: dict[str, str] | None = None, *named: str, **more) -> tuple[PythonEnvironment, ...]:
-    return frameworks.look(request(root, env, named=named, **more))
+    return probe.look(request(root, env, named=named, **more))
 
 
 def only(found: tuple[PythonEnvironment, ...]) -> PythonEnvironment:
@@ -212,7 +212,7 @@ def test_past_the_budget_environments_are_only_named(tmp_path: Path):
     interpreter(tmp_path, "/opt/a")
     interpreter(tmp_path, "/opt/b")
     clock = itertools.chain([0.0, 1.0], itertools.repeat(100.0))
-    found = frameworks.found(request(tmp_path, named=["/opt/a", "/opt/b"]), STEPS, lambda: next(clock))
+    found = probe.find_environments(request(tmp_path, named=["/opt/a", "/opt/b"]), FIND_STEPS, lambda: next(clock))
     assert [e.problem for e in found] == ["", "It was not read: time ran out."]
 
 
@@ -260,7 +260,7 @@ def test_only_distributions_that_matter_duplicates_and_old_forms(tmp_path: Path)
     write(tmp_path, "/s/numba-0.50.egg-info", "Name: numba\nVersion: 0.50.1\n")
     write(tmp_path, "/s/Jax-0.4.30.dist-info/METADATA", b"Name: Jax\nVersion: 0.4.30\nSummary: \xff\xfe\n")
     link(tmp_path, "/s/torch-9.dist-info", "torch-9.dist-info")
-    found = distributions("/s", Sysroot(system="linux", root=str(tmp_path)))
+    found = find_distributions("/s", Sysroot(system="linux", root=str(tmp_path)))
     assert [(d.name, d.version) for d in found or ()] == [
         ("jax", "0.4.30"),
         ("numba", "0.50.1"),
@@ -273,7 +273,7 @@ def test_only_distributions_that_matter_duplicates_and_old_forms(tmp_path: Path)
 
 
 def test_a_folder_that_cannot_be_listed_is_none(tmp_path: Path):
-    assert distributions("/gone", Sysroot(system="linux", root=str(tmp_path))) is None
+    assert find_distributions("/gone", Sysroot(system="linux", root=str(tmp_path))) is None
 
 
 # --- against real interpreters ---------------------------------------------------------------------------
@@ -287,7 +287,7 @@ def test_a_real_environment_has_the_folders_that_its_interpreter_says(tmp_path: 
     env = {"HOME": str(tmp_path)}
     code = "import json,os,platform,sys;print(json.dumps([platform.python_version(),[p for p in sys.path if p.endswith('-packages')]]))"
     said = json.loads(subprocess.run([python, "-c", code], check=True, capture_output=True, env=env).stdout)
-    found = frameworks.found(
+    found = probe.find_environments(
         request(Path("/"), env, named=[str(python)]),
         (lambda r: iter([Candidate(path=p, found_by="named", named=True) for p in r.pythons]),),
         lambda: 0.0,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import Distribution, FrameworkBuild, PythonEnvironment
-from core.probes.python.builds import builds, read_all
-from core.probes.python.distributions import distributions
+from core.probes.python.builds import framework_builds, read_all
+from core.probes.python.distributions import find_distributions
 from core.probes.sysroot import Sysroot
 from tests.probes.request import write
 
@@ -34,7 +34,7 @@ def read(
     python = PythonEnvironment(
         prefix="/e", distributions=tuple(Distribution(name=n, version=v, location=SITE) for n, v in names.items())
     )
-    return builds(python, Sysroot(system=system, root=str(root)))
+    return framework_builds(python, Sysroot(system=system, root=str(root)))
 
 
 BUILD_INFO = "tensorflow/python/platform/build_info.py"
@@ -126,7 +126,7 @@ def test_requirements_on_packages_that_matter_are_kept_apart(tmp_path: Path):
         "/s/torchvision-0.23.0.dist-info/METADATA",
         "Name: torchvision\nVersion: 0.23.0\nRequires-Dist: numpy\nRequires-Dist: torch==2.8.0\nRequires-Dist: Nvidia_cudnn_cu12 ==9.1\n",
     )
-    (found,) = distributions("/s", Sysroot(system="linux", root=str(tmp_path))) or ()
+    (found,) = find_distributions("/s", Sysroot(system="linux", root=str(tmp_path))) or ()
     assert (found.pins, found.requires) == (("torch==2.8.0",), ("Nvidia_cudnn_cu12 ==9.1",))
 
 

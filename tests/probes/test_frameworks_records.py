@@ -13,9 +13,9 @@ from msgspec.structs import replace
 from core.common.progress import Progress
 from core.host.this_host import this_host
 from core.model.facts import Frameworks, LibraryFile, PackageRecords, Snapshot, Toolkit
-from core.probes import wheel_record as cudnn_record
+from core.probes import wheel_record
 from core.probes.probe import ProbeRequest
-from core.probes.python import probe as frameworks
+from core.probes.python import probe
 from core.probes.python import records as frameworks_records
 from core.rules.frameworks.records import damaged_libraries
 from tests import machines as m
@@ -55,7 +55,7 @@ def records(site: Site, *, thorough: bool = False, near: bool = True) -> tuple[P
         watch=Progress(),
         pythons=(str(site.prefix),),
     )
-    pythons = frameworks.look(request)
+    pythons = probe.look(request)
     seen = Snapshot(
         machine=host.machine(), pythons=pythons if near else (), frameworks=Frameworks(others=() if near else pythons)
     )
@@ -148,8 +148,8 @@ def test_what_is_linked_is_read_once(site: Site, monkeypatch: pytest.MonkeyPatch
     os.link(one, other)
     standin.record_wheel(site.folder, "nvidia-cublas-cu12", "12.8.4.1", [one, other])
     read: list[str] = []
-    real = cudnn_record._sha256
-    monkeypatch.setattr(cudnn_record, "_sha256", lambda path, watch: read.append(path) or real(path, watch))
+    real = wheel_record._sha256
+    monkeypatch.setattr(wheel_record, "_sha256", lambda path, watch: read.append(path) or real(path, watch))
     assert [r.hashed for r in records(site, thorough=True)] == [4]
     assert len(read) == 3
 
@@ -221,7 +221,7 @@ def _seen(site: Site, *, thorough: bool) -> Snapshot:
         host=host, seen=m.wheel_machine(), env={"HOME": "/nowhere"}, watch=Progress(), pythons=(str(site.prefix),)
     )
     found = records(site, thorough=thorough)
-    return replace(m.wheel_machine(), pythons=frameworks.look(request), toolkits=(), records=found)
+    return replace(m.wheel_machine(), pythons=probe.look(request), toolkits=(), records=found)
 
 
 def test_what_the_rules_about_cuda_tell_as_an_error_is_not_told_twice(site: Site) -> None:

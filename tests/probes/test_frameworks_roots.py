@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import PythonEnvironment
-from core.probes.python import builds as framework_builds
-from core.probes.python import probe as frameworks
-from core.probes.python.locations import MAX_FOLDERS, in_projects
+from core.probes.python import builds, probe
+from core.probes.python.locations import MAX_WALK_FOLDERS, in_projects
 from tests.probes.request import link, request, write
 from tests.probes.test_frameworks import interpreter, venv
 
@@ -25,7 +24,7 @@ def _elsewhere(tmp_path: Path, monkeypatch):
 def listed(root: Path, env: dict[str, str] | None = None, **more) -> dict[str, str]:
     """Return prefix -> how it was found, for everything that is not near."""
     given = request(root, {"HOME": HOME} | (env or {}), **more)
-    seen = framework_builds.look(given)
+    seen = builds.look(given)
     return {p.prefix: p.found_by for p in seen.others}
 
 
@@ -83,7 +82,7 @@ def test_every_usual_place_on_windows(tmp_path: Path, folder: str, files: tuple[
         "ProgramData": r"C:\ProgramData",
         "SystemDrive": "C:",
     }
-    seen = framework_builds.look(request(tmp_path, env, system="windows"))
+    seen = builds.look(request(tmp_path, env, system="windows"))
     assert [(p.prefix, p.kind, p.found_by) for p in seen.others] == [(folder, kind, found_by)]
 
 
@@ -91,7 +90,7 @@ def test_pythons_of_the_registry_are_found_once(tmp_path: Path):
     for file in ("python.exe", "python311.dll"):
         write(tmp_path, f"C:/Python311/{file}", b"MZ")
     listed_twice = ("C:\\Python311\\", "C:\\Python311")
-    seen = framework_builds.look(request(tmp_path, {}, system="windows", registered=listed_twice))
+    seen = builds.look(request(tmp_path, {}, system="windows", registered=listed_twice))
     assert [(p.prefix.rstrip("\\"), p.found_by) for p in seen.others] == [(r"C:\Python311", "the registry (PEP 514)")]
 
 
@@ -112,7 +111,7 @@ def test_the_walk_ends_with_its_time_and_its_number_of_folders(tmp_path: Path):
     given = request(tmp_path, {"HOME": HOME})
     late = itertools.chain([0.0], itertools.repeat(100.0))
     assert list(in_projects(given, lambda: next(late))) == []
-    for n in range(MAX_FOLDERS):
+    for n in range(MAX_WALK_FOLDERS):
         (tmp_path / HOME.lstrip("/") / f"f{n}").mkdir(parents=True)
     assert list(in_projects(given, lambda: 0.0)) == []
 
@@ -121,7 +120,7 @@ def test_what_is_not_readable_or_no_folder_is_passed_over(tmp_path: Path):
     write(tmp_path, f"{HOME}/.pyenv", b"a file")
     link(tmp_path, f"{HOME}/miniconda3", "miniconda3")
     write(tmp_path, f"{HOME}/.virtualenvs/broken/pyvenv.cfg", b"\xff\xfe\0")
-    (only,) = framework_builds.look(request(tmp_path, {"HOME": HOME})).others
+    (only,) = builds.look(request(tmp_path, {"HOME": HOME})).others
     assert (only.prefix, only.problem) == (f"{HOME}/.virtualenvs/broken", "Its interpreter is not there.")
 
 
@@ -134,7 +133,7 @@ def with_package(root: Path, prefix: str, name: str, home: str = "/usr/bin") -> 
 
 
 def near(root: Path, env: dict[str, str] | None = None, *named: str) -> tuple[PythonEnvironment, ...]:
-    return frameworks.look(request(root, {"HOME": HOME} | (env or {}), named=named))
+    return probe.look(request(root, {"HOME": HOME} | (env or {}), named=named))
 
 
 def test_where_nothing_near_has_a_framework_those_further_away_are_taken(tmp_path: Path):
@@ -142,7 +141,7 @@ def test_where_nothing_near_has_a_framework_those_further_away_are_taken(tmp_pat
     for n in range(5):
         with_package(tmp_path, f"{HOME}/p{n}/venv", "torch")
     with_package(tmp_path, f"{HOME}/q/venv", "numba")
-    assert len(near(tmp_path)) == frameworks.PROMOTED
+    assert len(near(tmp_path)) == probe.MAX_PROMOTED
     assert {p.found_by for p in near(tmp_path)} == {"a project folder"}
     with_package(tmp_path, f"{HOME}/active", "torch")
     assert [p.prefix for p in near(tmp_path, {"VIRTUAL_ENV": f"{HOME}/active"})] == [f"{HOME}/active"]
@@ -152,10 +151,10 @@ def test_where_nothing_near_has_a_framework_those_further_away_are_taken(tmp_pat
 def test_an_environment_is_not_listed_twice(tmp_path: Path):
     with_package(tmp_path, f"{HOME}/ml/venv", "torch")
     given = request(tmp_path, {"HOME": HOME, "VIRTUAL_ENV": f"{HOME}/ml/venv"})
-    pythons = frameworks.look(given)
+    pythons = probe.look(given)
     again = request(tmp_path, {"HOME": HOME, "VIRTUAL_ENV": f"{HOME}/ml/venv"}, pythons=pythons)
     assert [p.found_by for p in pythons] == ["VIRTUAL_ENV"]
-    assert framework_builds.look(again).others == ()
+    assert builds.look(again).others == ()
 
 
 def test_the_stores_python_has_its_packages_in_its_own_data(tmp_path: Path):
@@ -164,7 +163,7 @@ def test_the_stores_python_has_its_packages_in_its_own_data(tmp_path: Path):
     write(tmp_path, f"{local}\\Microsoft\\WindowsApps\\{family}\\python.exe".replace("\\", "/"), b"MZ")
     site = rf"{local}\Packages\{family}\LocalCache\local-packages\Python311\site-packages"
     write(tmp_path, f"{site}\\torch-2.8.0.dist-info\\METADATA".replace("\\", "/"), "Name: torch\nVersion: 2.8.0\n")
-    (found,) = framework_builds.look(request(tmp_path, {"LOCALAPPDATA": local}, system="windows")).others
+    (found,) = builds.look(request(tmp_path, {"LOCALAPPDATA": local}, system="windows")).others
     assert (found.kind, found.version, found.found_by) == ("store", "3.11", "the Windows Store")
     assert found.site_packages == (site,)
     assert [(d.name, d.version) for d in found.distributions] == [("torch", "2.8.0")]

@@ -16,7 +16,7 @@ from core.host.this_host import this_host
 from core.model.facts import CudnnCopy, Distribution, Load, PythonEnvironment, Resolution, RollCall, Snapshot
 from core.model.steps import Severity
 from core.probes.cudnn import probe as cudnn
-from core.probes.loading import probe as loading
+from core.probes.loading import probe
 from core.probes.probe import ProbeRequest
 from core.rules.root_cause import diagnose
 from tests import standin
@@ -61,7 +61,7 @@ class Scene:
         )
 
     def look(self, **env: str) -> tuple[Load, ...]:
-        return loading.look(self.request(**env))
+        return probe.look(self.request(**env))
 
     def request(self, **env: str) -> ProbeRequest:
         host = this_host()
@@ -274,7 +274,7 @@ def test_a_cudnn_of_a_newer_major_is_listed_and_not_judged(scene: Scene) -> None
     scene.torch(major=10, requires="nvidia-cudnn-cu14==10.0.0.1")
     asked = scene.request()
     assert [(c.major, len(c.files)) for c in asked.seen.cudnn or ()] == [(10, 2)]
-    loads = loading.look(asked)
+    loads = probe.look(asked)
     assert [load.major for load in loads if load.consumer.kind != "plain"] == [10]
     found = diagnose(changed(asked.seen, loads=loads))
     told = [f for f in found if f.id == "cudnn.newer-than-known"]
@@ -287,10 +287,10 @@ def test_a_plain_program_and_a_copy_off_its_path(scene: Scene, tmp_path: Path) -
     beside = CudnnCopy(folder=str(folder), origin="installer", major=7)
     asked = scene.request()
     asked = replace(asked, seen=changed(asked.seen, cudnn=(beside,)))
-    (load,) = loading.look(asked)
+    (load,) = probe.look(asked)
     assert (load.consumer.id, load.resolutions[0].name, load.resolutions[0].winner) == ("plain", "libcudnn.so.7", None)
     assert "cannot open shared object file" in rolled(load).calls[0].meaning
-    (load,) = loading.look(replace(asked, env={**asked.env, "LD_LIBRARY_PATH": str(folder)}))
+    (load,) = probe.look(replace(asked, env={**asked.env, "LD_LIBRARY_PATH": str(folder)}))
     assert (rolled(load).version, rolled(load).loaded) == ("7.6.5", str(folder / "libcudnn.so.7"))
     assert {m.origin for m in rolled(load).mapped} == {"LD_LIBRARY_PATH"}
 
@@ -319,13 +319,13 @@ def test_nothing_is_run_for_another_system(tmp_path: Path) -> None:
     python = PythonEnvironment(prefix="/venv", kind="venv", site_packages=("/venv/site",))
     asked = request(tmp_path, pythons=(python,))
     asked = replace(asked, seen=changed(asked.seen, cudnn=cudnn.look(asked)))
-    (load,) = loading.look(asked)
+    (load,) = probe.look(asked)
     assert load.roll_call is None
     assert resolution(load, "libcudnn_graph.so.9").winner is not None
 
 
 def test_who_owns_a_mapped_file(tmp_path: Path) -> None:
-    from core.probes.loading.origin import origin
+    from core.probes.loading.origin import file_origin
     from core.probes.sysroot import Sysroot
 
     (tmp_path / "search").mkdir()
@@ -335,16 +335,18 @@ def test_who_owns_a_mapped_file(tmp_path: Path) -> None:
         "Path": "C:\\cudnn;C:\\Windows\\System32",
     }
     found = [
-        origin("/venv/lib/python3.11/site-packages/nvidia/cudnn/lib/libcudnn.so.9", "/venv", env, linux),
-        origin("/venv/lib/python3.11/site-packages/torch/lib/libcudnn.so.9", "/venv", env, linux),
-        origin("/venv2/lib/python3.11/site-packages/nvidia/cudnn/lib/libcudnn.so.9", "/venv", env, linux),
-        origin(f"{tmp_path}/search/libcudnn.so.9", "/venv", env, linux),
-        origin("/usr/local/cuda-12.4/lib64/libcudnn.so.9", "", env, linux),
-        origin("/lib/x86_64-linux-gnu/libcuda.so.1", "", {}, linux),
-        origin("/data/libcudnn.so.9", "", env, linux),
-        origin("C:\\Windows\\System32\\nvcuda.dll", "", env, windows),
-        origin("c:\\CUDNN\\cudnn64_9.dll", "", env, windows),
-        origin("C:\\ml\\venv\\Lib\\site-packages\\nvidia\\cudnn\\bin\\cudnn64_9.dll", "c:\\ML\\venv", env, windows),
+        file_origin("/venv/lib/python3.11/site-packages/nvidia/cudnn/lib/libcudnn.so.9", "/venv", env, linux),
+        file_origin("/venv/lib/python3.11/site-packages/torch/lib/libcudnn.so.9", "/venv", env, linux),
+        file_origin("/venv2/lib/python3.11/site-packages/nvidia/cudnn/lib/libcudnn.so.9", "/venv", env, linux),
+        file_origin(f"{tmp_path}/search/libcudnn.so.9", "/venv", env, linux),
+        file_origin("/usr/local/cuda-12.4/lib64/libcudnn.so.9", "", env, linux),
+        file_origin("/lib/x86_64-linux-gnu/libcuda.so.1", "", {}, linux),
+        file_origin("/data/libcudnn.so.9", "", env, linux),
+        file_origin("C:\\Windows\\System32\\nvcuda.dll", "", env, windows),
+        file_origin("c:\\CUDNN\\cudnn64_9.dll", "", env, windows),
+        file_origin(
+            "C:\\ml\\venv\\Lib\\site-packages\\nvidia\\cudnn\\bin\\cudnn64_9.dll", "c:\\ML\\venv", env, windows
+        ),
     ]
     assert found == [
         "this environment's wheel",

@@ -10,7 +10,7 @@ from msgspec.structs import replace as changed
 
 from core.model.facts import CudnnCopy, Distribution, Load, PythonEnvironment, Resolution
 from core.probes.cudnn import probe as cudnn
-from core.probes.loading import probe as loading
+from core.probes.loading import probe
 from core.probes.loading.plan import added_folders
 from core.probes.probe import ProbeRequest
 from tests import standin
@@ -49,7 +49,7 @@ def test_condas_python_makes_its_own_folders_known() -> None:
 
 
 def look(root: Path, *distributions: Distribution, path: str = "") -> tuple[Load, ...]:
-    return loading.look(asking(root, *distributions, path=path))
+    return probe.look(asking(root, *distributions, path=path))
 
 
 def copies(root: Path, **more: str) -> tuple[CudnnCopy, ...]:

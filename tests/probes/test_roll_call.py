@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from core.host.child import Answer
-from core.knowledge.cudnn import knowledge
+from core.host.child import ChildAnswer
+from core.knowledge.cudnn import cudnn_knowledge
 from core.model.facts import Call
-from core.probes.loading.roll_call.parent import CHILDREN, SPARED, run
-from core.probes.loading.roll_call.protocol import Part, RollCallEvent, RollCallRequest
+from core.probes.loading.roll_call.parent import MAX_CHILDREN, SPARED_TEXT, run_roll_call
+from core.probes.loading.roll_call.protocol import LaterLibrary, RollCallEvent, RollCallRequest
 
-KNOWN = knowledge()
+KNOWN = cudnn_knowledge()
 ROLL = RollCallRequest(
     system="linux",
     major=8,
@@ -19,7 +19,9 @@ ROLL = RollCallRequest(
         "cudnnCnnInferVersionCheck",
         "cudnnCnnTrainVersionCheck",
     ),
-    parts=tuple(Part(name=f"libcudnn_{r}.so.8", tries=(f"/c/libcudnn_{r}.so.8",)) for r in ("cnn_infer", "ops_infer")),
+    parts=tuple(
+        LaterLibrary(name=f"libcudnn_{r}.so.8", tries=(f"/c/libcudnn_{r}.so.8",)) for r in ("cnn_infer", "ops_infer")
+    ),
 )
 ABORTED = "was killed by SIGABRT"
 
@@ -32,26 +34,26 @@ class Children:
         self.results = {"cudnnGetVersion": 8907} | (results or {})
         self.asked: list[RollCallRequest] = []
 
-    def __call__(self, roll: RollCallRequest) -> Answer[RollCallEvent]:
+    def __call__(self, roll: RollCallRequest) -> ChildAnswer[RollCallEvent]:
         self.asked.append(roll)
         events = [RollCallEvent(kind="begin", name="dlopen")]
         if "dlopen" in self.fatal:
-            return Answer(events=tuple(events), ended=ABORTED)
+            return ChildAnswer(events=tuple(events), ended=ABORTED)
         events += [RollCallEvent(kind="call", name="dlopen", library=roll.main, result=0)]
         events += [RollCallEvent(kind="loaded", name=roll.main), RollCallEvent(kind="mapped", name=roll.main)]
         for name in (*roll.functions, *(p.name for p in roll.parts)):
             events.append(RollCallEvent(kind="begin", name=name))
             if name in self.fatal:
-                return Answer(events=tuple(events), ended=ABORTED, output=f"{name} failed\n")
+                return ChildAnswer(events=tuple(events), ended=ABORTED, output=f"{name} failed\n")
             function = "dlopen" if name.startswith("lib") else name
             library = f"/c/{name}" if function == "dlopen" else ""
             events.append(RollCallEvent(kind="call", name=function, library=library, result=self.results.get(name, 0)))
-        return Answer(events=tuple(events))
+        return ChildAnswer(events=tuple(events))
 
 
 def test_one_child_is_enough_for_a_healthy_set() -> None:
     children = Children()
-    roll = run(ROLL, {}, KNOWN, children)
+    roll = run_roll_call(ROLL, {}, KNOWN, children)
     assert len(children.asked) == 1
     assert (roll.version, roll.loaded, roll.ended) == ("8.9.7", ROLL.main, "")
     assert [c.function for c in roll.calls] == ["dlopen", *ROLL.functions, "dlopen", "dlopen"]
@@ -62,7 +64,7 @@ def test_one_child_is_enough_for_a_healthy_set() -> None:
 
 def test_what_follows_a_death_is_still_asked() -> None:
     children = Children("cudnnOpsInferVersionCheck")
-    roll = run(ROLL, {}, KNOWN, children)
+    roll = run_roll_call(ROLL, {}, KNOWN, children)
     assert [r.functions for r in children.asked] == [ROLL.functions, ROLL.functions[2:]]
     assert roll.ended == f"cudnnOpsInferVersionCheck: {ABORTED}"
     assert [(c.function, c.result) for c in roll.calls if c.result is None] == [("cudnnOpsInferVersionCheck", None)]
@@ -73,24 +75,24 @@ def test_what_follows_a_death_is_still_asked() -> None:
 def test_likely_killers_come_last_and_are_tried_once() -> None:
     fragile = {"cudnnOpsInferVersionCheck": 1, "cudnnCnnInferVersionCheck": 2, "libcudnn_cnn_infer.so.8": 1}
     children = Children(*fragile)
-    roll = run(ROLL, fragile, KNOWN, children)
+    roll = run_roll_call(ROLL, fragile, KNOWN, children)
     assert children.asked[0].functions[-2:] == ("cudnnOpsInferVersionCheck", "cudnnCnnInferVersionCheck")
     assert len(children.asked) == 2
     meanings = {c.function if c.function != "dlopen" else c.library: c.meaning for c in roll.calls}
-    assert meanings["cudnnCnnInferVersionCheck"] == SPARED
+    assert meanings["cudnnCnnInferVersionCheck"] == SPARED_TEXT
     assert meanings["libcudnn_cnn_infer.so.8"] == f"The process {ABORTED}."
     assert meanings["cudnnCnnTrainVersionCheck"] == "CUDNN_STATUS_SUCCESS"
 
 
 def test_deaths_without_end_are_bounded() -> None:
     children = Children(*ROLL.functions, *(p.name for p in ROLL.parts))
-    run(ROLL, {}, KNOWN, children)
-    assert len(children.asked) == CHILDREN
+    run_roll_call(ROLL, {}, KNOWN, children)
+    assert len(children.asked) == MAX_CHILDREN
 
 
 def test_a_main_library_that_kills_is_not_tried_again() -> None:
     children = Children("dlopen")
-    roll = run(ROLL, {}, KNOWN, children)
+    roll = run_roll_call(ROLL, {}, KNOWN, children)
     assert len(children.asked) == 1
     assert (roll.loaded, roll.ended) == ("", f"dlopen: {ABORTED}")
     assert roll.calls == (Call(function="dlopen", library=ROLL.main, meaning=f"The process {ABORTED}."),)
@@ -99,22 +101,22 @@ def test_a_main_library_that_kills_is_not_tried_again() -> None:
 def test_a_child_that_hangs_is_not_tried_again() -> None:
     asked = []
 
-    def hang(roll: RollCallRequest) -> Answer[RollCallEvent]:
+    def hang(roll: RollCallRequest) -> ChildAnswer[RollCallEvent]:
         asked.append(roll)
         begun = (
             RollCallEvent(kind="begin", name="dlopen"),
             RollCallEvent(kind="call", name="dlopen", library=roll.main, result=0),
         )
         late = RollCallEvent(kind="begin", name="cudnnGetVersion")
-        return Answer(events=(*begun, late), ended="did not end within 20 seconds and was stopped", timed_out=True)
+        return ChildAnswer(events=(*begun, late), ended="did not end within 20 seconds and was stopped", timed_out=True)
 
-    roll = run(ROLL, {}, KNOWN, hang)
+    roll = run_roll_call(ROLL, {}, KNOWN, hang)
     assert len(asked) == 1
     assert roll.ended.startswith("cudnnGetVersion: did not end")
 
 
 def test_statuses_have_names() -> None:
     results = {"cudnnOpsInferVersionCheck": 14, "cudnnCnnInferVersionCheck": 77}
-    meanings = {c.function: c.meaning for c in run(ROLL, {}, KNOWN, Children(results=results)).calls}
+    meanings = {c.function: c.meaning for c in run_roll_call(ROLL, {}, KNOWN, Children(results=results)).calls}
     assert meanings["cudnnOpsInferVersionCheck"] == "CUDNN_STATUS_VERSION_MISMATCH"
     assert meanings["cudnnCnnInferVersionCheck"] == "status 77"

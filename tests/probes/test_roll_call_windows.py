@@ -7,26 +7,28 @@ from pathlib import Path
 
 import pytest
 
-from core.host.child import ask
+from core.host.child import ask_child
 from core.host.this_host import this_host
-from core.probes.loading.roll_call.child import answer
-from core.probes.loading.roll_call.protocol import Part, RollCallEvent, RollCallRequest
+from core.probes.loading.roll_call.child import answer_roll_call
+from core.probes.loading.roll_call.protocol import LaterLibrary, RollCallEvent, RollCallRequest
 
 pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="asks Windows' loader")
 
 
 def roll(
-    main: str, *functions: str, parts: tuple[Part, ...] = (), folders: tuple[str, ...] = ()
+    main: str, *functions: str, parts: tuple[LaterLibrary, ...] = (), folders: tuple[str, ...] = ()
 ) -> list[RollCallEvent]:
     host = this_host()
     asked = RollCallRequest(system="windows", major=9, main=main, functions=functions, parts=parts, folders=folders)
-    said = ask(answer, asked, RollCallEvent, host=host, env=host.fresh_environment(), timeout=60)
+    said = ask_child(answer_roll_call, asked, RollCallEvent, host=host, env=host.fresh_environment(), timeout=60)
     assert said.ended == ""
     return [e for e in said.events if e.kind in ("call", "loaded")]
 
 
 def test_a_library_that_is_there() -> None:
-    load, loaded, call, missing = roll("version.dll", "NoSuchFunction", parts=(Part(name="no.dll", tries=("no.dll",)),))
+    load, loaded, call, missing = roll(
+        "version.dll", "NoSuchFunction", parts=(LaterLibrary(name="no.dll", tries=("no.dll",)),)
+    )
     assert (load.name, load.result, load.problem) == ("LoadLibraryExW", 0, "")
     assert loaded.name.lower().endswith("\\version.dll")
     assert call.problem == "This library has no such function."

@@ -10,14 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from core.host.interface import Completed
-from core.knowledge.cuda_file_names import cuda_major, family_of, locations, number_of, version_in
+from core.host.interface import CompletedProcess
+from core.knowledge.cuda_file_names import (
+    cuda_major,
+    library_family,
+    numbers_in_name,
+    toolkit_locations,
+    version_in_name,
+)
 from core.model.facts import Distribution, PythonEnvironment, Toolkit
-from core.probes.toolkit import probe as toolkit
+from core.probes.toolkit import probe
 from tests.probes.request import link, request, write
 from tests.standin import build_library
 
-KNOWN = locations()
+KNOWN = toolkit_locations()
 
 
 @functools.cache
@@ -41,7 +47,7 @@ def python(prefix: str, kind: str = "venv", *installed: tuple[str, str], site: s
 
 
 def look(root: Path, env: dict[str, str] | None = None, *pythons: PythonEnvironment, **more) -> tuple[Toolkit, ...]:
-    return toolkit.look(request(root, env, pythons=pythons, **more))
+    return probe.look(request(root, env, pythons=pythons, **more))
 
 
 def installer(root: Path, version: str = "12.4", cudart: str = "12.4.127") -> str:
@@ -89,11 +95,11 @@ def installer(root: Path, version: str = "12.4", cudart: str = "12.4.127") -> st
     ],
 )
 def test_what_names_tell(name, system, family, major, version):
-    assert family_of(name, system, KNOWN) == family
+    assert library_family(name, system, KNOWN) == family
     if family:
-        number = number_of(name, system)
+        number = numbers_in_name(name, system)
         assert cuda_major(family, number, KNOWN) == major
-        assert version_in(family, number, system) == version
+        assert version_in_name(family, number, system) == version
 
 
 # --- places ----------------------------------------------------------------------------------------------
@@ -275,14 +281,14 @@ SAID = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 1
 def test_a_script_in_nvccs_place_is_seen_through_and_the_compiler_is_asked_last(tmp_path: Path):
     base = installer(tmp_path)
     write(tmp_path, "/usr/local/bin/nvcc", f'#!/bin/sh\nexec {base}/bin/nvcc "$@"\n')
-    runs = {("/usr/local/bin/nvcc", "--version"): Completed(status=0, out=SAID)}
+    runs = {("/usr/local/bin/nvcc", "--version"): CompletedProcess(status=0, out=SAID)}
     (found,) = look(tmp_path, {"PATH": "/usr/local/bin"}, runs=runs)
     assert (found.root, found.nvcc, found.nvcc_version) == (base, "/usr/local/bin/nvcc", "13.0.88")
 
 
 def test_a_compiler_that_is_not_on_path_is_never_run(tmp_path: Path):
     base = installer(tmp_path)
-    runs = {(f"{base}/bin/nvcc", "--version"): Completed(status=0, out=SAID)}
+    runs = {(f"{base}/bin/nvcc", "--version"): CompletedProcess(status=0, out=SAID)}
     (found,) = look(tmp_path, {"PATH": "/usr/bin", "CUDA_PATH": base}, runs=runs)
     assert (found.nvcc, found.nvcc_version) == (f"{base}/bin/nvcc", None)
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from core.knowledge.cudnn import knowledge
+from core.knowledge.cudnn import cudnn_knowledge
 from core.model.facts import Distribution, PythonEnvironment, System
-from core.probes.loading.consumers import CudnnRequirement, cudnn_requirements, pin
+from core.probes.loading.consumers import CudnnRequirement, cudnn_requirements, pinned_cudnn
 from core.probes.sysroot import Sysroot
 from tests import standin
 from tests.probes.request import write
 
-KNOWN = knowledge()
+KNOWN = cudnn_knowledge()
 with_gcc = pytest.mark.skipif(sys.platform == "win32", reason="builds Linux libraries with gcc")
 SITE = "/venv/site"
 TORCH = 'nvidia-cudnn-cu12==9.1.0.70; platform_system == "Linux" and platform_machine == "x86_64"'
@@ -44,7 +44,7 @@ def asked(
     ],
 )
 def test_a_pin(requires: str, system: System, version: str | None, major: int | None) -> None:
-    found = pin(Distribution(name="x", version="1", requires=(requires,)), system, "x86_64")
+    found = pinned_cudnn(Distribution(name="x", version="1", requires=(requires,)), system, "x86_64")
     assert (found[0], found[2]) == (version, major)
     assert bool(found[1]) == (major is not None or requires == "nvidia-cudnn-cu12")
 
@@ -65,7 +65,10 @@ ON_ARM = 'nvidia-cudnn-cu13==9.30.0.1; platform_machine == "ARM64"'
 def test_a_pin_for_another_processor_does_not_count(
     requires: str, system: System, architecture: str, version: str | None
 ) -> None:
-    assert pin(Distribution(name="torch", version="2.9.1", requires=(requires,)), system, architecture)[0] == version
+    assert (
+        pinned_cudnn(Distribution(name="torch", version="2.9.1", requires=(requires,)), system, architecture)[0]
+        == version
+    )
 
 
 @pytest.mark.parametrize("version", ["2.22.0", "2.30.1"])

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from core.doctor.examine import diagnose_snapshot
 from core.model.facts import FrameworkTrial, Nvml, Snapshot
 from core.model.findings import Report
-from core.report.compare import Comparison, as_text, compare, to_json
+from core.report.compare import Comparison, compare_reports, comparison_json, comparison_text
 from core.report.json_form import from_json
 from core.report.json_form import to_json as report_json
 from tests import machines as m
@@ -19,7 +19,7 @@ from tests.test_snapshots import RECORDED
 
 
 def compared(here: Snapshot, there: Snapshot) -> Comparison:
-    return compare(diagnose_snapshot(here), diagnose_snapshot(there))
+    return compare_reports(diagnose_snapshot(here), diagnose_snapshot(there))
 
 
 @pytest.mark.parametrize("name", m.HEALTHY)
@@ -33,7 +33,7 @@ def test_a_machine_does_not_differ_from_itself(name: str) -> None:
 @pytest.mark.parametrize("recorded", RECORDED[:6], ids=lambda p: p.stem)
 def test_a_recorded_machine_does_not_differ_from_itself(recorded: object) -> None:
     report = from_json(recorded.read_bytes())  # type: ignore[attr-defined] # a Path; typed as object for the ids
-    assert compare(report, report).differences == ()
+    assert compare_reports(report, report).differences == ()
 
 
 def test_the_cause_that_only_this_machine_has_comes_first() -> None:
@@ -69,7 +69,7 @@ def test_what_one_scan_did_not_look_at_is_no_difference() -> None:
     comparison = compared(replace(m.wheel_machine(), driver=None, cudnn=None), m.wheel_machine())
     assert not [d for d in comparison.differences if d.step == "driver"]
     assert "driver version" in comparison.only_one_looked
-    assert "not compared" in as_text(comparison)
+    assert "not compared" in comparison_text(comparison)
 
 
 def test_a_part_that_was_not_examined_makes_no_row_with_none() -> None:
@@ -115,19 +115,19 @@ def test_what_differs_in_the_same_way_for_several_programs_is_told_once() -> Non
 def test_another_users_home_is_no_difference() -> None:
     text = report_json(diagnose_snapshot(m.wheel_machine())).decode()
     bob = from_json(text.replace("/home/ada", "/home/bob").encode())
-    assert compare(diagnose_snapshot(m.wheel_machine()), bob).differences == ()
+    assert compare_reports(diagnose_snapshot(m.wheel_machine()), bob).differences == ()
 
 
 def test_the_text_has_causes_before_facts_and_shows_both_sides() -> None:
     old = replace(m.wheel_machine(), machine=replace(m.linux_machine(), release="Debian 11"))
-    shown = as_text(compared(m.with_file(old, "ops", state="missing"), m.wheel_machine()))
+    shown = comparison_text(compared(m.with_file(old, "ops", state="missing"), m.wheel_machine()))
     assert shown.index("Only on this machine") < shown.index("What differs") < shown.index("Debian 11")
     assert "there  Debian GNU/Linux 12" in shown
 
 
 def test_two_empty_reports_say_so() -> None:
     empty = Report(snapshot=Snapshot(machine=m.linux_machine()))
-    shown = as_text(compare(empty, empty))
+    shown = comparison_text(compare_reports(empty, empty))
     assert "Neither machine has a fault" in shown
     assert "Nothing else" in shown
 
@@ -135,5 +135,5 @@ def test_two_empty_reports_say_so() -> None:
 def test_hostile_text_cannot_drive_the_terminal_and_json_is_one_document() -> None:
     evil = replace(m.wheel_machine(), machine=replace(m.linux_machine(), release="\x1b]0;x\x07\nDebian"))
     comparison = compared(evil, m.wheel_machine())
-    assert "\x1b" not in as_text(comparison)
-    assert set(msgspec.json.decode(to_json(comparison))) == {"causes", "differences", "only_one_looked"}
+    assert "\x1b" not in comparison_text(comparison)
+    assert set(msgspec.json.decode(comparison_json(comparison))) == {"causes", "differences", "only_one_looked"}

@@ -12,7 +12,7 @@ from core.doctor.examine import diagnose_snapshot
 from core.model.facts import FrameworkTrial, ProbeError
 from core.model.findings import HistoryEntry, Report
 from core.model.steps import Severity
-from core.report.html import as_html, verdict
+from core.report.html import as_html, verdict_sentence
 from core.report.json_form import from_json
 from tests import machines as m
 from tests.report.test_redact import planted
@@ -130,7 +130,7 @@ def test_the_verdict_stands_before_everything_else() -> None:
     report = broken()
     shown = "".join(checked(report).texts)
     assert report.primary
-    assert verdict(report) == report.primary.title
+    assert verdict_sentence(report) == report.primary.title
     # the headings stand in the list of contents as well: here the last of each counts
     later = [shown.rindex(w) for w in ("The steps", "How we know", "Which files would be loaded")]
     order = [shown.index(report.primary.title), *later]

@@ -12,13 +12,13 @@ import pytest
 from core.doctor.examine import diagnose_snapshot
 from core.model.findings import Report
 from core.report.json_form import from_json, to_json
-from core.report.json_schema import NAME, as_json, schema
+from core.report.json_schema import SCHEMA_FILE_NAME, report_schema, schema_json
 from core.report.redact import redact
 from tests import machines
 from tests.report.test_redact import TEXTS, planted
 from tests.test_snapshots import RECORDED
 
-FILE = Path(__file__).parents[2] / "resources" / "schema" / NAME
+FILE = Path(__file__).parents[2] / "resources" / "schema" / SCHEMA_FILE_NAME
 CHECK = jsonschema.Draft202012Validator(json.loads(FILE.read_bytes()))
 
 
@@ -27,11 +27,11 @@ def problems(report: bytes) -> list[str]:
 
 
 def test_the_published_file_is_what_the_types_say() -> None:
-    assert FILE.read_bytes() == as_json(), "run python -m core.report.json_schema"
+    assert FILE.read_bytes() == schema_json(), "run python -m core.report.json_schema"
 
 
 def test_the_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.Draft202012Validator.check_schema(report_schema())
     assert "_ReportForm" not in FILE.read_text()
 
 

@@ -19,8 +19,8 @@ from core.model.findings import Evidence, Finding, Fix, HistoryEntry, Report
 from core.model.steps import Severity, Step
 from core.report.html import as_html
 from core.report.json_form import from_json, to_json
-from core.report.redact import Cleaner, closed_fields, redact, told
-from core.report.text import as_markdown, as_text
+from core.report.redact import Cleaner, closed_fields, redact, redaction_sentence
+from core.report.text import as_markdown, report_text
 from tests import machines
 
 USER, HOST, DOMAIN = "marialopez", "wks0815", "corp.example.org"
@@ -131,7 +131,7 @@ def planted(text: str) -> Report:
 
 FORMS = {
     "json": lambda r: to_json(r).decode(),
-    "text": as_text,
+    "text": report_text,
     "markdown": as_markdown,
     "html": as_html,
 }
@@ -168,9 +168,9 @@ def test_the_report_says_what_was_taken_out_in_every_form() -> None:
     kinds = {t.kind for t in clean.taken_out or ()}
     assert kinds >= {"user", "host", "domain", "share", "proxy", "secret", "identifier", "serial", "home"}
     assert msgspec.json.decode(to_json(clean))["taken_out"]
-    for form in (as_text, as_markdown, as_html):
+    for form in (report_text, as_markdown, as_html):
         assert "network shares" in form(clean)
-    assert "as they are" in told(planted("x"))
+    assert "as they are" in redaction_sentence(planted("x"))
 
 
 def test_the_same_thing_keeps_its_placeholder_and_another_gets_another() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from core.common.progress import Progress
-from core.doctor.examine import diagnose_snapshot, explained
+from core.doctor.examine import diagnose_snapshot, explain_text
 from core.explain import to_json as explanation_json
 from core.model.facts import Environment, Machine, PythonEnvironment, Snapshot, Variable
 from core.model.findings import Report
@@ -19,16 +19,20 @@ from core.probes.known_names import _of_mounts, with_known_names
 from core.report.html import as_html
 from core.report.json_form import to_json
 from core.report.redact import Cleaner, redact
-from core.report.redact_patterns import COMMON, ENGLISH, TERMS
-from core.report.text import as_markdown, as_text
+from core.report.redact_patterns import COMMON_WORDS, ENGLISH_WORDS, TERM_WORDS
+from core.report.text import as_markdown, report_text
 from tests import machines
 from tests.report.test_redact import filled
 
-FORMS = (lambda r: to_json(r).decode(), as_text, as_markdown, as_html)
+FORMS = (lambda r: to_json(r).decode(), report_text, as_markdown, as_html)
 SYLLABLES = st.sampled_from(
     ["zu", "ki", "ra", "vo", "mex", "tul", "bro", "fen", "gad", "hoy", "jin", "wex", "yor", "plu", "quo"]
 )
-NAMES = st.lists(SYLLABLES, min_size=3, max_size=4).map("".join).filter(lambda n: n not in COMMON | TERMS | ENGLISH)
+NAMES = (
+    st.lists(SYLLABLES, min_size=3, max_size=4)
+    .map("".join)
+    .filter(lambda n: n not in COMMON_WORDS | TERM_WORDS | ENGLISH_WORDS)
+)
 
 
 def texts(user: str, other: str, host: str, server: str, project: str) -> str:
@@ -87,7 +91,7 @@ def test_no_planted_name_is_left_in_an_explanation() -> None:
     seen = replace(seen, machine=replace(known, home=f"/home/{names[0]}"))
     text = texts(*names) + "\nCould not load library libcudnn_ops_infer.so.8\nRuntimeError: CUDA error: no kernel image"
     for machine in (seen, None):
-        told, _ = explained(text, machine, None, Progress(lambda _s: None), pythons=())
+        told, _ = explain_text(text, machine, None, Progress(lambda _s: None), pythons=())
         clean = explanation_json(Cleaner(machine or Snapshot(machine=known)).every(told)).decode()
         assert [n for n in names if n in clean.lower()] == []
 

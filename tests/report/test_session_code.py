@@ -9,24 +9,24 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from core.doctor.examine import diagnose_snapshot
-from core.knowledge.causes import causes
+from core.knowledge.causes import cause_rows
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
-from core.report import session_code as code
+from core.report import session_code
 from tests import machines as m
 
-VOCABULARY = causes()
+VOCABULARY = cause_rows()
 ITEMS = st.builds(
-    code.Item,
+    session_code.CodeItem,
     cause=st.integers(0, 127),
     severity=st.sampled_from(["unknown", "warning", "error"]),
     step=st.sampled_from(list(Step)),
 )
 TOLD = st.builds(
-    code.DecodedReport,
+    session_code.DecodedReport,
     system=st.sampled_from(["linux", "windows"]),
-    items=st.lists(ITEMS, max_size=code.MOST).map(tuple),
+    items=st.lists(ITEMS, max_size=session_code.MAX_CODE_FINDINGS).map(tuple),
     primary=st.booleans(),
     more=st.booleans(),
     driver=st.none() | st.integers(0, 1023),
@@ -36,52 +36,52 @@ TOLD = st.builds(
 
 
 @given(TOLD)
-def test_what_is_encoded_is_decoded(told: code.DecodedReport) -> None:
-    text = code.encode(told)
-    assert code.decode(text) == told
-    assert code.is_code(text)
+def test_what_is_encoded_is_decoded(told: session_code.DecodedReport) -> None:
+    text = session_code.encode_report(told)
+    assert session_code.decode_report(text) == told
+    assert session_code.is_code(text)
     assert len(text) <= 40
 
 
 @given(TOLD, st.sampled_from([str.lower, lambda t: t.replace("-", " "), lambda t: t.replace("-", ""), str.strip]))
-def test_case_and_spacing_do_not_matter(told: code.DecodedReport, spoken: object) -> None:
-    assert code.decode(spoken(code.encode(told))) == told  # type: ignore[operator] # a function on text
+def test_case_and_spacing_do_not_matter(told: session_code.DecodedReport, spoken: object) -> None:
+    assert session_code.decode_report(spoken(session_code.encode_report(told))) == told  # type: ignore[operator] # a function on text
 
 
 def test_letters_that_look_alike_are_taken_for_digits() -> None:
-    text = code.encode(code.DecodedReport(system="linux", driver=580))
-    assert code.decode(text.replace("1", "l").replace("0", "O")) == code.decode(text)
+    text = session_code.encode_report(session_code.DecodedReport(system="linux", driver=580))
+    assert session_code.decode_report(text.replace("1", "l").replace("0", "O")) == session_code.decode_report(text)
 
 
 @settings(max_examples=60, deadline=None)
 @given(TOLD, st.data())
-def test_any_one_or_two_wrong_signs_are_noticed(told: code.DecodedReport, data: st.DataObject) -> None:
-    bare = code.encode(told).removeprefix("CV").replace("-", "")
+def test_any_one_or_two_wrong_signs_are_noticed(told: session_code.DecodedReport, data: st.DataObject) -> None:
+    bare = session_code.encode_report(told).removeprefix("CV").replace("-", "")
     signs = list(bare)
     for place in data.draw(st.sets(st.integers(0, len(bare) - 1), min_size=1, max_size=2)):
-        signs[place] = data.draw(st.sampled_from([c for c in code.ALPHABET if c != bare[place]]))
-    with pytest.raises(code.CodeError):
-        code.decode("CV" + "".join(signs))
+        signs[place] = data.draw(st.sampled_from([c for c in session_code.ALPHABET if c != bare[place]]))
+    with pytest.raises(session_code.CodeError):
+        session_code.decode_report("CV" + "".join(signs))
 
 
 @settings(max_examples=60, deadline=None)
 @given(TOLD, st.data())
-def test_swapped_and_lost_signs_are_noticed(told: code.DecodedReport, data: st.DataObject) -> None:
-    bare = code.encode(told).removeprefix("CV").replace("-", "")
+def test_swapped_and_lost_signs_are_noticed(told: session_code.DecodedReport, data: st.DataObject) -> None:
+    bare = session_code.encode_report(told).removeprefix("CV").replace("-", "")
     at = data.draw(st.integers(0, len(bare) - 2))
     swapped = bare[:at] + bare[at + 1] + bare[at] + bare[at + 2 :]
     if swapped != bare:
-        with pytest.raises(code.CodeError):
-            code.decode("CV" + swapped)
+        with pytest.raises(session_code.CodeError):
+            session_code.decode_report("CV" + swapped)
 
 
 @given(st.text(max_size=80))
 def test_no_text_makes_it_fail_otherwise(text: str) -> None:
     try:
-        code.decode(text)
-    except code.CodeError as e:
+        session_code.decode_report(text)
+    except session_code.CodeError as e:
         assert str(e).endswith(".")  # noqa: PT017 - most texts are refused, and a few are codes
-    code.is_code(text)
+    session_code.is_code(text)
 
 
 NO_CODES = (
@@ -98,7 +98,7 @@ NO_CODES = (
 
 @pytest.mark.parametrize("text", NO_CODES)
 def test_other_terms_are_not_taken_for_codes(text: str) -> None:
-    assert not code.is_code(text)
+    assert not session_code.is_code(text)
 
 
 def broken() -> Report:
@@ -106,19 +106,19 @@ def broken() -> Report:
 
 
 def test_a_report_gives_a_short_code_with_its_cause_and_versions() -> None:
-    told = code.summarise(broken())
+    told = session_code.summarise(broken())
     assert told.primary
     assert VOCABULARY[told.items[0].cause].cause == "corrupt_or_truncated_file"
     assert (told.driver, told.driver_cuda, told.cudnn) == (580, (13, 0), (9, 1, 0))
-    assert len(code.encode(told).replace("-", "")) <= 20
-    shown = code.as_text(told, VOCABULARY)
+    assert len(session_code.encode_report(told).replace("-", "")) <= 20
+    shown = session_code.code_text(told, VOCABULARY)
     assert "corrupt_or_truncated_file" in shown
     assert "driver 580" in shown
     assert "cuDNN 9.1.0" in shown
 
 
 def test_the_json_form_has_words() -> None:
-    form = msgspec.json.decode(code.as_json(code.summarise(broken()), VOCABULARY))
+    form = msgspec.json.decode(session_code.code_json(session_code.summarise(broken()), VOCABULARY))
     assert form["findings"][0] == {
         "cause": "corrupt_or_truncated_file",
         "severity": "error",
@@ -129,11 +129,13 @@ def test_the_json_form_has_words() -> None:
 
 
 def test_a_machine_in_order_and_one_with_nothing_seen_have_codes_too() -> None:
-    healthy = code.decode(code.encode(code.summarise(diagnose_snapshot(m.wheel_machine()))))
+    healthy = session_code.decode_report(
+        session_code.encode_report(session_code.summarise(diagnose_snapshot(m.wheel_machine())))
+    )
     assert healthy.items == ()
-    assert "Nothing wrong" in code.as_text(healthy, VOCABULARY)
-    bare = code.summarise(Report(snapshot=Snapshot(machine=Machine(system="windows"))))
-    assert code.decode(code.encode(bare)) == code.DecodedReport(system="windows")
+    assert "Nothing wrong" in session_code.code_text(healthy, VOCABULARY)
+    bare = session_code.summarise(Report(snapshot=Snapshot(machine=Machine(system="windows"))))
+    assert session_code.decode_report(session_code.encode_report(bare)) == session_code.DecodedReport(system="windows")
 
 
 def test_more_findings_than_fit_are_said_to_be_more() -> None:
@@ -141,15 +143,17 @@ def test_more_findings_than_fit_are_said_to_be_more() -> None:
         Finding(id=f"driver.{k.cause}", cause=k.cause, step=Step.DRIVER, severity=Severity.ERROR, title="x")
         for k in VOCABULARY[:9]
     )
-    told = code.summarise(replace(broken(), findings=findings))
-    assert len(told.items) == code.MOST
+    told = session_code.summarise(replace(broken(), findings=findings))
+    assert len(told.items) == session_code.MAX_CODE_FINDINGS
     assert told.more
-    assert "more findings" in code.as_text(told, VOCABULARY)
+    assert "more findings" in session_code.code_text(told, VOCABULARY)
 
 
 def test_a_newer_code_is_told_as_far_as_it_is_known() -> None:
-    item = code.Item(cause=120, severity="error", step=Step.DRIVER)
-    assert "does not know" in code.as_text(code.DecodedReport(system="linux", items=(item,)), VOCABULARY)
+    item = session_code.CodeItem(cause=120, severity="error", step=Step.DRIVER)
+    assert "does not know" in session_code.code_text(
+        session_code.DecodedReport(system="linux", items=(item,)), VOCABULARY
+    )
 
 
 FIRST = "zlibwapi_missing cudnn_not_on_search_path cudnn_not_installed cudnn_sublibrary_missing cudnn_major_mismatch"
@@ -163,4 +167,4 @@ def test_the_numbers_of_causes_never_change() -> None:
     assert words[46:51] == LAST.split(), "a new cause goes to the end of causes.json, so that its number is free"
     assert words[20] == "python_dll_search_change"
     assert words[33] == "driver_too_old"
-    assert len(words) == len(set(words)) < code.NO_CAUSE
+    assert len(words) == len(set(words)) < session_code.NO_CAUSE

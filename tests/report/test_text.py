@@ -12,7 +12,7 @@ from core.model.facts import Machine, Snapshot
 from core.model.findings import Report
 from core.model.steps import Severity
 from core.report.redact import redact
-from core.report.text import as_markdown, as_text
+from core.report.text import as_markdown, report_text
 from tests import machines as m
 from tests.report.test_redact import planted
 
@@ -22,7 +22,7 @@ def broken() -> Report:
 
 
 def test_the_text_names_the_cause_before_all_else() -> None:
-    lines = [line for line in as_text(broken()).splitlines() if line.strip()]
+    lines = [line for line in report_text(broken()).splitlines() if line.strip()]
     assert lines[0].startswith("Convalesce")
     assert lines[1].startswith("  ✗ The cause: ")
 
@@ -37,13 +37,13 @@ def test_the_markdown_names_the_cause_before_all_else_and_folds_what_is_in_order
     assert shown.count("<details>") == shown.count("</details>")
 
 
-@pytest.mark.parametrize("form", [as_text, as_markdown])
+@pytest.mark.parametrize("form", [report_text, as_markdown])
 @pytest.mark.parametrize("name", m.HEALTHY)
 def test_a_machine_in_order_is_said_to_be(form: object, name: str) -> None:
     assert "Nothing wrong was found in what was looked at." in form(diagnose_snapshot(m.HEALTHY[name]()))  # type: ignore[operator] # a form
 
 
-@pytest.mark.parametrize("form", [as_text, as_markdown])
+@pytest.mark.parametrize("form", [report_text, as_markdown])
 def test_an_empty_report_claims_no_more_than_it_knows(form: object) -> None:
     shown = form(Report(snapshot=Snapshot(machine=Machine(system="linux"))))  # type: ignore[operator] # a form
     assert "in what was looked at" in shown
@@ -61,7 +61,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_drives_neither_a_terminal_nor_a_tracker(text: str) -> None:
-    for form in (as_text, as_markdown):
+    for form in (report_text, as_markdown):
         shown = form(planted(text))
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
     outside = re.sub(r"(`+).*?\1", "", as_markdown(planted(text)).replace("\n      ", "\n      `x` "))
@@ -70,7 +70,7 @@ def test_hostile_text_drives_neither_a_terminal_nor_a_tracker(text: str) -> None
 
 
 def test_colour_is_only_where_it_is_asked_for_and_words_say_the_same() -> None:
-    plain, coloured = as_text(planted("x")), as_text(planted("x"), colour=True)
+    plain, coloured = report_text(planted("x")), report_text(planted("x"), colour=True)
     assert "\x1b" not in plain
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
     for heading in ("Not decided", "Also wrong", "Good to know", "In order"):
@@ -82,11 +82,11 @@ def test_commands_of_an_advice_stay_whole() -> None:
     first = broken().findings[0]
     assert first.fix
     report = replace(broken(), findings=(replace(first, fix=replace(first.fix, advice=f"Do:\n{command}")),))
-    assert command.rstrip() in as_text(report)
+    assert command.rstrip() in report_text(report)
 
 
 def test_what_was_taken_out_is_told_at_the_end_of_both() -> None:
-    for form in (as_text, as_markdown):
+    for form in (report_text, as_markdown):
         shown = form(redact(broken()))
         assert "user names and home folders" in shown[-300:]
     assert Severity.ERROR is broken().worst

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.benchmark.framework_script import SAYS, SCRIPT
+from core.benchmark.framework_script import FRAMEWORK_SCRIPT, SAYS
 from core.common import fact_text as made
 from core.common.fact_text import fact_text, fill, forms_in, joined, remember
 from core.common.i18n import ENGLISH, translate_fact, use_language
 from core.doctor.examine import diagnose_snapshot
-from core.loader.read_image import read
+from core.loader.read_image import read_image
 from core.model.facts import ProbeError
 from core.model.findings import Report
 from core.report.json_form import from_json, to_json
@@ -143,7 +143,7 @@ def test_every_form_of_the_catalogue_is_filled_in_every_language(language: str) 
 def test_what_is_read_twice_is_still_known(tmp_path: Path) -> None:
     file = tmp_path / "libcudnn.so.9"
     file.write_bytes(b"\x7fELF")
-    first, again = read(file), read(file)
+    first, again = read_image(file), read_image(file)
     use_language("de")
     assert first.problem == again.problem
     assert translate_fact(again.problem) != again.problem
@@ -151,4 +151,4 @@ def test_what_is_read_twice_is_still_known(tmp_path: Path) -> None:
 
 
 def test_the_script_says_what_is_extracted() -> None:
-    assert [words in SCRIPT for words in SAYS] == [True] * len(SAYS)
+    assert [words in FRAMEWORK_SCRIPT for words in SAYS] == [True] * len(SAYS)

@@ -14,7 +14,7 @@ from core.model.facts import Machine, Snapshot
 from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
 from core.report.json_form import to_json
-from core.report.triage import Bad, Row, as_json, as_text, read, triage
+from core.report.triage import BadFile, MachineRow, read_row, triage_folder, triage_json, triage_text
 from tests import machines
 from tests.benchmarks import triage as benchmark
 
@@ -36,7 +36,7 @@ def test_causes_are_counted_and_machines_stand_worst_first(tmp_path: Path) -> No
     put(tmp_path, "b/two.json", broken())
     put(tmp_path, "c.json", broken("driver_too_old", "Too old."))
     (tmp_path / "notes.txt").write_text("not read")
-    table = triage(tmp_path)
+    table = triage_folder(tmp_path)
     assert table.reports == 4
     assert [(c.what, c.machines) for c in table.causes] == [("hardware_fault", 2), ("driver_too_old", 1)]
     assert (table.worst[0].what, table.worst[0].machines) == ("error", 3)
@@ -62,7 +62,7 @@ MALFORMED = {
 def test_a_malformed_file_is_named_and_the_others_are_read(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(MALFORMED[name])
     put(tmp_path, "good.json", broken())
-    table = triage(tmp_path)
+    table = triage_folder(tmp_path)
     assert [b.file for b in table.malformed] == [name]
     assert table.malformed[0].problem
     assert [m.file for m in table.machines] == ["good.json"]
@@ -74,7 +74,7 @@ def test_a_fifo_and_a_link_to_nothing_do_not_stop_it(tmp_path: Path) -> None:
     (tmp_path / "gone.json").symlink_to(tmp_path / "nowhere")
     (tmp_path / "loop").symlink_to(tmp_path)
     put(tmp_path, "good.json", broken())
-    table = triage(tmp_path)
+    table = triage_folder(tmp_path)
     assert [b.file for b in table.malformed] == ["gone.json", "pipe.json"]
     assert table.reports == 1
 
@@ -82,8 +82,8 @@ def test_a_fifo_and_a_link_to_nothing_do_not_stop_it(tmp_path: Path) -> None:
 def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "huge.json").open("wb") as file:
         file.truncate(1 << 40)
-    found = read(tmp_path, "huge.json")
-    assert isinstance(found, Bad)
+    found = read_row(tmp_path, "huge.json")
+    assert isinstance(found, BadFile)
     assert "larger" in found.problem
 
 
@@ -94,40 +94,40 @@ def test_a_machine_unlike_the_others_is_an_outlier(tmp_path: Path) -> None:
     old = replace(base, snapshot=replace(base.snapshot, machine=machines.linux_machine(kernel="x")))
     old = replace(old, snapshot=replace(old.snapshot, machine=Machine(system="linux", release="Debian 8")))
     put(tmp_path, "odd.json", old)
-    assert [(o.file, o.what, o.value) for o in triage(tmp_path).outliers] == [("odd.json", "system", "Debian 8")]
+    assert [(o.file, o.what, o.value) for o in triage_folder(tmp_path).outliers] == [("odd.json", "system", "Debian 8")]
 
 
 def test_fleets_of_many_kinds_have_no_outliers(tmp_path: Path) -> None:
     for n in range(10):
         machine = Machine(system="linux", release=f"System {n}")
         put(tmp_path, f"{n}.json", Report(snapshot=Snapshot(machine=machine)))
-    assert triage(tmp_path).outliers == ()
+    assert triage_folder(tmp_path).outliers == ()
 
 
 def test_a_warning_without_a_primary_still_names_its_cause(tmp_path: Path) -> None:
     report = broken()
     put(tmp_path, "a.json", replace(report, findings=(replace(report.findings[0], primary=False),)))
-    row = read(tmp_path, "a.json")
-    assert isinstance(row, Row)
+    row = read_row(tmp_path, "a.json")
+    assert isinstance(row, MachineRow)
     assert row.cause == "hardware_fault"
 
 
 def test_hostile_words_cannot_drive_the_terminal(tmp_path: Path) -> None:
     put(tmp_path, "a\x1b[31m.json", broken("x\x1b[2J", "y\x07\nz"))
-    shown = as_text(triage(tmp_path))
+    shown = triage_text(triage_folder(tmp_path))
     assert "\x1b" not in shown
     assert "\x07" not in shown
     assert "hardware" not in shown
 
 
 def test_json_has_every_machine_and_an_empty_folder_is_an_empty_table(tmp_path: Path) -> None:
-    assert msgspec.json.decode(as_json(triage(tmp_path)))["machines"] == []
-    assert as_text(triage(tmp_path)).startswith("0 reports")
+    assert msgspec.json.decode(triage_json(triage_folder(tmp_path)))["machines"] == []
+    assert triage_text(triage_folder(tmp_path)).startswith("0 reports")
     for n in range(40):
         put(tmp_path, f"{n:02}.json", broken())
-    table = triage(tmp_path)
-    assert len(msgspec.json.decode(as_json(table))["machines"]) == 40
-    assert "and 10 more" in as_text(table)
+    table = triage_folder(tmp_path)
+    assert len(msgspec.json.decode(triage_json(table))["machines"]) == 40
+    assert "and 10 more" in triage_text(table)
 
 
 def test_the_benchmark_reads_what_it_wrote_and_passes_over_the_rest(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,13 +15,12 @@ from core.model.facts import CudaInit, Load, RollCall, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Severity, Step
 from core.report.json_form import from_json
-from core.rules.consumer_loads import case, failures_of, load_failures
-from core.rules.counter import Outcome, of_cuda, of_failures, starts
+from core.rules.consumer_loads import consumer_load, failures_of, load_failures
+from core.rules.counter import CounterOutcome, cuda_starts, of_cuda, of_failures
 from core.rules.cudnn import loading
-from core.rules.cudnn.loading import judge
-from core.rules.driver import gpu_access as devices
-from core.rules.driver import status as driver
-from core.rules.frameworks import environments as frameworks
+from core.rules.cudnn.loading import judge_load
+from core.rules.driver import gpu_access, status
+from core.rules.frameworks import environments
 from tests import machines
 from tests.rules import test_driver, test_loading
 from tests.test_snapshots import RECORDED
@@ -55,7 +54,11 @@ BY_LIBRARY_PATH = {
 }
 
 
-TOPICS = {Step.DRIVER: (*driver.RULES, *devices.RULES), Step.CUDNN: loading.RULES, Step.FRAMEWORKS: frameworks.RULES}
+TOPICS = {
+    Step.DRIVER: (*status.RULES, *gpu_access.RULES),
+    Step.CUDNN: loading.RULES,
+    Step.FRAMEWORKS: environments.RULES,
+}
 
 
 def errors(seen: Snapshot, step: Step) -> list[Finding]:
@@ -67,7 +70,7 @@ def driver_variants(seen: Snapshot) -> Iterator[tuple[Snapshot, CudaInit]]:
     if seen.driver is None:
         return
     for cuda in (seen.driver.cuda, *FAILURES):
-        if cuda is not None and not starts(cuda):
+        if cuda is not None and not cuda_starts(cuda):
             yield machines.with_driver(seen, cuda=cuda, cuda_unhidden=None, cuda_clean=None), cuda
 
 
@@ -132,10 +135,12 @@ def test_a_search_path_without_which_cudnn_loads_is_blamed(name: str) -> None:
     if seen.machine.system != "linux":
         return
     for index, load in enumerate(seen.loads or ()):
-        if not failures_of(load.roll_call) or not load_failures(case(seen, load)):
+        if not failures_of(load.roll_call) or not load_failures(consumer_load(seen, load)):
             continue
         proved = machines.with_load(seen, index, clean_roll_call=machines.answers(machines.cudnn()))
-        found = [f for f in judge(case(proved, (proved.loads or ())[index])) if f.severity is Severity.ERROR]
+        found = [
+            f for f in judge_load(consumer_load(proved, (proved.loads or ())[index])) if f.severity is Severity.ERROR
+        ]
         assert [f.cause for f in found] == ["ld_library_path_override"]
 
 
@@ -150,27 +155,27 @@ def test_a_search_path_without_which_a_framework_fails_alike_is_not_blamed(name:
 @pytest.mark.parametrize(
     ("asked", "again", "outcome"),
     [
-        (CudaInit(status=100), None, Outcome.OPEN),
-        (CudaInit(status=0, device_count=1), CudaInit(status=100), Outcome.OPEN),
-        (CudaInit(status=100), CudaInit(status=0, device_count=1), Outcome.PROVED),
-        (CudaInit(status=100), CudaInit(status=0, device_count=0), Outcome.CHANGED),
-        (CudaInit(status=0, device_count=0), CudaInit(status=0, device_count=0), Outcome.REFUTED),
-        (CudaInit(status=100), CudaInit(status=100), Outcome.REFUTED),
-        (CudaInit(status=100), CudaInit(status=999), Outcome.CHANGED),
-        (CudaInit(status=100), CudaInit(problem="no answer"), Outcome.OPEN),
-        (CudaInit(problem="file too short"), CudaInit(problem="not there"), Outcome.OPEN),
-        (CudaInit(problem="not there"), CudaInit(problem="not there"), Outcome.REFUTED),
+        (CudaInit(status=100), None, CounterOutcome.OPEN),
+        (CudaInit(status=0, device_count=1), CudaInit(status=100), CounterOutcome.OPEN),
+        (CudaInit(status=100), CudaInit(status=0, device_count=1), CounterOutcome.PROVED),
+        (CudaInit(status=100), CudaInit(status=0, device_count=0), CounterOutcome.CHANGED),
+        (CudaInit(status=0, device_count=0), CudaInit(status=0, device_count=0), CounterOutcome.REFUTED),
+        (CudaInit(status=100), CudaInit(status=100), CounterOutcome.REFUTED),
+        (CudaInit(status=100), CudaInit(status=999), CounterOutcome.CHANGED),
+        (CudaInit(status=100), CudaInit(problem="no answer"), CounterOutcome.OPEN),
+        (CudaInit(problem="file too short"), CudaInit(problem="not there"), CounterOutcome.OPEN),
+        (CudaInit(problem="not there"), CudaInit(problem="not there"), CounterOutcome.REFUTED),
     ],
 )
-def test_what_an_answer_says(asked: CudaInit, again: CudaInit | None, outcome: Outcome) -> None:
+def test_what_an_answer_says(asked: CudaInit, again: CudaInit | None, outcome: CounterOutcome) -> None:
     assert of_cuda(asked, again) is outcome
 
 
 def test_what_failures_say() -> None:
     one, two = frozenset({("dlopen", "a")}), frozenset({("dlopen", "b")})
-    assert of_failures(frozenset(), frozenset()) is Outcome.OPEN
-    assert of_failures(one, None) is Outcome.OPEN
-    assert of_failures(one, frozenset()) is Outcome.PROVED
-    assert of_failures(one, one | two) is Outcome.REFUTED
-    assert of_failures(one, two) is Outcome.CHANGED
+    assert of_failures(frozenset(), frozenset()) is CounterOutcome.OPEN
+    assert of_failures(one, None) is CounterOutcome.OPEN
+    assert of_failures(one, frozenset()) is CounterOutcome.PROVED
+    assert of_failures(one, one | two) is CounterOutcome.REFUTED
+    assert of_failures(one, two) is CounterOutcome.CHANGED
     assert failures_of(RollCall(library="libcudnn.so.9")) is None

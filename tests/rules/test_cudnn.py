@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from core.model.facts import CudnnCopy, LibraryFile, Snapshot
 from core.model.steps import Severity
-from core.rules.cudnn import copies as cudnn
-from core.rules.cudnn.files import faults, release_of
+from core.rules.cudnn import copies
+from core.rules.cudnn.files import file_faults, release_of
 from tests import machines as m
 
 WARNING, NOTE = Severity.WARNING, Severity.NOTE
@@ -81,12 +81,12 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
 @pytest.mark.parametrize("name", TABLE)
 def test_one_change_has_one_cause(name: str) -> None:
     build, cause, severity = TABLE[name]
-    found = [(f.cause, f.severity) for rule in cudnn.RULES for f in rule(build()) if f.severity >= NOTE]
+    found = [(f.cause, f.severity) for rule in copies.RULES for f in rule(build()) if f.severity >= NOTE]
     assert found == [(cause, severity)]
 
 
 def test_a_whole_copy_that_nothing_loads_is_silent() -> None:
-    assert [f for rule in cudnn.RULES for f in rule(stray())] == []
+    assert [f for rule in copies.RULES for f in rule(stray())] == []
 
 
 def odd_ones() -> tuple[LibraryFile, ...]:
@@ -115,7 +115,7 @@ def test_the_odd_file_is_named_not_the_others() -> None:
     """With another release's graph library the copy's own version is that of the graph; the package's counts."""
     snapshot = m.with_file(m.wheel_machine(), "graph", version="9.10.2", record="size differs")
     copy = replace((snapshot.cudnn or ())[0], version="9.10.2")
-    titles = [f.title for f in faults(snapshot, copy)]
+    titles = [f.title for f in file_faults(snapshot, copy)]
     assert titles == [
         "cuDNN's folder holds files of different releases: libcudnn_graph.so.9 does not belong to the others."
     ]

@@ -10,9 +10,7 @@ from msgspec.structs import replace
 from core.model.facts import ComputeCache, CudaInit, DeviceNode, DriverLibrary, Gpu, Nvml, PciDevice, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Severity
-from core.rules.driver import compatibility as gpu_fit
-from core.rules.driver import gpu_access as devices
-from core.rules.driver import status as driver
+from core.rules.driver import compatibility, gpu_access, status
 from core.rules.driver.gpu_access import hides_all
 from core.rules.root_cause import diagnose
 from tests import machines as m
@@ -417,7 +415,7 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
 
 def findings(snapshot: Snapshot) -> list[Finding]:
     """Return what the topic's rules find."""
-    return [f for rule in (*driver.RULES, *devices.RULES, *gpu_fit.RULES) for f in rule(snapshot)]
+    return [f for rule in (*status.RULES, *gpu_access.RULES, *compatibility.RULES) for f in rule(snapshot)]
 
 
 @pytest.mark.parametrize("name", TABLE)

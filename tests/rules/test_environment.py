@@ -63,7 +63,7 @@ def test_exceeded_limit_is_a_warning_and_a_silent_folder_a_note() -> None:
     base = m.wheel_machine()
     problems = ("PATH is 9,000 characters long. cmd.exe cuts it.", "The folder /net/x did not answer within 3 seconds.")
     snapshot = replace(base, environment=replace(base.environment or Environment(), problems=problems))
-    assert [f.severity for f in environment.limits(snapshot)] == [WARNING, NOTE]
+    assert [f.severity for f in environment.exceeded_limits(snapshot)] == [WARNING, NOTE]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_limit_is_told_in_the_readers_language() -> None:
     seen = replace(base, environment=replace(base.environment or Environment(), problems=(words,)))
     use_language("de")
     try:
-        [finding] = environment.limits(seen)
+        [finding] = environment.exceeded_limits(seen)
         assert finding.title == translate_fact(words) != words
     finally:
         use_language("en")

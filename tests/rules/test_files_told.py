@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from core.model.facts import LibraryFile, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Severity
-from core.probes.loading import probe as loading
+from core.probes.loading import probe
 from core.rules.consumer_loads import true_name
 from core.rules.root_cause import diagnose
 from tests import machines as m
@@ -35,7 +35,7 @@ def seen_by_programs(scene: Scene, *folders: Path) -> Snapshot:
     for name in ("libcublas.so.12", "libcublasLt.so.12", "libnvrtc.so.12", "libnvrtc-builtins.so.12.4"):
         standin.build_library(cuda / name)
     request = scene.request(LD_LIBRARY_PATH=":".join(map(str, (*folders, cuda))))
-    return replace(request.seen, loads=loading.look(request), driver=m.working_driver())
+    return replace(request.seen, loads=probe.look(request), driver=m.working_driver())
 
 
 def split(folder: Path, version: str, *, other: str = "") -> tuple[Path, Path]:

@@ -7,20 +7,20 @@ from msgspec.structs import replace
 
 from core.model.facts import ProbeError
 from core.model.steps import Severity, Step
-from core.rules import incomplete_scan as scan
-from core.rules.frameworks import environments as frameworks
+from core.rules import incomplete_scan
+from core.rules.frameworks import environments
 from tests import machines as m
 
 
 def test_an_environment_with_a_framework_is_told() -> None:
-    assert [f.title for f in frameworks.read(m.wheel_machine())] == [
+    assert [f.title for f in environments.environment_contents(m.wheel_machine())] == [
         f"The Python environment {m.PREFIX} has torch 2.6.0."
     ]
 
 
 def test_a_named_environment_that_could_not_be_read_is_not_decided() -> None:
     python = m.python(problem="There is no Python environment here.", distributions=())
-    found = [f for rule in frameworks.RULES for f in rule(replace(m.wheel_machine(), pythons=(python,)))]
+    found = [f for rule in environments.RULES for f in rule(replace(m.wheel_machine(), pythons=(python,)))]
     assert [(f.severity, f.subject) for f in found] == [(Severity.UNKNOWN, m.PREFIX)]
 
 
@@ -30,5 +30,5 @@ def test_a_named_environment_that_could_not_be_read_is_not_decided() -> None:
 @pytest.mark.parametrize("kind", ["crash", "time-out", "cancelled", "refused"])
 def test_what_was_not_looked_at_is_said(probe: str, step: Step, kind: str) -> None:
     error = ProbeError(probe=probe, kind=kind, message="why")  # type: ignore[arg-type]  # the table's words
-    found = list(scan.errors(replace(m.wheel_machine(), errors=(error,))))
+    found = list(incomplete_scan.probe_errors(replace(m.wheel_machine(), errors=(error,))))
     assert [(f.severity, f.step, f.subject) for f in found] == [(Severity.UNKNOWN, step, probe)]

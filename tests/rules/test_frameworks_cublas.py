@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from core.model.facts import Snapshot, Toolkit
 from core.rules.frameworks.ctranslate2 import cublas_by_name
-from core.rules.frameworks.grid import grid
+from core.rules.frameworks.grid import make_grid
 from tests import machines as m
 from tests.rules.test_frameworks_verdicts import LINUX, ON_WINDOWS, build, machine
 
@@ -58,4 +58,4 @@ def test_without_any_the_package_comes_first() -> None:
 
 def test_the_cell_follows() -> None:
     seen = on(WHEEL)
-    assert [c.verdict for c in grid(seen, tuple(cublas_by_name(seen))).rows[0].cells] == ["cannot run"]
+    assert [c.verdict for c in make_grid(seen, tuple(cublas_by_name(seen))).rows[0].cells] == ["cannot run"]

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import Snapshot
-from core.rules.frameworks.grid import grid
+from core.rules.frameworks.grid import make_grid
 from core.rules.frameworks.hardware import RULES
 from tests.rules.test_frameworks_verdicts import LINUX, ON_WINDOWS, build, dist, machine
 
@@ -54,4 +54,4 @@ def test_what_is_asked_and_what_is_there(seen: Snapshot, expected: list[tuple[st
 def test_the_cells_follow() -> None:
     seen = host(JAX, instructions=OLD)
     found = tuple(f for rule in RULES for f in rule(seen))
-    assert [c.verdict for c in grid(seen, found).rows[0].cells] == ["cannot run"]
+    assert [c.verdict for c in make_grid(seen, found).rows[0].cells] == ["cannot run"]

@@ -12,8 +12,8 @@ from core.model.facts import Distribution, FrameworkBuild, Frameworks, Framework
 from core.model.findings import Finding, GridCell
 from core.model.steps import Severity
 from core.report.grid import as_lines
-from core.rules.frameworks import environments as frameworks
-from core.rules.frameworks.fit import choose_torch, gpu_side, tables, takes_python
+from core.rules.frameworks import environments
+from core.rules.frameworks.fit import choose_torch, framework_tables, gpu_side, takes_python
 from core.rules.root_cause import diagnose
 from tests import machines as m
 
@@ -71,12 +71,12 @@ def bad(**fields: Any) -> FrameworkTrial:
 
 def found(seen: Snapshot) -> list[tuple[str, str]]:
     """Severity and cause of what the rules about frameworks say beyond the good."""
-    out = [f for rule in frameworks.RULES for f in rule(seen) if f.severity > Severity.GOOD]
+    out = [f for rule in environments.RULES for f in rule(seen) if f.severity > Severity.GOOD]
     return sorted((f.severity.word, f.cause) for f in out)
 
 
 def first(seen: Snapshot) -> Finding:
-    return max((f for rule in frameworks.RULES for f in rule(seen)), key=lambda f: f.severity)
+    return max((f for rule in environments.RULES for f in rule(seen)), key=lambda f: f.severity)
 
 
 NO_DEVICE = bad(
@@ -275,11 +275,11 @@ def test_companions_come_along_and_spaces_are_quoted() -> None:
 
 def test_no_command_names_a_build_that_the_tables_do_not_have() -> None:
     """Every driver and GPU generation against every release: what is chosen is in the tables, and runs."""
-    published = {(b.torch, b.cuda) for b in tables().torch}
+    published = {(b.torch, b.cuda) for b in framework_tables().torch}
     chosen = 0
     for driver_cuda in ("9.2", "10.2", "11.4", "11.8", "12.1", "12.8", "13.0", "13.2", "14.0"):
         for capability in ("3.5", "5.2", "6.1", "7.0", "7.5", "8.6", "8.9", "9.0", "10.0", "12.0"):
-            for version in sorted({b.torch for b in tables().torch}):
+            for version in sorted({b.torch for b in framework_tables().torch}):
                 gpu = Gpu(index=0, name="x", compute_capability=capability)
                 cuda = m.CudaInit(status=0, driver_cuda=driver_cuda, device_count=1)
                 side = gpu_side(m.with_driver(machine(build()), gpus=(gpu,), cuda=cuda, nvml=None))
@@ -301,7 +301,7 @@ def test_which_python_a_release_takes(wanted: str, python: str, takes: bool) -> 
 
 
 def test_every_row_of_the_tables_names_its_source() -> None:
-    known = tables()
+    known = framework_tables()
     rows = [
         r
         for field in known.__struct_fields__

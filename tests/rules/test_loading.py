@@ -25,7 +25,7 @@ from core.model.facts import (
 from core.model.findings import Finding
 from core.model.steps import Severity
 from core.rules.root_cause import diagnose
-from core.rules.wording import CONCERNS
+from core.rules.wording import CONCERNS_LABEL
 from tests import machines as m
 
 ERROR, WARNING, NOTE, UNKNOWN = Severity.ERROR, Severity.WARNING, Severity.NOTE, Severity.UNKNOWN
@@ -371,7 +371,7 @@ def test_the_cause_is_primary_and_says_whom_it_concerns(name: str) -> None:
     build, cause, severity = TABLE[name]
     finding = loud(build())[0]
     assert finding.primary == bool(cause and severity >= WARNING)
-    assert any(e.label == CONCERNS for e in finding.evidence)
+    assert any(e.label == CONCERNS_LABEL for e in finding.evidence)
     assert finding.why
     assert finding.fix is None or finding.fix.advice
 
@@ -417,7 +417,7 @@ def test_same_fault_for_two_consumers_is_one_finding() -> None:
     second = replace((snapshot.loads or ())[0], consumer=replace(m.PYTHON, framework="jax 0.5.0"))
     findings = loud(replace(snapshot, loads=(*(snapshot.loads or ()), second)))
     assert len(findings) == 1
-    assert sum(e.label == CONCERNS for e in findings[0].evidence) == 2
+    assert sum(e.label == CONCERNS_LABEL for e in findings[0].evidence) == 2
 
 
 def test_lone_main_library_uses_the_parts_of_the_machine() -> None:

@@ -10,14 +10,14 @@ import pytest
 from msgspec.structs import replace
 
 from core.doctor.examine import diagnose_snapshot
-from core.knowledge.horizon import beyond, family, horizon
+from core.knowledge.horizon import horizon_of, is_beyond_horizon, release_family
 from core.loader.contents import cuda_major
 from core.model.facts import Distribution, FrameworkBuild, Frameworks, Gpu, Snapshot
 from core.model.findings import Finding, Report
 from core.model.steps import Severity
-from core.rules.cudnn import cuda_libraries as loading_cuda
-from core.rules.driver.compatibility import compiles, is_tegra, runs
-from core.rules.frameworks.grid import grid
+from core.rules.cudnn import cuda_libraries
+from core.rules.driver.compatibility import code_runs, is_tegra, ptx_compiles
+from core.rules.frameworks.grid import make_grid
 from core.rules.root_cause import diagnose
 from tests import machines as m
 from tests import test_pseudo
@@ -153,7 +153,7 @@ def test_it_is_said_with_the_date_of_the_tables(place: Callable[[], Snapshot], s
     told = newest(findings)
     assert told
     assert {f.severity for f in told} == {Severity.UNKNOWN}
-    assert all(any(horizon("gpu").known_until in e.source for e in f.evidence) for f in told)
+    assert all(any(horizon_of("gpu").known_until in e.source for e in f.evidence) for f in told)
     assert max(f.severity for f in findings) is Severity.UNKNOWN
     assert [f.cause for f in findings if f.primary] == []
 
@@ -183,7 +183,7 @@ def test_a_newer_torch_without_cuda_is_never_exchanged_for_an_older_one(system: 
     assert fix is not None
     assert "torch==2.17.0 torchvision --index-url" in fix.advice
     assert not re.search(r"torch==(?!2\.17\.0)", fix.advice)
-    assert horizon("torch").known_until in fix.advice
+    assert horizon_of("torch").known_until in fix.advice
     assert of(findings, "frameworks.newer-torch").severity is Severity.UNKNOWN
 
 
@@ -225,7 +225,7 @@ def test_what_holds_for_known_releases_is_not_said_of_newer_ones(name: str, vers
     assert {f.cause for f in findings if f.severity >= Severity.WARNING} == {"framework_cpu_only_build"}
     fix = of(findings, f"frameworks.cpu-build-{name}").fix
     assert fix is not None
-    assert horizon("jax").known_until in fix.advice
+    assert horizon_of("jax").known_until in fix.advice
     assert "pip install" not in fix.advice
 
 
@@ -267,7 +267,7 @@ def test_the_packages_of_one_newer_framework_are_told_once() -> None:
 
 
 def test_the_grid_does_not_decide_about_what_is_newer() -> None:
-    cells = [c for row in grid(home("2.17.0+cu130", "13.0", sass=(80, 86))).rows for c in row.cells]
+    cells = [c for row in make_grid(home("2.17.0+cu130", "13.0", sass=(80, 86))).rows for c in row.cells]
     assert "should run" not in {c.verdict for c in cells}
     assert "not decided" in {c.verdict for c in cells}
 
@@ -352,7 +352,7 @@ def test_a_tegra_is_told_apart_from_a_server() -> None:
 def test_machine_code_runs_within_its_major_or_on_its_own_architecture(
     sass: tuple[int, ...], gpu: int, bound: tuple[str, ...], does: bool | None
 ) -> None:
-    assert runs(sass, gpu, bound) is does
+    assert code_runs(sass, gpu, bound) is does
 
 
 @pytest.mark.parametrize(
@@ -370,7 +370,7 @@ def test_machine_code_runs_within_its_major_or_on_its_own_architecture(
 def test_ptx_is_compiled_for_newer_gpus_for_its_family_or_for_one(
     ptx: tuple[int, ...], gpu: int, bound: tuple[str, ...], does: bool
 ) -> None:
-    assert compiles(ptx, gpu, bound) is does
+    assert ptx_compiles(ptx, gpu, bound) is does
 
 
 RUBIN = Gpu(index=0, name="NVIDIA Rubin", compute_capability="10.7")
@@ -400,7 +400,7 @@ def test_where_nothing_can_be_compiled_nothing_is_called_slow(bound: tuple[str, 
     ],
 )
 def test_the_cuda_in_a_librarys_name(name: str, its: tuple[str, int]) -> None:
-    assert loading_cuda.family(name) == its
+    assert cuda_libraries.family_and_major(name) == its
     if its[0] != "nvrtc":
         assert cuda_major((name,)) == its[1]
 
@@ -429,7 +429,7 @@ def test_the_cuda_in_a_librarys_name(name: str, its: tuple[str, int]) -> None:
     ],
 )
 def test_the_horizon_follows_from_the_rows(name: str, version: str | None, newer: bool) -> None:
-    assert beyond(name, version) is newer  # type: ignore[arg-type]  # the families' words
+    assert is_beyond_horizon(name, version) is newer  # type: ignore[arg-type]  # the families' words
 
 
 @pytest.mark.parametrize(
@@ -437,4 +437,4 @@ def test_the_horizon_follows_from_the_rows(name: str, version: str | None, newer
     [("torch", "torch"), ("tf-nightly", "tensorflow"), ("jax-cuda14-plugin", "jax"), ("numpy", None)],
 )
 def test_a_distribution_belongs_to_a_family(distribution: str, its: str | None) -> None:
-    assert family(distribution) == its
+    assert release_family(distribution) == its

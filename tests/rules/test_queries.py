@@ -22,18 +22,18 @@ from core.model.facts import (
 )
 from core.model.steps import Severity
 from core.rules import toolkit
-from core.rules.advice import anew, without_variable
+from core.rules.advice import reinstall, without_variable
 from core.rules.consumer_loads import consumer_loads, misses_cudnn
-from core.rules.cudnn.copies import headers
-from core.rules.cudnn.not_found import _closed, all_overriding, stopped
-from core.rules.driver.facts import answers
+from core.rules.cudnn.copies import misleading_headers
+from core.rules.cudnn.not_found import _unusable_file, all_overriding, search_stopped
+from core.rules.driver.facts import driver_answers
 from core.rules.driver.gpu_access import compute_cache
 from core.rules.environment import activation_command
 from core.rules.frameworks.fit import GpuSide
-from core.rules.frameworks.packages import Broken, how_bad, retired_pynvml
-from core.rules.incomplete_scan import unexamined
-from core.rules.newer import copies
-from core.rules.root_cause import diagnose, follows
+from core.rules.frameworks.packages import UnmetRequirement, how_bad, retired_pynvml
+from core.rules.incomplete_scan import unexamined_places
+from core.rules.newer import newer_copies
+from core.rules.root_cause import diagnose, is_consequence
 from core.rules.snapshot_queries import near_misses
 from core.rules.wording import ERROR, Step, make_finding
 from tests import machines as m
@@ -108,8 +108,8 @@ def test_a_dead_driver_explains_who_needs_it_and_no_other_environment() -> None:
     driver = replace(make_finding(Step.DRIVER, ERROR, "start", "t"), consumers=("python:/a",))
     for whom, expected in (("python:/a", True), ("python:/b", False)):
         load = replace(make_finding(Step.FRAMEWORKS, ERROR, "trial-failed", "t"), consumers=(whom,))
-        assert follows(load, driver) is expected
-        assert follows(load, replace(driver, consumers=()))
+        assert is_consequence(load, driver) is expected
+        assert is_consequence(load, replace(driver, consumers=()))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_an_altered_library_matters_less_where_the_framework_ran(
 def test_a_gpu_on_the_bus_is_told_by_name_and_holder(fields: dict[str, Any], says: str) -> None:
     device = PciDevice(address="01:00.0", vendor_id="10de", **fields)
     other = PciDevice(address="00:02.0", vendor_id="8086", device_id="9a49")
-    rows = answers(m.working_driver(pci=(device, other)))
+    rows = driver_answers(m.working_driver(pci=(device, other)))
     assert [e.value for e in rows if e.label == "GPU on the bus"] == [says]
 
 
@@ -157,17 +157,17 @@ def test_a_gpu_on_the_bus_is_told_by_name_and_holder(fields: dict[str, Any], say
 )
 def test_what_nvml_answered_is_told(status: int, said: str) -> None:
     name = "" if status == 0 else "NVML_ERROR_LIB_RM_VERSION_MISMATCH"
-    rows = answers(m.working_driver(nvml=Nvml(status=status, status_name=name)))
+    rows = driver_answers(m.working_driver(nvml=Nvml(status=status, status_name=name)))
     assert [e.value for e in rows if e.label == "NVML"] == [said]
 
 
 def test_a_newer_cudnn_that_nothing_loads_is_a_note() -> None:
     ten = replace(m.system_copy("10.1.0", "/opt/ten"), major=10)
     seen = replace(m.wheel_machine(), cudnn=(*(m.wheel_machine().cudnn or ()), ten))
-    assert [(f.subject, f.severity) for f in copies(seen)] == [("/opt/ten", Severity.NOTE)]
+    assert [(f.subject, f.severity) for f in newer_copies(seen)] == [("/opt/ten", Severity.NOTE)]
     load = replace((seen.loads or ())[0], major=10)
-    assert list(copies(replace(seen, loads=(load,)))) == []
-    assert list(copies(m.wheel_machine())) == []
+    assert list(newer_copies(replace(seen, loads=(load,)))) == []
+    assert list(newer_copies(m.wheel_machine())) == []
 
 
 CACHE = ComputeCache(path="/home/ada/.nv", source="default", exists=True, writable=False, owner="root")
@@ -193,7 +193,7 @@ def test_a_cache_is_told_with_its_owner(cache: ComputeCache, owner: list[str]) -
 def test_a_header_of_another_release_refuses_only_an_older_library(
     header: str, cause: str, severity: Severity, refuses: bool
 ) -> None:
-    [found] = headers(m.with_copy(m.system_machine(), header_version=header))
+    [found] = misleading_headers(m.with_copy(m.system_machine(), header_version=header))
     assert (found.cause, found.severity) == (cause, severity)
     assert ("refuse this older library" in found.why) is refuses
 
@@ -210,7 +210,7 @@ def test_what_gave_no_answer_is_told_to_whom_it_matters(
     wanted: tuple[str, ...], what: Any, id: str, step: Step, why: str
 ) -> None:
     one = Unexamined(path="/net/dead", seconds=3.0, what=what, wanted_by=wanted)
-    [found] = unexamined(replace(m.wheel_machine(), unexamined=(one,)))
+    [found] = unexamined_places(replace(m.wheel_machine(), unexamined=(one,)))
     assert (found.id, found.step, found.subject) == (id, step, "/net/dead")
     assert why in found.why
     assert [e.value for e in found.evidence] == ["3 seconds", *(["PATH"] if wanted else [])]
@@ -235,7 +235,7 @@ def test_a_file_that_is_passed_over_is_told_with_its_own_reason(
 ) -> None:
     seen = shut(outcome)
     [attempt] = next(r for r in (seen.loads or ())[0].resolutions if r.name == "libcudnn.so.9").attempts
-    found = _closed(next(iter(consumer_loads(seen))), attempt)
+    found = _unusable_file(next(iter(consumer_loads(seen))), attempt)
     assert (found.cause, found.subject) == (cause, m.CUDNN)
     assert title in found.title
     assert ("permissions" in found.why) is (outcome == "unreadable")
@@ -269,7 +269,7 @@ def test_a_retired_package_is_told_where_somebody_uses_it(found_by: str, told: i
     ],
 )
 def test_a_set_is_put_right_as_it_came(origin: Any, owner: str, fields: dict[str, Any], advice: str) -> None:
-    fix = anew(m.wheel_machine(), replace(m.cudnn(), origin=origin, owner=owner, **fields))
+    fix = reinstall(m.wheel_machine(), replace(m.cudnn(), origin=origin, owner=owner, **fields))
     assert advice in fix.advice
 
 
@@ -286,8 +286,8 @@ def test_a_program_misses_cudnn_where_it_asks_for_it_or_nobody_has_one() -> None
     assert misses_cudnn(next(c for c in consumer_loads(nobody) if c.load.consumer.kind == "plain"))
 
 
-def broken(package: str, specifier: str, installed: str, *, optional: bool = False) -> Broken:
-    return Broken(
+def broken(package: str, specifier: str, installed: str, *, optional: bool = False) -> UnmetRequirement:
+    return UnmetRequirement(
         of=Distribution(name="torch", version="2.6.0", location=m.SITE),
         wanted=package,
         specifier=specifier,
@@ -310,7 +310,9 @@ def broken(package: str, specifier: str, installed: str, *, optional: bool = Fal
         (broken("numpy", ">=2.0", "1.26.4"), Severity.NOTE, "requirement_broken"),
     ],
 )
-def test_a_newer_library_of_the_same_major_usually_serves(wrong: Broken, severity: Severity, cause: str) -> None:
+def test_a_newer_library_of_the_same_major_usually_serves(
+    wrong: UnmetRequirement, severity: Severity, cause: str
+) -> None:
     assert how_bad(wrong) == (severity, cause)
 
 
@@ -335,6 +337,6 @@ def test_a_file_further_on_is_named_where_the_loader_stops() -> None:
     bad = replace(m.found("/opt/a/libcudnn_ops.so.9"), outcome="damaged")
     for rest, said in (((m.found("/opt/b/libcudnn_ops.so.9"),), True), ((), False)):
         seen = m.with_search(m.wheel_machine(), "libcudnn_ops.so.9", bad, *rest)
-        [found] = stopped(next(iter(consumer_loads(seen))))
+        [found] = search_stopped(next(iter(consumer_loads(seen))))
         assert found.fix is not None
         assert ("Then /opt/b/libcudnn_ops.so.9 is found." in found.fix.advice) is said

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from core.common import i18n
-from core.knowledge.causes import LAST, causes
+from core.knowledge.causes import UNKNOWN_CAUSE_RANK, cause_rows
 from core.model.facts import (
     CudaInit,
     DamagedFile,
@@ -314,7 +314,7 @@ def test_any_one_fact_may_be_odd(name: str) -> None:
 
 
 def test_every_cause_has_a_rank_of_its_own_but_what_is_no_fault() -> None:
-    ranks = [row.rank for row in causes() if row.rank is not None]
+    ranks = [row.rank for row in cause_rows() if row.rank is not None]
     assert len(ranks) == len(set(ranks))
-    assert all(100 <= rank < LAST for rank in ranks)
-    assert [row.cause for row in causes() if row.rank is None] == ["no_nvidia_gpu"]
+    assert all(100 <= rank < UNKNOWN_CAUSE_RANK for rank in ranks)
+    assert [row.cause for row in cause_rows() if row.rank is None] == ["no_nvidia_gpu"]

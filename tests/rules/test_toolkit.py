@@ -136,7 +136,9 @@ def test_cure_names_a_toolkit_that_is_there() -> None:
 
 
 def test_two_variables_that_disagree_are_a_note() -> None:
-    found = list(toolkit.disagree(m.with_variable(cuda_path("/usr/local/cuda-12.4")(), "CUDA_HOME", "/opt/cuda")))
+    found = list(
+        toolkit.disagreeing_variables(m.with_variable(cuda_path("/usr/local/cuda-12.4")(), "CUDA_HOME", "/opt/cuda"))
+    )
     assert [f.severity for f in found] == [NOTE]
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from core.model.facts import Call, FrameworkTrial, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Severity
-from core.probes.loading import probe as loading
+from core.probes.loading import probe
 from core.rules.consumer_loads import roll_call_passed
 from core.rules.root_cause import diagnose
 from tests import machines as m
@@ -64,7 +64,7 @@ def test_a_part_that_needs_the_driver_is_no_broken_cudnn(
     for name in ("libcublas.so.12", "libcublasLt.so.12", "libnvrtc.so.12", "libnvrtc-builtins.so.12.4"):
         standin.build_library(cuda / name)
     request = scene.request(**({"LD_LIBRARY_PATH": f"{folder}:{cuda}"} if consumer == "program" else {}))
-    loads = tuple(x for x in loading.look(request) if (x.consumer.kind == "plain") is (consumer == "program"))
+    loads = tuple(x for x in probe.look(request) if (x.consumer.kind == "plain") is (consumer == "program"))
     assert loads
     seen = replace(request.seen, loads=loads, driver=m.without_gpu())
     found = diagnose(seen)

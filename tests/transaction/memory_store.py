@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from core.model.changes import Change, FileSet, Scope, Value
+from core.model.changes import Change, FileSet, PersistentScope, Value
 from core.model.facts import System
 
 
 class MemoryWriter:
     """A machine's variables in memory, for tests and for trying a plan out."""
 
-    def __init__(self, system: System, values: dict[tuple[str, Scope, str], Value] | None = None) -> None:
+    def __init__(self, system: System, values: dict[tuple[str, PersistentScope, str], Value] | None = None) -> None:
         self.system: System = system
         self.values = dict(values or {})
         self.broadcasts = 0
 
-    def _key(self, name: str, scope: Scope, at: str) -> tuple[str, Scope, str]:
+    def _key(self, name: str, scope: PersistentScope, at: str) -> tuple[str, PersistentScope, str]:
         return (name.upper() if self.system == "windows" else name, scope, at)
 
-    def read(self, name: str, scope: Scope, at: str) -> Value | None:
+    def read(self, name: str, scope: PersistentScope, at: str) -> Value | None:
         """See Writer."""
         return self.values.get(self._key(name, scope, at))
 
-    def write(self, name: str, scope: Scope, at: str, value: Value | None) -> None:
+    def write(self, name: str, scope: PersistentScope, at: str, value: Value | None) -> None:
         """See Writer."""
         if value is None:
             self.values.pop(self._key(name, scope, at), None)
         else:
             self.values[self._key(name, scope, at)] = value
 
-    def obstacle(self, name: str, scope: Scope, at: str) -> str:
+    def obstacle(self, name: str, scope: PersistentScope, at: str) -> str:
         """See Writer."""
         return ""
 

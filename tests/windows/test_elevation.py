@@ -10,9 +10,9 @@ import pytest
 
 from core.host import ownership, windows_elevation, windows_ownership
 from core.host.windows import WindowsHost
-from core.host.windows_elevation import REFUSED, run_elevated
+from core.host.windows_elevation import ERROR_CANCELLED, run_elevated
 from core.model.changes import SetVariable, Value
-from core.transaction import elevation as elevate
+from core.transaction import elevation
 from core.transaction.execute import Plan
 from core.transaction.journal import Journal
 from core.transaction.windows_variable_store import WindowsVariables
@@ -46,56 +46,59 @@ def test_what_can_not_be_started_is_a_sentence(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> elevate.Order:
+def plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> elevation.ElevationOrder:
     """A machine's variable; both journals lie in temporary folders."""
     machine = tmp_path / "machine"
     me = windows_ownership.own_account()  # whoever runs the tests is the administrator; under wine nobody else is
     monkeypatch.setattr(ownership, "ADMINISTRATORS", ownership.ADMINISTRATORS | {me})
-    monkeypatch.setattr(elevate, "machine_state_folder", lambda: machine)
+    monkeypatch.setattr(elevation, "machine_state_folder", lambda: machine)
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r}); from pathlib import Path; from core.transaction import elevation as elevate; "
         "from core.host import ownership, windows_ownership; "
         "ownership.ADMINISTRATORS |= {windows_ownership.own_account()}; "
-        f"elevate.machine_state_folder = lambda: Path({str(machine)!r}); elevate._lawful = lambda *_: None; "
-        "elevate._agreed = lambda _env: lambda _rows: ''; elevate.main(sys.argv[1:])"
+        f"elevate.machine_state_folder = lambda: Path({str(machine)!r}); elevate._refuse_changeable_program = lambda *_: None; "
+        "elevate._consent_question = lambda _env: lambda _rows: ''; elevate.main(sys.argv[1:])"
     )
     monkeypatch.setattr(
-        elevate,
-        "command",
+        elevation,
+        "elevated_command",
         lambda path, digest, *words: [sys.executable, "-c", code, f"--elevated-{words[0]}", path, digest, words[1]],
     )
-    monkeypatch.setattr(elevate, "loose_installation", lambda: "")
+    monkeypatch.setattr(elevation, "loose_installation", lambda: "")
     change = SetVariable(name=NAME, scope="machine", before=None, after=Value(text=SYSTEM, kind="REG_SZ"))
-    return elevate.Order(plan=Plan(title="A test", changes=(change,)))
+    return elevation.ElevationOrder(plan=Plan(title="A test", changes=(change,)))
 
 
-def test_a_confirmed_plan_is_carried_out_elevated_and_undone(plan: elevate.Order, tmp_path: Path) -> None:
+def test_a_confirmed_plan_is_carried_out_elevated_and_undone(plan: elevation.ElevationOrder, tmp_path: Path) -> None:
     host, journal, writer = WindowsHost(), Journal(tmp_path / "own"), WindowsVariables()
     try:
-        done = elevate.ask(plan, host=host, journal=journal)
+        done = elevation.ask_elevated(plan, host=host, journal=journal)
         assert (done.kind, done.problems) == ("done", ())
         assert writer.read(NAME, "machine", "") == Value(text=SYSTEM, kind="REG_SZ")
-        assert elevate.ask(elevate.Order(undo=done.entry), host=host, journal=journal).kind == "undone"
+        assert (
+            elevation.ask_elevated(elevation.ElevationOrder(undo=done.entry), host=host, journal=journal).kind
+            == "undone"
+        )
         assert writer.read(NAME, "machine", "") is None
     finally:
         writer.write(NAME, "machine", "", None)
 
 
 def test_a_refused_consent_changes_nothing(
-    plan: elevate.Order, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plan: elevation.ElevationOrder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(windows_elevation, "start", lambda _argv: (None, REFUSED))
-    outcome = elevate.ask(plan, host=WindowsHost(), journal=Journal(tmp_path / "own"))
+    monkeypatch.setattr(windows_elevation, "start_elevated", lambda _argv: (None, ERROR_CANCELLED))
+    outcome = elevation.ask_elevated(plan, host=WindowsHost(), journal=Journal(tmp_path / "own"))
     assert (outcome.kind, outcome.sentence) == ("refused", "Nothing was changed. The consent was refused.")
     assert WindowsVariables().read(NAME, "machine", "") is None
     assert list((tmp_path / "own" / "orders").iterdir()) == []
 
 
 def test_an_elevated_side_that_says_nothing_is_not_taken_for_done(
-    plan: elevate.Order, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plan: elevation.ElevationOrder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(elevate, "command", lambda *_: [sys.executable, "-c", "raise SystemExit(9)"])
-    assert elevate.ask(plan, host=WindowsHost(), journal=Journal(tmp_path / "own")).kind == "stuck"
+    monkeypatch.setattr(elevation, "elevated_command", lambda *_: [sys.executable, "-c", "raise SystemExit(9)"])
+    assert elevation.ask_elevated(plan, host=WindowsHost(), journal=Journal(tmp_path / "own")).kind == "stuck"
 
 
 def test_owners_and_access_lists_are_read_as_windows_keeps_them(tmp_path: Path) -> None:
@@ -106,7 +109,7 @@ def test_owners_and_access_lists_are_read_as_windows_keeps_them(tmp_path: Path) 
     assert me.startswith("S-1-5-21-")
     owner, writers, _ = windows_ownership.owner_and_rights(str(file), folder=False)
     assert owner in ({me} | ownership.ADMINISTRATORS)
-    assert windows_ownership.EVERYONE not in writers
+    assert windows_ownership.EVERYONE_SID not in writers
     parts = ownership.who_can_write(str(file))
     assert [p.kind for p in parts][-2:] == ["folder", "file"]
     assert ownership.who_can_write(str(tmp_path / "none/x"))[-1].kind == "missing"

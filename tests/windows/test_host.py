@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from core.host import child
-from core.host.child import ask
+from core.host.child import ask_child
 from core.host.windows import USER_KEY, WindowsHost
 from core.model.facts import Variable
 from tests.host.child_work import Asked, Said, chatter
@@ -225,11 +225,11 @@ def test_bare_names_are_looked_up_on_the_given_path_alone(tmp_path: Path, monkey
 
 
 def test_a_windowed_program_can_ask_children_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    windowed = Path(child.command()[0]).with_name("pythonw.exe")
+    windowed = Path(child.child_command()[0]).with_name("pythonw.exe")
     assert windowed.is_file()
     monkeypatch.setattr(sys, "_base_executable", str(windowed))
     host = WindowsHost()
-    got = ask(chatter, Asked(number=2), Said, host=host, env=host.fresh_environment(), timeout=60)
+    got = ask_child(chatter, Asked(number=2), Said, host=host, env=host.fresh_environment(), timeout=60)
     assert (len(got.events), got.ended) == (2, "")
     assert got.output.count("from C\n") == 2
 

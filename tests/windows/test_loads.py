@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from core.loader import read_image as images
-from core.loader.windows import Search, closure, judge, plain, python
-from core.loader.windows_policy import KNOWN
+from core.loader import read_image
+from core.loader.windows import DllSearch, cpython_policy, dll_closure, judge_dll, plain_policy
+from core.loader.windows_policy import KNOWN_DLLS
 from tests.windows.dlls import dll
 
 assert sys.platform == "win32"
@@ -52,16 +52,16 @@ def put(tmp_path: Path) -> Put:
 
 def verdict(path: str) -> str:
     """What the product makes of the file alone."""
-    return judge(images.read(path), "x86_64")[0]
+    return judge_dll(read_image.read_image(path), "x86_64")[0]
 
 
-def not_found(path: str, search: Search) -> list[str]:
+def not_found(path: str, search: DllSearch) -> list[str]:
     """The names that the product says cannot be found for a DLL."""
-    return [r.name for r in closure(path, search) if r.winner is None]
+    return [r.name for r in dll_closure(path, search) if r.winner is None]
 
 
-def by_path() -> Search:
-    return Search(python(str(Path(sys.base_prefix))))
+def by_path() -> DllSearch:
+    return DllSearch(cpython_policy(str(Path(sys.base_prefix))))
 
 
 def test_a_dll_that_does_not_start_is_error_1114(put: Put) -> None:
@@ -87,9 +87,9 @@ def test_a_missing_dependency_is_error_126_and_named(put: Put) -> None:
 def test_a_missing_delay_load_harms_nothing_until_it_is_called(put: Put) -> None:
     path = put("cudnn64_9.dll", dll(delayed={"convalesce_gone.dll": "f"}))
     assert loaded(path) == (0, "")
-    image = images.read(path)
+    image = read_image.read_image(path)
     assert (image.delayed, "convalesce_gone.dll" in image.needed) == (("convalesce_gone.dll",), True)
-    (late,) = (r for r in closure(path, by_path()) if r.name == "convalesce_gone.dll")
+    (late,) = (r for r in dll_closure(path, by_path()) if r.name == "convalesce_gone.dll")
     assert late.winner is None
     assert late.wanted_by == path
 
@@ -125,7 +125,7 @@ def test_a_dependency_for_another_processor_is_error_193(put: Put) -> None:
     path = put("cudnn64_9.dll", dll({"arm.dll": "f"}))
     # wine 8 goes on searching and says 126; Windows stops at the first file of the name, and so does the product
     assert loaded(path)[0] == (MISSING if WINE else NOT_VALID)
-    (found,) = (r for r in closure(path, by_path()) if r.name == "arm.dll")
+    (found,) = (r for r in dll_closure(path, by_path()) if r.name == "arm.dll")
     assert found.winner
     assert (found.winner.outcome, found.winner.stops) == ("wrong architecture", True)
 
@@ -144,9 +144,9 @@ def test_what_a_dll_imports_is_searched_as_it_was_itself(put: Put, tmp_path: Pat
     variable = f"{tmp_path / 'one'};{tmp_path / 'two'}"
     application = str(Path(sys.base_prefix))
     assert loaded("cudnn64_9.dll", variable) == (0, ""), "by its bare name: PATH for both"
-    assert not_found("cudnn64_9.dll", Search(plain(application, variable))) == []
+    assert not_found("cudnn64_9.dll", DllSearch(plain_policy(application, variable))) == []
     assert loaded(path, variable)[0] == MISSING, "by its path, as Python does it: PATH for neither"
-    assert not_found(path, Search(python(application, variable))) == ["cudnn_deep64_9.dll"]
+    assert not_found(path, DllSearch(cpython_policy(application, variable))) == ["cudnn_deep64_9.dll"]
 
 
 def test_the_known_dlls_of_this_windows_are_no_names_that_matter_here() -> None:
@@ -159,13 +159,13 @@ def test_the_known_dlls_of_this_windows_are_no_names_that_matter_here() -> None:
     except FileNotFoundError:
         listed = set()
     assert WINE or {"kernel32.dll", "ole32.dll"} <= listed
-    assert not [n for n in listed - KNOWN if n.startswith(("cu", "nv", "msvcp", "vcruntime", "zlib"))]
+    assert not [n for n in listed - KNOWN_DLLS if n.startswith(("cu", "nv", "msvcp", "vcruntime", "zlib"))]
 
 
 def test_a_known_dll_is_never_taken_from_path(put: Put, tmp_path: Path) -> None:
     for name in ("ole32.dll", "ws2_32.dll", "kernel32.dll"):
         put(name, dll(starts=False))
         assert loaded(name, str(tmp_path / "bin")) == (0, "")
-        found = Search(plain(str(Path(sys.base_prefix)), str(tmp_path / "bin"))).resolve(name).winner
+        found = DllSearch(plain_policy(str(Path(sys.base_prefix)), str(tmp_path / "bin"))).resolve(name).winner
         assert found
         assert ntpath.normcase(found.path) == ntpath.normcase(rf"C:\Windows\System32\{name}")

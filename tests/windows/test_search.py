@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.loader.windows import Policy, Search, plain
+from core.loader.windows import DllPolicy, DllSearch, plain_policy
 from core.loader.windows_policy import APPLICATION_DIR, DEFAULT_DIRS, DLL_LOAD_DIR, SYSTEM32, USER_DIRS
 
 assert sys.platform == "win32"
@@ -97,9 +97,9 @@ def loaded(tmp_path: Path, name: str, way: Way) -> tuple[str, int]:
     return path, error
 
 
-def policy(tmp_path: Path, way: Way) -> Policy:
+def policy(tmp_path: Path, way: Way) -> DllPolicy:
     path = ";".join(str(tmp_path / f) for f in way.path)
-    base = plain(str(BASE), path, current=str(tmp_path / "here"))
+    base = plain_policy(str(BASE), path, current=str(tmp_path / "here"))
     where = None if way.set is None else str(tmp_path / way.set) if way.set else ""
     added = tuple(str(tmp_path / f) for f in way.added)
     return replace(base, flags=way.flags & ~ALTERED, added=added, set_directory=where)
@@ -112,7 +112,7 @@ def test_the_loader_takes_what_the_policy_says(tmp_path: Path, dll: bytes, name:
         (tmp_path / folder).mkdir()
         if folder in way.holds:
             (tmp_path / folder / NAME).write_bytes(dll)
-    winner = Search(policy(tmp_path, way)).resolve(NAME).winner
+    winner = DllSearch(policy(tmp_path, way)).resolve(NAME).winner
     path, error = loaded(tmp_path, NAME, way)
     if WINE and name in WINE_DIFFERS:
         assert winner is not None
@@ -133,7 +133,7 @@ def test_the_first_file_ends_the_search_whatever_it_is(
         if data is not None:
             (tmp_path / folder / NAME).write_bytes(data)
     way = Way(0, (), path=("one", "two"))
-    winner = Search(policy(tmp_path, way)).resolve(NAME).winner
+    winner = DllSearch(policy(tmp_path, way)).resolve(NAME).winner
     assert winner is not None
     assert (winner.path, winner.outcome, winner.stops) == (str(tmp_path / "one" / NAME), outcome, True)
     assert loaded(tmp_path, NAME, way) == ("", 193)
@@ -144,7 +144,7 @@ def test_api_sets_and_known_dlls_come_from_windows(tmp_path: Path, dll: bytes) -
         (tmp_path / folder).mkdir()
     (tmp_path / "one" / "ole32.dll").write_bytes(dll)
     way = Way(0, (), path=("one",))
-    search = Search(policy(tmp_path, way))
+    search = DllSearch(policy(tmp_path, way))
     for name in ("ole32.dll", "api-ms-win-core-file-l1-1-0.dll"):
         assert search.resolve(name).winner is not None
         path, error = loaded(tmp_path, name, way)
@@ -158,6 +158,6 @@ def test_a_full_path_leads_to_that_file_alone(tmp_path: Path, dll: bytes) -> Non
     (tmp_path / "two" / NAME).write_bytes(dll)
     way = Way(DLL_LOAD_DIR | DEFAULT_DIRS, (), path=("two",))
     wanted = str(tmp_path / "one" / NAME)
-    assert Search(policy(tmp_path, way)).resolve(wanted).winner is None
+    assert DllSearch(policy(tmp_path, way)).resolve(wanted).winner is None
     assert loaded(tmp_path, wanted, way) == ("", 126)
     assert ctypes.sizeof(ctypes.c_void_p) == 8

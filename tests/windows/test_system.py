@@ -12,20 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from core.common.i18n import languages, nearest
+from core.common.i18n import available_languages, nearest_language
 from core.host.windows import WindowsHost
 from core.host.windows_elevation import run_elevated
 from core.host.windows_system import (
-    APP_PATHS,
-    commit,
-    display_language,
-    instructions,
-    long_paths,
-    programs,
+    APP_PATHS_KEY,
+    commit_memory,
+    enabled_instructions,
+    file_signature,
+    listed_programs,
+    long_paths_enabled,
     registered_pythons,
-    signature,
+    windows_display_language,
 )
-from core.loader import read_image as images
+from core.loader import read_image
 from core.model.facts import Program
 from core.probes.sysroot import Sysroot
 
@@ -39,12 +39,12 @@ PROGRAM = r"SOFTWARE\Microsoft\Windows\CurrentVersion\Uninstall\{convalesce-test
 def key() -> Iterator[None]:
     """Keys that a test makes under HKCU, taken away afterwards."""
     yield
-    ours = (rf"{APP_PATHS}\python3.exe", rf"{APP_PATHS}\convalesce-test.exe")
+    ours = (rf"{APP_PATHS_KEY}\python3.exe", rf"{APP_PATHS_KEY}\convalesce-test.exe")
     for path in (*ours, rf"{PYTHONS}\3.11\InstallPath", rf"{PYTHONS}\3.11", PYTHONS, PROGRAM):
         with suppress(OSError):
             winreg.DeleteKey(winreg.HKEY_CURRENT_USER, path)
     with suppress(OSError):
-        winreg.DeleteKey(winreg.HKEY_LOCAL_MACHINE, rf"{APP_PATHS}\convalesce-test.exe")
+        winreg.DeleteKey(winreg.HKEY_LOCAL_MACHINE, rf"{APP_PATHS_KEY}\convalesce-test.exe")
 
 
 def put(path: str, root: int = winreg.HKEY_CURRENT_USER, **values: str) -> None:
@@ -63,9 +63,9 @@ def test_registered_pythons_are_found_whoever_installed_them() -> None:
 @pytest.mark.usefixtures("key")
 def test_a_python_that_a_shell_starts_by_its_name_is_found() -> None:
     before = registered_pythons()
-    put(rf"{APP_PATHS}\python3.exe", default='"C:\\Zoë\\Python312\\python3.exe"')
+    put(rf"{APP_PATHS_KEY}\python3.exe", default='"C:\\Zoë\\Python312\\python3.exe"')
     assert set(registered_pythons()) - set(before) == {"C:\\Zoë\\Python312"}
-    put(rf"{APP_PATHS}\python3.exe", default="python3.exe")
+    put(rf"{APP_PATHS_KEY}\python3.exe", default="python3.exe")
     assert registered_pythons() == before
 
 
@@ -74,7 +74,7 @@ def test_app_paths_add_to_the_path_of_what_a_shell_starts_and_of_nothing_else(tm
     """Microsoft: ShellExecuteEx adds the key's Path to PATH (wine: at its end). Explorer's own programs do not get it."""
     # wine 8 knows App Paths of the machine alone, Windows also those of the user
     root = winreg.HKEY_LOCAL_MACHINE if "WINEPREFIX" in os.environ else winreg.HKEY_CURRENT_USER
-    put(rf"{APP_PATHS}\convalesce-test.exe", root, default=sys.executable, Path="C:\\of the key")
+    put(rf"{APP_PATHS_KEY}\convalesce-test.exe", root, default=sys.executable, Path="C:\\of the key")
     out = tmp_path / "path.txt"
     code = "import os, pathlib, sys; pathlib.Path(sys.argv[1]).write_text(os.environ['PATH'], encoding='utf-8')"
     assert run_elevated(["convalesce-test.exe", "-c", code, str(out)], timeout=60).status == 0
@@ -86,31 +86,31 @@ def test_app_paths_add_to_the_path_of_what_a_shell_starts_and_of_nothing_else(tm
 
 @pytest.mark.usefixtures("key")
 def test_windows_tells_the_language_of_its_own_texts() -> None:
-    name = display_language()
+    name = windows_display_language()
     assert re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]+)*", name)
-    assert nearest(name) in languages()
+    assert nearest_language(name) in available_languages()
 
 
 def test_installed_programs_are_found_by_name_or_publisher() -> None:
     put(PROGRAM, DisplayName="CUDNN 9.28", DisplayVersion="9.28", Publisher="NVIDIA Corporation")
-    assert Program(name="CUDNN 9.28", version="9.28", publisher="NVIDIA Corporation") in programs()
-    assert WindowsHost().machine().programs == programs()
+    assert Program(name="CUDNN 9.28", version="9.28", publisher="NVIDIA Corporation") in listed_programs()
+    assert WindowsHost().machine().programs == listed_programs()
     put(PROGRAM, DisplayName="Something else", DisplayVersion="1", Publisher="Somebody")
-    assert all(p.name != "Something else" for p in programs())
+    assert all(p.name != "Something else" for p in listed_programs())
     runtime = "Microsoft Visual C++ 2015-2022 Redistributable (x64) - 14.38.33135"
     put(PROGRAM, DisplayName=runtime, Publisher="Microsoft Corporation")
-    assert runtime in [p.name for p in programs()]
+    assert runtime in [p.name for p in listed_programs()]
 
 
 def test_the_processors_instruction_sets_are_told_or_not_at_all() -> None:
-    found = instructions()
+    found = enabled_instructions()
     assert found is None or set(found) <= {"sse4_1", "sse4_2", "avx", "avx2"}
     assert found is None or "sse4_1" in found  # every processor that this runs on
     assert WindowsHost().machine().instructions == found
 
 
 def test_what_windows_can_promise() -> None:
-    limit, left = commit()
+    limit, left = commit_memory()
     assert limit is not None
     assert left is not None
     assert 0 < left <= limit
@@ -119,17 +119,17 @@ def test_what_windows_can_promise() -> None:
 def test_an_unsigned_file_is_called_so(tmp_path: Path) -> None:
     plain = tmp_path / "cudnn64_9.dll"
     plain.write_bytes(b"MZ" + bytes(200))
-    assert signature(str(plain)) in ("not signed", "undecided")
+    assert file_signature(str(plain)) in ("not signed", "undecided")
 
 
 def test_a_signed_file_is_valid_and_an_altered_one_is_told(tmp_path: Path) -> None:
     signed = Path(sys.base_prefix) / f"python{sys.version_info.major}{sys.version_info.minor}.dll"
-    assert signature(str(signed)) == "valid"
+    assert file_signature(str(signed)) == "valid"
     altered = tmp_path / signed.name
     data = bytearray(signed.read_bytes())
     data[0x2000] ^= 0xFF
     altered.write_bytes(data)
-    assert signature(str(altered)) == "altered"
+    assert file_signature(str(altered)) == "altered"
 
 
 def test_long_and_foreign_paths_can_be_read(tmp_path: Path) -> None:
@@ -140,8 +140,8 @@ def test_long_and_foreign_paths_can_be_read(tmp_path: Path) -> None:
     file = folder / "cudnn64_9.dll"
     file.write_bytes(b"MZ")
     assert len(str(file)) > 300
-    assert images.read(str(file)).size == 2
+    assert read_image.read_image(str(file)).size == 2
     plain = str(file).removeprefix("\\\\?\\")
-    assert images.read(plain).size == 2, "found whatever the machine's setting is"
+    assert read_image.read_image(plain).size == 2, "found whatever the machine's setting is"
     assert Sysroot("windows").names(str(Path(plain).parent)) == ("cudnn64_9.dll",)
-    assert WindowsHost().machine().long_paths is long_paths()
+    assert WindowsHost().machine().long_paths is long_paths_enabled()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.host.windows import WindowsHost
-from core.host.windows_processes import holding_old, modules, program, variables_of
+from core.host.windows_processes import loaded_modules, program_name, programs_with_old_value, variables_of
 from core.model.changes import ChangeError, FileItem, FileSet, SetVariable, Value
 from core.transaction.windows_variable_store import WindowsVariables
 
@@ -103,9 +103,9 @@ def test_elevation_follows_scope_folder_and_rights(
 ) -> None:
     mine, everybodys = (SetVariable(name="CUDA_PATH", scope=scope) for scope in ("user", "machine"))
     own = FileSet(title="", items=(FileItem(path=str(tmp_path / "new" / "cudnn64_9.dll"), after="0" * 64),))
-    monkeypatch.setattr("core.transaction.windows_variable_store.elevated", lambda: True)
+    monkeypatch.setattr("core.transaction.windows_variable_store.is_elevated", lambda: True)
     assert not any(map(writer.needs_elevation, (mine, everybodys, own)))
-    monkeypatch.setattr("core.transaction.windows_variable_store.elevated", lambda: False)
+    monkeypatch.setattr("core.transaction.windows_variable_store.is_elevated", lambda: False)
     assert [writer.needs_elevation(c) for c in (mine, everybodys, own)] == [False, True, False]
     monkeypatch.setattr("core.transaction.windows_variable_store.may_change", lambda _folder: False)
     assert writer.needs_elevation(own)
@@ -129,10 +129,10 @@ def sleeper(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_who_holds_a_file_is_told_by_name(sleeper: subprocess.Popen[bytes], tmp_path: Path) -> None:
-    name = program(sleeper.pid)
+    name = program_name(sleeper.pid)
     assert name.lower() == "python.exe"
     path = str(tmp_path / "cudnn64_9.dll")
-    assert path.lower() in (m.lower() for m in modules(sleeper.pid))
+    assert path.lower() in (m.lower() for m in loaded_modules(sleeper.pid))
     assert WindowsVariables().holders([path.upper()]) == (f"{name} ({sleeper.pid})",)
     assert WindowsVariables().holders([str(tmp_path / "cudnn64_8.dll")]) == ()
     assert WindowsVariables().holders([]) == ()
@@ -140,6 +140,6 @@ def test_who_holds_a_file_is_told_by_name(sleeper: subprocess.Popen[bytes], tmp_
 
 def test_which_programs_still_have_the_old_path(sleeper: subprocess.Popen[bytes]) -> None:
     assert variables_of(sleeper.pid)["PATH"] == "C:\\old;C:\\Zoë"
-    its = f"{program(sleeper.pid)} ({sleeper.pid})"
-    assert its in holding_old("Path", "C:\\new")
-    assert its not in holding_old("Path", "c:\\OLD\\")
+    its = f"{program_name(sleeper.pid)} ({sleeper.pid})"
+    assert its in programs_with_old_value("Path", "C:\\new")
+    assert its not in programs_with_old_value("Path", "c:\\OLD\\")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from core.common.fact_text import fact_text
-from core.model.facts import text
+from core.model.facts import path_text
 from core.probes.loading.roll_call.linux_loader import DynamicLoader, Loader
 
 _KINDS: Mapping[str, Any] = {
@@ -21,7 +21,7 @@ _KINDS: Mapping[str, Any] = {
 }
 
 
-LOADS = ("dlopen", "LoadLibraryExW")
+LOAD_FUNCTIONS = ("dlopen", "LoadLibraryExW")
 """What loads a library on Linux and on Windows."""
 
 
@@ -77,7 +77,7 @@ class Library:
             raise CallError(function, status, name)
 
 
-def loader(folders: tuple[str, ...] = ()) -> Loader:
+def system_loader(folders: tuple[str, ...] = ()) -> Loader:
     """Return the running system's loader; on Windows with folders for add_dll_directory."""
     if sys.platform == "win32":
         from core.probes.loading.roll_call.windows_loader import WindowsLoader
@@ -86,7 +86,7 @@ def loader(folders: tuple[str, ...] = ()) -> Loader:
     return DynamicLoader()
 
 
-def opened(
+def load_first(
     tries: tuple[str, ...], forms: Mapping[str, str], by: Loader, named: Callable[[Library, int], str] | None = None
 ) -> Library:
     """Load the first of some names or paths.
@@ -98,20 +98,22 @@ def opened(
     for name in tries:
         handle, number, problem = by.load(name)
         if handle is not None:
-            return Library(ctypes.CDLL(name, handle=handle), forms, by.path(handle) or text(name), named)
+            return Library(ctypes.CDLL(name, handle=handle), forms, by.path(handle) or path_text(name), named)
         first = first or (
             fact_text("{problem} (error {number})", problem=problem, number=number) if number else problem
         )
-    raise CallError(LOADS[sys.platform == "win32"], None, detail=first or fact_text("it was not found on this machine"))
+    raise CallError(
+        LOAD_FUNCTIONS[sys.platform == "win32"], None, detail=first or fact_text("it was not found on this machine")
+    )
 
 
-def string(function: Any, *arguments: Any) -> str:
+def call_string(function: Any, *arguments: Any) -> str:
     """Call a function that returns a C string."""
     function.restype = ctypes.c_char_p
     return (function(*arguments) or b"").decode("utf-8", "replace")
 
 
-def spoilt(e: CallError) -> bool:
+def context_is_lost(e: CallError) -> bool:
     """Whether a failure leaves the GPU unusable for this process: a call of the driver, and not for want of memory.
 
     Those are the errors that CUDA calls sticky, such as 700 CUDA_ERROR_ILLEGAL_ADDRESS and 719 CUDA_ERROR_LAUNCH_FAILED.
@@ -120,6 +122,6 @@ def spoilt(e: CallError) -> bool:
     return ours and e.status is not None and (e.status == 214 or 700 <= e.status < 800)
 
 
-def words(e: CallError) -> str:
+def describe_call_error(e: CallError) -> str:
     """Return a failure in one line: call, status and what is known beside it."""
     return " ".join(filter(None, (e.call, e.name or str(e.status or ""), e.detail)))

@@ -9,15 +9,15 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from core.benchmark.child.c_api import CallError, words
+from core.benchmark.child.c_api import CallError, describe_call_error
 from core.benchmark.child.cudnn_api import Buffers, Plan
 from core.benchmark.child.session import CudnnSession
-from core.benchmark.number_types import bound, decode, encode, random_data, whole
-from core.benchmark.shapes import Problem, Shape, arranged, reference
+from core.benchmark.number_types import decode_numbers, encode_numbers, error_bound, random_data, random_integers
+from core.benchmark.shapes import Problem, Shape, reference_result, to_layout
 from core.common.fact_text import fact_text
 from core.model.facts import Check, Direction, NumberType
 
-ALGORITHMS = 3
+MAX_ALGORITHMS = 3
 """Algorithms of each way of asking that are compared with each other at most."""
 
 
@@ -31,12 +31,12 @@ def _about(problem: Problem, kind: str) -> Check:
     )
 
 
-def written(problem: Problem) -> NumberType:
+def result_type(problem: Problem) -> NumberType:
     """Return the type in which a result lies in memory."""
     return "fp32" if problem.type == "int8" else problem.type
 
 
-def _result(bench: CudnnSession, problem: Problem, buffers: Buffers, plan: Plan) -> bytes:
+def _run_into_poison(bench: CudnnSession, problem: Problem, buffers: Buffers, plan: Plan) -> bytes:
     """Run a plan into poisoned memory and return what lies there afterwards."""
     size = problem.size(problem.result)
     bench.workspace(plan)
@@ -45,7 +45,7 @@ def _result(bench: CudnnSession, problem: Problem, buffers: Buffers, plan: Plan)
     return bench.device.download(buffers[problem.result], size)
 
 
-def exact(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
+def check_exact(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
     """Convolve small whole numbers by every way of asking and compare bit for bit with plain Python.
 
     Raises:
@@ -56,49 +56,53 @@ def exact(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
     inputs = [which for which in range(3) if which != problem.result]
     buffers = bench.buffers(problem)
     for which in inputs:
-        data = encode(arranged(values[which], shape.dims[which], problem.layout), problem.type)
+        data = encode_numbers(to_layout(values[which], shape.dims[which], problem.layout), problem.type)
         bench.device.upload(buffers[which], data)
-    expected = arranged(_true(shape, problem.direction), shape.dims[problem.result], problem.layout)
+    expected = to_layout(_true_result(shape, problem.direction), shape.dims[problem.result], problem.layout)
     found: list[Check] = []
     ways: set[str] = set()
     for way, plan in bench.plans(problem, buffers, ways.__contains__):
         if not plan.direct:
             continue
         try:
-            got = decode(_result(bench, problem, buffers, plan), written(problem))
+            got = decode_numbers(_run_into_poison(bench, problem, buffers, plan), result_type(problem))
         except CallError as e:
-            if not _refused(e):
+            if not _is_refused(e):
                 raise
             continue
         ways.add(way)
-        right, detail = _same(got, expected)
+        right, detail = _compare(got, expected)
         found.append(replace(about, algorithm=f"{way}: {plan.name}", right=right, detail=detail))
     if not found:
         raise bench.failed or CallError("", None, detail=fact_text("no direct algorithm is offered for it"))
     return (
         *found,
-        *(replace(about, algorithm=way, detail=words(e)) for way, e in bench.refused.items() if way not in ways),
+        *(
+            replace(about, algorithm=way, detail=describe_call_error(e))
+            for way, e in bench.refused.items()
+            if way not in ways
+        ),
     )
 
 
 @cache
 def _values(shape: Shape) -> tuple[list[int], ...]:
-    return tuple(whole(count, seed) for seed, count in enumerate(shape.counts))
+    return tuple(random_integers(count, seed) for seed, count in enumerate(shape.counts))
 
 
 @cache
-def _true(shape: Shape, direction: Direction) -> list[int]:
+def _true_result(shape: Shape, direction: Direction) -> list[int]:
     """Return the right result, which every type and layout has in common."""
     first, second = {"forward": (0, 1), "data gradient": (2, 1), "weight gradient": (0, 2)}[direction]
-    return reference(shape, direction, _values(shape)[first], _values(shape)[second])
+    return reference_result(shape, direction, _values(shape)[first], _values(shape)[second])
 
 
-def _refused(e: CallError) -> bool:
+def _is_refused(e: CallError) -> bool:
     """Whether a launch was only declined (NOT_SUPPORTED of 7 to 9), so that another plan may do it."""
     return e.status is not None and (e.status == 9 or 3000 <= e.status < 4000)
 
 
-def _same(got: Sequence[float], expected: Sequence[int]) -> tuple[bool, str]:
+def _compare(got: Sequence[float], expected: Sequence[int]) -> tuple[bool, str]:
     wrong = [i for i, (a, b) in enumerate(zip(got, expected, strict=True)) if not a == b]  # noqa: SIM201 - NaN is wrong
     if not wrong:
         return True, ""
@@ -113,7 +117,7 @@ def _same(got: Sequence[float], expected: Sequence[int]) -> tuple[bool, str]:
     )
 
 
-def compared(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
+def check_algorithms_agree(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
     """Convolve random numbers by several algorithms, each twice, and compare their results.
 
     Raises:
@@ -126,13 +130,13 @@ def compared(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
     runs: list[tuple[str, Plan, bytes]] = []
     count: Counter[str] = Counter()
     checks: list[Check] = []
-    for name, plan in bench.plans(problem, buffers, lambda way: count[way] >= ALGORITHMS):
+    for name, plan in bench.plans(problem, buffers, lambda way: count[way] >= MAX_ALGORITHMS):
         count[name] += 1
         try:
-            one = _result(bench, problem, buffers, plan)
-            two = _result(bench, problem, buffers, plan)
+            one = _run_into_poison(bench, problem, buffers, plan)
+            two = _run_into_poison(bench, problem, buffers, plan)
         except CallError as e:
-            if not _refused(e):
+            if not _is_refused(e):
                 raise
             continue
         label = f"{name}: {plan.name}"
@@ -150,7 +154,7 @@ def compared(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
 
 def _against_each_other(problem: Problem, runs: list[tuple[str, Plan, bytes]]) -> list[Check]:
     base = next((r for r in runs if r[1].direct), runs[0])
-    true = decode(base[2], written(problem))
+    true = decode_numbers(base[2], result_type(problem))
     largest = 127 * 127 if problem.type == "int8" else 1
     high = max(map(abs, true))
     found = []
@@ -160,9 +164,10 @@ def _against_each_other(problem: Problem, runs: list[tuple[str, Plan, bytes]]) -
                 about = _about(problem, "two algorithms")
                 found.append(replace(about, algorithm=label, right=False, detail=fact_text("the result holds NaN")))
             continue
-        got = decode(data, written(problem))
+        got = decode_numbers(data, result_type(problem))
         allowed = sum(
-            bound(problem.type, problem.terms, problem.terms * largest, high, direct=p.direct) for p in (base[1], plan)
+            error_bound(problem.type, problem.terms, problem.terms * largest, high, direct=p.direct)
+            for p in (base[1], plan)
         )
         worst = max((abs(a - b) for a, b in zip(got, true, strict=True)), default=0.0)
         nan = any(map(math.isnan, got))

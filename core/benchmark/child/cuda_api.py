@@ -6,10 +6,10 @@ import ctypes
 import sys
 from collections.abc import Callable
 
-from core.benchmark.child.c_api import CallError, Library, loader, opened
+from core.benchmark.child.c_api import CallError, Library, load_first, system_loader
 from core.common.fact_text import fact_text
 
-FORMS = {
+CUDA_FORMS = {
     "cuInit": "u",
     "cuDeviceGetCount": "p",
     "cuDeviceGet": "pi",
@@ -49,14 +49,14 @@ CLOCK_RATE, MULTIPROCESSORS, CC_MAJOR, CC_MINOR = 13, 16, 75, 76
 """CUdevice_attribute of cuda.h."""
 
 
-def driver(library: str = "") -> Library:
+def load_driver(library: str = "") -> Library:
     """Load the CUDA driver's library.
 
     Raises:
         CallError: it does not load.
     """
     usual = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-    return opened((library or usual,), FORMS, loader(), _name)
+    return load_first((library or usual,), CUDA_FORMS, system_loader(), _name)
 
 
 def _name(cuda: Library, status: int) -> str:
@@ -71,7 +71,7 @@ def _integer(cuda: Library, function: str, *rest: int) -> int:
     return out.value
 
 
-def find(cuda: Library, uuid: str, ordinal: int) -> int:
+def find_device(cuda: Library, uuid: str, ordinal: int) -> int:
     """Return the driver's handle of a GPU: by its UUID where one is given, since NVML and CUDA may count differently.
 
     Raises:

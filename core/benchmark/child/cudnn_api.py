@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.benchmark.child.c_api import CallError, Library, opened, string
+from core.benchmark.child.c_api import CallError, Library, call_string, load_first
 from core.benchmark.shapes import Problem
 from core.model.facts import NumberType
 from core.probes.loading.roll_call.linux_loader import Loader
 
-FORMS = {
+CUDNN_FORMS = {
     "cudnnGetVersion": "",
     "cudnnCreate": "p",
     "cudnnSetStream": "pp",
@@ -45,7 +45,7 @@ FORMS = {
 """cudnn.h of 7, cudnn_cnn_infer.h and cudnn_backend.h of 8, cudnn_cnn.h and cudnn_graph.h of 9."""
 
 FLOAT, HALF, INT8, INT32, BFLOAT16 = 0, 2, 3, 4, 9
-DATA: dict[NumberType, int] = {"fp32": FLOAT, "tf32": FLOAT, "fp16": HALF, "bf16": BFLOAT16, "int8": INT8}
+CUDNN_DATA_TYPES: dict[NumberType, int] = {"fp32": FLOAT, "tf32": FLOAT, "fp16": HALF, "bf16": BFLOAT16, "int8": INT8}
 """cudnnDataType_t."""
 
 
@@ -75,7 +75,7 @@ class Buffers:
         return (self.x, self.w, self.y)[which]
 
 
-class Way(Protocol):
+class ConvolutionApi(Protocol):
     """A way of asking: yields plans, best first by cuDNN's own estimate; they live until ``close``."""
 
     name: str
@@ -93,7 +93,7 @@ class Way(Protocol):
         ...
 
 
-def offered(problem: Problem, capability: int, major: int) -> bool:
+def is_supported(problem: Problem, capability: int, major: int) -> bool:
     """Whether a GPU of this compute capability (times 10) and this cuDNN's major compute with such numbers at all.
 
     cuDNN's support matrix: tf32 and bf16 from Ampere and cuDNN 8 on, fp16 from 5.3 on, int8 from 6.1 on, forward and
@@ -105,19 +105,19 @@ def offered(problem: Problem, capability: int, major: int) -> bool:
     return capability >= least and (major >= 8 or problem.type not in ("tf32", "bf16"))
 
 
-def load(tries: tuple[str, ...], by: Loader) -> Library:
+def load_cudnn(tries: tuple[str, ...], by: Loader) -> Library:
     """Load cuDNN.
 
     Raises:
         CallError: it does not load.
     """
-    return opened(tries, FORMS, by, _name)
+    return load_first(tries, CUDNN_FORMS, by, _name)
 
 
 def _name(cudnn: Library, status: int) -> str:
     if not cudnn.has("cudnnGetErrorString"):
         return ""
-    return string(cudnn.handle.cudnnGetErrorString, status)
+    return call_string(cudnn.handle.cudnnGetErrorString, status)
 
 
 def last_words(cudnn: Library) -> str:
@@ -131,13 +131,13 @@ def last_words(cudnn: Library) -> str:
     return buffer.value.decode("utf-8", "replace")
 
 
-def version(cudnn: Library) -> int:
+def cudnn_version(cudnn: Library) -> int:
     """Return cudnnGetVersion: 8907, 91002."""
     cudnn.handle.cudnnGetVersion.restype = ctypes.c_size_t
     return int(cudnn.handle.cudnnGetVersion())
 
 
-def create(cudnn: Library) -> ctypes.c_void_p:
+def create_handle(cudnn: Library) -> ctypes.c_void_p:
     """Return a new handle.
 
     Raises:

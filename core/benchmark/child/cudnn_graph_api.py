@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any
 
 from core.benchmark.child.c_api import CallError, Library
-from core.benchmark.child.cudnn_api import DATA, FLOAT, INT32, Buffers, Plan
+from core.benchmark.child.cudnn_api import CUDNN_DATA_TYPES, FLOAT, INT32, Buffers, Plan
 from core.benchmark.shapes import Problem
 from core.common.fact_text import fact_text
 from core.model.facts import Direction
 
-MOST = 24
+MAX_CONFIGURATIONS = 24
 """Engine configurations that are asked for at most."""
 
 # cudnnBackendDescriptorType_t
@@ -38,12 +38,12 @@ _MODES = (3, 1, 0, 2)
 """cudnnBackendHeurMode_t: A (from 8.2 on), B, instant, fallback."""
 
 
-class Graph:
+class GraphApi:
     """Asks by an operation graph with one convolution in it."""
 
     name = "graph"
 
-    def __init__(self, cudnn: Library, handle: ctypes.c_void_p, most: int = MOST) -> None:
+    def __init__(self, cudnn: Library, handle: ctypes.c_void_p, most: int = MAX_CONFIGURATIONS) -> None:
         self._cudnn, self._handle, self._most = cudnn, handle, most
         self._made: list[ctypes.c_void_p] = []
 
@@ -68,11 +68,11 @@ class Graph:
 
     def _tensor(self, which: int, problem: Problem) -> ctypes.c_void_p:
         dims = problem.shape.dims[which]
-        data = FLOAT if problem.type == "int8" and which == problem.result else DATA[problem.type]
+        data = FLOAT if problem.type == "int8" and which == problem.result else CUDNN_DATA_TYPES[problem.type]
         out = self._make(_TENSOR)
         self._set(out, _TENSOR_TYPE, _DATA_TYPE, _integers(data))
         self._set(out, _DIMENSIONS, _INT64, _longs(*dims))
-        self._set(out, _STRIDES, _INT64, _longs(*strides(dims, channels_last=problem.layout == "NHWC")))
+        self._set(out, _STRIDES, _INT64, _longs(*tensor_strides(dims, channels_last=problem.layout == "NHWC")))
         self._set(out, _UNIQUE_ID, _INT64, _longs(which + 1))
         self._set(out, _BYTE_ALIGNMENT, _INT64, _longs(16))
         return self._finalize(out)
@@ -137,7 +137,7 @@ class Graph:
                 # on fp32 data tensor cores mean tf32; an engine that wants its filters in another order gets them not
                 if reorders or (problem.type == "fp32" and _TENSOR_CORE in notes):
                     continue
-                plan, workspace = self._planned(configuration)
+                plan, workspace = self._make_plan(configuration)
                 pack = partial(self._pack, problem, buffers)
             except CallError as e:
                 failed = failed or e
@@ -187,7 +187,7 @@ class Graph:
             return tuple(found)
         return ()
 
-    def _planned(self, configuration: ctypes.c_void_p) -> tuple[ctypes.c_void_p, int]:
+    def _make_plan(self, configuration: ctypes.c_void_p) -> tuple[ctypes.c_void_p, int]:
         plan = self._make(_PLAN)
         self._set(plan, 400, _HANDLE, _pointers(self._handle))
         self._set(plan, 401, _DESCRIPTOR, _pointers(configuration))
@@ -222,7 +222,7 @@ class _Launch:
         self._cudnn.call("cudnnBackendExecute", self._handle, self._plan, self._packs[workspace])
 
 
-def strides(dims: Sequence[int], *, channels_last: bool) -> tuple[int, int, int, int]:
+def tensor_strides(dims: Sequence[int], *, channels_last: bool) -> tuple[int, int, int, int]:
     """Return a tensor's strides in elements, in the order of its dimensions (n, c, h, w)."""
     _, c, h, w = dims
     return (c * h * w, 1, w * c, c) if channels_last else (c * h * w, h * w, w, 1)

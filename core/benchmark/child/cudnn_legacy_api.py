@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from functools import partial
 
 from core.benchmark.child.c_api import CallError, Library
-from core.benchmark.child.cudnn_api import DATA, FLOAT, INT32, Buffers, Plan
+from core.benchmark.child.cudnn_api import CUDNN_DATA_TYPES, FLOAT, INT32, Buffers, Plan
 from core.benchmark.shapes import Problem
 from core.common.fact_text import fact_text
 from core.model.facts import Direction, NumberType
 
 _FFT, _WINOGRAD = "FFT", "Winograd"
-ALGORITHMS: dict[Direction, tuple[str, ...]] = {
+ALGORITHM_NAMES: dict[Direction, tuple[str, ...]] = {
     "forward": (
         fact_text("implicit GEMM"),
         fact_text("implicit precomputed GEMM"),
@@ -86,7 +86,7 @@ def math_type(type: NumberType, major: int) -> int:
     return DEFAULT_MATH if type == "tf32" else TENSOR_OP_MATH
 
 
-class Legacy:
+class LegacyApi:
     """Asks by cudnnConvolutionForward and its two siblings."""
 
     name = fact_text("convolution functions")
@@ -101,9 +101,9 @@ class Legacy:
         self._made.append((f"cudnnDestroy{kind}Descriptor", out))
         return out
 
-    def _described(self, problem: Problem) -> tuple[tuple[ctypes.c_void_p, ...], ctypes.c_void_p]:
+    def _make_descriptors(self, problem: Problem) -> tuple[tuple[ctypes.c_void_p, ...], ctypes.c_void_p]:
         x, w, y = self._make("Tensor"), self._make("Filter"), self._make("Tensor")
-        shape, order, data = problem.shape, int(problem.layout == "NHWC"), DATA[problem.type]
+        shape, order, data = problem.shape, int(problem.layout == "NHWC"), CUDNN_DATA_TYPES[problem.type]
         dims = shape.dims
         result = FLOAT if problem.type == "int8" else data
         self._cudnn.call("cudnnSetTensor4dDescriptor", x, order, data, *dims[0])
@@ -119,13 +119,13 @@ class Legacy:
 
     def plans(self, problem: Problem, buffers: Buffers) -> Iterator[Plan]:
         """Yield the algorithms that cuDNN offers for a problem, in its own order."""
-        tensors, convolution = self._described(problem)
+        tensors, convolution = self._make_descriptors(problem)
         a, b, out = (tensors[i] for i in _ORDER[problem.direction])
         found, results = ctypes.c_int(), (_Performance * 8)()
         # data gradient names the filters before the result, as its order says; the convolution comes third
         search = _SEARCH[problem.direction]
         self._cudnn.call(search, self._handle, a, b, convolution, out, 8, ctypes.byref(found), results)
-        names = ALGORITHMS[problem.direction]
+        names = ALGORITHM_NAMES[problem.direction]
         seen: set[int] = set()
         offered = [r for r in results[: found.value] if r.status == 0]
         for result in offered:

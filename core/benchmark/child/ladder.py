@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from core.benchmark.child.c_api import LOADS, CallError, Library, loader, opened, string
-from core.benchmark.child.cuda_api import Device, driver, find
-from core.benchmark.protocol import BenchmarkEvent, Climb
+from core.benchmark.child.c_api import LOAD_FUNCTIONS, CallError, Library, call_string, load_first, system_loader
+from core.benchmark.child.cuda_api import Device, find_device, load_driver
+from core.benchmark.protocol import BenchmarkEvent, LadderRequest
 from core.common.fact_text import fact_text
 from core.model.facts import Layer, Rung
 
-PTX = """.version {version}
+PTX_SOURCE = """.version {version}
 .target sm_{target}
 .address_size 64
 .visible .entry scale(.param .u64 from, .param .u64 to, .param .u32 count)
@@ -47,13 +47,13 @@ DONE:
 """
 """to[i] = 3 * from[i] + i, in the virtual machine code that every driver compiles for its GPU."""
 
-SOURCE = b"""extern "C" __global__ void scale(const unsigned *from, unsigned *to, unsigned count) {
+NVRTC_SOURCE = b"""extern "C" __global__ void scale(const unsigned *from, unsigned *to, unsigned count) {
   unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) to[i] = 3 * from[i] + i;
 }
 """
-COUNT = 4096
-COPIED = 4 << 20
+ELEMENT_COUNT = 4096
+COPY_BYTES = 4 << 20
 """Bytes that are copied to the GPU and back."""
 
 NVRTC_FORMS = {
@@ -69,20 +69,20 @@ CUBLAS_FORMS = {
     "cublasSgemm_v2": "piiiiipzizipzi",
     "cublasGetStatusName": "i",
 }
-SIDE = 32
+MATRIX_SIDE = 32
 """Rows and columns of the matrices that cuBLAS multiplies."""
 
 Step = Callable[[], str]
 """Does one rung; returns the library that answered, or nothing. Raises CallError, or WrongError."""
 
-Climber = Callable[[str, Layer, str, Step], bool]
+RungRunner = Callable[[str, Layer, str, Step], bool]
 
 
-class WrongError(Exception):
+class WrongResultError(Exception):
     """Every call succeeded, and the result is wrong."""
 
 
-def climber(emit: Callable[[BenchmarkEvent], None]) -> Climber:
+def rung_runner(emit: Callable[[BenchmarkEvent], None]) -> RungRunner:
     """Return the function that takes one rung: says so before, and says what happened after."""
 
     def take(name: str, layer: Layer, call: str, step: Step) -> bool:
@@ -92,10 +92,10 @@ def climber(emit: Callable[[BenchmarkEvent], None]) -> Climber:
         try:
             rung = Rung(name=name, layer=layer, state="passed", call=call, status=0, library=step())
         except CallError as e:
-            rung = failed(name, layer, e)
-            if layer == "toolkit" and e.status is None and e.call in LOADS:
+            rung = failed_rung(name, layer, e)
+            if layer == "toolkit" and e.status is None and e.call in LOAD_FUNCTIONS:
                 rung = replace(rung, state="absent")
-        except WrongError as e:
+        except WrongResultError as e:
             rung = Rung(name=name, layer=layer, state="failed", call=call, status=0, meaning=str(e))
         took = round(time.perf_counter() - start, 4)
         emit(BenchmarkEvent(rung=replace(rung, seconds=took)))
@@ -105,31 +105,31 @@ def climber(emit: Callable[[BenchmarkEvent], None]) -> Climber:
     return take
 
 
-def failed(name: str, layer: Layer, e: CallError) -> Rung:
+def failed_rung(name: str, layer: Layer, e: CallError) -> Rung:
     """Return the rung that a call broke."""
     return Rung(
         name=name, layer=layer, state="failed", call=e.call, status=e.status, status_name=e.name, meaning=e.detail
     )
 
 
-def climb(request: Climb, emit: Callable[[BenchmarkEvent], None]) -> None:
+def run_ladder(request: LadderRequest, emit: Callable[[BenchmarkEvent], None]) -> None:
     """Take one rung after another until one breaks. Runs in a child process: any step may end it."""
-    take, lower = climber(emit), Lower(request)
+    take, lower = rung_runner(emit), DriverLadder(request)
     for name, layer, call, step in lower.rungs():
         if not take(name, layer, call, step):
             return
 
 
-class Lower:
+class DriverLadder:
     """The steps of the lower part, and what each leaves for the next."""
 
     cuda: Library
     device: Device
     address: int
 
-    def __init__(self, request: Climb) -> None:
+    def __init__(self, request: LadderRequest) -> None:
         self._request = request
-        self._loader = loader(request.folders)
+        self._loader = system_loader(request.folders)
 
     def rungs(self) -> tuple[tuple[str, Layer, str, Step], ...]:
         """Return name, layer, principal call and step of every rung."""
@@ -156,12 +156,12 @@ class Lower:
         )
 
     def _driver(self) -> str:
-        self.cuda = driver(self._request.gpu.library)
+        self.cuda = load_driver(self._request.gpu.library)
         self.cuda.call("cuInit", 0)
         return self.cuda.path
 
     def _find(self) -> str:
-        self._number = find(self.cuda, self._request.gpu.uuid, self._request.gpu.ordinal)
+        self._number = find_device(self.cuda, self._request.gpu.uuid, self._request.gpu.ordinal)
         return ""
 
     def _open(self) -> str:
@@ -169,21 +169,21 @@ class Lower:
         return ""
 
     def _allocate(self) -> str:
-        self.address = self.device.allocate(2 * COPIED)
+        self.address = self.device.allocate(2 * COPY_BYTES)
         return ""
 
     def _copy(self) -> str:
-        data = random.Random(1).randbytes(COPIED)  # noqa: S311 - no secret
+        data = random.Random(1).randbytes(COPY_BYTES)  # noqa: S311 - no secret
         self.device.upload(self.address, data)
-        self.device.cuda.call("cuMemcpyDtoD_v2", self.address + COPIED, self.address, COPIED)
-        back = self.device.download(self.address + COPIED, COPIED)
+        self.device.cuda.call("cuMemcpyDtoD_v2", self.address + COPY_BYTES, self.address, COPY_BYTES)
+        back = self.device.download(self.address + COPY_BYTES, COPY_BYTES)
         if back != data:
             first = next(i for i, (a, b) in enumerate(zip(data, back, strict=True)) if a != b)
-            raise WrongError(
+            raise WrongResultError(
                 fact_text(
                     "what came back differs from what was sent, first at byte {first} of {COPIED}",
                     first=first,
-                    COPIED=COPIED,
+                    COPIED=COPY_BYTES,
                 )
             )
         return ""
@@ -191,32 +191,36 @@ class Lower:
     def _kernel(self) -> str:
         capability = self.device.capability
         version, target = ("5.0", 50) if capability >= 50 else ("3.2", 30)
-        self._run(PTX.format(version=version, target=target).encode() + b"\0")
+        self._run(PTX_SOURCE.format(version=version, target=target).encode() + b"\0")
         return ""
 
     def _run(self, code: bytes) -> None:
         launch = self.device.kernel(code, "scale")
-        values = random.Random(2).choices(range(1 << 30), k=COUNT)  # noqa: S311 - no secret
-        self.device.upload(self.address, struct.pack(f"={COUNT}I", *values))
-        self.device.poison(self.address + COPIED, 4 * COUNT)
-        arguments = (ctypes.c_size_t(self.address), ctypes.c_size_t(self.address + COPIED), ctypes.c_uint(COUNT))
-        launch(COUNT // 128, 128, *arguments)
-        got = struct.unpack(f"={COUNT}I", self.device.download(self.address + COPIED, 4 * COUNT))
-        wrong = [i for i in range(COUNT) if got[i] != (3 * values[i] + i) & 0xFFFFFFFF]
+        values = random.Random(2).choices(range(1 << 30), k=ELEMENT_COUNT)  # noqa: S311 - no secret
+        self.device.upload(self.address, struct.pack(f"={ELEMENT_COUNT}I", *values))
+        self.device.poison(self.address + COPY_BYTES, 4 * ELEMENT_COUNT)
+        arguments = (
+            ctypes.c_size_t(self.address),
+            ctypes.c_size_t(self.address + COPY_BYTES),
+            ctypes.c_uint(ELEMENT_COUNT),
+        )
+        launch(ELEMENT_COUNT // 128, 128, *arguments)
+        got = struct.unpack(f"={ELEMENT_COUNT}I", self.device.download(self.address + COPY_BYTES, 4 * ELEMENT_COUNT))
+        wrong = [i for i in range(ELEMENT_COUNT) if got[i] != (3 * values[i] + i) & 0xFFFFFFFF]
         if wrong:
-            raise WrongError(
+            raise WrongResultError(
                 fact_text(
                     "{wrong} of {COUNT} results are wrong, first number {wrong2}",
                     wrong=len(wrong),
-                    COUNT=COUNT,
+                    COUNT=ELEMENT_COUNT,
                     wrong2=wrong[0],
                 )
             )
 
     def _nvrtc(self) -> str:
-        nvrtc = opened(self._request.nvrtc, NVRTC_FORMS, self._loader, _nvrtc_name)
+        nvrtc = load_first(self._request.nvrtc, NVRTC_FORMS, self._loader, _nvrtc_name)
         program = ctypes.c_void_p()
-        nvrtc.call("nvrtcCreateProgram", ctypes.byref(program), SOURCE, b"scale.cu", 0, None, None)
+        nvrtc.call("nvrtcCreateProgram", ctypes.byref(program), NVRTC_SOURCE, b"scale.cu", 0, None, None)
         option = (ctypes.c_char_p * 1)(f"--gpu-architecture=compute_{self.device.capability}".encode())
         nvrtc.call("nvrtcCompileProgram", program, 1, option)
         size = ctypes.c_size_t()
@@ -227,33 +231,35 @@ class Lower:
         return nvrtc.path
 
     def _cublas(self) -> str:
-        cublas = opened(self._request.cublas, CUBLAS_FORMS, self._loader, _cublas_name)
+        cublas = load_first(self._request.cublas, CUBLAS_FORMS, self._loader, _cublas_name)
         handle = ctypes.c_void_p()
         cublas.call("cublasCreate_v2", ctypes.byref(handle))
         cublas.call("cublasSetStream_v2", handle, self.device.stream)
         chance = random.Random(3)  # noqa: S311 - no secret
-        a, b = ([chance.randrange(-8, 9) for _ in range(SIDE * SIDE)] for _ in range(2))
-        size = 4 * SIDE * SIDE
+        a, b = ([chance.randrange(-8, 9) for _ in range(MATRIX_SIDE * MATRIX_SIDE)] for _ in range(2))
+        size = 4 * MATRIX_SIDE * MATRIX_SIDE
         at = (self.address, self.address + size, self.address + 2 * size)
         for address, values in zip(at, (a, b), strict=False):
-            self.device.upload(address, struct.pack(f"={SIDE * SIDE}f", *values))
+            self.device.upload(address, struct.pack(f"={MATRIX_SIDE * MATRIX_SIDE}f", *values))
         self.device.poison(at[2], size)
         one, zero = ctypes.c_float(1), ctypes.c_float(0)
-        numbers = (0, 0, SIDE, SIDE, SIDE)
-        sides = (at[0], SIDE, at[1], SIDE)
-        cublas.call("cublasSgemm_v2", handle, *numbers, ctypes.byref(one), *sides, ctypes.byref(zero), at[2], SIDE)
-        got = struct.unpack(f"={SIDE * SIDE}f", self.device.download(at[2], size))
+        numbers = (0, 0, MATRIX_SIDE, MATRIX_SIDE, MATRIX_SIDE)
+        sides = (at[0], MATRIX_SIDE, at[1], MATRIX_SIDE)
+        cublas.call(
+            "cublasSgemm_v2", handle, *numbers, ctypes.byref(one), *sides, ctypes.byref(zero), at[2], MATRIX_SIDE
+        )
+        got = struct.unpack(f"={MATRIX_SIDE * MATRIX_SIDE}f", self.device.download(at[2], size))
         # column by column, as cuBLAS counts
-        for column in range(SIDE):
-            for row in range(SIDE):
-                true = sum(a[k * SIDE + row] * b[column * SIDE + k] for k in range(SIDE))
-                if got[column * SIDE + row] != true:
-                    raise WrongError(
+        for column in range(MATRIX_SIDE):
+            for row in range(MATRIX_SIDE):
+                true = sum(a[k * MATRIX_SIDE + row] * b[column * MATRIX_SIDE + k] for k in range(MATRIX_SIDE))
+                if got[column * MATRIX_SIDE + row] != true:
+                    raise WrongResultError(
                         fact_text(
                             "row {row}, column {column} is {row2}, not {true}",
                             row=row,
                             column=column,
-                            row2=f"{got[column * SIDE + row]:g}",
+                            row2=f"{got[column * MATRIX_SIDE + row]:g}",
                             true=true,
                         )
                     )
@@ -261,8 +267,8 @@ class Lower:
 
 
 def _nvrtc_name(nvrtc: Library, status: int) -> str:
-    return string(nvrtc.handle.nvrtcGetErrorString, status) if nvrtc.has("nvrtcGetErrorString") else ""
+    return call_string(nvrtc.handle.nvrtcGetErrorString, status) if nvrtc.has("nvrtcGetErrorString") else ""
 
 
 def _cublas_name(cublas: Library, status: int) -> str:
-    return string(cublas.handle.cublasGetStatusName, status) if cublas.has("cublasGetStatusName") else ""
+    return call_string(cublas.handle.cublasGetStatusName, status) if cublas.has("cublasGetStatusName") else ""

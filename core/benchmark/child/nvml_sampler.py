@@ -15,18 +15,18 @@ from core.model.facts import Frozen, GpuCard, GpuProcess, GpuState
 _MODELS: dict[Any, str] = {0: "WDDM", 1: "TCC", 2: "MCDM"}
 """nvmlDriverModel_t."""
 
-INTERVAL = 0.25
+SAMPLE_INTERVAL_SECONDS = 0.25
 """Seconds between two looks."""
 
 
-class Observe(Frozen, frozen=True, kw_only=True):
+class SamplerRequest(Frozen, frozen=True, kw_only=True):
     """Which GPU, by NVML's number, and for how long at most (seconds)."""
 
     index: int
     seconds: float = 90.0
 
 
-def observe(request: Observe, emit: Callable[[BenchmarkEvent], None]) -> None:
+def sample_gpu(request: SamplerRequest, emit: Callable[[BenchmarkEvent], None]) -> None:
     """Describe the card, then say its state again and again until time is up or somebody ends this process."""
     import pynvml
 
@@ -41,7 +41,7 @@ def observe(request: Observe, emit: Callable[[BenchmarkEvent], None]) -> None:
     emit(BenchmarkEvent(card=ask.card()))
     while (now := time.monotonic() - start) < request.seconds:
         emit(BenchmarkEvent(state=ask.state(now)))
-        time.sleep(INTERVAL)  # in the sampler's own child: it is killed when the work ends
+        time.sleep(SAMPLE_INTERVAL_SECONDS)  # in the sampler's own child: it is killed when the work ends
 
 
 class _Asker:

@@ -6,23 +6,25 @@ from collections.abc import Callable, Iterator
 
 from core.benchmark.child.c_api import CallError, Library
 from core.benchmark.child.cuda_api import Device
-from core.benchmark.child.cudnn_api import Buffers, Plan, Way, last_words
+from core.benchmark.child.cudnn_api import Buffers, ConvolutionApi, Plan, last_words
 from core.benchmark.shapes import Problem
 
-WORKSPACE = 8 << 30
+MAX_WORKSPACE_BYTES = 8 << 30
 """Bytes that a plan may ask for at most; a quarter of the free memory on a small card."""
 
 
 class CudnnSession:
     """What every check and every measurement shares."""
 
-    def __init__(self, device: Device, cudnn: Library, major: int, ways: tuple[Callable[[], Way], ...]) -> None:
+    def __init__(
+        self, device: Device, cudnn: Library, major: int, ways: tuple[Callable[[], ConvolutionApi], ...]
+    ) -> None:
         self.device, self.cudnn, self.major = device, cudnn, major
         self.capability = device.capability
         self.refused: dict[str, CallError] = {}
         """Why a way of asking gave no plan, since ``plans`` was last called."""
         self._ways = ways
-        self._open: list[Way] = []
+        self._open: list[ConvolutionApi] = []
         self._memory: dict[str, tuple[int, int]] = {}
         self.warm = False
         """Whether the GPU has worked long enough to have raised its clocks."""
@@ -55,7 +57,7 @@ class CudnnSession:
         cores begins with the older functions: their FFT is ahead there (50 against 44 TFLOP/s on an H200).
         """
         self.refused.clear()
-        limit = min(WORKSPACE, self.device.memory()[0] // 4 + self._memory.get("workspace", (0, 0))[1])
+        limit = min(MAX_WORKSPACE_BYTES, self.device.memory()[0] // 4 + self._memory.get("workspace", (0, 0))[1])
         for make in self._ways[::-1] if problem.type == "fp32" else self._ways:
             way = make()
             self._open.append(way)

@@ -7,17 +7,17 @@ import operator
 import random
 from collections.abc import Iterator, Sequence
 
-from core.benchmark.shapes import Problem, Shape, position
+from core.benchmark.shapes import Problem, Shape, element_offset
 from core.model.facts import Layout
 
-MOST_PRODUCTS = 60_000
+MAX_PRODUCTS = 60_000
 """Products that one check sums in plain Python: about 10 ms."""
 
 
-def places(problem: Problem, seed: int = 5) -> list[tuple[int, int, int, int]]:
+def sample_positions(problem: Problem, seed: int = 5) -> list[tuple[int, int, int, int]]:
     """Return some elements of the result, spread by chance, with its first and last; fewer where each costs more."""
     dims = problem.shape.dims[problem.result]
-    count = max(1, min(24, MOST_PRODUCTS // problem.terms))
+    count = max(1, min(24, MAX_PRODUCTS // problem.terms))
     chance = random.Random(seed)  # noqa: S311 - no secret
     a, b, c, d = dims
     inner = ((chance.randrange(a), chance.randrange(b), chance.randrange(c), chance.randrange(d)) for _ in range(count))
@@ -28,7 +28,7 @@ Line = tuple[range, range]
 """Elements of the two inputs that are multiplied in pairs, as they lie in memory."""
 
 
-def lines(problem: Problem, at: tuple[int, int, int, int]) -> Iterator[Line]:
+def product_lines(problem: Problem, at: tuple[int, int, int, int]) -> Iterator[Line]:
     """Yield the products that make up one element of the result, many at a time: along the channels, filters or columns."""
     shape = problem.shape
     x, w, y = ((dims, problem.layout) for dims in shape.dims)
@@ -56,15 +56,15 @@ def lines(problem: Problem, at: tuple[int, int, int, int]) -> Iterator[Line]:
     else:
         k, c, i, j = at
         channel = k // filters * per + c
-        columns = _inside(shape, j)
+        columns = _rows_inside(shape, j)
         for n in range(shape.n):
-            for p in _inside(shape, i) if columns else ():
+            for p in _rows_inside(shape, i) if columns else ():
                 start = (n, channel, p * shape.stride - shape.pad + i, columns[0] * shape.stride - shape.pad + j)
                 line = _line(x, start, 3, len(columns), shape.stride)
                 yield line, _line(y, (n, k, p, columns[0]), 3, len(columns))
 
 
-def _inside(shape: Shape, tap: int) -> range:
+def _rows_inside(shape: Shape, tap: int) -> range:
     """Return the rows (or columns) of the result for which a tap of the filter lies within the data."""
     first = max(0, -((tap - shape.pad) // shape.stride))
     return range(first, min(shape.out, (shape.size - 1 + shape.pad - tap) // shape.stride + 1))
@@ -75,22 +75,22 @@ def _line(
 ) -> range:
     """Return where ``count`` elements lie that follow each other along an axis, ``by`` steps apart."""
     dims, layout = tensor
-    start = position(dims, layout, at)
-    step = by * position(dims, layout, (int(axis == 0), int(axis == 1), int(axis == 2), int(axis == 3)))
+    start = element_offset(dims, layout, at)
+    step = by * element_offset(dims, layout, (int(axis == 0), int(axis == 1), int(axis == 2), int(axis == 3)))
     return range(start, start + count * step, step)
 
 
-def true(
+def true_value(
     problem: Problem, at: tuple[int, int, int, int], a: Sequence[float], b: Sequence[float]
 ) -> tuple[float, float]:
     """Return an element's true value and the sum of its products' sizes; both inputs repeat with their period."""
     products: list[float] = []
-    for one, other in lines(problem, at):
-        products.extend(map(operator.mul, _taken(a, one), _taken(b, other)))
+    for one, other in product_lines(problem, at):
+        products.extend(map(operator.mul, _take_line(a, one), _take_line(b, other)))
     return math.fsum(products), math.fsum(map(abs, products))
 
 
-def _taken(values: Sequence[float], where: range) -> Sequence[float]:
+def _take_line(values: Sequence[float], where: range) -> Sequence[float]:
     start, last = where[0] % len(values), where[-1] % len(values)
     if last - start == where[-1] - where[0]:
         return values[start : last + 1 : where.step]

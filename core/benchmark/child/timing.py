@@ -12,35 +12,35 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from core.benchmark.child.c_api import CallError, spoilt
-from core.benchmark.child.correctness import written
+from core.benchmark.child.c_api import CallError, context_is_lost
+from core.benchmark.child.correctness import result_type
 from core.benchmark.child.cuda_api import CLOCK_RATE, MULTIPROCESSORS, Recording
 from core.benchmark.child.cudnn_api import Buffers, Plan
 from core.benchmark.child.session import CudnnSession
-from core.benchmark.child.spot_check import places, true
-from core.benchmark.number_types import bound, decode, random_data
+from core.benchmark.child.spot_check import sample_positions, true_value
+from core.benchmark.number_types import decode_numbers, error_bound, random_data
 from core.benchmark.protocol import BenchmarkEvent
-from core.benchmark.shapes import BYTES, Problem, Shape, position
+from core.benchmark.shapes import BYTES_PER_NUMBER, Problem, Shape, element_offset
 from core.common.fact_text import fact_text
 from core.model.facts import Check, NumberType, Timing
 
-BATCH = 8.0
+BATCH_MILLISECONDS = 8.0
 """Milliseconds of GPU work between two events: long against the events' resolution and a late start."""
-TRIAL = 1.5
-BATCHES = 9
-WARM = 150.0
+TRIAL_MILLISECONDS = 1.5
+BATCH_COUNT = 9
+WARM_UP_MILLISECONDS = 150.0
 """Milliseconds of work before the first measurement, in which an idle GPU raises its clocks."""
-LONGEST = 25.0
+MAX_LAUNCH_MILLISECONDS = 25.0
 """Milliseconds that one launch should take at most; the batch is cut for slower cards."""
 
 
-def fitted(problem: Problem, bench: CudnnSession) -> Shape:
+def fit_shape(problem: Problem, bench: CudnnSession) -> Shape:
     """Return the problem's shape with as many images as this card's memory and speed suit, the same for every type."""
     shape = problem.shape
     device = bench.device
     # two operations a clock on 64 lanes of each multiprocessor, half of which is reached: a card's slowest type
     rate = device.attribute(MULTIPROCESSORS) * device.attribute(CLOCK_RATE) * 1e3 * 64
-    slow = int(LONGEST / 1e3 * rate * shape.n / shape.operations)
+    slow = int(MAX_LAUNCH_MILLISECONDS / 1e3 * rate * shape.n / shape.operations)
     each = 4 * (shape.counts[0] + shape.counts[2]) // shape.n
     free = device.memory()[0] + sum(size for _, size in bench.held())
     wide = int(free * 0.6 - 8 * shape.counts[1]) // max(each, 1)
@@ -54,7 +54,7 @@ class _Try:
     milliseconds: float
 
 
-def timed(bench: CudnnSession, problem: Problem, about: Timing, seconds: float) -> Iterator[BenchmarkEvent]:
+def time_problem(bench: CudnnSession, problem: Problem, about: Timing, seconds: float) -> Iterator[BenchmarkEvent]:
     """Time one problem for at most about so many seconds; say its check and its timing.
 
     Raises:
@@ -65,12 +65,12 @@ def timed(bench: CudnnSession, problem: Problem, about: Timing, seconds: float) 
     for which in range(3):
         if which != problem.result:
             bench.device.repeat(buffers[which], random_data(problem.type, which), problem.size(which))
-    tries, failed = _tried(bench, problem, buffers, end)
+    tries, failed = _try_plans(bench, problem, buffers, end)
     if not tries:
         raise failed or bench.failed or CallError("", None, detail=fact_text("no algorithm is offered for it"))
     measured = [(t, _measure(bench, t, end)) for t in sorted(tries, key=lambda t: t.milliseconds)[:2]]
     best, times = min(measured, key=lambda m: statistics.median(m[1]))
-    yield BenchmarkEvent(check=_sampled(bench, problem, buffers, best))
+    yield BenchmarkEvent(check=_check_samples(bench, problem, buffers, best))
     median = statistics.median(times)
     quarters = statistics.quantiles(times, n=4) if len(times) > 1 else [median] * 3
     moved = sum(problem.size(which) for which in range(3))
@@ -88,7 +88,9 @@ def timed(bench: CudnnSession, problem: Problem, about: Timing, seconds: float) 
     )
 
 
-def _tried(bench: CudnnSession, problem: Problem, buffers: Buffers, end: float) -> tuple[list[_Try], CallError | None]:
+def _try_plans(
+    bench: CudnnSession, problem: Problem, buffers: Buffers, end: float
+) -> tuple[list[_Try], CallError | None]:
     """Run each plan once to load it and then for a moment, until most of the time is gone; tell the last that failed, too."""
     stop = time.monotonic() + 0.6 * (end - time.monotonic())
     tries: list[_Try] = []
@@ -100,13 +102,13 @@ def _tried(bench: CudnnSession, problem: Problem, buffers: Buffers, end: float) 
             bench.run(plan)
             bench.device.synchronize()
             once = bench.device.milliseconds(lambda plan=plan: bench.run(plan))  # type: ignore[misc]  # bound now
-            _warm(bench, plan, once)
+            _warm_up(bench, plan, once)
             best = min((t.milliseconds for t in tries), default=once)
-            count = max(1, int(TRIAL / max(once, 1e-3)))
+            count = max(1, int(TRIAL_MILLISECONDS / max(once, 1e-3)))
             if once < 3 * best and count > 1:
                 once = _batch(bench, plan, count)
         except CallError as e:
-            if e.status is None or spoilt(e):
+            if e.status is None or context_is_lost(e):
                 raise
             failed = e
             continue
@@ -114,10 +116,10 @@ def _tried(bench: CudnnSession, problem: Problem, buffers: Buffers, end: float) 
     return tries, failed
 
 
-def _warm(bench: CudnnSession, plan: Plan, once: float) -> None:
+def _warm_up(bench: CudnnSession, plan: Plan, once: float) -> None:
     if not bench.warm:
         bench.warm = True
-        for _ in range(max(1, min(2000, int(WARM / max(once, 1e-3))))):
+        for _ in range(max(1, min(2000, int(WARM_UP_MILLISECONDS / max(once, 1e-3))))):
             bench.run(plan)
         bench.device.synchronize()
 
@@ -134,25 +136,25 @@ def _batch(bench: CudnnSession, plan: Plan, count: int) -> float:
 
 def _measure(bench: CudnnSession, its: _Try, end: float) -> list[float]:
     """Return the time of one launch in each of several batches; recorded as a graph where launching is the slower part."""
-    count = max(1, min(1000, int(BATCH / max(its.milliseconds, 1e-3))))
+    count = max(1, min(1000, int(BATCH_MILLISECONDS / max(its.milliseconds, 1e-3))))
     start = time.perf_counter()
     times = [_batch(bench, its.plan, count)]
     busy = (time.perf_counter() - start) * 1e3
-    replay = _replayed(bench, its.plan, count) if count > 20 and times[0] < 0.2 else None
+    replay = _record_batch(bench, its.plan, count) if count > 20 and times[0] < 0.2 else None
     work: Callable[[], float] = lambda: _batch(bench, its.plan, count)  # noqa: E731 - two forms of one thing
     if replay is not None:
         recording = replay
         bench.device.milliseconds(recording.replay)
         work = lambda: bench.device.milliseconds(recording.replay) / count  # noqa: E731
         times = []
-    while len(times) < BATCHES and (len(times) < 3 or time.monotonic() + busy / 1e3 < end):
+    while len(times) < BATCH_COUNT and (len(times) < 3 or time.monotonic() + busy / 1e3 < end):
         times.append(work())
     if replay is not None:
         replay.close()
     return times
 
 
-def _replayed(bench: CudnnSession, plan: Plan, count: int) -> Recording | None:
+def _record_batch(bench: CudnnSession, plan: Plan, count: int) -> Recording | None:
     """Return a batch as a CUDA graph, so that small convolutions measure the GPU and not the processor; None if refused."""
     address = bench.workspace(plan)
 
@@ -167,23 +169,23 @@ def _replayed(bench: CudnnSession, plan: Plan, count: int) -> Recording | None:
 
 
 @lru_cache(maxsize=15)
-def _decoded(type: NumberType, which: int) -> Sequence[float]:
-    return array("b" if type == "int8" else "f", decode(random_data(type, which), type))
+def _decode_elements(type: NumberType, which: int) -> Sequence[float]:
+    return array("b" if type == "int8" else "f", decode_numbers(random_data(type, which), type))
 
 
-def _sampled(bench: CudnnSession, problem: Problem, buffers: Buffers, best: _Try) -> Check:
+def _check_samples(bench: CudnnSession, problem: Problem, buffers: Buffers, best: _Try) -> Check:
     """Run the best plan once more into poisoned memory and compare some elements with plain Python."""
-    device, out, type_ = bench.device, buffers[problem.result], written(problem)
+    device, out, type_ = bench.device, buffers[problem.result], result_type(problem)
     device.poison(out, problem.size(problem.result))
     bench.run(best.plan)
     a, b = {"forward": (0, 1), "data gradient": (2, 1), "weight gradient": (0, 2)}[problem.direction]
-    inputs = _decoded(problem.type, a), _decoded(problem.type, b)
+    inputs = _decode_elements(problem.type, a), _decode_elements(problem.type, b)
     worst, allowed, wrong, detail = 0.0, 0.0, 0, ""
-    dims, width = problem.shape.dims[problem.result], BYTES[type_]
-    for at in places(problem):
-        value, magnitude = true(problem, at, *inputs)
-        got = decode(device.download(out + width * position(dims, problem.layout, at), width), type_)[0]
-        may = bound(problem.type, problem.terms, magnitude, value, direct=best.plan.direct)
+    dims, width = problem.shape.dims[problem.result], BYTES_PER_NUMBER[type_]
+    for at in sample_positions(problem):
+        value, magnitude = true_value(problem, at, *inputs)
+        got = decode_numbers(device.download(out + width * element_offset(dims, problem.layout, at), width), type_)[0]
+        may = error_bound(problem.type, problem.terms, magnitude, value, direct=best.plan.direct)
         off = abs(got - value)
         if off / max(may, 1e-30) > worst / max(allowed, 1e-30) or not allowed:
             worst, allowed = off, may

@@ -8,35 +8,35 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from core.benchmark.child import cudnn_api as cu
-from core.benchmark.child.c_api import CallError, Library, loader, spoilt, words
-from core.benchmark.child.correctness import compared, exact
+from core.benchmark.child import cudnn_api
+from core.benchmark.child.c_api import CallError, Library, context_is_lost, describe_call_error, system_loader
+from core.benchmark.child.correctness import check_algorithms_agree, check_exact
 from core.benchmark.child.cuda_api import CLOCK_RATE, MULTIPROCESSORS
-from core.benchmark.child.cudnn_api import Way, create, offered
-from core.benchmark.child.cudnn_graph_api import Graph
-from core.benchmark.child.cudnn_legacy_api import Legacy
-from core.benchmark.child.ladder import Lower, Step, WrongError, climber, failed
+from core.benchmark.child.cudnn_api import ConvolutionApi, create_handle, is_supported
+from core.benchmark.child.cudnn_graph_api import GraphApi
+from core.benchmark.child.cudnn_legacy_api import LegacyApi
+from core.benchmark.child.ladder import DriverLadder, Step, WrongResultError, failed_rung, rung_runner
 from core.benchmark.child.session import CudnnSession
-from core.benchmark.child.timing import fitted, timed
-from core.benchmark.protocol import BenchmarkEvent, Climb, Job, identity
-from core.benchmark.shapes import SMALL, Problem
+from core.benchmark.child.timing import fit_shape, time_problem
+from core.benchmark.protocol import BenchmarkEvent, BenchmarkJob, LadderRequest, step_id
+from core.benchmark.shapes import SMALL_SHAPES, Problem
 from core.common.fact_text import fact_text
 from core.knowledge.cudnn_file_names import version_numbers
 from core.model.facts import Check, GpuCard, Layer, Timing
 from core.probes.loading.roll_call.linux_loader import Loader
 
-FIRST = Problem(shape=SMALL[0], type="fp32", layout="NCHW")
+SIMPLEST_PROBLEM = Problem(shape=SMALL_SHAPES[0], type="fp32", layout="NCHW")
 """The convolution that every GPU and every cuDNN can do."""
-ENOUGH = 0.15
+MIN_MEASUREMENT_SECONDS = 0.15
 """Seconds without which a measurement is not worth beginning, where many others wait."""
 NO_TIME = fact_text("not measured: the time was used up")
 
 
-def work(job: Job, emit: Callable[[BenchmarkEvent], None]) -> None:
+def run_job(job: BenchmarkJob, emit: Callable[[BenchmarkEvent], None]) -> None:
     """Do a job. Runs in a child process: any step may end it."""
     end = time.monotonic() + job.seconds
     upper = _Upper(job, emit)
-    take = climber(emit)
+    take = rung_runner(emit)
     for name, layer, call, step in upper.rungs():
         if not take(name, layer, call, step):
             return
@@ -44,60 +44,60 @@ def work(job: Job, emit: Callable[[BenchmarkEvent], None]) -> None:
         for said in _steps(job, upper.bench, end):
             emit(said)
     except CallError as e:
-        emit(BenchmarkEvent(rung=failed(fact_text("the GPU stays in order"), "device", e)))
+        emit(BenchmarkEvent(rung=failed_rung(fact_text("the GPU stays in order"), "device", e)))
     upper.list_mapped()
 
 
-def _steps(job: Job, bench: CudnnSession, end: float) -> Iterator[BenchmarkEvent]:
+def _steps(job: BenchmarkJob, bench: CudnnSession, end: float) -> Iterator[BenchmarkEvent]:
     """Yield what is begun and what came of it.
 
     Raises:
         CallError: the GPU failed so that nothing more can be done in this process.
     """
     for problem in job.exact:
-        yield BenchmarkEvent(begin=fact_text("Checking {words}", words=problem.words), id=identity("exact", problem))
-        yield from (BenchmarkEvent(check=c) for c in _checked(exact, bench, problem, end))
+        yield BenchmarkEvent(begin=fact_text("Checking {words}", words=problem.words), id=step_id("exact", problem))
+        yield from (BenchmarkEvent(check=c) for c in _make_check(check_exact, bench, problem, end))
     for problem in job.compared:
         yield BenchmarkEvent(
-            begin=fact_text("Comparing algorithms: {words}", words=problem.words), id=identity("compared", problem)
+            begin=fact_text("Comparing algorithms: {words}", words=problem.words), id=step_id("compared", problem)
         )
-        yield from (BenchmarkEvent(check=c) for c in _checked(compared, bench, problem, end))
+        yield from (BenchmarkEvent(check=c) for c in _make_check(check_algorithms_agree, bench, problem, end))
     for n, problem in enumerate(job.timed):
-        yield BenchmarkEvent(begin=fact_text("Measuring {words}", words=problem.words), id=identity("timed", problem))
+        yield BenchmarkEvent(begin=fact_text("Measuring {words}", words=problem.words), id=step_id("timed", problem))
         # what one does not need, because few algorithms are offered for it, is for those after it
         share = max(0.0, end - time.monotonic()) / (len(job.timed) - n)
-        yield from _timed(bench, problem, end, min(job.each, max(share, ENOUGH)))
+        yield from _time_problem(bench, problem, end, min(job.each, max(share, MIN_MEASUREMENT_SECONDS)))
 
 
-def _checked(
+def _make_check(
     look: Callable[[CudnnSession, Problem], tuple[Check, ...]], bench: CudnnSession, problem: Problem, end: float
 ) -> tuple[Check, ...]:
     """Make a check; what cannot be done is a check that decides nothing."""
     about = Check(
-        kind="exact" if look is exact else "two algorithms",
+        kind="exact" if look is check_exact else "two algorithms",
         type=problem.type,
         direction=problem.direction,
         layout=problem.layout,
         shape=problem.shape.text,
     )
-    if not offered(problem, bench.capability, bench.major):
+    if not is_supported(problem, bench.capability, bench.major):
         return (replace(about, detail=fact_text("this GPU or this cuDNN does not have this kind of number")),)
     if time.monotonic() > end:
         return (replace(about, detail=NO_TIME),)
     try:
         return look(bench, problem)
     except CallError as e:
-        if spoilt(e):
+        if context_is_lost(e):
             raise
-        return (replace(about, detail=words(e)),)
+        return (replace(about, detail=describe_call_error(e)),)
     finally:
         bench.close()
 
 
-def _timed(bench: CudnnSession, problem: Problem, end: float, each: float) -> tuple[BenchmarkEvent, ...]:
-    if not offered(problem, bench.capability, bench.major):
+def _time_problem(bench: CudnnSession, problem: Problem, end: float, each: float) -> tuple[BenchmarkEvent, ...]:
+    if not is_supported(problem, bench.capability, bench.major):
         return ()
-    problem = replace(problem, shape=fitted(problem, bench))
+    problem = replace(problem, shape=fit_shape(problem, bench))
     about = Timing(
         shape=problem.shape.text,
         label=problem.shape.label,
@@ -110,13 +110,13 @@ def _timed(bench: CudnnSession, problem: Problem, end: float, each: float) -> tu
         return (BenchmarkEvent(timing=replace(about, problem=NO_TIME)),)
     try:
         start = time.monotonic()
-        said = tuple(timed(bench, problem, about, min(each, left)))
+        said = tuple(time_problem(bench, problem, about, min(each, left)))
         seconds = round(time.monotonic() - start, 3)
         return tuple(replace(s, timing=replace(s.timing, seconds=seconds)) if s.timing else s for s in said)
     except CallError as e:
-        if spoilt(e):
+        if context_is_lost(e):
             raise
-        return (BenchmarkEvent(timing=replace(about, problem=words(e))),)
+        return (BenchmarkEvent(timing=replace(about, problem=describe_call_error(e))),)
     finally:
         bench.close()
 
@@ -126,10 +126,10 @@ class _Upper:
 
     bench: CudnnSession
 
-    def __init__(self, job: Job, emit: Callable[[BenchmarkEvent], None]) -> None:
+    def __init__(self, job: BenchmarkJob, emit: Callable[[BenchmarkEvent], None]) -> None:
         self._job, self._emit = job, emit
-        self._loader: Loader = loader(job.folders)
-        self._lower = Lower(Climb(gpu=job.gpu))
+        self._loader: Loader = system_loader(job.folders)
+        self._lower = DriverLadder(LadderRequest(gpu=job.gpu))
         self._cudnn: Library
         self._seen: set[str] = set()
 
@@ -152,8 +152,8 @@ class _Upper:
     def _load(self) -> str:
         for path in self._job.preload:
             self._loader.load(path)
-        self._cudnn = cu.load(self._job.cudnn, self._loader)
-        self._emit(BenchmarkEvent(version=cu.version(self._cudnn), library=self._cudnn.path))
+        self._cudnn = cudnn_api.load_cudnn(self._job.cudnn, self._loader)
+        self._emit(BenchmarkEvent(version=cudnn_api.cudnn_version(self._cudnn), library=self._cudnn.path))
         device = self._lower.device
         capability = device.capability
         card = GpuCard(
@@ -165,13 +165,13 @@ class _Upper:
         return self._cudnn.path
 
     def _create(self) -> str:
-        handle = create(self._cudnn)
+        handle = create_handle(self._cudnn)
         device = self._lower.device
         self._cudnn.call("cudnnSetStream", handle, device.stream)
-        major = (version_numbers(cu.version(self._cudnn)) or (0,))[0]
-        ways: list[Callable[[], Way]] = [partial(Legacy, self._cudnn, handle, major)]
+        major = (version_numbers(cudnn_api.cudnn_version(self._cudnn)) or (0,))[0]
+        ways: list[Callable[[], ConvolutionApi]] = [partial(LegacyApi, self._cudnn, handle, major)]
         if self._cudnn.has("cudnnBackendExecute"):
-            ways.insert(0, partial(Graph, self._cudnn, handle))
+            ways.insert(0, partial(GraphApi, self._cudnn, handle))
         self.bench = CudnnSession(device, self._cudnn, major, tuple(ways))
         self.list_mapped()
         return ""
@@ -179,14 +179,14 @@ class _Upper:
     def _convolve(self) -> str:
         """One way of asking is enough: programs use either."""
         try:
-            checks = exact(self.bench, FIRST)
+            checks = check_exact(self.bench, SIMPLEST_PROBLEM)
         finally:
             self.bench.close()
             self.list_mapped()
         for check in checks:
             self._emit(BenchmarkEvent(check=check))
         if wrong := next((c for c in checks if c.right is False), None):
-            raise WrongError(f"{wrong.algorithm}: {wrong.detail}")
+            raise WrongResultError(f"{wrong.algorithm}: {wrong.detail}")
         if not any(c.right for c in checks):
             raise self.bench.failed or CallError("cudnnConvolutionForward", None, detail=checks[0].detail)
         return ""

@@ -4,12 +4,12 @@ This package imports nothing of ours but how sentences are made. Each section ha
 
 * ``None`` means "not looked at, or could not be decided"; an empty tuple or text means "looked, nothing there".
 * a fact that came from somewhere carries ``source``: a registry key, a file, "NVML", a variable.
-* paths are plain text in the machine's own form (``text()`` makes them printable); versions are dotted text.
+* paths are plain text in the machine's own form (``path_text()`` makes them printable); versions are dotted text.
 """
 
 from __future__ import annotations
 
-from core.model.facts.base import SCHEMA, Frozen, System, text
+from core.model.facts.base import SCHEMA_VERSION, Frozen, System, path_text
 from core.model.facts.benchmark import (
     Benchmark,
     Check,
@@ -73,7 +73,7 @@ from core.model.facts.machine import (
 from core.model.facts.snapshot import Snapshot
 
 __all__ = [
-    "SCHEMA",
+    "SCHEMA_VERSION",
     "Activation",
     "Attempt",
     "Benchmark",
@@ -139,7 +139,7 @@ __all__ = [
     "Way",
     "cuda_in_name",
     "full_id",
+    "path_text",
     "platform_machine",
     "split_id",
-    "text",
 ]

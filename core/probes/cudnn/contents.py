@@ -8,33 +8,33 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
-from core.knowledge.cudnn_file_names import VERSION_LIBRARY, names_tried, parse, shipped_name, sub_libraries
-from core.loader import read_image as images
+from core.knowledge.cudnn_file_names import VERSION_LIBRARY, names_tried, parse_cudnn_name, shipped_name, sub_libraries
+from core.loader import read_image
 from core.loader.contents import cuda_major, library_names
 from core.loader.cudnn_version import true_version
 from core.loader.fatbin import machine_code
-from core.loader.files import UnfitError, under
-from core.loader.sections import layout
-from core.model.facts import CudnnCopy, LibraryFile, Signature, System, text
-from core.probes.cudnn.locations import Found
+from core.loader.files import UnfitError, path_under_root
+from core.loader.sections import open_layout
+from core.model.facts import CudnnCopy, LibraryFile, Signature, System, path_text
+from core.probes.cudnn.locations import CudnnFolder
 from core.probes.sysroot import Sysroot
-from core.probes.wheel_record import Row, verdict
+from core.probes.wheel_record import RecordRow, record_state
 
-TALKERS = ("", "graph", "ops_infer", "cnn_infer", "adv")
+ROLES_WITH_NAMES = ("", "graph", "ops_infer", "cnn_infer", "adv")
 """Roles whose data name what they open: sub-libraries, cuBLAS, NVRTC. The others name the driver at most."""
 
-SECONDS = 0.5
+FILE_CODE_SECONDS = 0.5
 """For reading one file's GPU code; a slower disk leaves it undecided."""
 
 
-def choose(found: Found, major: int, where: Sysroot) -> dict[str, str]:
+def choose_files(found: CudnnFolder, major: int, where: Sysroot) -> dict[str, str]:
     """Return role -> name of the file that answers for it, by the order in which cuDNN itself asks.
 
     The main library's entry is under the empty role. Renamed (hashed) copies count as main libraries only.
     """
     by_role: dict[str, list[str]] = {}
     for name in found.names:
-        what = parse(name, where.system)
+        what = parse_cudnn_name(name, where.system)
         if what and what.major == major and not (what.hashed and what.role):
             by_role.setdefault(what.role, []).append(name)
     main = _first((shipped_name("", major, where.system),), by_role.get("", []))
@@ -51,10 +51,10 @@ def _first(wanted: Iterable[str], there: list[str]) -> str:
     return next(hits, there[-1] if there else "")
 
 
-def describe(
+def describe_library(
     name: str,
     folder: str,
-    row: Row | None,
+    row: RecordRow | None,
     sha256: str,
     where: Sysroot,
     *,
@@ -66,25 +66,25 @@ def describe(
     ``sha256`` and ``signature`` are there with --thorough alone; the second for files that no RECORD knows.
     """
     path = where.join(folder, name)
-    what = parse(name, where.system)
+    what = parse_cudnn_name(name, where.system)
     role = what.role if what else ""
-    image = images.read(path, root=where.root)
+    image = read_image.read_image(path, root=where.root)
     real = where.real(path)
     state, problem = image.state, image.problem
     readable = state in ("good", "truncated") and image.format != ""
-    if state == "good" and (lost := zeroed(path, where.root, until=until)):
+    if state == "good" and (lost := find_zeroed_page(path, where.root, until=until)):
         state, problem = "damaged", lost
     if state == "good" and signature == "altered":
         state, problem = "damaged", fact_text("differs from what its maker signed (its Authenticode hash is another)")
     version, version_source = true_version(path, where.root) if readable else (None, "")
     if version is None and readable and (by_name := _by_real_name(real, where)):
         version, version_source = by_name, fact_text("the real file's name")
-    mentions = library_names(path, root=where.root) if readable and role in TALKERS else ()
-    code = machine_code(path, root=where.root, seconds=SECONDS) if readable else None
+    mentions = library_names(path, root=where.root) if readable and role in ROLES_WITH_NAMES else ()
+    code = machine_code(path, root=where.root, seconds=FILE_CODE_SECONDS) if readable else None
     return LibraryFile(
-        path=text(path),
+        path=path_text(path),
         name=name,
-        real_path=text(real) if real != path else "",
+        real_path=path_text(real) if real != path else "",
         state=state,
         problem=problem,
         size=image.size,
@@ -100,7 +100,7 @@ def describe(
         sass=code[0] if code else None,
         ptx=code[1] if code else None,
         bound=code.bound if code else (),
-        record=verdict(row, image.size, sha256) if row else "unchecked",
+        record=record_state(row, image.size, sha256) if row else "unchecked",
         sha256=sha256,
         signature=signature,
     )
@@ -108,16 +108,16 @@ def describe(
 
 def _by_real_name(real: str, where: Sysroot) -> str:
     """Return the version in a real file's name where it is a whole one: libcudnn.so.8.9.7."""
-    what = parse(where.name(real), where.system)
+    what = parse_cudnn_name(where.name(real), where.system)
     return what.release if what and what.release.count(".") >= 2 else ""
 
 
-def assemble(
-    found: Found, major: int, files: tuple[LibraryFile, ...], recorded: Mapping[str, Row], where: Sysroot
+def assemble_copy(
+    found: CudnnFolder, major: int, files: tuple[LibraryFile, ...], recorded: Mapping[str, RecordRow], where: Sysroot
 ) -> CudnnCopy:
     """Return the copy that ``files`` make up."""
-    missing, missing_source = lacking(major, files, recorded, where.system)
-    by_role = {what.role: f for f in files if (what := parse(f.name, where.system))}
+    missing, missing_source = missing_names(major, files, recorded, where.system)
+    by_role = {what.role: f for f in files if (what := parse_cudnn_name(f.name, where.system))}
     first = by_role.get(VERSION_LIBRARY.get(major, VERSION_LIBRARY[max(VERSION_LIBRARY)])) or LibraryFile(
         path="", name=""
     )
@@ -128,7 +128,7 @@ def assemble(
     for_cuda = {f.cuda_major: f for f in files if f.cuda_major is not None}
     cuda = next(iter(for_cuda)) if len(for_cuda) == 1 else None
     return CudnnCopy(
-        folder=text(found.spot.folder),
+        folder=path_text(found.spot.folder),
         origin=found.spot.origin,
         major=major,
         version=version,
@@ -146,8 +146,8 @@ def assemble(
     )
 
 
-def lacking(
-    major: int, files: tuple[LibraryFile, ...], recorded: Mapping[str, Row], system: System
+def missing_names(
+    major: int, files: tuple[LibraryFile, ...], recorded: Mapping[str, RecordRow], system: System
 ) -> tuple[tuple[str, ...], str]:
     """Return the names of the set that are not there, and who names them.
 
@@ -155,10 +155,10 @@ def lacking(
     from 8.5.0.96 to 9.28.0.42 whose names were listed. The one exception, cuDNN 9.20.0 (in every wheel of it the graph
     library names engines_tensor_ir, which the wheel lacks), is a known faulty release.
     """
-    there = {what.role for f in files if f.state != "missing" and (what := parse(f.name, system))}
+    there = {what.role for f in files if f.state != "missing" and (what := parse_cudnn_name(f.name, system))}
     named: dict[str, str] = {}
     for name in recorded:
-        what = parse(name, system)
+        what = parse_cudnn_name(name, system)
         if what and what.major == major and what.role not in there:
             named.setdefault(shipped_name(what.role, major, system), "RECORD")
     for file in files:
@@ -186,23 +186,23 @@ def with_owner(copy: CudnnCopy, owner: str, cuda: int | None) -> CudnnCopy:
     return replace(copy, owner=owner)
 
 
-def deadline(seconds: float) -> float:
+def pages_deadline(seconds: float) -> float:
     """Return the moment until which pages are looked at."""
     return time.monotonic() + seconds
 
 
-PAGE = 4096
-STRETCH = {".text": 64 << 10, ".nv_fatbin": 512 << 10, ".nv_fatb": 512 << 10}
+PAGE_BYTES = 4096
+STRETCH_BYTES = {".text": 64 << 10, ".nv_fatbin": 512 << 10, ".nv_fatb": 512 << 10}
 """Section -> bytes of which one page is looked at. A run of zeroed pages as long as the stretch is always found."""
 
-SAMPLES = 128
+MIN_SAMPLED_PAGES = 128
 """At least so many pages of a section are looked at, or all: zeroed pages scattered over a small file are found, too."""
 
-ZEROS = bytes(PAGE)
-START = bytes(32)
+ZERO_PAGE = bytes(PAGE_BYTES)
+ZERO_START = bytes(32)
 
 
-def zeroed(path: str, root: str = "/", *, until: float) -> str:
+def find_zeroed_page(path: str, root: str = "/", *, until: float) -> str:
     """Return one sentence on the first page of code that is all zeros, to follow the file's name; empty when none is.
 
     A failing disk or a broken copy leaves such pages. No page of 4096 bytes in .text or .nv_fatbin is all zeros in any
@@ -214,14 +214,17 @@ def zeroed(path: str, root: str = "/", *, until: float) -> str:
     ``until`` (of time.monotonic) ends the look on a slow disk: what was not looked at counts as not found.
     """
     try:
-        with layout(under(root, path)) as file:
+        with open_layout(path_under_root(root, path)) as file:
             hop = file.source.hop
-            for section in file.named(*STRETCH):
-                first = -(-section.offset // PAGE) * PAGE
-                step = max(PAGE, min(STRETCH[section.name], section.size // SAMPLES // PAGE * PAGE))
-                for at in range(first, section.offset + section.size - PAGE + 1, step):
+            for section in file.named(*STRETCH_BYTES):
+                first = -(-section.offset // PAGE_BYTES) * PAGE_BYTES
+                step = max(
+                    PAGE_BYTES,
+                    min(STRETCH_BYTES[section.name], section.size // MIN_SAMPLED_PAGES // PAGE_BYTES * PAGE_BYTES),
+                )
+                for at in range(first, section.offset + section.size - PAGE_BYTES + 1, step):
                     # its first bytes spare the rest of nearly every page
-                    if hop(len(START), at) == START and file.source.read(at, PAGE) == ZEROS:
+                    if hop(len(ZERO_START), at) == ZERO_START and file.source.read(at, PAGE_BYTES) == ZERO_PAGE:
                         return fact_text(
                             "holds nothing but zeros at byte {at}, where its {name} should be",
                             at=at,

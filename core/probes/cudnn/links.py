@@ -5,33 +5,33 @@ from __future__ import annotations
 import re
 
 from core.common.fact_text import fact_text
-from core.knowledge.cudnn_file_names import is_link_library, parse, shipped_name
-from core.loader import read_image as images
+from core.knowledge.cudnn_file_names import is_link_library, parse_cudnn_name, shipped_name
+from core.loader import read_image
 from core.loader.cudnn_version import true_version
 from core.loader.linux_cache import CacheEntry
-from core.model.facts import LibraryFile, System, text
-from core.probes.cudnn.locations import Found
+from core.model.facts import LibraryFile, System, path_text
+from core.probes.cudnn.locations import CudnnFolder
 from core.probes.sysroot import Sysroot
 
-HEADERS = ("cudnn_version.h", "cudnn.h")
+HEADER_NAMES = ("cudnn_version.h", "cudnn.h")
 """cuDNN 7 and older define their version in cudnn.h."""
 
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+CUDNN_(MAJOR|MINOR|PATCHLEVEL)[ \t]+(\d{1,4})\b", re.MULTILINE)
 _WANTED_DLL = re.compile(rb"cudnn\w{0,40}64_(\d+)\.dll", re.IGNORECASE)
 
 
-def header(folder: str, where: Sysroot) -> tuple[str | None, str]:
+def find_header(folder: str, where: Sysroot) -> tuple[str | None, str]:
     r"""Return the version in cudnn_version.h that belongs to a folder of libraries, and the header's path.
 
     Looked for in include beside the folder and one or two levels up (Debian: /usr/include, also below its multiarch
     folder; NVIDIA's installer: include\12.6 beside bin\12.6).
     """
     for base in _include_folders(folder, where):
-        for name in HEADERS:
+        for name in HEADER_NAMES:
             path = where.join(base, name)
             numbers = dict(_DEFINE.findall(where.text(path) or ""))
             if len(numbers) == 3:
-                return ".".join(str(int(numbers[n])) for n in ("MAJOR", "MINOR", "PATCHLEVEL")), text(path)
+                return ".".join(str(int(numbers[n])) for n in ("MAJOR", "MINOR", "PATCHLEVEL")), path_text(path)
     return None, ""
 
 
@@ -47,7 +47,7 @@ def _include_folders(folder: str, where: Sysroot) -> list[str]:
     return folders
 
 
-def links(found: Found, where: Sysroot) -> tuple[LibraryFile, ...]:
+def find_links(found: CudnnFolder, where: Sysroot) -> tuple[LibraryFile, ...]:
     """Return the unversioned links and import libraries beside a copy, with the version that each stands for."""
     folder = found.spot.folder
     beside = [where.join(folder, name) for name in found.links]
@@ -63,20 +63,20 @@ def _link(path: str, where: Sysroot) -> LibraryFile:
     if is_link_library(name):
         wanted = _WANTED_DLL.search(where.read(path, 1 << 16) or b"")
         return LibraryFile(
-            path=text(path),
+            path=path_text(path),
             name=name,
             version=wanted[1].decode() if wanted else None,
             version_source=fact_text("the DLL that it names") if wanted else "",
         )
-    image = images.read(path, root=where.root)
+    image = read_image.read_image(path, root=where.root)
     version, source = true_version(path, where.root) if image.state == "good" else (None, "")
-    what = parse(where.name(real), where.system)
+    what = parse_cudnn_name(where.name(real), where.system)
     if version is None and what and what.release:
         version, source = what.release, fact_text("the real file's name")
     return LibraryFile(
-        path=text(path),
+        path=path_text(path),
         name=name,
-        real_path=text(real) if real != path else "",
+        real_path=path_text(real) if real != path else "",
         state=image.state,
         problem=image.problem,
         size=image.size,
@@ -87,7 +87,9 @@ def _link(path: str, where: Sysroot) -> LibraryFile:
     )
 
 
-def stale(folder: str, major: int, cache: tuple[CacheEntry, ...], where: Sysroot, system: System = "linux") -> str:
+def stale_cache_path(
+    folder: str, major: int, cache: tuple[CacheEntry, ...], where: Sysroot, system: System = "linux"
+) -> str:
     """Return the path under which ld.so.cache knows this copy's main library although that file is gone or another.
 
     Empty when the cache is in order for this name, or does not know it at all.
@@ -98,8 +100,8 @@ def stale(folder: str, major: int, cache: tuple[CacheEntry, ...], where: Sysroot
             continue
         here = where.real(where.parent(entry.path)) == where.real(folder)
         if not where.is_file(entry.path):
-            return text(entry.path)
-        what = parse(where.name(where.real(entry.path)), system)
+            return path_text(entry.path)
+        what = parse_cudnn_name(where.name(where.real(entry.path)), system)
         if here and what and what.major not in (major, None):
-            return text(entry.path)
+            return path_text(entry.path)
     return ""

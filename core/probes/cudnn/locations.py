@@ -6,15 +6,15 @@ import re
 from collections.abc import Callable, Iterator
 
 from core.common.fact_text import fact_text
-from core.knowledge.cudnn_file_names import is_link_library, parse
+from core.knowledge.cudnn_file_names import is_link_library, parse_cudnn_name
 from core.loader.linux_cache import conf_folders
 from core.model.facts import Distribution, Frozen, Origin, PythonEnvironment
-from core.model.path_list import LIBRARIES, searched
+from core.model.path_list import LIBRARY_VARIABLE, searched_entries
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
-from core.probes.variables.search_paths import expand
+from core.probes.variables.search_paths import expand_percent
 
-DEFAULTS = (
+DEFAULT_FOLDERS = (
     "/lib/x86_64-linux-gnu",
     "/usr/lib/x86_64-linux-gnu",
     "/lib/aarch64-linux-gnu",
@@ -28,10 +28,10 @@ DEFAULTS = (
 )
 """Default folders of glibc's loader, and those that nearly every ld.so.conf names."""
 
-BUNDLES = re.compile(r"torch|tensorflow|jax.*|onnxruntime|ctranslate2|cupy|paddle|mxnet|cntk|.*\.libs")
+BUNDLING_FRAMEWORKS = re.compile(r"torch|tensorflow|jax.*|onnxruntime|ctranslate2|cupy|paddle|mxnet|cntk|.*\.libs")
 """Names in site-packages that may carry a cuDNN of their own."""
 
-INNER = (
+INNER_FOLDERS = (
     "",
     "lib",
     "libs",
@@ -44,10 +44,10 @@ INNER = (
 )
 """Folders of such a package that are looked into."""
 
-OVERRIDES = ("CUDNN_PATH", "CUDNN_HOME", "CUDNN_ROOT", "CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CONDA_PREFIX")
+OVERRIDE_VARIABLES = ("CUDNN_PATH", "CUDNN_HOME", "CUDNN_ROOT", "CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CONDA_PREFIX")
 
 
-class Spot(Frozen, frozen=True, kw_only=True):
+class CudnnSpot(Frozen, frozen=True, kw_only=True):
     """A folder to look into, and how one comes to it."""
 
     folder: str
@@ -56,15 +56,15 @@ class Spot(Frozen, frozen=True, kw_only=True):
     environment: str = ""
 
 
-class Found(Frozen, frozen=True, kw_only=True):
+class CudnnFolder(Frozen, frozen=True, kw_only=True):
     """A folder that holds cuDNN files: their names, and those of files for compilers."""
 
-    spot: Spot
+    spot: CudnnSpot
     names: tuple[str, ...]
     links: tuple[str, ...] = ()
 
 
-def folders(request: ProbeRequest, where: Sysroot, listed: tuple[str, ...]) -> tuple[Found, ...]:
+def find_folders(request: ProbeRequest, where: Sysroot, listed: tuple[str, ...]) -> tuple[CudnnFolder, ...]:
     """Return every folder with cuDNN files, in the order of the steps. ``listed``: cached paths, records' folders."""
     seen: set[str] = set()
     found = []
@@ -79,44 +79,44 @@ def folders(request: ProbeRequest, where: Sysroot, listed: tuple[str, ...]) -> t
             continue
         seen.add(real)
         names = tuple(n for n in where.names(folder) or () if "cudnn" in n.lower())
-        own = tuple(n for n in names if (what := parse(n, where.system)) and what.major is not None)
-        links = tuple(n for n in names if n not in own and (parse(n, where.system) or is_link_library(n)))
+        own = tuple(n for n in names if (what := parse_cudnn_name(n, where.system)) and what.major is not None)
+        links = tuple(n for n in names if n not in own and (parse_cudnn_name(n, where.system) or is_link_library(n)))
         if own or links:
-            found.append(Found(spot=spot, names=own, links=links))
+            found.append(CudnnFolder(spot=spot, names=own, links=links))
     return tuple(found)
 
 
-def _spots(request: ProbeRequest, where: Sysroot, listed: tuple[str, ...]) -> Iterator[Spot]:
+def _spots(request: ProbeRequest, where: Sysroot, listed: tuple[str, ...]) -> Iterator[CudnnSpot]:
     for python in request.seen.pythons or ():
         yield from in_environment(python, where)
-    steps: tuple[Callable[[ProbeRequest, Sysroot], Iterator[Spot]], ...]
+    steps: tuple[Callable[[ProbeRequest, Sysroot], Iterator[CudnnSpot]], ...]
     steps = (_windows_path, _windows_folders) if where.system == "windows" else (_library_path, _linux_folders)
     for step in steps:
         yield from step(request, where)
     for folder in listed:
-        yield _placed(folder, "ld.so.cache", where)
+        yield _spot_at(folder, "ld.so.cache", where)
     yield from _overrides(request, where)
 
 
-def in_environment(python: PythonEnvironment, where: Sysroot) -> Iterator[Spot]:
+def in_environment(python: PythonEnvironment, where: Sysroot) -> Iterator[CudnnSpot]:
     """Yield the folders of one environment: NVIDIA's wheels, packages with libraries of their own, conda's."""
     for site in python.site_packages:
         nvidia = where.join(site, "nvidia")
         for name in where.names(nvidia) or ():
             for tail in ("lib",) if where.system == "linux" else ("bin", "bin\\x86_64", "bin\\x64"):
                 folder = where.join(nvidia, name, tail)
-                yield Spot(
+                yield CudnnSpot(
                     folder=folder,
                     origin="wheel",
                     source=fact_text("packages in {site}", site=site),
                     environment=python.prefix,
                 )
         for name in where.names(site) or ():
-            if BUNDLES.fullmatch(name):
-                for tail in INNER:
+            if BUNDLING_FRAMEWORKS.fullmatch(name):
+                for tail in INNER_FOLDERS:
                     folder = where.join(site, name, *tail.split("/")) if tail else where.join(site, name)
                     if where.is_folder(folder):
-                        yield Spot(
+                        yield CudnnSpot(
                             folder=folder,
                             origin="framework",
                             source=fact_text("packages in {site}", site=site),
@@ -130,10 +130,12 @@ def in_environment(python: PythonEnvironment, where: Sysroot) -> Iterator[Spot]:
         )
         for tail in tails:
             folder = where.join(python.prefix, tail)
-            yield Spot(folder=folder, origin="conda", source="conda's folder of libraries", environment=python.prefix)
+            yield CudnnSpot(
+                folder=folder, origin="conda", source="conda's folder of libraries", environment=python.prefix
+            )
 
 
-def _placed(folder: str, source: str, where: Sysroot) -> Spot:
+def _spot_at(folder: str, source: str, where: Sysroot) -> CudnnSpot:
     """Return a spot whose origin follows from where it lies."""
     origin: Origin = "folder"
     low = folder.lower()
@@ -150,68 +152,68 @@ def _placed(folder: str, source: str, where: Sysroot) -> Spot:
         origin = "wheel"
     elif re.search(r"[\\/](site|dist)-packages[\\/]", low):
         origin = "framework"
-    return Spot(folder=folder, origin=origin, source=source)
+    return CudnnSpot(folder=folder, origin=origin, source=source)
 
 
-def _library_path(request: ProbeRequest, where: Sysroot) -> Iterator[Spot]:
-    for entry in searched(request.env.get(LIBRARIES, ""), "linux", LIBRARIES):
+def _library_path(request: ProbeRequest, where: Sysroot) -> Iterator[CudnnSpot]:
+    for entry in searched_entries(request.env.get(LIBRARY_VARIABLE, ""), "linux", LIBRARY_VARIABLE):
         if entry.startswith("/"):
-            yield _placed(entry, "LD_LIBRARY_PATH", where)
+            yield _spot_at(entry, "LD_LIBRARY_PATH", where)
 
 
-def _linux_folders(_request: ProbeRequest, where: Sysroot) -> Iterator[Spot]:
+def _linux_folders(_request: ProbeRequest, where: Sysroot) -> Iterator[CudnnSpot]:
     for entry in conf_folders(root=where.root):
-        yield _placed(entry.path, entry.source, where)
-    for folder in DEFAULTS:
-        yield _placed(folder, fact_text("a default folder of the loader"), where)
+        yield _spot_at(entry.path, entry.source, where)
+    for folder in DEFAULT_FOLDERS:
+        yield _spot_at(folder, fact_text("a default folder of the loader"), where)
     for parent, pattern in (("/usr/local", r"(cuda|cudnn)([-_.\d].*)?"), ("/opt", r"(cuda|cudnn)([-_.\d].*)?")):
         for name in where.names(parent) or ():
             if re.fullmatch(pattern, name):
                 for tail in ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"):
-                    yield _placed(
+                    yield _spot_at(
                         where.join(parent, name, tail), fact_text("a usual place of NVIDIA's archives"), where
                     )
 
 
-def _windows_path(request: ProbeRequest, where: Sysroot) -> Iterator[Spot]:
+def _windows_path(request: ProbeRequest, where: Sysroot) -> Iterator[CudnnSpot]:
     env = {name.upper(): value for name, value in request.env.items()}
-    for entry in searched(env.get("PATH", ""), "windows"):
-        folder = expand(entry, env).strip('"').strip()
+    for entry in searched_entries(env.get("PATH", ""), "windows"):
+        folder = expand_percent(entry, env).strip('"').strip()
         if where.form.isabs(folder):
-            yield _placed(folder, "PATH", where)
+            yield _spot_at(folder, "PATH", where)
             inner = where.join(folder, "bin")  # people name an archive's folder instead of its bin
-            yield _placed(inner, fact_text("bin in {folder}, which PATH names", folder=folder), where)
+            yield _spot_at(inner, fact_text("bin in {folder}, which PATH names", folder=folder), where)
 
 
-def _windows_folders(request: ProbeRequest, where: Sysroot) -> Iterator[Spot]:
+def _windows_folders(request: ProbeRequest, where: Sysroot) -> Iterator[CudnnSpot]:
     env = {name.upper(): value for name, value in request.env.items()}
     windows = env.get("SYSTEMROOT") or env.get("WINDIR") or "C:\\Windows"
     for folder in (where.join(windows, "System32"), windows):
-        yield _placed(folder, fact_text("the system's folder"), where)
+        yield _spot_at(folder, fact_text("the system's folder"), where)
     for files in dict.fromkeys((env.get("PROGRAMFILES") or "C:\\Program Files", "C:\\Program Files")):
         for base in ("NVIDIA\\CUDNN", "NVIDIA GPU Computing Toolkit\\CUDA"):
-            yield from _installed(where.join(files, base), where)
+            yield from _installer_spots(where.join(files, base), where)
     for folder in ("C:\\tools\\cuda\\bin", "C:\\cuda\\bin", "C:\\cudnn\\bin"):
-        yield _placed(folder, fact_text("a usual place of NVIDIA's archives"), where)
+        yield _spot_at(folder, fact_text("a usual place of NVIDIA's archives"), where)
 
 
-def _installed(base: str, where: Sysroot) -> Iterator[Spot]:
+def _installer_spots(base: str, where: Sysroot) -> Iterator[CudnnSpot]:
     r"""Yield v*\bin, v*\bin\x64, v*\bin\12.6 and v*\bin\12.9\x64: the installers' layouts up to cuDNN 9.22."""
     for version in where.names(base) or ():
         top = where.join(base, version, "bin")
-        yield _placed(top, "NVIDIA's installer", where)
+        yield _spot_at(top, "NVIDIA's installer", where)
         for name in where.names(top) or ():
             if re.fullmatch(r"x64|arm64|\d+\.\d+", name):
-                yield _placed(where.join(top, name), "NVIDIA's installer", where)
-                yield _placed(where.join(top, name, "x64"), "NVIDIA's installer", where)
+                yield _spot_at(where.join(top, name), "NVIDIA's installer", where)
+                yield _spot_at(where.join(top, name, "x64"), "NVIDIA's installer", where)
 
 
-def _overrides(request: ProbeRequest, where: Sysroot) -> Iterator[Spot]:
+def _overrides(request: ProbeRequest, where: Sysroot) -> Iterator[CudnnSpot]:
     tails = ("bin", "bin\\x64", "") if where.system == "windows" else ("lib64", "lib", "")
-    for name in OVERRIDES:
+    for name in OVERRIDE_VARIABLES:
         value = request.env.get(name, "")
         for tail in tails if where.form.isabs(value) else ():
-            yield _placed(where.join(value, tail) if tail else value, name, where)
+            yield _spot_at(where.join(value, tail) if tail else value, name, where)
 
 
 # --- who owns a folder's files ---------------------------------------------------------------------------

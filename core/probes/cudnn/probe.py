@@ -9,18 +9,18 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.versions import whole_number
-from core.knowledge.cudnn_file_names import MAJORS, parse
-from core.loader import read_image as images
-from core.loader.authenticode import by_hash
+from core.knowledge.cudnn_file_names import CUDNN_MAJORS, parse_cudnn_name
+from core.loader import read_image
+from core.loader.authenticode import signature_by_hash
 from core.loader.linux_cache import CacheEntry, read_cache
 from core.model.facts import CudnnCopy, Distribution, PythonEnvironment, Signature
-from core.probes.cudnn.contents import assemble, choose, deadline, describe, with_owner
-from core.probes.cudnn.links import header, links, stale
-from core.probes.cudnn.locations import Found, Spot, bundler_of, conda_package, debian_package, folders
+from core.probes.cudnn.contents import assemble_copy, choose_files, describe_library, pages_deadline, with_owner
+from core.probes.cudnn.links import find_header, find_links, stale_cache_path
+from core.probes.cudnn.locations import CudnnFolder, CudnnSpot, bundler_of, conda_package, debian_package, find_folders
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import of_copy
-from core.probes.wheel_record import Row, hashes, rows
+from core.probes.wheel_record import RecordRow, hash_files, record_rows
 
 PAGES_SECONDS = 0.25
 """For the look at lost pages, over all copies of a scan."""
@@ -28,7 +28,7 @@ PAGES_SECONDS = 0.25
 _WHEEL = re.compile(r"nvidia_cudnn(?:_cu(?P<cuda>\d+))?-(?P<version>[\w.]+)\.dist-info")
 
 
-class Survey(msgspec.Struct, frozen=True):
+class CudnnSurvey(msgspec.Struct, frozen=True):
     """What one look has at hand everywhere."""
 
     request: ProbeRequest
@@ -45,10 +45,10 @@ def look(request: ProbeRequest) -> tuple[CudnnCopy, ...]:
     """
     where = sysroot_of(request.host)
     cache = (read_cache(root=where.root) or ()) if where.system == "linux" else ()
-    survey = Survey(request, where, cache, deadline(PAGES_SECONDS))
-    listed = dict.fromkeys(where.parent(e.path) for e in cache if parse(e.name, where.system))
-    found = [*folders(request, where, tuple(listed))]
-    found += _emptied(request, found, where)
+    survey = CudnnSurvey(request, where, cache, pages_deadline(PAGES_SECONDS))
+    listed = dict.fromkeys(where.parent(e.path) for e in cache if parse_cudnn_name(e.name, where.system))
+    found = [*find_folders(request, where, tuple(listed))]
+    found += _emptied_folders(request, found, where)
     copies = []
     for one in found:
         for bare in _copies(one, survey):
@@ -58,15 +58,19 @@ def look(request: ProbeRequest) -> tuple[CudnnCopy, ...]:
     return tuple(copies)
 
 
-def _copies(found: Found, survey: Survey) -> Iterator[CudnnCopy]:
+def _copies(found: CudnnFolder, survey: CudnnSurvey) -> Iterator[CudnnCopy]:
     where, folder = survey.where, found.spot.folder
-    wheel, recorded = _recorded(folder, where)
-    beside = links(found, where)
-    version, path = header(folder, where)
-    named = {what.major for n in (*found.names, *recorded) if (what := parse(n, where.system)) and what.major}
-    for major in sorted(m for m in named if m >= MAJORS[0]):
+    wheel, recorded = _wheel_of(folder, where)
+    beside = find_links(found, where)
+    version, path = find_header(folder, where)
+    named = {
+        what.major for n in (*found.names, *recorded) if (what := parse_cudnn_name(n, where.system)) and what.major
+    }
+    for major in sorted(m for m in named if m >= CUDNN_MAJORS[0]):
         survey.request.watch.check()
-        mine = {n: row for n, row in recorded.items() if (what := parse(n, where.system)) and what.major == major}
+        mine = {
+            n: row for n, row in recorded.items() if (what := parse_cudnn_name(n, where.system)) and what.major == major
+        }
         copy = _copy(found, major, mine, survey)
         if copy is not None:
             owner, cuda = _owner(found, copy, wheel, survey)
@@ -75,25 +79,27 @@ def _copies(found: Found, survey: Survey) -> Iterator[CudnnCopy]:
                 header_version=version,
                 header=path,
                 links=beside,
-                cached_elsewhere=stale(folder, major, survey.cache, where) if survey.cache else "",
+                cached_elsewhere=stale_cache_path(folder, major, survey.cache, where) if survey.cache else "",
             )
 
 
-def _copy(found: Found, major: int, recorded: Mapping[str, Row], survey: Survey) -> CudnnCopy | None:
+def _copy(found: CudnnFolder, major: int, recorded: Mapping[str, RecordRow], survey: CudnnSurvey) -> CudnnCopy | None:
     """Return one major's copy in a folder; None when there is neither a file nor a record of one."""
     where, folder = survey.where, found.spot.folder
-    names = [*choose(found, major, where).values()]
+    names = [*choose_files(found, major, where).values()]
     # what RECORD lists and the folder's listing lacks may still be there: in a folder that may not be listed
     hidden = (
-        n for n in recorded if n not in names and images.read(where.join(folder, n), root=where.root).state != "missing"
+        n
+        for n in recorded
+        if n not in names and read_image.read_image(where.join(folder, n), root=where.root).state != "missing"
     )
     names += [n for n in hidden if n not in found.names]
     if not names and not recorded:
         return None
     paths = [where.join(folder, name) for name in names]
-    digests = hashes(paths, where, survey.request.watch) if survey.request.thorough else {}
+    digests = hash_files(paths, where, survey.request.watch) if survey.request.thorough else {}
     files = tuple(
-        describe(
+        describe_library(
             name,
             folder,
             recorded.get(name),
@@ -104,13 +110,13 @@ def _copy(found: Found, major: int, recorded: Mapping[str, Row], survey: Survey)
         )
         for name, path in zip(names, paths, strict=True)
     )
-    return assemble(found, major, files, recorded, where)
+    return assemble_copy(found, major, files, recorded, where)
 
 
-def _signature(path: str, survey: Survey) -> Signature:
+def _signature(path: str, survey: CudnnSurvey) -> Signature:
     """Return what the system says of a file's signature; where it does not decide, what the file's own hash says."""
     said = survey.request.host.signature(path)
-    return by_hash(path, said, root=survey.where.root) if said in ("undecided", "not trusted") else said
+    return signature_by_hash(path, said, root=survey.where.root) if said in ("undecided", "not trusted") else said
 
 
 def _wheels(site: str, where: Sysroot) -> Iterator[Distribution]:
@@ -120,18 +126,18 @@ def _wheels(site: str, where: Sysroot) -> Iterator[Distribution]:
             yield Distribution(name=name.split("-")[0].replace("_", "-"), version=m["version"], location=site)
 
 
-def _recorded(folder: str, where: Sysroot) -> tuple[Distribution | None, Mapping[str, Row]]:
+def _wheel_of(folder: str, where: Sysroot) -> tuple[Distribution | None, Mapping[str, RecordRow]]:
     """Return the wheel that a folder's cuDNN came with, and file name -> what its RECORD says.
 
     Two wheels may claim the same folder (cu11 and cu12 overwrite each other): the one whose sizes agree is meant.
     """
     m = re.fullmatch(r"(.+)[\\/]nvidia[\\/].+", folder)
-    best: tuple[Distribution | None, Mapping[str, Row]] = (None, {})
+    best: tuple[Distribution | None, Mapping[str, RecordRow]] = (None, {})
     most = -1
     for wheel in _wheels(m[1], where) if m else ():
         here = {
             where.name(path): row
-            for path, row in rows(wheel, "cudnn", where).items()
+            for path, row in record_rows(wheel, "cudnn", where).items()
             if where.form.normcase(where.parent(path)) == where.form.normcase(folder)
         }
         sizes = ((where.stat(where.join(folder, name)), row.size) for name, row in here.items())
@@ -141,35 +147,37 @@ def _recorded(folder: str, where: Sysroot) -> tuple[Distribution | None, Mapping
     return best
 
 
-def _emptied(request: ProbeRequest, found: list[Found], where: Sysroot) -> list[Found]:
+def _emptied_folders(request: ProbeRequest, found: list[CudnnFolder], where: Sysroot) -> list[CudnnFolder]:
     """Return the wheels' folders that RECORD speaks of and that hold no cuDNN file any more, or cannot be listed."""
     seen = {where.form.normcase(one.spot.folder) for one in found}
     gone = []
     for python in request.seen.pythons or ():
         for wheel in (w for site in python.site_packages for w in _wheels(site, where)):
-            for path in rows(wheel, "cudnn", where):
+            for path in record_rows(wheel, "cudnn", where):
                 folder = where.parent(path)
-                what = parse(where.name(path), where.system)
+                what = parse_cudnn_name(where.name(path), where.system)
                 if what and what.major and where.form.normcase(folder) not in seen:
                     seen.add(where.form.normcase(folder))
-                    spot = Spot(folder=folder, origin="wheel", source="RECORD", environment=python.prefix)
-                    gone.append(Found(spot=spot, names=()))
+                    spot = CudnnSpot(folder=folder, origin="wheel", source="RECORD", environment=python.prefix)
+                    gone.append(CudnnFolder(spot=spot, names=()))
     return gone
 
 
-def _owner(found: Found, copy: CudnnCopy, wheel: Distribution | None, survey: Survey) -> tuple[str, int | None]:
+def _owner(
+    found: CudnnFolder, copy: CudnnCopy, wheel: Distribution | None, survey: CudnnSurvey
+) -> tuple[str, int | None]:
     """Return the package that a copy belongs to, with its version, and the CUDA major in the package's name."""
     spot, request, where = found.spot, survey.request, survey.where
     python = next((p for p in request.seen.pythons or () if p.prefix == spot.environment), None)
     if wheel is not None:
-        return _named(f"{wheel.name} {wheel.version}")
+        return _cuda_major_in_name(f"{wheel.name} {wheel.version}")
     if spot.origin == "framework" and (bundler := _bundler(spot.folder, python, request, where)):
         return f"{bundler.name} {bundler.version}", None
     if spot.origin == "conda":
         return conda_package(spot.environment, where), None
     if spot.origin == "distribution":
         paths = (where.join(spot.folder, f.name) for f in copy.files)
-        return _named(next((p for path in paths if (p := debian_package(path, where))), ""))
+        return _cuda_major_in_name(next((p for path in paths if (p := debian_package(path, where))), ""))
     return "", None
 
 
@@ -180,6 +188,6 @@ def _bundler(
     return next((d for p in environments if (d := bundler_of(p, folder, where))), None)
 
 
-def _named(owner: str) -> tuple[str, int | None]:
+def _cuda_major_in_name(owner: str) -> tuple[str, int | None]:
     m = re.search(r"-cu(?:da-)?(\d+)", owner)
     return owner, whole_number(m[1]) if m else None

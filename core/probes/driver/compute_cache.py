@@ -7,7 +7,7 @@ import stat
 from collections.abc import Mapping
 
 from core.common.fact_text import fact_text
-from core.model.facts import ComputeCache, Machine, text
+from core.model.facts import ComputeCache, Machine, path_text
 from core.probes.sysroot import Sysroot
 
 
@@ -17,7 +17,7 @@ def compute_cache(env: Mapping[str, str], machine: Machine, where: Sysroot) -> C
     Places: CUDA C++ Programming Guide, section on environment variables (CUDA_CACHE_PATH). ``writable`` of a folder
     that does not exist yet says whether the driver could make it.
     """
-    path, source = place(env, machine, where)
+    path, source = cache_folder(env, machine, where)
     if not path:
         return None
     seen = where.stat(path)
@@ -25,15 +25,15 @@ def compute_cache(env: Mapping[str, str], machine: Machine, where: Sysroot) -> C
         above = _nearest(path, where)
         problem = fact_text("is a link to a folder that is not there") if where.is_link(path) else ""
         return ComputeCache(
-            path=text(path),
+            path=path_text(path),
             exists=False,
-            writable=_writable(above, where) if above else None,
+            writable=_is_writable(above, where) if above else None,
             problem=problem,
             source=source,
         )
     if not stat.S_ISDIR(seen.st_mode):
         return ComputeCache(
-            path=text(path),
+            path=path_text(path),
             exists=True,
             owner=_owner(seen),
             writable=False,
@@ -43,30 +43,30 @@ def compute_cache(env: Mapping[str, str], machine: Machine, where: Sysroot) -> C
     index = where.join(path, "index")
     there = where.stat(index)
     return ComputeCache(
-        path=text(path),
+        path=path_text(path),
         exists=True,
         owner=_owner(seen),
-        writable=_writable(path, where),
+        writable=_is_writable(path, where),
         index_readable=bool(where.read(index, 16)) if there is not None else None,
-        aside=text(_aside(path, where)),
+        aside=path_text(_movable_folder(path, where)),
         source=source,
     )
 
 
-CACHES = frozenset({"ComputeCache", "GLCache"})
+CACHE_FOLDERS = frozenset({"ComputeCache", "GLCache"})
 """What NVIDIA's driver keeps in ~/.nv, and makes anew where it is missing."""
 
 
-def _aside(path: str, where: Sysroot) -> str:
+def _movable_folder(path: str, where: Sysroot) -> str:
     """Return the cache, or the .nv that holds nothing but caches, whichever lies in a folder that this user may change."""
     above = where.parent(path)
-    if _writable(above, where) is not False:
+    if _is_writable(above, where) is not False:
         return path
-    only_caches = where.name(above) == ".nv" and set(where.names(above) or ("?",)) <= CACHES
-    return above if only_caches and _writable(where.parent(above), where) else ""
+    only_caches = where.name(above) == ".nv" and set(where.names(above) or ("?",)) <= CACHE_FOLDERS
+    return above if only_caches and _is_writable(where.parent(above), where) else ""
 
 
-def place(env: Mapping[str, str], machine: Machine, where: Sysroot) -> tuple[str, str]:
+def cache_folder(env: Mapping[str, str], machine: Machine, where: Sysroot) -> tuple[str, str]:
     """Return the cache's folder and what says so."""
     if env.get("CUDA_CACHE_PATH"):
         return env["CUDA_CACHE_PATH"], "CUDA_CACHE_PATH"
@@ -85,7 +85,7 @@ def _nearest(path: str, where: Sysroot) -> str:
     return above if where.is_folder(above) else ""
 
 
-def _writable(folder: str, where: Sysroot) -> bool | None:
+def _is_writable(folder: str, where: Sysroot) -> bool | None:
     """Whether this user may make files there, asked without making one. Windows' access lists are not read."""
     if os.name == "nt":
         return None

@@ -11,17 +11,17 @@ import time
 from typing import Any
 
 from core.common.fact_text import fact_text
-from core.model.facts import DeviceNode, text
+from core.model.facts import DeviceNode, path_text
 from core.probes.driver.compute_cache import group_name, owner_name
 from core.probes.driver.kernel_log import kernel_log, resumed_at
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
-MODULES = (
+KERNEL_MODULES = (
     "nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia_peermem", "nouveau", "nova_core", "vfio_pci",
 )  # fmt: skip
 
-NODE_PATIENCE = 4.0
+NODE_TIMEOUT_SECONDS = 4.0
 """Seconds for all device nodes; opening one wakes its GPU."""
 
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -31,7 +31,7 @@ _NODE = re.compile(r"nvidia(ctl|\d+|-uvm|-uvm-tools|-modeset)")
 _RELEASE = re.compile(r"Kernel Module(?: for \S+)?\s+(\d+\.\d+(?:\.\d+)*)")
 
 
-def look(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
+def look_at_kernel(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
     """Return the fields of Driver that only Linux has."""
     modules = loaded_modules(where)
     booted = boot_time(where)
@@ -39,11 +39,11 @@ def look(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
     return {
         "modules": modules,
         "module_version": module_version(modules, where),
-        "nodes": nodes(where),
+        "nodes": device_nodes(where),
         "secure_boot": secure_boot(where),
         "kernel_log": log.lines if log is not None else None,
         "booted": booted,
-        "resumed": resumed_at(log, booted, where, now=time.time(), asleep=asleep()),
+        "resumed": resumed_at(log, booted, where, now=time.time(), asleep=seconds_asleep()),
     }
 
 
@@ -53,21 +53,21 @@ def loaded_modules(where: Sysroot) -> tuple[str, ...] | None:
     if content is None:
         return None
     names = {line.split(" ", 1)[0] for line in content.splitlines()}
-    return tuple(name for name in MODULES if name in names)
+    return tuple(name for name in KERNEL_MODULES if name in names)
 
 
 def module_version(modules: tuple[str, ...] | None, where: Sysroot) -> str | None:
     """Return the loaded NVIDIA module's version; empty text when none is loaded, None when that is not known."""
     version = where.text("/sys/module/nvidia/version", 128)
     if version and version.strip():
-        return text(version.strip())
+        return path_text(version.strip())
     said = _RELEASE.search(where.text("/proc/driver/nvidia/version", 4096) or "")
     if said:
         return said[1]
     return "" if modules is not None and "nvidia" not in modules else None
 
 
-def nodes(where: Sysroot) -> tuple[DeviceNode, ...] | None:
+def device_nodes(where: Sysroot) -> tuple[DeviceNode, ...] | None:
     """Return the /dev/nvidia* nodes and whether each opens; None when /dev cannot be listed.
 
     The nodes of /dev/nvidia-caps are left out: they are the administrator's, and CUDA does without them.
@@ -81,19 +81,19 @@ def nodes(where: Sysroot) -> tuple[DeviceNode, ...] | None:
 
     def open_all() -> None:
         for path in paths:
-            found[path] = node(path, where)
+            found[path] = open_device_node(path, where)
 
     thread = threading.Thread(target=open_all, daemon=True)
     thread.start()
-    thread.join(NODE_PATIENCE)
+    thread.join(NODE_TIMEOUT_SECONDS)
     silent = DeviceNode(
         path="",
-        problem=fact_text("did not answer within {NODE_PATIENCE} seconds", NODE_PATIENCE=f"{NODE_PATIENCE:.0f}"),
+        problem=fact_text("did not answer within {NODE_PATIENCE} seconds", NODE_PATIENCE=f"{NODE_TIMEOUT_SECONDS:.0f}"),
     )
     return tuple(found.get(path) or DeviceNode(path=path, problem=silent.problem) for path in paths)
 
 
-def node(path: str, where: Sysroot) -> DeviceNode:
+def open_device_node(path: str, where: Sysroot) -> DeviceNode:
     """Open and close one device node for reading and writing, as the driver's library does; nothing is written."""
     real = where.under(path)
     opened: bool | None = None
@@ -138,7 +138,7 @@ def boot_time(where: Sysroot) -> float | None:
     return float(said[1]) if said else None
 
 
-def asleep() -> float | None:
+def seconds_asleep() -> float | None:
     """Return how many seconds the system has slept since it started: CLOCK_BOOTTIME counts them, CLOCK_MONOTONIC not."""
     if not hasattr(time, "CLOCK_BOOTTIME"):
         return None

@@ -12,34 +12,34 @@ import msgspec
 
 from core.common.versions import whole_number
 from core.host import provenance
-from core.model.facts import text
+from core.model.facts import path_text
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
-MATTERS = re.compile(
+RELEVANT_LINE = re.compile(
     r"NVRM|nvidia|nouveau|\bXid\b|key was rejected|unsigned module|module verification|Lockdown:", re.I
 )
 MAX_LINES = 200
 """The newest lines that are kept."""
 MAX_BYTES = 4 << 20
-LOG_PATIENCE = 1.0
+LOG_TIMEOUT_SECONDS = 1.0
 """Seconds for reading /dev/kmsg, one record a call."""
 LOG_FILES = ("/var/log/kern.log", "/var/log/messages")
-AWAKE = 1.0
+CLOCK_TOLERANCE_SECONDS = 1.0
 """Seconds of sleep that are taken for the clocks' own difference."""
 
 _RESUME = re.compile(r"^\[\s*(\d+\.\d+)\] PM: suspend exit")
 _START = re.compile(r"\bLinux version \d")
 
 
-class Log(msgspec.Struct, frozen=True):
+class KernelLog(msgspec.Struct, frozen=True):
     """The lines that matter, and the kernel's time of the last resume that they name (seconds since boot)."""
 
     lines: tuple[str, ...]
     resumed: float | None = None
 
 
-def kernel_log(request: ProbeRequest, where: Sysroot) -> Log | None:
+def kernel_log(request: ProbeRequest, where: Sysroot) -> KernelLog | None:
     """Return what the kernel log says; None when this user may not read it.
 
     /dev/kmsg first, then dmesg (it asks another way and may be allowed what the file is not), then the log files.
@@ -52,19 +52,19 @@ def kernel_log(request: ProbeRequest, where: Sysroot) -> Log | None:
     if raw is None:
         content = next((t for f in LOG_FILES if (t := _tail(f, where))), None)
         raw = since_start(content.splitlines()) if content else None
-    return sift(raw) if raw is not None else None
+    return sift_lines(raw) if raw is not None else None
 
 
-def sift(raw: Iterable[str]) -> Log:
+def sift_lines(raw: Iterable[str]) -> KernelLog:
     """Keep the lines that matter, printable, and the time of the last resume."""
     resumed = None
     kept = []
     for line in raw:
         if m := _RESUME.match(line):
             resumed = float(m[1])
-        if MATTERS.search(line):
+        if RELEVANT_LINE.search(line):
             kept.append(line[:500])
-    return Log(lines=tuple(kept[-MAX_LINES:]), resumed=resumed)
+    return KernelLog(lines=tuple(kept[-MAX_LINES:]), resumed=resumed)
 
 
 def since_start(lines: list[str]) -> list[str]:
@@ -73,7 +73,7 @@ def since_start(lines: list[str]) -> list[str]:
     return lines[starts[-1] :] if starts else lines
 
 
-def record(raw: str) -> list[str]:
+def format_record(raw: str) -> list[str]:
     """Return a record of /dev/kmsg as dmesg shows it. Form: Documentation/ABI/testing/dev-kmsg of the kernel."""
     head, semicolon, message = raw.partition(";")
     fields = head.split(",")
@@ -99,7 +99,7 @@ def _kmsg(where: Sysroot) -> list[str] | None:
 
 def _records(descriptor: int) -> list[str]:
     lines: list[str] = []
-    end = time.monotonic() + LOG_PATIENCE
+    end = time.monotonic() + LOG_TIMEOUT_SECONDS
     total = 0
     while total < MAX_BYTES and time.monotonic() < end:
         try:
@@ -111,7 +111,7 @@ def _records(descriptor: int) -> list[str]:
         if not data:
             break
         total += len(data)
-        lines += record(text(data))
+        lines += format_record(path_text(data))
     return lines
 
 
@@ -122,13 +122,13 @@ def _tail(path: str, where: Sysroot) -> str | None:
     try:
         with open(where.under(path), "rb") as stream:  # noqa: PTH123 - a regular file, seen above
             stream.seek(max(0, seen.st_size - MAX_BYTES))
-            return text(stream.read(MAX_BYTES))
+            return path_text(stream.read(MAX_BYTES))
     except OSError:
         return None
 
 
 def resumed_at(
-    log: Log | None, booted: float | None, where: Sysroot, *, now: float, asleep: float | None
+    log: KernelLog | None, booted: float | None, where: Sysroot, *, now: float, asleep: float | None
 ) -> float | None:
     """Return when the system last resumed; 0.0 when it has not slept since it started, None when that is not known.
 
@@ -137,7 +137,7 @@ def resumed_at(
     given: the start of the system and all its sleep.
     """
     count = where.text("/sys/power/suspend_stats/success", 64)
-    slept = asleep is not None and asleep > AWAKE
+    slept = asleep is not None and asleep > CLOCK_TOLERANCE_SECONDS
     counted = (whole_number((count or "").strip()) or 0) > 0
     if not slept and not counted:
         return 0.0 if asleep is not None or count is not None else None

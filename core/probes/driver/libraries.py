@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from core.common.fact_text import fact_text
-from core.loader import read_image as images
+from core.loader import read_image
 from core.loader.linux_cache import read_cache
-from core.model.facts import DriverLibrary, text
-from core.model.path_list import LIBRARIES, searched
+from core.model.facts import DriverLibrary, path_text
+from core.model.path_list import LIBRARY_VARIABLE, searched_entries
 from core.probes.sysroot import Sysroot
 
 LINUX_NAMES = ("libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1")
 WINDOWS_NAMES = ("nvcuda.dll", "nvml.dll")
 
-STUB_LIMIT = 1 << 20
+MAX_STUB_BYTES = 1 << 20
 """Bytes. Real drivers' libcuda and libnvidia-ml are larger; the toolkit's stubs have some tens of kilobytes."""
 
 _VERSION = re.compile(r"\.so\.(\d+\.\d+(?:\.\d+)*)$")
@@ -24,40 +24,42 @@ _STUB_WORDS = (b"is a stub library", b"CUDA driver is a stub library")
 """What NVML's stub prints when it is called, and the driver API's message for status 34."""
 
 
-class Folder(NamedTuple):
+class DriverFolder(NamedTuple):
     """A folder that may hold the driver, and why it is looked at."""
 
     path: str
     source: str
 
 
-def search_folders(env: Mapping[str, str], where: Sysroot) -> tuple[Folder, ...]:
+def search_folders(env: Mapping[str, str], where: Sysroot) -> tuple[DriverFolder, ...]:
     """Return the folders in which drivers lie, those of LD_LIBRARY_PATH first."""
     if where.system == "windows":
         system = next((v for n, v in env.items() if n.upper() == "SYSTEMROOT"), "C:\\Windows")
         programs = next((v for n, v in env.items() if n.upper() == "PROGRAMFILES"), "C:\\Program Files")
         nvsmi = where.join(programs, "NVIDIA Corporation", "NVSMI")
-        return (Folder(where.join(system, "System32"), "System32"), Folder(nvsmi, "NVSMI"))
-    entries = searched(env.get(LIBRARIES, ""), "linux", LIBRARIES)
-    named = (Folder(f.rstrip("/") or "/", LIBRARIES) for f in entries if f.startswith("/"))
+        return (DriverFolder(where.join(system, "System32"), "System32"), DriverFolder(nvsmi, "NVSMI"))
+    entries = searched_entries(env.get(LIBRARY_VARIABLE, ""), "linux", LIBRARY_VARIABLE)
+    named = (DriverFolder(f.rstrip("/") or "/", LIBRARY_VARIABLE) for f in entries if f.startswith("/"))
     cached = (
-        Folder(where.parent(e.path), "ld.so.cache") for e in read_cache(root=where.root) or () if e.name in LINUX_NAMES
+        DriverFolder(where.parent(e.path), "ld.so.cache")
+        for e in read_cache(root=where.root) or ()
+        if e.name in LINUX_NAMES
     )
-    return (*named, *cached, *_usual())
+    return (*named, *cached, *_usual_folders())
 
 
-def _usual() -> Iterator[Folder]:
+def _usual_folders() -> Iterator[DriverFolder]:
     for folder in ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"):
-        yield Folder(folder, "default folder")
+        yield DriverFolder(folder, "default folder")
     for folder in ("/usr/lib/aarch64-linux-gnu", "/usr/lib64/nvidia", "/usr/lib/x86_64-linux-gnu/nvidia/current"):
-        yield Folder(folder, fact_text("distribution's folder for drivers"))
-    yield Folder("/usr/lib/wsl/lib", "WSL")
+        yield DriverFolder(folder, fact_text("distribution's folder for drivers"))
+    yield DriverFolder("/usr/lib/wsl/lib", "WSL")
     for folder in ("/usr/local/nvidia/lib64", "/usr/local/nvidia/lib"):
-        yield Folder(folder, fact_text("container runtime"))
-    yield Folder("/usr/local/cuda/compat", fact_text("CUDA compatibility package"))
+        yield DriverFolder(folder, fact_text("container runtime"))
+    yield DriverFolder("/usr/local/cuda/compat", fact_text("CUDA compatibility package"))
 
 
-def libraries(folders: Iterable[Folder], where: Sysroot) -> tuple[DriverLibrary, ...]:
+def driver_libraries(folders: Iterable[DriverFolder], where: Sysroot) -> tuple[DriverLibrary, ...]:
     """Return every driver library in ``folders``, each path once; links to the same file are listed with it."""
     names = WINDOWS_NAMES if where.system == "windows" else LINUX_NAMES
     seen: set[tuple[str, str]] = set()
@@ -69,18 +71,18 @@ def libraries(folders: Iterable[Folder], where: Sysroot) -> tuple[DriverLibrary,
             if (real_folder, name) in seen or not where.exists(path):
                 continue
             seen.add((real_folder, name))
-            found.append(describe(path, folder.source, where))
+            found.append(describe_driver_library(path, folder.source, where))
     return tuple(found)
 
 
-def describe(path: str, source: str, where: Sysroot) -> DriverLibrary:
+def describe_driver_library(path: str, source: str, where: Sysroot) -> DriverLibrary:
     """Return what the file at ``path`` tells from outside."""
     real = where.real(path)
-    image = images.read(where.under(path))
+    image = read_image.read_image(where.under(path))
     version = _VERSION.search(real)
     return DriverLibrary(
-        path=text(path),
-        real_path=text(real) if where.form.normcase(real) != where.form.normcase(path) else "",
+        path=path_text(path),
+        real_path=path_text(real) if where.form.normcase(real) != where.form.normcase(path) else "",
         version=version[1] if version else None,
         stub=is_stub(path, real, image.size, where),
         size=image.size,
@@ -93,7 +95,7 @@ def is_stub(path: str, real: str, size: int | None, where: Sysroot) -> bool | No
     """Whether a file is the toolkit's link-time stub. None for a small file that does not say so itself."""
     if "stubs" in path.split("/") or "stubs" in real.split("/"):
         return True
-    if size is None or size >= STUB_LIMIT:
+    if size is None or size >= MAX_STUB_BYTES:
         return False if size is not None else None
-    content = where.read(path, STUB_LIMIT) or b""
+    content = where.read(path, MAX_STUB_BYTES) or b""
     return True if any(words in content for words in _STUB_WORDS) else None

@@ -58,7 +58,7 @@ def ask_cuda(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
     said = CudaInit(problem=fact_text("It gave no answer."))
     try:
         cuda = _load_cuda(name)
-        said = replace(said, library=mapped(cuda, "cuInit", name))
+        said = replace(said, library=mapped_file(cuda, "cuInit", name))
         emit(DriverEvent(cuda=said))
         status = int(cuda.cuInit(0))
     except OSError as error:
@@ -69,7 +69,7 @@ def ask_cuda(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
         emit(DriverEvent(cuda=replace(said, problem=problem)))
         return
     said = replace(said, status=status, status_name=_status_name(cuda, status), problem="")
-    said = replace(said, driver_cuda=_dotted(_integer(cuda, "cuDriverGetVersion")))
+    said = replace(said, driver_cuda=_version_text(_integer(cuda, "cuDriverGetVersion")))
     count = _integer(cuda, "cuDeviceGetCount") if status == 0 else None
     emit(DriverEvent(cuda=replace(said, device_count=count)))
     for index in range(min(count or 0, MAX_GPUS)):
@@ -82,7 +82,7 @@ def _load_cuda(name: str) -> Any:
     return ctypes.CDLL(name)
 
 
-def mapped(library: Any, function: str, name: str) -> str:
+def mapped_file(library: Any, function: str, name: str) -> str:
     """Return the file that answers for ``function``: the one that this process has mapped at its address."""
     if sys.platform == "win32":
         buffer = ctypes.create_unicode_buffer(32768)
@@ -132,7 +132,7 @@ def _integer(cuda: Any, function: str, *before: int) -> int | None:
     return out.value
 
 
-def _dotted(number: int | None) -> str | None:
+def _version_text(number: int | None) -> str | None:
     """Return 13000 as "13.0": 1000 * major + 10 * minor (cuda.h, cuDriverGetVersion)."""
     return f"{number // 1000}.{number % 1000 // 10}" if number and number > 0 else None
 
@@ -151,10 +151,10 @@ def _cuda_gpu(cuda: Any, index: int) -> Gpu:
         return Gpu(index=index, name="", source="CUDA driver")
     name, pci, uuid = (ctypes.create_string_buffer(n) for n in (256, 64, 16))
     size = ctypes.c_size_t()
-    named = _works(cuda, "cuDeviceGetName", name, 255, device)
-    placed = _works(cuda, "cuDeviceGetPCIBusId", pci, 63, device)
-    sized = _works(cuda, "cuDeviceTotalMem_v2", ctypes.byref(size), device)
-    known = _works(cuda, "cuDeviceGetUuid_v2", uuid, device) or _works(cuda, "cuDeviceGetUuid", uuid, device)
+    named = _is_working(cuda, "cuDeviceGetName", name, 255, device)
+    placed = _is_working(cuda, "cuDeviceGetPCIBusId", pci, 63, device)
+    sized = _is_working(cuda, "cuDeviceTotalMem_v2", ctypes.byref(size), device)
+    known = _is_working(cuda, "cuDeviceGetUuid_v2", uuid, device) or _is_working(cuda, "cuDeviceGetUuid", uuid, device)
     # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR of cuda.h
     major, minor = (_integer(cuda, "cuDeviceGetAttribute", attribute, device) for attribute in (75, 76))
     u = uuid.raw.hex()
@@ -169,7 +169,7 @@ def _cuda_gpu(cuda: Any, index: int) -> Gpu:
     )
 
 
-def _works(cuda: Any, function: str, *arguments: Any) -> bool:
+def _is_working(cuda: Any, function: str, *arguments: Any) -> bool:
     entry = getattr(cuda, function, None)
     return entry is not None and entry(*arguments) == 0
 
@@ -180,11 +180,11 @@ def ask_nvml(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
     try:
         # first by hand: pynvml calls every failure "not found", the loader says which
         library = _load_nvml(request.library)
-        said = replace(said, library=mapped(library, "nvmlInit_v2", request.library or "libnvidia-ml.so.1"))
+        said = replace(said, library=mapped_file(library, "nvmlInit_v2", request.library or "libnvidia-ml.so.1"))
         emit(DriverEvent(nvml=said))
         import pynvml  # not before there is something to ask: it is half of this child's time
 
-        status = _started(pynvml, library)
+        status = _initialise_nvml(pynvml, library)
     except OSError as error:
         emit(DriverEvent(nvml=replace(said, problem=_reason(error))))
         return
@@ -194,14 +194,14 @@ def ask_nvml(request: DriverQuery, emit: Callable[[DriverEvent], None]) -> None:
     said = replace(said, status=0, status_name="NVML_SUCCESS", problem="")
     said = replace(said, driver_version=_nvml(pynvml, pynvml.nvmlSystemGetDriverVersion))
     emit(DriverEvent(nvml=said))
-    said = replace(said, driver_cuda=_dotted(_nvml(pynvml, pynvml.nvmlSystemGetCudaDriverVersion_v2)))
+    said = replace(said, driver_cuda=_version_text(_nvml(pynvml, pynvml.nvmlSystemGetCudaDriverVersion_v2)))
     count = _nvml(pynvml, pynvml.nvmlDeviceGetCount)
     emit(DriverEvent(nvml=replace(said, device_count=count)))
     for index in range(min(count or 0, MAX_GPUS)):
         emit(_nvml_gpu(pynvml, index))
 
 
-def _started(pynvml: Any, library: Any) -> int:
+def _initialise_nvml(pynvml: Any, library: Any) -> int:
     """Initialise NVML and return its status."""
     pynvml.nvmlLib = library
     try:

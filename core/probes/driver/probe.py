@@ -10,31 +10,31 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
-from core.host.child import Answer, ask
+from core.host.child import ChildAnswer, ask_child
 from core.host.provenance import Verdict
 from core.model.facts import CudaInit, Driver, DriverLibrary, Gpu, Nvml
-from core.model.path_list import LIBRARIES, searched
-from core.probes.driver import kernel as driver_linux
+from core.model.path_list import LIBRARY_VARIABLE, searched_entries
+from core.probes.driver import kernel
 from core.probes.driver.compute_cache import compute_cache
-from core.probes.driver.libraries import libraries, search_folders
+from core.probes.driver.libraries import driver_libraries, search_folders
 from core.probes.driver.nvidia_calls import ask_cuda, ask_nvml
 from core.probes.driver.protocol import DriverEvent, DriverQuery
 from core.probes.probe import ProbeRequest
-from core.probes.sysroot import Sysroot, answering, sysroot_of
+from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
 from core.probes.trust import of_search_paths, told
 
-NVML_PATIENCE = 8.0
+NVML_TIMEOUT_SECONDS = 8.0
 """Seconds for NVML's child."""
-CUDA_PATIENCE = 9.0
+CUDA_TIMEOUT_SECONDS = 9.0
 """Seconds for one cuInit: it wakes every GPU, which takes seconds on servers without persistence mode."""
 
-HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 """Variables by which cuInit may give a process no GPU. NVIDIA_VISIBLE_DEVICES matters only when a container is started."""
 
 T = TypeVar("T", Nvml, CudaInit)
 
 
-class Heard(msgspec.Struct, frozen=True):
+class DriverAnswers(msgspec.Struct, frozen=True):
     """What one child said."""
 
     nvml: Nvml | None = None
@@ -46,13 +46,13 @@ class Heard(msgspec.Struct, frozen=True):
 def look(request: ProbeRequest) -> Driver:
     """Ask NVML and the CUDA driver, each in a child of the consumer's environment, and look at the files meanwhile."""
     where = sysroot_of(request.host)
-    env = of_search_paths(answering(request.env, where), request, where)
+    env = of_search_paths(without_silent_folders(request.env, where), request, where)
     request = replace(request, env=env)
-    hidden = [name for name in HIDING if name in env]
+    hidden = [name for name in HIDING_VARIABLES if name in env]
     with ThreadPoolExecutor(max_workers=4) as pool:
         nvml = pool.submit(_nvml, request)
         cuda = pool.submit(_cuda, request, env)
-        shown = pool.submit(_cuda, request, without(env, hidden)) if hidden else None
+        shown = pool.submit(_cuda, request, without_variables(env, hidden)) if hidden else None
         cleaned = pool.submit(_cuda, request, _clean(env)) if brings_driver(env, where) else None
         seen = _files(request, where)
         answer = cuda.result()
@@ -66,7 +66,7 @@ def look(request: ProbeRequest) -> Driver:
     return Driver(
         **seen | {"libraries": stubs_told(seen["libraries"], answer.cuda)},
         nvml=managed.nvml,
-        gpus=gpus(managed, unhidden or answer, answer),
+        gpus=merge_gpus(managed, unhidden or answer, answer),
         cuda=answer.cuda,
         cuda_unhidden=unhidden.cuda if unhidden else None,
         cuda_clean=clean.cuda if clean else None,
@@ -78,27 +78,27 @@ def _files(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
     """Return the fields of Driver that files tell; those of Linux stay None on Windows."""
     found: dict[str, Any] = {
         "pci": request.host.pci_devices(),
-        "libraries": libraries(search_folders(request.env, where), where),
+        "libraries": driver_libraries(search_folders(request.env, where), where),
         "compute_cache": compute_cache(request.env, request.seen.machine, where),
     }
     if where.system == "linux":
-        found |= driver_linux.look(request, where)
+        found |= kernel.look_at_kernel(request, where)
     return found
 
 
-def without(env: Mapping[str, str], names: list[str]) -> dict[str, str]:
+def without_variables(env: Mapping[str, str], names: list[str]) -> dict[str, str]:
     """Return ``env`` without ``names``."""
     return {n: v for n, v in env.items() if n not in names}
 
 
 def _clean(env: Mapping[str, str]) -> dict[str, str]:
-    return without(env, ["LD_LIBRARY_PATH"])
+    return without_variables(env, ["LD_LIBRARY_PATH"])
 
 
 def _search_path(env: Mapping[str, str], where: Sysroot) -> tuple[str, ...]:
     """Return the folders of LD_LIBRARY_PATH; none on Windows, where it means nothing."""
     value = env.get("LD_LIBRARY_PATH", "") if where.system == "linux" else ""
-    return tuple(folder for folder in searched(value, "linux", LIBRARIES) if folder)
+    return tuple(folder for folder in searched_entries(value, "linux", LIBRARY_VARIABLE) if folder)
 
 
 def brings_driver(env: Mapping[str, str], where: Sysroot) -> bool:
@@ -106,31 +106,39 @@ def brings_driver(env: Mapping[str, str], where: Sysroot) -> bool:
     return any(where.exists(where.join(folder, "libcuda.so.1")) for folder in _search_path(env, where))
 
 
-def _nvml(request: ProbeRequest) -> Heard:
-    answer = ask(
+def _nvml(request: ProbeRequest) -> DriverAnswers:
+    answer = ask_child(
         ask_nvml,
         DriverQuery(),
         DriverEvent,
         host=request.host,
         env=request.env,
-        timeout=NVML_PATIENCE,
+        timeout=NVML_TIMEOUT_SECONDS,
         watch=request.watch,
     )
-    heard = hear(answer)
-    return Heard(nvml=ended(heard.nvml or Nvml(), answer, "NVML"), gpus=heard.gpus, driver_model=heard.driver_model)
-
-
-def _cuda(request: ProbeRequest, env: Mapping[str, str]) -> Heard:
-    answer = ask(
-        ask_cuda, DriverQuery(), DriverEvent, host=request.host, env=env, timeout=CUDA_PATIENCE, watch=request.watch
+    heard = last_answers(answer)
+    return DriverAnswers(
+        nvml=with_child_end(heard.nvml or Nvml(), answer, "NVML"), gpus=heard.gpus, driver_model=heard.driver_model
     )
-    heard = hear(answer)
-    return Heard(cuda=ended(heard.cuda or CudaInit(), answer, "cuInit"), gpus=heard.gpus)
 
 
-def hear(answer: Answer[DriverEvent]) -> Heard:
+def _cuda(request: ProbeRequest, env: Mapping[str, str]) -> DriverAnswers:
+    answer = ask_child(
+        ask_cuda,
+        DriverQuery(),
+        DriverEvent,
+        host=request.host,
+        env=env,
+        timeout=CUDA_TIMEOUT_SECONDS,
+        watch=request.watch,
+    )
+    heard = last_answers(answer)
+    return DriverAnswers(cuda=with_child_end(heard.cuda or CudaInit(), answer, "cuInit"), gpus=heard.gpus)
+
+
+def last_answers(answer: ChildAnswer[DriverEvent]) -> DriverAnswers:
     """Return the last answer of each kind."""
-    return Heard(
+    return DriverAnswers(
         nvml=next((s.nvml for s in reversed(answer.events) if s.nvml), None),
         cuda=next((s.cuda for s in reversed(answer.events) if s.cuda), None),
         gpus=tuple(s.gpu for s in answer.events if s.gpu),
@@ -138,7 +146,7 @@ def hear(answer: Answer[DriverEvent]) -> Heard:
     )
 
 
-def ended(said: T, answer: Answer[DriverEvent], call: str) -> T:
+def with_child_end(said: T, answer: ChildAnswer[DriverEvent], call: str) -> T:
     """Return ``said`` with how its child ended as its problem, if it ended badly."""
     if not answer.ended:
         return said
@@ -148,7 +156,7 @@ def ended(said: T, answer: Answer[DriverEvent], call: str) -> T:
     )
 
 
-def gpus(nvml: Heard, shown: Heard, cuda: Heard) -> tuple[Gpu, ...] | None:
+def merge_gpus(nvml: DriverAnswers, shown: DriverAnswers, cuda: DriverAnswers) -> tuple[Gpu, ...] | None:
     """Return NVML's GPUs; where NVML is silent, those of cuInit, unhidden first; None when neither answered."""
     if nvml.nvml is not None and nvml.nvml.status == 0:
         known = {g.uuid: g.compute_capability for g in (*shown.gpus, *cuda.gpus)}

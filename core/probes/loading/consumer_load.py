@@ -11,10 +11,10 @@ from core.common.fact_text import fact_text
 from core.host.provenance import Verdict
 from core.model.facts import Consumer, How, Load, PythonEnvironment, RollCall
 from core.probes.loading.consumers import CudnnRequirement
-from core.probes.loading.origin import PATH_VARIABLE, origin, runs_here
-from core.probes.loading.plan import LoadContext, LoadPlan, plan
-from core.probes.loading.roll_call.parent import by_child, run
-from core.probes.sysroot import Sysroot, answering
+from core.probes.loading.origin import PATH_VARIABLE, file_origin, runs_here
+from core.probes.loading.plan import LoadContext, LoadPlan, plan_load
+from core.probes.loading.roll_call.parent import ask_roll_call, run_roll_call
+from core.probes.sysroot import Sysroot, without_silent_folders
 from core.probes.trust import of_load, shown, told, variables
 
 
@@ -22,15 +22,15 @@ def test_load(
     consumer: Consumer, wish: CudnnRequirement, python: PythonEnvironment | None, setting: LoadContext
 ) -> Load:
     """Return a consumer's search and its roll calls."""
-    first = plan(consumer, wish, python, setting)
+    first = plan_load(consumer, wish, python, setting)
     verdict = of_load(first, python, setting.where) if is_callable(first, setting) else Verdict(may=True)
-    called = _call(first, setting, verdict)
+    called = _run_roll_call(first, setting, verdict)
     again: RollCall | None = None
     if called is not None and _path_mattered(first, called):
         env = {name: value for name, value in setting.env.items() if name != PATH_VARIABLE}
         clean = replace_env(setting, env)
-        second = plan(consumer, wish, python, clean)
-        again = _call(second, clean, of_load(second, python, setting.where))
+        second = plan_load(consumer, wish, python, clean)
+        again = _run_roll_call(second, clean, of_load(second, python, setting.where))
     return Load(
         consumer=consumer,
         major=wish.major,
@@ -54,7 +54,7 @@ def is_callable(its: LoadPlan, setting: LoadContext) -> bool:
     return its.roll is not None and runs_here(setting.where)
 
 
-def _call(its: LoadPlan, setting: LoadContext, verdict: Verdict) -> RollCall | None:
+def _run_roll_call(its: LoadPlan, setting: LoadContext, verdict: Verdict) -> RollCall | None:
     """Make a roll call; None where there is nothing to call, or others can change it and nobody named it."""
     if its.roll is None or not is_callable(its, setting):
         return None
@@ -70,12 +70,12 @@ def _call(its: LoadPlan, setting: LoadContext, verdict: Verdict) -> RollCall | N
     watch = setting.request.watch
     watch.check()
     told("roll call", main, verdict, setting.request, its.consumer.full_id)
-    env = variables(verdict, answering(setting.env, setting.where))
-    asking = by_child(setting.request.host, env, watch, verdict.account)
-    called = run(its.roll, its.fragile, setting.known, asking)
+    env = variables(verdict, without_silent_folders(setting.env, setting.where))
+    asking = ask_roll_call(setting.request.host, env, watch, verdict.account)
+    called = run_roll_call(its.roll, its.fragile, setting.known, asking)
     own = _own_files(its.consumer.prefix, setting)
     mapped = tuple(
-        replace(m, origin=origin(own.get(m.path, m.path), its.consumer.prefix, setting.env, setting.where))
+        replace(m, origin=file_origin(own.get(m.path, m.path), its.consumer.prefix, setting.env, setting.where))
         for m in called.mapped
     )
     return replace(called, mapped=mapped)

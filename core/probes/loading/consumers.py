@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from core.common.fact_text import fact_text
-from core.common.versions import applies, python_version, requirement, whole_number
-from core.knowledge.cudnn import Framework, Knowledge, Since, Way
-from core.knowledge.cudnn_file_names import parse
-from core.knowledge.horizon import beyond, family
-from core.loader import read_image as images
+from core.common.versions import marker_applies, parse_python_version, parse_requirement, whole_number
+from core.knowledge.cudnn import CudnnKnowledge, FrameworkRow, LoadingMode, MajorSince
+from core.knowledge.cudnn_file_names import parse_cudnn_name
+from core.knowledge.horizon import is_beyond_horizon, release_family
+from core.loader import read_image
 from core.model.facts import Distribution, Frozen, PythonEnvironment, System, platform_machine
 from core.probes.sysroot import Sysroot
 
@@ -28,7 +28,7 @@ class CudnnRequirement(Frozen, frozen=True, kw_only=True):
     major: int
     askers: tuple[str, ...] = ()
     """The framework's binaries that are there, in the order in which they are loaded; the last one asks for cuDNN."""
-    way: Way = "bare name"
+    way: LoadingMode = "bare name"
     main: str = ""
     """The main library's path where nothing asks for it by name: a wheel without a framework."""
     wanted_version: str | None = None
@@ -36,7 +36,7 @@ class CudnnRequirement(Frozen, frozen=True, kw_only=True):
 
 
 def cudnn_requirements(
-    python: PythonEnvironment, where: Sysroot, known: Knowledge, architecture: str = "x86_64"
+    python: PythonEnvironment, where: Sysroot, known: CudnnKnowledge, architecture: str = "x86_64"
 ) -> tuple[CudnnRequirement, ...]:
     """Return every wish of an environment's frameworks. ``architecture``: the machine's processor."""
     return tuple(
@@ -44,18 +44,18 @@ def cudnn_requirements(
         for distribution in python.distributions
         for framework in known.frameworks
         if re.fullmatch(framework.distribution, distribution.name)
-        for wish in _wish(distribution, framework, where, python.architecture or architecture)
+        for wish in _cudnn_requirement(distribution, framework, where, python.architecture or architecture)
     )
 
 
-def _wish(
-    distribution: Distribution, framework: Framework, where: Sysroot, architecture: str
+def _cudnn_requirement(
+    distribution: Distribution, framework: FrameworkRow, where: Sysroot, architecture: str
 ) -> Iterator[CudnnRequirement]:
     askers, major = _binaries(distribution, framework, where)
-    pinned, source, pinned_major = pin(distribution, where.system, architecture)
-    newer = beyond(family(distribution.name), distribution.version)
+    pinned, source, pinned_major = pinned_cudnn(distribution, where.system, architecture)
+    newer = is_beyond_horizon(release_family(distribution.name), distribution.version)
     majors = (where.system == "windows" and framework.windows_majors) or framework.majors
-    since = None if newer else _since(distribution.version, majors)
+    since = None if newer else _major_since(distribution.version, majors)
     major = major or (0 if since == 0 else pinned_major or since)
     if askers and major:
         yield CudnnRequirement(
@@ -68,7 +68,9 @@ def _wish(
         )
 
 
-def _binaries(distribution: Distribution, framework: Framework, where: Sysroot) -> tuple[tuple[str, ...], int | None]:
+def _binaries(
+    distribution: Distribution, framework: FrameworkRow, where: Sysroot
+) -> tuple[tuple[str, ...], int | None]:
     """Return the framework's binaries that are there, the one that needs cuDNN last, and the major that it needs."""
     there: list[str] = []
     for pattern in framework.windows if where.system == "windows" else framework.linux:
@@ -76,14 +78,14 @@ def _binaries(distribution: Distribution, framework: Framework, where: Sysroot) 
         names = fnmatch.filter(where.names(folder) or (), name) if "*" in name else (name,)
         there += [path for n in names if where.is_file(path := where.join(folder, n))]
     for path in there:
-        for needed in images.read(path, root=where.root).needed:
-            what = parse(needed, where.system)
+        for needed in read_image.read_image(path, root=where.root).needed:
+            what = parse_cudnn_name(needed, where.system)
             if what and not what.role and what.major:
                 return (*(p for p in there if p != path), path), what.major
     return tuple(there), None
 
 
-def pin(distribution: Distribution, system: System, architecture: str) -> tuple[str | None, str, int | None]:
+def pinned_cudnn(distribution: Distribution, system: System, architecture: str) -> tuple[str | None, str, int | None]:
     """Return the cuDNN version that a distribution's requirements fix, the requirement's words, and its major.
 
     Only ``==`` fixes a version; of a range the words and the major of its lower end are returned.
@@ -91,12 +93,12 @@ def pin(distribution: Distribution, system: System, architecture: str) -> tuple[
     for raw in distribution.requires:
         if not re.match(r"nvidia[-_.]cudnn", raw, re.IGNORECASE):
             continue  # most are of no concern here, and parsing takes its time
-        wish = requirement(raw)
+        wish = parse_requirement(raw)
         if wish is None:
             continue
         if not re.fullmatch(r"nvidia-cudnn(-cu\d+)?", wish.name.lower().replace("_", "-")):
             continue
-        if wish.marker and not _applies(wish, system, architecture):
+        if wish.marker and not _marker_applies(wish, system, architecture):
             continue
         words = fact_text(
             "{name} {version} requires {name2}{specifier}",
@@ -118,18 +120,18 @@ SYSTEM_FACTS = {
 }
 
 
-def _applies(wish: Requirement, system: System, architecture: str) -> bool:
+def _marker_applies(wish: Requirement, system: System, architecture: str) -> bool:
     """Whether a requirement's marker holds on the examined system; for extras, as if they had been asked for."""
     facts = {
         **SYSTEM_FACTS[system],
         "platform_machine": platform_machine(system, architecture),
     }
     extras = re.findall(r"extra\s*==\s*[\"']([^\"']+)", str(wish.marker)) or [""]
-    return wish.marker is None or any(applies(wish, {**facts, "extra": extra}) for extra in extras)
+    return wish.marker is None or any(marker_applies(wish, {**facts, "extra": extra}) for extra in extras)
 
 
-def _since(version: str, majors: tuple[Since, ...]) -> int | None:
-    its = python_version(version)
+def _major_since(version: str, majors: tuple[MajorSince, ...]) -> int | None:
+    its = parse_python_version(version)
     if its is None:
         return None
     from packaging.version import Version

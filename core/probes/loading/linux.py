@@ -6,28 +6,28 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from core.common.versions import version_tuple
-from core.knowledge.cudnn_file_names import names_tried, parse, shipped_name, sub_libraries
+from core.knowledge.cudnn_file_names import names_tried, parse_cudnn_name, shipped_name, sub_libraries
 from core.loader.contents import library_names
 from core.loader.cudnn_version import true_version
-from core.loader.linux import Loaded, Search
-from core.loader.linux_policy import LdSo, policy
-from core.model.facts import Attempt, How, Machine, Resolution, text
+from core.loader.linux import LibrarySearch, LoadedFile
+from core.loader.linux_policy import LdSo, ld_so_policy
+from core.model.facts import Attempt, How, Machine, Resolution, path_text
 from core.model.paths import file_name
 from core.probes.sysroot import Sysroot
 
-CUDA = re.compile(r"lib(cublas|cublasLt|cudart|nvrtc|nvJitLink)\.so\.\d[\d.]*|libcuda\.so\.1|libz\.so\.1")
+CUDA_LIBRARY = re.compile(r"lib(cublas|cublasLt|cudart|nvrtc|nvJitLink)\.so\.\d[\d.]*|libcuda\.so\.1|libz\.so\.1")
 """Names that are resolved beside cuDNN's own. Unversioned ones are cuDNN's second choice for the same library."""
 
-NVRTC = re.compile(r"libnvrtc\.so\.%d(\.%d)?")
+NVRTC_LIBRARY = re.compile(r"libnvrtc\.so\.%d(\.%d)?")
 
 
-def loader(env: Mapping[str, str], machine: Machine, where: Sysroot) -> LdSo:
+def consumer_policy(env: Mapping[str, str], machine: Machine, where: Sysroot) -> LdSo:
     """Return ld.so's policy for a program that starts with ``env`` on this machine."""
     cpu = where.text("/proc/cpuinfo", 1 << 14) or ""
     flags = re.search(r"^flags\s*:\s*(.+)$", cpu, re.MULTILINE)
     vendor = re.search(r"^vendor_id\s*:\s*(\S+)", cpu, re.MULTILINE)
     glibc = version_tuple(machine.libc)[:2]
-    return policy(
+    return ld_so_policy(
         env.get("LD_LIBRARY_PATH", ""),
         root=where.root,
         architecture=machine.architecture,
@@ -40,7 +40,9 @@ def loader(env: Mapping[str, str], machine: Machine, where: Sysroot) -> LdSo:
 class Tracer:
     """Follows one consumer's load. ``chain``: who asks for cuDNN, then who loaded that, up to the program."""
 
-    def __init__(self, search: Search, major: int, chain: Sequence[Loaded], loaded: Mapping[str, str]) -> None:
+    def __init__(
+        self, search: LibrarySearch, major: int, chain: Sequence[LoadedFile], loaded: Mapping[str, str]
+    ) -> None:
         self._search = search
         self._major = major
         self._chain = chain
@@ -63,16 +65,16 @@ class Tracer:
             done.add(chain[0].path)
             queue += self._needs(chain)
 
-    def _needs(self, chain: list[Loaded]) -> Iterator[list[Loaded]]:
+    def _needs(self, chain: list[LoadedFile]) -> Iterator[list[LoadedFile]]:
         """Resolve what one loaded file needs and opens; yield the cuDNN files that this brings in."""
         path, image = chain[0].path, chain[0].image
         for name in image.needed:
-            what = parse(name, "linux")
-            if what or CUDA.fullmatch(name):
+            what = parse_cudnn_name(name, "linux")
+            if what or CUDA_LIBRARY.fullmatch(name):
                 taken = self._take(self._wish(name, chain), chain)
                 if taken and what:
                     yield taken
-        what = parse(file_name("linux", path), "linux")
+        what = parse_cudnn_name(file_name("linux", path), "linux")
         if what is None or what.role not in (
             "",
             "graph",
@@ -85,20 +87,20 @@ class Tracer:
             return
         names = () if what.role == "" and self._major != 7 else library_names(path, root=self._search.policy.root)
         yield from self._parts(sub_libraries(names, self._major, "linux"), chain)
-        for name in self._opened(names):
+        for name in self._names_opened(names):
             taken = self._take(self._wish(name, chain), chain)
             if taken and name.startswith("libnvrtc.so"):
                 for inner in library_names(taken[0].path, root=self._search.policy.root):
                     if inner.startswith("libnvrtc-builtins.so."):
                         self._wish(inner, taken)
 
-    def _opened(self, names: tuple[str, ...]) -> Iterator[str]:
+    def _names_opened(self, names: tuple[str, ...]) -> Iterator[str]:
         """Yield the CUDA libraries among the names that a file opens by itself, with NVRTC's number filled in."""
         cuda = {m[1] for n in names if (m := re.fullmatch(r"lib(?:cublas|cublasLt|nvrtc)\.so\.(\d+)[\d.]*", n))}
         for name in names:
-            if CUDA.fullmatch(name):
+            if CUDA_LIBRARY.fullmatch(name):
                 yield name
-            elif NVRTC.fullmatch(name) and (number := self._cuda(cuda)):
+            elif NVRTC_LIBRARY.fullmatch(name) and (number := self._cuda(cuda)):
                 yield f"libnvrtc.so.{'11.2' if number == '11' else number}"
 
     def _cuda(self, here: set[str]) -> str:
@@ -108,7 +110,7 @@ class Tracer:
         names = (re.fullmatch(r"libcublas(?:Lt)?\.so\.(\d+)", r.name) for r in self.resolutions)
         return next((m[1] for m in names if m), "")
 
-    def _parts(self, roles: tuple[str, ...], chain: list[Loaded]) -> Iterator[list[Loaded]]:
+    def _parts(self, roles: tuple[str, ...], chain: list[LoadedFile]) -> Iterator[list[LoadedFile]]:
         """Resolve sub-libraries as the file at the chain's head opens them; yield those that are found."""
         version = true_version(chain[0].path, self._search.policy.root)[0] if roles else None
         for role in roles:
@@ -117,30 +119,30 @@ class Tracer:
             if taken:
                 yield taken
 
-    def _part(self, role: str, version: str | None, chain: list[Loaded]) -> Resolution:
+    def _part(self, role: str, version: str | None, chain: list[LoadedFile]) -> Resolution:
         """Return one sub-library's candidates under all names that are asked for, in order, as one resolution.
 
         Of the other names only those candidates are kept that exist, to keep the list readable.
         """
         name = shipped_name(role, self._major, "linux")
-        known = self._known(name)
+        known = self._earlier_resolution(name)
         if known:
             return known
         attempts: list[Attempt] = []
         for spelt in names_tried(role, self._major, version, "linux"):
             tried = self._search.resolve(spelt, chain).attempts
             attempts += [a for a in tried if spelt == name or a.outcome != "not there"]
-        resolution = Resolution(name=name, wanted_by=text(chain[0].path), attempts=tuple(attempts))
+        resolution = Resolution(name=name, wanted_by=path_text(chain[0].path), attempts=tuple(attempts))
         self._keep(resolution)
         return resolution
 
-    def _wish(self, name: str, chain: Sequence[Loaded]) -> Resolution:
-        known = self._known(name)
+    def _wish(self, name: str, chain: Sequence[LoadedFile]) -> Resolution:
+        known = self._earlier_resolution(name)
         if known:
             return known
         resolution = self._search.resolve(name, chain)
         if name in self._loaded:
-            there = Attempt(path=text(self._loaded[name]), how=How.LOADED, outcome="found")
+            there = Attempt(path=path_text(self._loaded[name]), how=How.LOADED, outcome="found")
             others = tuple(a for a in resolution.attempts if a.path != there.path)
             resolution = Resolution(name=name, wanted_by=resolution.wanted_by, attempts=(there, *others))
         self._keep(resolution)
@@ -152,21 +154,23 @@ class Tracer:
         if not any(r.name == resolution.name and [a.path for a in r.attempts] == places for r in self.resolutions):
             self.resolutions.append(resolution)
 
-    def _known(self, name: str) -> Resolution | None:
+    def _earlier_resolution(self, name: str) -> Resolution | None:
         """Return what a name was resolved to before: ld.so takes a loaded library again, whoever asks."""
         return next((r for r in self.resolutions if r.name == name and r.winner), None)
 
-    def _take(self, resolution: Resolution, chain: Sequence[Loaded]) -> list[Loaded] | None:
+    def _take(self, resolution: Resolution, chain: Sequence[LoadedFile]) -> list[LoadedFile] | None:
         winner = resolution.winner
         return [self._search.load(winner.path), *chain] if winner and winner.outcome == "found" else None
 
 
-def preloaded(askers: Sequence[Loaded], program: Sequence[Loaded], search: Search) -> dict[str, str]:
+def preloaded_libraries(
+    askers: Sequence[LoadedFile], program: Sequence[LoadedFile], search: LibrarySearch
+) -> dict[str, str]:
     """Return the CUDA libraries (name -> path) that a framework's own binaries bring with them before cuDNN asks."""
     loaded: dict[str, str] = {}
     for asker in askers:
         for name in asker.image.needed:
-            if CUDA.fullmatch(name) and name not in loaded:
+            if CUDA_LIBRARY.fullmatch(name) and name not in loaded:
                 winner = search.resolve(name, [asker, *program]).winner
                 if winner and winner.outcome == "found":
                     loaded[name] = winner.path

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from core.common.fact_text import fact_text
-from core.model.path_list import searched
+from core.model.path_list import searched_entries
 from core.model.paths import is_inside, is_same
 from core.probes.sysroot import Sysroot
 
@@ -20,7 +20,7 @@ def runs_here(where: Sysroot) -> bool:
     return where.system == ours and where.whole
 
 
-def origin(path: str, prefix: str, env: Mapping[str, str], where: Sysroot) -> str:
+def file_origin(path: str, prefix: str, env: Mapping[str, str], where: Sysroot) -> str:
     """Return in a few words who owns a file that was mapped."""
     if prefix and any(is_inside(where.system, path, base) for base in (prefix, where.real(prefix))):
         return (
@@ -33,7 +33,7 @@ def origin(path: str, prefix: str, env: Mapping[str, str], where: Sysroot) -> st
     folder = where.parent(path)
     system = re.match(r"/(usr/)?lib(32|64)?/|[a-z]:\\windows\\", path, re.IGNORECASE) is not None
     if where.system == "linux" or not system:
-        for entry in searched(value, where.system, variable):
+        for entry in searched_entries(value, where.system, variable):
             if not where.form.isabs(entry):
                 continue
             if is_same(where.system, entry, folder) or where.real(entry) == where.real(folder):

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 import msgspec
 
-from core.knowledge.cudnn import Check, Knowledge, Way
-from core.knowledge.cudnn_file_names import parse, shipped_name
-from core.loader.linux import Loaded, Search
+from core.knowledge.cudnn import CudnnKnowledge, LoadingMode, RollCallCheck
+from core.knowledge.cudnn_file_names import parse_cudnn_name, shipped_name
+from core.loader.linux import LibrarySearch, LoadedFile
 from core.loader.windows import conda_folders
 from core.model.facts import Consumer, How, PythonEnvironment, Resolution, System
 from core.probes.loading.consumers import CudnnRequirement
-from core.probes.loading.linux import Tracer, loader, preloaded
-from core.probes.loading.roll_call.protocol import Part, RollCallRequest
-from core.probes.loading.windows import imported
-from core.probes.loading.windows import loader as windows_loader
-from core.probes.loading.windows import trace as windows_trace
+from core.probes.loading.linux import Tracer, consumer_policy, preloaded_libraries
+from core.probes.loading.roll_call.protocol import LaterLibrary, RollCallRequest
+from core.probes.loading.windows import consumer_dll_policy as windows_loader
+from core.probes.loading.windows import imported_dlls
+from core.probes.loading.windows import trace_dlls as windows_trace
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
@@ -41,11 +41,11 @@ class LoadContext(msgspec.Struct, frozen=True):
 
     request: ProbeRequest
     where: Sysroot
-    known: Knowledge
+    known: CudnnKnowledge
     env: Mapping[str, str]
 
 
-def plan(
+def plan_load(
     consumer: Consumer, wish: CudnnRequirement, python: PythonEnvironment | None, setting: LoadContext
 ) -> LoadPlan:
     """Return the plan for one wish. ``wish.main``, if set, is loaded by its path; else by its name."""
@@ -59,11 +59,11 @@ def plan(
 
 
 def _on_linux(wish: CudnnRequirement, python: PythonEnvironment | None, setting: LoadContext) -> tuple[Resolution, ...]:
-    search = Search(loader(setting.env, setting.request.seen.machine, setting.where))
+    search = LibrarySearch(consumer_policy(setting.env, setting.request.seen.machine, setting.where))
     program = [search.load(python.executable)] if python and python.executable else []
     askers = [search.load(path) for path in wish.askers]
-    chain: list[Loaded] = [*askers[-1:], *program]
-    tracer = Tracer(search, wish.major, chain, preloaded(askers, program, search))
+    chain: list[LoadedFile] = [*askers[-1:], *program]
+    tracer = Tracer(search, wish.major, chain, preloaded_libraries(askers, program, search))
     tracer.trace(wish.main or shipped_name("", wish.major, "linux"))
     return tuple(tracer.resolutions)
 
@@ -73,12 +73,12 @@ def _on_windows(
 ) -> tuple[Resolution, ...]:
     where = setting.where
     application = where.parent(python.executable) if python and python.executable else ""
-    way: Way | None = wish.way if wish.askers else "whole folder" if wish.main else None
+    way: LoadingMode | None = wish.way if wish.askers else "whole folder" if wish.main else None
     added = added_folders(python)
     policy = windows_loader(setting.env, application, way, (*_folders(wish, where), *added), where)
     main = wish.main or shipped_name("", wish.major, "windows")
     traced = windows_trace(main, wish.major, policy, setting.known.zlibwapi, where, preload=_preload(wish, where))
-    return (*traced, *imported(wish.askers, wish.way, policy))
+    return (*traced, *imported_dlls(wish.askers, wish.way, policy))
 
 
 def added_folders(python: PythonEnvironment | None) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def _preload(wish: CudnnRequirement, where: Sysroot) -> tuple[str, ...]:
     if where.system != "windows" or not (wish.main or (wish.askers and wish.way == "whole folder")):
         return ()
     folder = _folders(wish, where)[-1]
-    named = ((n, parse(n, "windows")) for n in where.names(folder) or ())
+    named = ((n, parse_cudnn_name(n, "windows")) for n in where.names(folder) or ())
     return tuple(where.join(folder, n) for n, what in named if what and what.major == wish.major)
 
 
@@ -113,32 +113,32 @@ def _main(wish: CudnnRequirement, resolutions: tuple[Resolution, ...], setting: 
     """
     if not wish.main and not wish.askers:
         return shipped_name("", wish.major, setting.where.system)
-    return _spelt(resolutions[0]) if resolutions and resolutions[0].winner else ""
+    return _name_for_child(resolutions[0]) if resolutions and resolutions[0].winner else ""
 
 
-BY_NAME = (How.PATH, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.LOADED, How.KNOWN_DLL)
+FOUND_BY_NAME = (How.PATH, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.LOADED, How.KNOWN_DLL)
 """Ways of Windows' search that lead any process with the consumer's environment to the same file."""
 
 
-def _spelt(resolution: Resolution) -> str:
+def _name_for_child(resolution: Resolution) -> str:
     """Return how the child asks for a library so that it gets the file that the consumer gets.
 
     cuDNN for Windows asks by bare name, and the child can do the same. On Linux the answer depends on who asks (RPATH,
     RUNPATH), which a child cannot imitate: it loads the file that the search predicts.
     """
     winner = resolution.winner
-    return winner.path if winner and winner.how not in BY_NAME else resolution.name
+    return winner.path if winner and winner.how not in FOUND_BY_NAME else resolution.name
 
 
 def _roll(
     main: str, wish: CudnnRequirement, resolutions: tuple[Resolution, ...], setting: LoadContext, added: tuple[str, ...]
 ) -> RollCallRequest:
     where = setting.where
-    parts: dict[str, Part] = {}
+    parts: dict[str, LaterLibrary] = {}
     for resolution in resolutions[1:]:
-        what = parse(resolution.name, where.system)
+        what = parse_cudnn_name(resolution.name, where.system)
         if what and what.role and what.major == wish.major and (resolution.winner or resolution.name not in parts):
-            parts[resolution.name] = Part(name=resolution.name, tries=(_spelt(resolution),))
+            parts[resolution.name] = LaterLibrary(name=resolution.name, tries=(_name_for_child(resolution),))
     return RollCallRequest(
         system=where.system,
         major=wish.major,
@@ -151,7 +151,7 @@ def _roll(
 
 
 def crash_risk(
-    resolutions: tuple[Resolution, ...], checks: tuple[Check, ...], needed: Mapping[str, tuple[str, ...]]
+    resolutions: tuple[Resolution, ...], checks: tuple[RollCallCheck, ...], needed: Mapping[str, tuple[str, ...]]
 ) -> dict[str, int]:
     """Return the functions and parts that are likely to end a process: 1 for a fault of their own, 2 for a need's.
 
@@ -173,6 +173,6 @@ def crash_risk(
         what.role: rank
         for name, rank in ranked(broken | gone).items()
         for system in SYSTEMS
-        if (what := parse(name, system))
+        if (what := parse_cudnn_name(name, system))
     }
     return {**ranked(broken), **{c.function: roles[c.role] for c in checks if c.role in roles}}

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from core.common.fact_text import fact_text
-from core.common.patience import each
-from core.knowledge.cudnn import Knowledge, knowledge
-from core.knowledge.cudnn_file_names import parse
+from core.common.patience import map_in_threads
+from core.knowledge.cudnn import CudnnKnowledge, cudnn_knowledge
+from core.knowledge.cudnn_file_names import parse_cudnn_name
 from core.model.facts import Consumer, CudnnCopy, Load, PythonEnvironment
 from core.probes.loading.consumer_load import test_load
 from core.probes.loading.consumers import CudnnRequirement, cudnn_requirements
@@ -17,11 +17,11 @@ from core.probes.loading.plan import LoadContext
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
 
-THREADS = 2
+LOADING_THREADS = 2
 """Roll calls that run at the same time."""
 
 
-class Want(msgspec.Struct, frozen=True):
+class ConsumerRequirement(msgspec.Struct, frozen=True):
     """A consumer, what it wishes for, and the environment that it lives in."""
 
     consumer: Consumer
@@ -35,38 +35,38 @@ def look(request: ProbeRequest) -> tuple[Load, ...]:
     Roll calls are made where the examined system is the running one.
     """
     where = sysroot_of(request.host)
-    known = knowledge()
+    known = cudnn_knowledge()
     setting = LoadContext(request, where, known, request.env)
-    wants = tuple(wanted(request, where, known))
+    wants = tuple(find_consumers(request, where, known))
 
-    def one(want: Want) -> Load:
+    def one(want: ConsumerRequirement) -> Load:
         made = test_load(want.consumer, want.wish, want.python, setting)
         request.keep(made)
         return made
 
-    return tuple(made for made in each(wants, one, threads=THREADS) if made is not None)
+    return tuple(made for made in map_in_threads(wants, one, threads=LOADING_THREADS) if made is not None)
 
 
-def wanted(request: ProbeRequest, where: Sysroot, known: Knowledge) -> Iterator[Want]:
+def find_consumers(request: ProbeRequest, where: Sysroot, known: CudnnKnowledge) -> Iterator[ConsumerRequirement]:
     """Yield who wants which cuDNN on this machine."""
     copies = request.seen.cudnn or ()
     for python in request.seen.pythons or ():
         asked = cudnn_requirements(python, where, known, request.seen.machine.architecture)
         majors = {wish.major for wish in asked}
         for wish in asked:
-            yield Want(python.consumer(wish.framework), wish, python)
+            yield ConsumerRequirement(python.consumer(wish.framework), wish, python)
         for copy in copies:
             idle = copy.environment == python.prefix and copy.origin == "wheel" and copy.major not in majors
             if idle and (main := _main(copy, where)):
-                yield Want(python.consumer(), CudnnRequirement(major=copy.major, main=main), python)
+                yield ConsumerRequirement(python.consumer(), CudnnRequirement(major=copy.major, main=main), python)
     for major in sorted({copy.major for copy in copies if _is_everyones(copy)}):
         label = fact_text("any program that looks for cuDNN by its name")
-        yield Want(Consumer(id="plain", kind="plain", label=label), CudnnRequirement(major=major))
+        yield ConsumerRequirement(Consumer(id="plain", kind="plain", label=label), CudnnRequirement(major=major))
 
 
 def _main(copy: CudnnCopy, where: Sysroot) -> str:
     """Return the path of a copy's main library; empty when that is missing, since nothing can be loaded then."""
-    names = ((f.name, parse(f.name, where.system)) for f in copy.files)
+    names = ((f.name, parse_cudnn_name(f.name, where.system)) for f in copy.files)
     return next((where.join(copy.folder, name) for name, what in names if what and not what.role), "")
 
 

@@ -9,32 +9,34 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from core.common.versions import version_tuple
-from core.knowledge.cudnn import Way, Zlibwapi
-from core.knowledge.cudnn_file_names import parse
+from core.knowledge.cudnn import LoadingMode, Zlibwapi
+from core.knowledge.cudnn_file_names import parse_cudnn_name
 from core.loader.contents import cuda_major, library_names
 from core.loader.cudnn_version import true_version
-from core.loader.windows import Policy, Search, closure, plain, python
+from core.loader.windows import DllPolicy, DllSearch, cpython_policy, dll_closure, plain_policy
 from core.loader.windows_policy import DEFAULT_DIRS, DLL_LOAD_DIR
 from core.model.facts import Attempt, How, Resolution
 from core.probes.sysroot import Sysroot
 
-CUDA = re.compile(r"(cublas|cublasLt|cudart|nvrtc|nvJitLink)\w*\.dll|nvcuda\.dll|nvrtc-builtins\w+\.dll", re.IGNORECASE)
+CUDA_DLL = re.compile(
+    r"(cublas|cublasLt|cudart|nvrtc|nvJitLink)\w*\.dll|nvcuda\.dll|nvrtc-builtins\w+\.dll", re.IGNORECASE
+)
 
 
-NVRTC = {11: "nvrtc64_112_0.dll", 12: "nvrtc64_120_0.dll", 13: "nvrtc64_130_0.dll"}
+NVRTC_DLLS = {11: "nvrtc64_112_0.dll", 12: "nvrtc64_120_0.dll", 13: "nvrtc64_130_0.dll"}
 """CUDA major -> the NVRTC that cuDNN opens by a name that it puts together (nvrtc64_%d_0.dll); file names of the wheels
 nvidia-cuda-nvrtc-cu11 11.8.89, -cu12 12.9 and nvidia-cuda-nvrtc 13."""
 
-RUNTIME = re.compile(r"(vcruntime140(_1)?|msvcp140(_[12]|_atomic_wait)?|concrt140|vcomp140)\.dll", re.IGNORECASE)
+MSVC_RUNTIME = re.compile(r"(vcruntime140(_1)?|msvcp140(_[12]|_atomic_wait)?|concrt140|vcomp140)\.dll", re.IGNORECASE)
 """Microsoft's C++ runtime of Visual Studio 2015 and later, which frameworks import and CUDA's own libraries hold inside."""
 
 NVRTC_ASKERS = ("ops_infer", "engines_precompiled")
 """Roles that name cuBLAS, and with it CUDA's major; in cuDNN 9 the graph library opens NVRTC for all."""
 
 
-def loader(
-    env: Mapping[str, str], application: str, way: Way | None, folders: tuple[str, ...], where: Sysroot
-) -> Policy:
+def consumer_dll_policy(
+    env: Mapping[str, str], application: str, way: LoadingMode | None, folders: tuple[str, ...], where: Sysroot
+) -> DllPolicy:
     """Return the policy under which a consumer's call to load cuDNN is searched.
 
     ``way``: a framework's; None for a plain program. ``folders``: those of its DLLs, which it makes known, and those
@@ -42,65 +44,67 @@ def loader(
     """
     path = next((value for name, value in env.items() if name.upper() == "PATH"), "")
     if way in ("whole folder", "added folders"):
-        return python(application, path, added=folders, root=where.root)
-    return replace(plain(application, path, root=where.root), added=folders)  # for its extension modules
+        return cpython_policy(application, path, added=folders, root=where.root)
+    return replace(plain_policy(application, path, root=where.root), added=folders)  # for its extension modules
 
 
-def trace(
-    main: str, major: int, policy: Policy, known: Zlibwapi, where: Sysroot, *, preload: tuple[str, ...] = ()
+def trace_dlls(
+    main: str, major: int, policy: DllPolicy, known: Zlibwapi, where: Sysroot, *, preload: tuple[str, ...] = ()
 ) -> tuple[Resolution, ...]:
     """Resolve the main library (a bare name or a path) and all of cuDNN and CUDA that it leads to.
 
     ``preload``: DLLs that the consumer has loaded by their paths before; their names are then taken from there.
     """
-    search = Search(policy)
+    search = DllSearch(policy)
 
     def opens(path: str) -> tuple[str, ...]:
-        return _opened(path, major, search, where)
+        return _dlls_opened_by_name(path, major, search, where)
 
-    found = [r for start in (main, *preload) for r in closure(start, search, opens=opens)]
-    wanted = [r for r in found if r.name == main or parse(r.name, "windows") or CUDA.fullmatch(r.name)]
+    found = [r for start in (main, *preload) for r in dll_closure(start, search, opens=opens)]
+    wanted = [r for r in found if r.name == main or parse_cudnn_name(r.name, "windows") or CUDA_DLL.fullmatch(r.name)]
     if needs_zlibwapi(found, major, known, where):
         asker = next((r.winner.path for r in found if "cnn_infer" in r.name and r.winner), "")
-        wanted.append(Search(policy.bare(), others=search).resolve("zlibwapi.dll", wanted_by=asker))
+        wanted.append(DllSearch(policy.bare(), others=search).resolve("zlibwapi.dll", wanted_by=asker))
     unique: dict[str, Resolution] = {}
     for resolution in wanted:
         unique.setdefault(resolution.name.lower(), resolution)
     loaded = {ntpath.basename(path).lower(): path for path in preload}
-    return tuple(_loaded(r, loaded.get(name, "")) for name, r in unique.items())
+    return tuple(_with_loaded_first(r, loaded.get(name, "")) for name, r in unique.items())
 
 
-def imported(askers: Sequence[str], way: Way, policy: Policy) -> tuple[Resolution, ...]:
+def imported_dlls(askers: Sequence[str], way: LoadingMode, policy: DllPolicy) -> tuple[Resolution, ...]:
     """Resolve what a framework's own DLLs import of CUDA and of Microsoft's C++ runtime.
 
     An extension module (.pyd) is loaded by CPython, which leaves PATH out; other DLLs as the framework loads them.
     """
-    search = Search(policy)
+    search = DllSearch(policy)
     found: dict[str, Resolution] = {}
     for asker in askers:
         flags = DLL_LOAD_DIR | DEFAULT_DIRS if asker.lower().endswith(".pyd") else policy.flags
         altered = not flags and way == "altered search path"
-        its = Search(replace(policy, flags=flags, altered=altered, loading=ntpath.dirname(asker)), others=search)
+        its = DllSearch(replace(policy, flags=flags, altered=altered, loading=ntpath.dirname(asker)), others=search)
         for name in search.image(asker).needed:
-            if CUDA.fullmatch(name) or RUNTIME.fullmatch(name):
+            if CUDA_DLL.fullmatch(name) or MSVC_RUNTIME.fullmatch(name):
                 found.setdefault(name.lower(), its.resolve(name, wanted_by=asker))
     return tuple(found.values())
 
 
-def _opened(path: str, major: int, search: Search, where: Sysroot) -> tuple[str, ...]:
+def _dlls_opened_by_name(path: str, major: int, search: DllSearch, where: Sysroot) -> tuple[str, ...]:
     """Return the DLLs of cuDNN and CUDA that one of cuDNN's files opens by name."""
     own = ntpath.basename(path)
-    what = parse(own, "windows")
+    what = parse_cudnn_name(own, "windows")
     image = search.image(path)
     if what is None or what.major != major or image.state not in ("good", "truncated"):
         return ()
     names = library_names(where.under(path))
-    opened = [n for n in names if n.lower() != own.lower() and (parse(n, "windows") or CUDA.fullmatch(n))]
-    compiler = NVRTC.get(cuda_major((*names, *image.needed)) or 0) if what.role in NVRTC_ASKERS else None
+    opened = [
+        n for n in names if n.lower() != own.lower() and (parse_cudnn_name(n, "windows") or CUDA_DLL.fullmatch(n))
+    ]
+    compiler = NVRTC_DLLS.get(cuda_major((*names, *image.needed)) or 0) if what.role in NVRTC_ASKERS else None
     return (*opened, *([compiler] if compiler and compiler not in opened else []))
 
 
-def _loaded(resolution: Resolution, path: str) -> Resolution:
+def _with_loaded_first(resolution: Resolution, path: str) -> Resolution:
     """Put the file that is loaded already in front of the others."""
     if not path:
         return resolution

@@ -11,18 +11,18 @@ import msgspec
 
 from core.common.fact_text import fact_text
 from core.common.versions import whole_number
-from core.loader import read_image as images
+from core.loader import read_image
 from core.loader.contents import cuda_major
-from core.loader.fatbin import Code, machine_code
+from core.loader.fatbin import GpuCode, machine_code
 from core.loader.files import UnfitError
-from core.loader.sections import layout
+from core.loader.sections import open_layout
 from core.model.facts import Distribution, FrameworkBuild, Frameworks, PythonEnvironment
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import normal
-from core.probes.python.probe import further
+from core.probes.python.distributions import normalise_name
+from core.probes.python.probe import find_further
 from core.probes.sysroot import Sysroot, sysroot_of
 
-FILE_LIMIT, RECORD_LIMIT = 64 << 10, 4 << 20
+MAX_FILE_BYTES, MAX_RECORD_BYTES = 64 << 10, 4 << 20
 """Bytes that are read of a version file and of a RECORD."""
 CODE_SECONDS = 1.0
 """Seconds that reading the machine code of one library may take."""
@@ -31,7 +31,7 @@ _PAIR = r"""['"]{}['"]\s*[,:]\s*['"]?([^'",)}}\]]*)"""
 """A value in TensorFlow's build_info, whose form has been a list of pairs and a dictionary."""
 
 
-class Reader(msgspec.Struct, frozen=True):
+class BuildReader(msgspec.Struct, frozen=True):
     """Where a framework writes down how it was built; patterns have one group each, its value may be None."""
 
     distribution: str
@@ -45,28 +45,28 @@ class Reader(msgspec.Struct, frozen=True):
     """Values that stand for a build without CUDA."""
 
 
-READERS = (
-    Reader(
+BUILD_READERS = (
+    BuildReader(
         r"torch(-nightly)?",
         "torch/version.py",
         cuda=r"(?m)^cuda\b[^=\n]*=\s*'?([\w.]+)",
         version=r"(?m)^__version__\s*=\s*'([^']+)",
         other=r"(?m)^hip\b[^=\n]*=\s*'([\w.-]+)",
     ),
-    Reader(
+    BuildReader(
         r"tensorflow(-gpu|-cpu|-intel|-rocm)?|tf-nightly.*",
         "tensorflow/python/platform/build_info.py",
         cuda=_PAIR.format("cuda_version"),
         cudnn=_PAIR.format("cudnn_version"),
     ),
-    Reader(
+    BuildReader(
         r"onnxruntime(-gpu|-directml|-openvino|-training)?",
         "onnxruntime/capi/build_and_package_info.py",
         cuda=r"(?m)^cuda_version\s*=\s*['\"]([^'\"]*)",
         version=r"(?m)^__version__\s*=\s*['\"]([^'\"]+)",
         name=r"(?m)^package_name\s*=\s*['\"]([^'\"]+)",
     ),
-    Reader(
+    BuildReader(
         r"paddlepaddle(-gpu)?",
         "paddle/version/__init__.py",
         cuda=r"(?m)^cuda_version\s*=\s*['\"]([^'\"]*)",
@@ -75,7 +75,7 @@ READERS = (
     ),
 )
 
-BY_NAME = (
+CUDA_BY_PACKAGE_NAME = (
     (r"cupy-cuda(\d\d)x", "{0}"),
     (r"cupy-cuda(\d\d)(\d)", "{0}.{1}"),
     (r"mxnet-cu(\d\d)(\d)(?:mkl)?", "{0}.{1}"),
@@ -85,7 +85,7 @@ BY_NAME = (
 """Distributions whose name tells the CUDA version."""
 
 _TENSORFLOW = ("tensorflow/libtensorflow_cc.so.2", "tensorflow/python/_pywrap_tensorflow_internal.pyd")
-BINARIES = (
+GPU_BINARIES = (
     ("torch", ("torch/lib/libtorch_cuda.so", "torch/lib/torch_cuda.dll")),
     ("tensorflow(-gpu)?", _TENSORFLOW),
     ("jax", ("jax_plugins/xla_cuda1*/xla_cuda_plugin.so", "")),
@@ -111,7 +111,7 @@ _BRINGS = re.compile(
 )
 
 
-def builds(python: PythonEnvironment, where: Sysroot, *, code: bool = True) -> tuple[FrameworkBuild, ...]:
+def framework_builds(python: PythonEnvironment, where: Sysroot, *, code: bool = True) -> tuple[FrameworkBuild, ...]:
     """Return how each framework of an environment was built; with ``code`` also the machine code in its library."""
     return tuple(b for d in python.distributions for b in _build(python, d, where, code=code))
 
@@ -119,8 +119,8 @@ def builds(python: PythonEnvironment, where: Sysroot, *, code: bool = True) -> t
 def _build(python: PythonEnvironment, what: Distribution, where: Sysroot, *, code: bool) -> tuple[FrameworkBuild, ...]:
     told = (
         _onnxruntime(python, what, where)
-        or _written(what, where)
-        or _named(python, what)
+        or _described_build(what, where)
+        or _cuda_by_package_name(python, what)
         or _without_plugin(python, what)
         or _other(what, where)
     )
@@ -134,7 +134,7 @@ def _build(python: PythonEnvironment, what: Distribution, where: Sysroot, *, cod
             prefix=python.prefix,
             distribution=what.name,
             version=str(fields.pop("version", "")) or what.version,
-            bundled=_bundled(what, where),
+            bundled=_bundled_libraries(what, where),
             binary=binary,
             sass=found[0] if found else None,
             ptx=found[1] if found else None,
@@ -145,16 +145,16 @@ def _build(python: PythonEnvironment, what: Distribution, where: Sysroot, *, cod
     )
 
 
-Told = dict[str, str | None]
+BuildDescription = dict[str, str | None]
 
 
-def _written(what: Distribution, where: Sysroot) -> Told | None:
+def _described_build(what: Distribution, where: Sysroot) -> BuildDescription | None:
     """Return what the framework wrote down of its own build."""
-    reader = next((r for r in READERS if re.fullmatch(r.distribution, what.name)), None)
+    reader = next((r for r in BUILD_READERS if re.fullmatch(r.distribution, what.name)), None)
     if reader is None:
         return None
     path = where.join(what.location, *reader.file.split("/"))
-    content = where.text(path, FILE_LIMIT)
+    content = where.text(path, MAX_FILE_BYTES)
     if content is None:
         return {"cuda": None}
 
@@ -169,7 +169,7 @@ def _written(what: Distribution, where: Sysroot) -> Told | None:
     elif cuda in reader.without:
         cuda = ""
     cudnn = value(reader.cudnn)
-    other_name = bool(name) and normal(name or "") != what.name
+    other_name = bool(name) and normalise_name(name or "") != what.name
     other_version = bool(version) and _base(version or "") != _base(what.version)
     really = f"{name or what.name} {version or ''}".strip() if other_name or other_version else ""
     hip = value(reader.other)
@@ -187,14 +187,14 @@ def _base(version: str) -> str:
     return version.partition("+")[0]
 
 
-def _named(_python: PythonEnvironment, what: Distribution) -> Told | None:
-    for pattern, form in BY_NAME:
+def _cuda_by_package_name(_python: PythonEnvironment, what: Distribution) -> BuildDescription | None:
+    for pattern, form in CUDA_BY_PACKAGE_NAME:
         if found := re.fullmatch(pattern, what.name):
             return {"cuda": form.format(*found.groups()), "cuda_source": fact_text("the package's name")}
     return None
 
 
-def _without_plugin(python: PythonEnvironment, what: Distribution) -> Told | None:
+def _without_plugin(python: PythonEnvironment, what: Distribution) -> BuildDescription | None:
     """JAX has no GPU code itself: its plugin has."""
     if what.name != "jax":
         return None
@@ -204,7 +204,7 @@ def _without_plugin(python: PythonEnvironment, what: Distribution) -> Told | Non
     return {"cuda": "", "cuda_source": fact_text("no jax-cuda plugin is installed")}
 
 
-def _other(what: Distribution, where: Sysroot) -> Told | None:
+def _other(what: Distribution, where: Sysroot) -> BuildDescription | None:
     if what.name == "ctranslate2":
         major = re.match(r"\d+", what.version)
         cuda = {"2": "11", "3": "11", "4": "12"}.get(major[0] if major else "")
@@ -216,11 +216,11 @@ def _other(what: Distribution, where: Sysroot) -> Told | None:
     return None
 
 
-def _onnxruntime(python: PythonEnvironment, what: Distribution, where: Sysroot) -> Told | None:
+def _onnxruntime(python: PythonEnvironment, what: Distribution, where: Sysroot) -> BuildDescription | None:
     """Tell whose files lie there, by the sizes in the RECORDs: both packages write the same folder."""
     if what.name not in ("onnxruntime", "onnxruntime-gpu"):
         return None
-    written = _written(what, where)
+    written = _described_build(what, where)
     if written and written["cuda"] is not None:
         return written
     both = [d for d in python.distributions if d.name in ("onnxruntime", "onnxruntime-gpu")]
@@ -230,7 +230,7 @@ def _onnxruntime(python: PythonEnvironment, what: Distribution, where: Sysroot) 
     owner = owners[0]
     gpu = owner.name.endswith("-gpu")
     library = _binary(owner, where) if gpu else ""
-    major = cuda_major(images.read(library, root=where.root).needed) if library else None
+    major = cuda_major(read_image.read_image(library, root=where.root).needed) if library else None
     return {
         "cuda": (str(major) if major else None) if gpu else "",
         "cuda_source": library or fact_text("RECORD of {name} {version}", name=owner.name, version=owner.version),
@@ -241,19 +241,19 @@ def _onnxruntime(python: PythonEnvironment, what: Distribution, where: Sysroot) 
 def _is_owner(what: Distribution, where: Sysroot) -> bool:
     """Whether the extension module that lies there has the size that this distribution recorded."""
     folder = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
-    record = where.text(where.join(what.location, folder, "RECORD"), RECORD_LIMIT) or ""
+    record = where.text(where.join(what.location, folder, "RECORD"), MAX_RECORD_BYTES) or ""
     found = re.search(r"(?m)^(onnxruntime/capi/onnxruntime_pybind11_state[^,]*),[^,]*,(\d+)", record)
     seen = where.stat(where.join(what.location, *found[1].split("/"))) if found else None
     return bool(found and seen and seen.st_size == whole_number(found[2]))
 
 
-def _opencv(what: Distribution, where: Sysroot) -> Told:
+def _opencv(what: Distribution, where: Sysroot) -> BuildDescription:
     folder = where.join(what.location, "cv2")
     names = [n for n in where.names(folder) or () if re.fullmatch(r"cv2.*\.(so|pyd)", n)]
     if not names:
         return {"cuda": None}
     path = where.join(folder, names[0])
-    needed = images.read(path, root=where.root).needed
+    needed = read_image.read_image(path, root=where.root).needed
     return {
         "cuda": None if any(re.search("cud|npp|nvcuvid", n, re.I) for n in needed) or not needed else "",
         "cuda_source": path,
@@ -262,7 +262,7 @@ def _opencv(what: Distribution, where: Sysroot) -> Told:
 
 def _binary(what: Distribution, where: Sysroot) -> str:
     """Return the path of the library with the GPU code; empty when it is not there."""
-    form = next((paths[where.system == "windows"] for name, paths in BINARIES if re.fullmatch(name, what.name)), "")
+    form = next((paths[where.system == "windows"] for name, paths in GPU_BINARIES if re.fullmatch(name, what.name)), "")
     found = [what.location] if form else []
     for part in form.split("/"):
         found = [where.join(f, n) for f in found for n in _named_like(part, f, where)]
@@ -273,7 +273,7 @@ def _named_like(pattern: str, folder: str, where: Sysroot) -> Iterable[str]:
     return fnmatch.filter(where.names(folder) or (), pattern) if "*" in pattern else (pattern,)
 
 
-def _code(binary: str, where: Sysroot) -> Code | None:
+def _code(binary: str, where: Sysroot) -> GpuCode | None:
     return machine_code(binary, root=where.root, seconds=CODE_SECONDS)
 
 
@@ -286,14 +286,14 @@ def _commit(what: Distribution, where: Sysroot) -> int | None:
     for name in where.names(folder) or ():
         if name.lower().endswith(".dll"):
             try:
-                with layout(where.under(where.join(folder, name))) as file:
+                with open_layout(where.under(where.join(folder, name))) as file:
                     total += sum(section.private for section in file.sections)
             except UnfitError:
                 continue  # damaged ones are told elsewhere
     return total or None
 
 
-def _bundled(what: Distribution, where: Sysroot) -> tuple[str, ...]:
+def _bundled_libraries(what: Distribution, where: Sysroot) -> tuple[str, ...]:
     folders = OWN_FOLDERS.get(what.name, ())
     names = (n for f in folders for n in where.names(where.join(what.location, *f.split("/"))) or ())
     return tuple(n for n in names if _BRINGS.match(n))
@@ -304,7 +304,7 @@ def read_all(
 ) -> tuple[FrameworkBuild, ...]:
     """Return the builds of all environments; past ``seconds`` the machine code is no longer read."""
     end = clock() + seconds
-    return tuple(b for p in pythons for b in builds(p, where, code=clock() < end))
+    return tuple(b for p in pythons for b in framework_builds(p, where, code=clock() < end))
 
 
 MAX_OTHERS = 200
@@ -318,7 +318,7 @@ def look(request: ProbeRequest) -> Frameworks:
     """Return the builds of all frameworks, and the environments beyond those that ``pythons`` lists."""
     where = sysroot_of(request.host)
     near = request.seen.pythons or ()
-    found = further(request, near, time.monotonic)
+    found = find_further(request, near, time.monotonic)
     problems: tuple[str, ...] = ()
     if len(found) > MAX_OTHERS:
         problems = (

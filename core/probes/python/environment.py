@@ -10,9 +10,9 @@ from typing import Literal
 
 from core.common.fact_text import fact_text
 from core.common.versions import all_numbers
-from core.loader import read_image as images
-from core.model.facts import Distribution, PythonEnvironment, text
-from core.probes.python.distributions import distributions
+from core.loader import read_image
+from core.model.facts import Distribution, PythonEnvironment, path_text
+from core.probes.python.distributions import find_distributions
 from core.probes.sysroot import Sysroot
 
 Kind = Literal["venv", "conda", "system", "embedded", "store", "other"]
@@ -52,7 +52,7 @@ def _is_environment(prefix: str, where: Sysroot) -> bool:
         return True
     if where.system == "windows":
         return where.is_file(where.join(prefix, "python.exe"))
-    return bool(interpreter(prefix, where)) and bool(_lib_folders(prefix, where))
+    return bool(find_interpreter(prefix, where)) and bool(_lib_folders(prefix, where))
 
 
 def _behind_shim(folder: str, where: Sysroot, env: Mapping[str, str]) -> str:
@@ -67,38 +67,40 @@ def _behind_shim(folder: str, where: Sysroot, env: Mapping[str, str]) -> str:
     return where.join(root, "versions", max(matching, key=all_numbers)) if matching else ""
 
 
-def interpreter(prefix: str, where: Sysroot) -> str:
+def find_interpreter(prefix: str, where: Sysroot) -> str:
     """Return the path of the interpreter of ``prefix``; empty when there is none."""
     names = ("Scripts\\python.exe", "python.exe") if where.system == "windows" else ("bin/python", "bin/python3")
     return next((p for n in names if where.is_file(p := where.join(prefix, n))), "")
 
 
-def describe(prefix: str, given: str, env: Mapping[str, str], where: Sysroot) -> PythonEnvironment:
+def describe_environment(prefix: str, given: str, env: Mapping[str, str], where: Sysroot) -> PythonEnvironment:
     """Return what the files of one environment tell. A broken one has ``problem``; this never raises."""
     settings = _settings(where.text(where.join(prefix, "pyvenv.cfg")))
-    executable = given if given.startswith(prefix) and where.is_file(given) else interpreter(prefix, where)
+    executable = given if given.startswith(prefix) and where.is_file(given) else find_interpreter(prefix, where)
     kind = _kind(prefix, settings, where)
     folders = tuple(site_packages(prefix, kind, settings, env, where))
     problem = _problem(executable, folders, settings, where)
     unreadable: list[str] = []
     found: list[Distribution] = []
     for folder in folders:
-        its = distributions(folder, where)
+        its = find_distributions(folder, where)
         found.extend(its or ())
         if its is None:
             unreadable.append(folder)
     if unreadable and not problem:
-        problem = fact_text("The folder {unreadable} cannot be listed by this user.", unreadable=text(unreadable[0]))
+        problem = fact_text(
+            "The folder {unreadable} cannot be listed by this user.", unreadable=path_text(unreadable[0])
+        )
     return PythonEnvironment(
-        prefix=text(prefix),
-        executable=text(executable),
+        prefix=path_text(prefix),
+        executable=path_text(executable),
         version=_version(prefix, kind, settings, where),
         kind=kind,
-        architecture=images.read(where.under(executable)).architecture if executable else "",
-        site_packages=tuple(text(f) for f in folders),
+        architecture=read_image.read_image(where.under(executable)).architecture if executable else "",
+        site_packages=tuple(path_text(f) for f in folders),
         distributions=tuple(found),
         installer=_installer(folders, settings, where),
-        managed=kind != "venv" and _managed(prefix, where),
+        managed=kind != "venv" and _is_managed(prefix, where),
         dll_folders=tuple(_dll_folders(folders, where)) if where.system == "windows" else (),
         problem=problem,
     )
@@ -112,7 +114,7 @@ def _installer(
     return "uv" if "uv" in (settings or {}) else "none"
 
 
-def _managed(prefix: str, where: Sysroot) -> bool:
+def _is_managed(prefix: str, where: Sysroot) -> bool:
     """Whether the standard library's folder has the mark of PEP 668."""
     libraries = (
         [where.join(prefix, "Lib")] if where.system == "windows" else [f for f, _ in _lib_folders(prefix, where)]
@@ -244,7 +246,7 @@ def _minor(prefix: str, settings: Mapping[str, str], where: Sysroot) -> tuple[in
         dll = next((m for n in names if (m := re.fullmatch(r"python3([0-9]{1,4})\.dll", n.lower()))), None)
         family = _STORE.fullmatch(where.name(prefix))
         return (3, int(dll[1])) if dll else (int(family[1]), int(family[2])) if family else None
-    executable = interpreter(prefix, where)
+    executable = find_interpreter(prefix, where)
     real = _LIB_PYTHON.match(where.name(where.real(executable))) if executable else None
     if real:
         return int(real[1]), int(real[2])
@@ -276,7 +278,7 @@ def _version(prefix: str, kind: Kind, settings: dict[str, str] | None, where: Sy
 def _problem(executable: str, folders: tuple[str, ...], settings: dict[str, str] | None, where: Sysroot) -> str:
     home = (settings or {}).get("home")
     if home and not where.is_folder(home):
-        return fact_text("It was made from the Python in {home}, which is not there any more.", home=text(home))
+        return fact_text("It was made from the Python in {home}, which is not there any more.", home=path_text(home))
     if not executable:
         return fact_text("Its interpreter is not there.")
     if not folders:

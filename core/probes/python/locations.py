@@ -11,14 +11,14 @@ from pathlib import Path
 import msgspec
 
 from core.common.fact_text import fact_text
-from core.common.home import home as users_home
-from core.common.patience import asked
+from core.common.home import user_home as users_home
+from core.common.patience import call_patiently
 from core.model.facts import Frozen, Way
-from core.model.path_list import searched
+from core.model.path_list import searched_entries
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
 
-MAX_CONDA = 64
+MAX_CONDA_ENVIRONMENTS = 64
 """Environments that are taken from conda's list at most."""
 
 
@@ -36,13 +36,13 @@ class Candidate(Frozen, frozen=True, kw_only=True):
     """It says nothing that another way to the same environment does not say better."""
 
 
-def named(request: ProbeRequest) -> Iterator[Candidate]:
+def from_command_line(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield what the person named with --python."""
     for path in request.pythons:
         yield Candidate(path=_absolute(path, sysroot_of(request.host)), found_by="--python", way="--python", named=True)
 
 
-def active(request: ProbeRequest) -> Iterator[Candidate]:
+def from_activation_variables(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield the environment that the variables say is active."""
     names: tuple[Way, ...] = ("VIRTUAL_ENV", "CONDA_PREFIX")
     for name in names:
@@ -50,13 +50,13 @@ def active(request: ProbeRequest) -> Iterator[Candidate]:
             yield Candidate(path=request.env[name], found_by=name, way=name)
 
 
-def on_path(request: ProbeRequest) -> Iterator[Candidate]:
+def from_path(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield the interpreters that ``python`` and ``python3`` would start."""
     where = sysroot_of(request.host)
     windows = where.system == "windows"
     names = ("python.exe",) if windows else ("python", "python3")
     value = next((v for n, v in request.env.items() if n.upper() == "PATH"), "")
-    folders = [f.strip('"') if windows else f for f in searched(value, where.system)]
+    folders = [f.strip('"') if windows else f for f in searched_entries(value, where.system)]
     for name in names:
         for folder in dict.fromkeys(folders):
             if where.form.isabs(folder) and where.stat(path := where.join(folder, name)) is not None:
@@ -64,7 +64,7 @@ def on_path(request: ProbeRequest) -> Iterator[Candidate]:
                 yield Candidate(path=path, found_by=fact_text("{name} on PATH", name=name), way=way, group=name)
 
 
-def beside(request: ProbeRequest) -> Iterator[Candidate]:
+def from_current_folder(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield .venv and venv of the current folder."""
     where = sysroot_of(request.host)
     here = _here(where)
@@ -73,19 +73,19 @@ def beside(request: ProbeRequest) -> Iterator[Candidate]:
             yield Candidate(path=path, found_by=fact_text("{name} in the current folder", name=name), way="here")
 
 
-def known_to_conda(request: ProbeRequest) -> Iterator[Candidate]:
+def from_conda_list(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield the environments that conda has written down for this user."""
     where = sysroot_of(request.host)
-    its_home = home(request)
+    its_home = home_folder(request)
     if not its_home:
         return
     listed = where.text(where.join(its_home, ".conda", "environments.txt")) or ""
-    for line in listed.splitlines()[:MAX_CONDA]:
+    for line in listed.splitlines()[:MAX_CONDA_ENVIRONMENTS]:
         if where.form.isabs(line.strip()):
             yield Candidate(path=line.strip(), found_by="conda's list of environments")
 
 
-STEPS = (named, active, on_path, beside, known_to_conda)
+FIND_STEPS = (from_command_line, from_activation_variables, from_path, from_current_folder, from_conda_list)
 """What the person named or works in: these environments are near."""
 
 
@@ -109,7 +109,7 @@ MAX_IN_FOLDER = 100
 """Environments that are taken from one folder at most."""
 
 
-class Root(msgspec.Struct, frozen=True):
+class ToolRoot(msgspec.Struct, frozen=True):
     """A tool's folders, and where environments lie in them. ``~`` is the home folder, ``$NAME`` a variable."""
 
     found_by: str
@@ -119,9 +119,9 @@ class Root(msgspec.Struct, frozen=True):
 
 
 _CONDA = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba")
-ROOTS: dict[str, tuple[Root, ...]] = {
+TOOL_ROOTS: dict[str, tuple[ToolRoot, ...]] = {
     "linux": (
-        Root(
+        ToolRoot(
             "conda's usual folders",
             (
                 "$MAMBA_ROOT_PREFIX",
@@ -134,19 +134,23 @@ ROOTS: dict[str, tuple[Root, ...]] = {
             ),
             ("", "envs/*"),
         ),
-        Root("pyenv", ("$PYENV_ROOT", "~/.pyenv"), ("versions/*", "versions/*/envs/*")),
-        Root("uv", ("$UV_PYTHON_INSTALL_DIR", "$UV_TOOL_DIR", "~/.local/share/uv/python", "~/.local/share/uv/tools")),
-        Root("Poetry", ("$POETRY_VIRTUALENVS_PATH", "$POETRY_CACHE_DIR/virtualenvs", "~/.cache/pypoetry/virtualenvs")),
-        Root("pipx", ("$PIPX_HOME/venvs", "~/.local/share/pipx/venvs", "~/.local/pipx/venvs")),
-        Root("virtualenvwrapper", ("$WORKON_HOME", "~/.virtualenvs")),
-        Root("Pipenv", ("~/.local/share/virtualenvs",)),
-        Root("Hatch", ("~/.local/share/hatch/env/virtual",), ("*/*/*",)),
-        Root("asdf", ("~/.asdf/installs/python",)),
-        Root("mise", ("~/.local/share/mise/installs/python",)),
-        Root(fact_text("the distribution"), ("/usr", "/usr/local"), ("",)),
+        ToolRoot("pyenv", ("$PYENV_ROOT", "~/.pyenv"), ("versions/*", "versions/*/envs/*")),
+        ToolRoot(
+            "uv", ("$UV_PYTHON_INSTALL_DIR", "$UV_TOOL_DIR", "~/.local/share/uv/python", "~/.local/share/uv/tools")
+        ),
+        ToolRoot(
+            "Poetry", ("$POETRY_VIRTUALENVS_PATH", "$POETRY_CACHE_DIR/virtualenvs", "~/.cache/pypoetry/virtualenvs")
+        ),
+        ToolRoot("pipx", ("$PIPX_HOME/venvs", "~/.local/share/pipx/venvs", "~/.local/pipx/venvs")),
+        ToolRoot("virtualenvwrapper", ("$WORKON_HOME", "~/.virtualenvs")),
+        ToolRoot("Pipenv", ("~/.local/share/virtualenvs",)),
+        ToolRoot("Hatch", ("~/.local/share/hatch/env/virtual",), ("*/*/*",)),
+        ToolRoot("asdf", ("~/.asdf/installs/python",)),
+        ToolRoot("mise", ("~/.local/share/mise/installs/python",)),
+        ToolRoot(fact_text("the distribution"), ("/usr", "/usr/local"), ("",)),
     ),
     "windows": (
-        Root(
+        ToolRoot(
             "conda's usual folders",
             (
                 "$MAMBA_ROOT_PREFIX",
@@ -157,20 +161,22 @@ ROOTS: dict[str, tuple[Root, ...]] = {
             ),
             ("", "envs\\*"),
         ),
-        Root("pyenv-win", ("$PYENV", "~\\.pyenv\\pyenv-win"), ("versions\\*",)),
-        Root("uv", ("$UV_PYTHON_INSTALL_DIR", "$UV_TOOL_DIR", "$APPDATA\\uv\\python", "$APPDATA\\uv\\tools")),
-        Root("Poetry", ("$POETRY_VIRTUALENVS_PATH", "$LOCALAPPDATA\\pypoetry\\Cache\\virtualenvs")),
-        Root("pipx", ("$PIPX_HOME\\venvs", "~\\pipx\\venvs", "$LOCALAPPDATA\\pipx\\pipx\\venvs")),
-        Root("virtualenvwrapper", ("$WORKON_HOME", "~\\Envs", "~\\.virtualenvs")),
-        Root("Hatch", ("$LOCALAPPDATA\\hatch\\env\\virtual",), ("*\\*\\*",)),
-        Root("python.org's installer", ("$LOCALAPPDATA\\Programs\\Python", "$LOCALAPPDATA\\Python", "$ProgramFiles")),
-        Root(fact_text("the Windows Store"), ("$LOCALAPPDATA\\Microsoft\\WindowsApps",)),
+        ToolRoot("pyenv-win", ("$PYENV", "~\\.pyenv\\pyenv-win"), ("versions\\*",)),
+        ToolRoot("uv", ("$UV_PYTHON_INSTALL_DIR", "$UV_TOOL_DIR", "$APPDATA\\uv\\python", "$APPDATA\\uv\\tools")),
+        ToolRoot("Poetry", ("$POETRY_VIRTUALENVS_PATH", "$LOCALAPPDATA\\pypoetry\\Cache\\virtualenvs")),
+        ToolRoot("pipx", ("$PIPX_HOME\\venvs", "~\\pipx\\venvs", "$LOCALAPPDATA\\pipx\\pipx\\venvs")),
+        ToolRoot("virtualenvwrapper", ("$WORKON_HOME", "~\\Envs", "~\\.virtualenvs")),
+        ToolRoot("Hatch", ("$LOCALAPPDATA\\hatch\\env\\virtual",), ("*\\*\\*",)),
+        ToolRoot(
+            "python.org's installer", ("$LOCALAPPDATA\\Programs\\Python", "$LOCALAPPDATA\\Python", "$ProgramFiles")
+        ),
+        ToolRoot(fact_text("the Windows Store"), ("$LOCALAPPDATA\\Microsoft\\WindowsApps",)),
     ),
 }
 """Sources: the tools' own documentation of their default folders and variables."""
 
 
-def registered(request: ProbeRequest) -> Iterator[Candidate]:
+def from_registry(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield what Windows' registry lists as PEP 514 says; the py launcher reads the same keys."""
     for folder in request.host.registered_pythons():
         yield Candidate(path=folder, found_by=fact_text("the registry (PEP 514)"))
@@ -180,20 +186,20 @@ def of_tools(request: ProbeRequest) -> Iterator[Candidate]:
     """Yield the environments in the usual folders of conda, pyenv, uv, Poetry, pipx and others."""
     where = sysroot_of(request.host)
     env = {n.upper(): v for n, v in request.env.items()}
-    for root in ROOTS[where.system]:
-        for folder in dict.fromkeys(_expanded(f, env, home(request), where) for f in root.folders):
+    for root in TOOL_ROOTS[where.system]:
+        for folder in dict.fromkeys(_expand(f, env, home_folder(request), where) for f in root.folders):
             if folder and where.is_folder(folder):
                 for pattern in root.inside:
                     for path in _matching(folder, pattern, where):
                         yield Candidate(path=path, found_by=root.found_by)
 
 
-def home(request: ProbeRequest) -> str:
+def home_folder(request: ProbeRequest) -> str:
     """Return the person's home folder in the machine's own form; empty if nobody says."""
     return request.env.get("USERPROFILE" if request.host.system == "windows" else "HOME") or request.seen.machine.home
 
 
-def _expanded(folder: str, env: dict[str, str], its_home: str, where: Sysroot) -> str:
+def _expand(folder: str, env: dict[str, str], its_home: str, where: Sysroot) -> str:
     """Return a folder with its home or variable replaced; empty where there is none."""
     head, _, tail = folder.replace("/", "\\").partition("\\") if where.system == "windows" else folder.partition("/")
     if head == "~":
@@ -223,16 +229,16 @@ def _matching(folder: str, pattern: str, where: Sysroot) -> Iterator[str]:
 
 # --- project folders ---------------------------------------------------------------------------------------
 
-MAX_FOLDERS = 3000
-SECONDS = 1.0
-DEPTH = 4
+MAX_WALK_FOLDERS = 3000
+WALK_SECONDS = 1.0
+MAX_WALK_DEPTH = 4
 """Folders that the walk lists at most, how long it takes at most, and how deep it goes below a place where it starts."""
 
-STARTS: dict[str, tuple[str, ...]] = {
+WALK_STARTS: dict[str, tuple[str, ...]] = {
     "linux": ("~", "/opt", "/srv", "/workspace", "/workspaces", "/data", "/mnt"),
     "windows": ("~", "$SystemDrive\\"),
 }
-BARREN = frozenset(
+SKIPPED_FOLDERS = frozenset(
     (
         "node_modules",
         "__pycache__",
@@ -262,7 +268,7 @@ BARREN = frozenset(
     )
 )
 """Names of folders, in lower case, in which nobody keeps environments, or that were looked at by other steps."""
-HIDDEN = frozenset((".venv", ".env", ".virtualenv", ".tox", ".nox", ".conda"))
+HIDDEN_ENVIRONMENTS = frozenset((".venv", ".env", ".virtualenv", ".tox", ".nox", ".conda"))
 """Hidden folders that are entered nevertheless."""
 
 
@@ -270,21 +276,21 @@ def in_projects(request: ProbeRequest, clock: Callable[[], float] = time.monoton
     """Yield the environments in project folders: a walk, breadth first, bounded in depth, folders and time."""
     where = sysroot_of(request.host)
     env = {n.upper(): v for n, v in request.env.items()}
-    starts = [_start(s, env, home(request)) for s in STARTS[where.system]]
+    starts = [_start(s, env, home_folder(request)) for s in WALK_STARTS[where.system]]
     level = [s for s in dict.fromkeys(starts) if s]
-    end, listed = clock() + SECONDS, 0
-    for _ in range(DEPTH + 1):
+    end, listed = clock() + WALK_SECONDS, 0
+    for _ in range(MAX_WALK_DEPTH + 1):
         below: list[str] = []
         for folder in level:
             request.watch.check()
             listed += 1
-            if listed > MAX_FOLDERS or clock() > end:
+            if listed > MAX_WALK_FOLDERS or clock() > end:
                 return
             names, folders = _entries(folder, where)
             if is_environment(names, folders, where):
                 yield Candidate(path=folder, found_by=fact_text("a project folder"), weak=True)
             else:
-                below += [where.join(folder, n) for n in folders if _worth(n)]
+                below += [where.join(folder, n) for n in folders if _is_worth_walking(n)]
         level = below
 
 
@@ -295,22 +301,24 @@ def _start(start: str, env: dict[str, str], its_home: str) -> str:
     return its_home if start == "~" else start
 
 
-def _worth(name: str) -> bool:
-    return name.lower() not in BARREN and (not name.startswith(".") or name in HIDDEN)
+def _is_worth_walking(name: str) -> bool:
+    return name.lower() not in SKIPPED_FOLDERS and (not name.startswith(".") or name in HIDDEN_ENVIRONMENTS)
 
 
 def _entries(folder: str, where: Sysroot) -> tuple[set[str], list[str]]:
     """Return the names in a folder in lower case, and its real sub-folders; links are not followed, so no loop."""
     try:
-        entries = asked(_listed, where.under(folder))
+        entries = call_patiently(_folder_entries, where.under(folder))
     except (OSError, ValueError):
         entries = []
     return {name.lower() for name, _ in entries}, sorted(name for name, is_folder in entries if is_folder)
 
 
-def _listed(folder: str) -> list[tuple[str, bool]]:
+def _folder_entries(folder: str) -> list[tuple[str, bool]]:
     with os.scandir(folder) as entries:
-        return [(e.name, e.is_dir(follow_symlinks=False)) for _, e in zip(range(MAX_FOLDERS), entries, strict=False)]
+        return [
+            (e.name, e.is_dir(follow_symlinks=False)) for _, e in zip(range(MAX_WALK_FOLDERS), entries, strict=False)
+        ]
 
 
 def is_environment(names: set[str], folders: list[str], where: Sysroot) -> bool:
@@ -322,5 +330,5 @@ def is_environment(names: set[str], folders: list[str], where: Sysroot) -> bool:
     )
 
 
-FAR_STEPS = (registered, of_tools, in_projects)
+DEEP_FIND_STEPS = (from_registry, of_tools, in_projects)
 """Tools' own folders, Windows' registry, project folders: what nothing active names."""

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text, joined
-from core.model.facts import PythonEnvironment, Way, text
+from core.model.facts import PythonEnvironment, Way, path_text
 from core.probes.probe import ProbeRequest
-from core.probes.python.environment import describe, prefix_of
-from core.probes.python.locations import FAR_STEPS, STEPS, Candidate
+from core.probes.python.environment import describe_environment, prefix_of
+from core.probes.python.locations import DEEP_FIND_STEPS, FIND_STEPS, Candidate
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import of_environment
 
-BUDGET = 5.0
+READ_BUDGET_SECONDS = 5.0
 """Seconds after which further environments are only named, not read."""
 
-PROMOTED = 3
+MAX_PROMOTED = 3
 """Environments from further away that are examined in full at most, where none that is near has a GPU framework."""
 
 _GPU = re.compile(
@@ -36,12 +36,12 @@ def look(request: ProbeRequest) -> tuple[PythonEnvironment, ...]:
     Our own environment is left out unless the person named it. Each is listed once, with all that led to it. Where none
     of them has a framework and none was named, the newest ones from further away that have one are taken in.
     """
-    near = found(request, STEPS, time.monotonic, keep=True)
+    near = find_environments(request, FIND_STEPS, time.monotonic, keep=True)
     if request.pythons or any(wants_gpu(p) for p in near):
         return near
-    far = [p for p in further(request, near, time.monotonic) if wants_gpu(p)]
+    far = [p for p in find_further(request, near, time.monotonic) if wants_gpu(p)]
     where = sysroot_of(request.host)
-    return near + tuple(sorted(far, key=lambda p: _changed(p, where), reverse=True)[:PROMOTED])
+    return near + tuple(sorted(far, key=lambda p: _last_change(p, where), reverse=True)[:MAX_PROMOTED])
 
 
 def wants_gpu(python: PythonEnvironment) -> bool:
@@ -49,22 +49,22 @@ def wants_gpu(python: PythonEnvironment) -> bool:
     return any(_GPU.fullmatch(d.name) for d in python.distributions)
 
 
-def further(
+def find_further(
     request: ProbeRequest, near: tuple[PythonEnvironment, ...], clock: Callable[[], float]
 ) -> tuple[PythonEnvironment, ...]:
     """Return the environments that lie in tools' folders, the registry or projects, without those in ``near``."""
     where = sysroot_of(request.host)
     known = {where.real(p.prefix) for p in near}
-    return tuple(p for p in found(request, FAR_STEPS, clock) if where.real(p.prefix) not in known)
+    return tuple(p for p in find_environments(request, DEEP_FIND_STEPS, clock) if where.real(p.prefix) not in known)
 
 
-def _changed(python: PythonEnvironment, where: Sysroot) -> float:
+def _last_change(python: PythonEnvironment, where: Sysroot) -> float:
     """Return when something was installed last, seconds since the epoch."""
     seen = [where.stat(folder) for folder in python.site_packages]
     return max((s.st_mtime for s in seen if s), default=0.0)
 
 
-def found(
+def find_environments(
     request: ProbeRequest,
     steps: tuple[Callable[[ProbeRequest], Iterator[Candidate]], ...],
     clock: Callable[[], float],
@@ -73,7 +73,7 @@ def found(
 ) -> tuple[PythonEnvironment, ...]:
     """Follow ``steps`` in order. ``keep``: as parts of the section. Past BUDGET seconds on ``clock`` an environment is listed, but not read."""
     where = sysroot_of(request.host)
-    end = clock() + BUDGET
+    end = clock() + READ_BUDGET_SECONDS
     ways: dict[str, dict[str, Way]] = {}
     chosen: dict[str, tuple[str, Candidate]] = {}
     for step in steps:
@@ -95,7 +95,7 @@ def found(
                 its.setdefault(candidate.found_by, candidate.way)
     described = []
     for same, (prefix, candidate) in chosen.items():
-        described.append(_named(_describe(prefix, candidate, request, where, late=clock() > end), ways[same]))
+        described.append(_named_only(_describe(prefix, candidate, request, where, late=clock() > end), ways[same]))
         if keep:
             request.keep(described[-1])
     return tuple(described)
@@ -106,7 +106,7 @@ def is_ours(prefix: str, where: Sysroot) -> bool:
     return sys.prefix != sys.base_prefix and prefix == where.real(where.shown(sys.prefix))
 
 
-def _named(python: PythonEnvironment, ways: dict[str, Way]) -> PythonEnvironment:
+def _named_only(python: PythonEnvironment, ways: dict[str, Way]) -> PythonEnvironment:
     return replace(python, found_by=joined(ways), ways=tuple(dict.fromkeys(ways.values())))
 
 
@@ -117,8 +117,8 @@ def _describe(
         problem = fact_text("There is no Python environment here.")
         if where.stat(candidate.path) is None:
             problem = fact_text("This path does not exist, or this user may not look at it.")
-        return PythonEnvironment(prefix=text(candidate.path), problem=problem)
+        return PythonEnvironment(prefix=path_text(candidate.path), problem=problem)
     if late:
-        return PythonEnvironment(prefix=text(prefix), problem=fact_text("It was not read: time ran out."))
-    its = describe(prefix, candidate.path, request.env, where)
+        return PythonEnvironment(prefix=path_text(prefix), problem=fact_text("It was not read: time ran out."))
+    its = describe_environment(prefix, candidate.path, request.env, where)
     return replace(its, changeable=of_environment(its, where))

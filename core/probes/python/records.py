@@ -16,20 +16,20 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from core.common.i18n import _
-from core.loader import read_image as images
+from core.loader import read_image
 from core.model.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.wheel_record import Row, hashes, record, rows, verdict
+from core.probes.wheel_record import RecordRow, hash_files, read_record, record_rows, record_state
 
-LIBRARY = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
+LIBRARY_PATTERN = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
 """The end of a library's name in a line of RECORD."""
 
-MODULE = re.compile(r"^(?!\.\.|/|[A-Za-z]:)([^\",\n]*/)?([^\",/\n]+\.py),[^,\n]*,(?!0\r?$)", re.MULTILINE)
+MODULE_PATTERN = re.compile(r"^(?!\.\.|/|[A-Za-z]:)([^\",\n]*/)?([^\",/\n]+\.py),[^,\n]*,(?!0\r?$)", re.MULTILINE)
 """Folder and name of a Python module in a RECORD that is not empty: without an empty __init__.py the folder is a package
 all the same. Byte code can be made again, and typing stubs nobody runs."""
 
-STRIPPED = re.compile(
+STRIPPED_PATHS = re.compile(
     r"(?:^|/)(?:tests?|testing|_?test_?data|examples?|benchmarks?|include)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$"
 )
 """Paths that people strip from an image, and that nothing misses."""
@@ -43,19 +43,19 @@ WITH_LIBRARIES = re.compile(
 )
 """Distributions whose libraries have to do with CUDA."""
 
-SECONDS = 1.0
+COMPARE_SECONDS = 1.0
 """Seconds after which environments further away are no longer compared."""
 
 MAX_DAMAGED = 200
 """Files that are kept of one environment at most."""
 
 
-class Listed(NamedTuple):
+class ListedLibrary(NamedTuple):
     """A library that a distribution's RECORD lists."""
 
     what: Distribution
     path: str
-    row: Row
+    row: RecordRow
 
 
 def look(request: ProbeRequest, clock: Callable[[], float] = time.monotonic) -> tuple[PackageRecords, ...]:
@@ -71,7 +71,7 @@ def look(request: ProbeRequest, clock: Callable[[], float] = time.monotonic) -> 
 
     for python in request.seen.pythons or ():
         add(_environment(python, request, where, hashed))
-    end = clock() + SECONDS
+    end = clock() + COMPARE_SECONDS
     everything = request.seen.frameworks
     for python in everything.others if everything else ():
         if clock() > end:
@@ -87,21 +87,21 @@ def _environment(
     request.watch.check()
     names: dict[str, frozenset[str] | None] = {}
     modules = list(_missing_modules(python, where, names)) if hashed is not None else []
-    listed = list(_listed(python, where, cudnn=hashed is None))
+    listed = list(_listed_libraries(python, where, cudnn=hashed is None))
     if not listed and not modules:
         return None
     owners = Counter(one.path for one in listed)
     mine = [one for one in listed if owners[one.path] == 1]  # who overwrote whom is told elsewhere
     damaged: list[DamagedFile] = []
-    whole: list[Listed] = []
+    whole: list[ListedLibrary] = []
     for one in mine:
         seen = where.stat(one.path)
         if seen is None:
-            if _gone(one.path, names, where):
-                damaged.append(_damaged(one, "missing"))
-        elif verdict(one.row, seen.st_size, "") == "size differs":
-            header = images.read(one.path, root=where.root).state
-            damaged.append(replace(_damaged(one, "size differs"), size=seen.st_size, header=header))
+            if _is_gone(one.path, names, where):
+                damaged.append(_damaged_file(one, "missing"))
+        elif record_state(one.row, seen.st_size, "") == "size differs":
+            header = read_image.read_image(one.path, root=where.root).state
+            damaged.append(replace(_damaged_file(one, "size differs"), size=seen.st_size, header=header))
         else:
             whole.append(one)
     if any(d.state == "missing" for d in damaged):
@@ -113,8 +113,8 @@ def _environment(
         request.watch.say(_("Comparing the libraries in {prefix} with their hashes", prefix=python.prefix))
         digests = _digests([one.path for one in whole if one.row.sha256], request, where, hashed)
         count = len(digests)
-        differ = [one for one in whole if verdict(one.row, None, digests.get(one.path, "")) == "hash differs"]
-        damaged += [replace(_damaged(one, "hash differs"), size=one.row.size) for one in differ]
+        differ = [one for one in whole if record_state(one.row, None, digests.get(one.path, "")) == "hash differs"]
+        damaged += [replace(_damaged_file(one, "hash differs"), size=one.row.size) for one in differ]
     return PackageRecords(
         prefix=python.prefix,
         packages=len({one.what.name for one in mine}),
@@ -124,16 +124,16 @@ def _environment(
     )
 
 
-def _listed(python: PythonEnvironment, where: Sysroot, *, cudnn: bool) -> Iterator[Listed]:
+def _listed_libraries(python: PythonEnvironment, where: Sysroot, *, cudnn: bool) -> Iterator[ListedLibrary]:
     """Yield the libraries that RECORDs list. conda rewrites the files that it packs, after their RECORD was written."""
     for what in python.distributions:
         if not WITH_LIBRARIES.fullmatch(what.name) or (what.name.startswith("nvidia-cudnn") and not cudnn):
             continue
         if _by_conda(what, where):
             continue
-        for path, row in rows(what, LIBRARY, where).items():
-            if not STRIPPED.search(path.replace("\\", "/").removeprefix(what.location.replace("\\", "/"))):
-                yield Listed(what, path, row)
+        for path, row in record_rows(what, LIBRARY_PATTERN, where).items():
+            if not STRIPPED_PATHS.search(path.replace("\\", "/").removeprefix(what.location.replace("\\", "/"))):
+                yield ListedLibrary(what, path, row)
 
 
 def _missing_modules(
@@ -144,7 +144,7 @@ def _missing_modules(
         if _by_conda(what, where):
             continue  # it rewrites what it packs
         folders: dict[str, list[str]] = {}
-        for m in MODULE.finditer(record(what, where)):
+        for m in MODULE_PATTERN.finditer(read_record(what, where)):
             folders.setdefault(m[1] or "", []).append(m[2])
         gone = (
             where.join(place, name)
@@ -152,7 +152,7 @@ def _missing_modules(
             if "../" not in folder  # a RECORD leads nowhere else
             and (there := _listing(place := _at(what.location, folder, where), names, where)) is not None
             for name in its
-            if name not in there and f"{name}c" not in there and not STRIPPED.search(folder + name)
+            if name not in there and f"{name}c" not in there and not STRIPPED_PATHS.search(folder + name)
         )
         for path in itertools.islice(gone, MAX_MODULES):
             yield DamagedFile(path=path, distribution=what.name, version=what.version, state="missing")
@@ -167,7 +167,7 @@ def _by_conda(what: Distribution, where: Sysroot) -> bool:
     return "conda" in (where.text(where.join(what.location, folder, "INSTALLER"), 64) or "")
 
 
-def _gone(path: str, names: dict[str, frozenset[str] | None], where: Sysroot) -> bool:
+def _is_gone(path: str, names: dict[str, frozenset[str] | None], where: Sysroot) -> bool:
     """Whether a file is really not there: its folder can be listed and lacks it, or is not there itself."""
     listing = _listing(where.parent(path), names, where)
     return listing is not None and where.name(path) not in listing
@@ -185,12 +185,12 @@ def _needers(paths: Iterable[str], where: Sysroot) -> dict[str, str]:
     """Return file name -> the first library that is linked against it."""
     found: dict[str, str] = {}
     for path in paths:
-        for name in images.read(path, root=where.root).needed:
+        for name in read_image.read_image(path, root=where.root).needed:
             found.setdefault(name, path)
     return found
 
 
-def _damaged(one: Listed, state: Literal["missing", "size differs", "hash differs"]) -> DamagedFile:
+def _damaged_file(one: ListedLibrary, state: Literal["missing", "size differs", "hash differs"]) -> DamagedFile:
     return DamagedFile(
         path=one.path,
         distribution=one.what.name,
@@ -210,6 +210,6 @@ def _digests(
         if seen is not None:
             same.setdefault((seen.st_dev, seen.st_ino), []).append(path)
     new = {key: shared[0] for key, shared in same.items() if key not in known}
-    found = hashes(new.values(), where, request.watch)
+    found = hash_files(new.values(), where, request.watch)
     known.update((key, found[path]) for key, path in new.items() if path in found)
     return {path: known[key] for key, shared in same.items() if key in known for path in shared}

@@ -1,6 +1,6 @@
 """What is run in the person's own interpreter: one text, handed over with -c, for any Python from 3.6 on."""
 
-START = r"""
+SCRIPT_START = r"""
 import json, os, sys
 _out = os.fdopen(os.dup(1), "wb", 0)
 os.dup2(2, 1)
@@ -50,7 +50,7 @@ def told(e):
 The form of the lines is that of ``core.host.child``. It writes nothing: -B keeps byte code from being stored.
 """
 
-ONNX = r'''
+ONNX_MODEL = r'''
 def model(x, w, y, raw, kind, pad, groups):
     """A model of one Conv node in ONNX's own form (protocol buffers), written by hand: shapes, the filters, their type."""
     def number(n):
@@ -256,4 +256,4 @@ _out.write(b"\n.\n")
 '''
 """Every stage that is passed is emitted at once, so that a crash does not lose it; what libraries print goes to stderr."""
 
-SCRIPT = START + ONNX + _TRIALS
+TRIAL_SCRIPT = SCRIPT_START + ONNX_MODEL + _TRIALS

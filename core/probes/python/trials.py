@@ -22,20 +22,20 @@ from core.host import child
 from core.host.provenance import Verdict
 from core.knowledge.cudnn_file_names import version_text
 from core.model.facts import FrameworkTrial, Mapped, PythonEnvironment, Unexamined, full_id
-from core.probes.loading.origin import PATH_VARIABLE, origin, runs_here
+from core.probes.loading.origin import PATH_VARIABLE, file_origin, runs_here
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
-from core.probes.python.trial_script import SCRIPT
-from core.probes.sysroot import Sysroot, answering, sysroot_of
+from core.probes.python.trial_script import TRIAL_SCRIPT
+from core.probes.sysroot import Sysroot, sysroot_of, without_silent_folders
 from core.probes.trust import of_interpreter, told, variables
 
-TIMEOUT = 60.0
+TRIAL_TIMEOUT_SECONDS = 60.0
 """Seconds for one trial; the first import after an installation compiles nothing (-B) and may take ten."""
 MAX_TRIALS = 5
 
-STAGES: tuple[Literal["convolution", "devices", "import"], ...] = ("convolution", "devices", "import")
+TRIAL_STAGES: tuple[Literal["convolution", "devices", "import"], ...] = ("convolution", "devices", "import")
 
-MODULES = {
+FRAMEWORK_MODULES = {
     "torch": ("torch", "torch/_C.*"),
     "tensorflow": ("tensorflow", "tensorflow/python/framework/ops.py"),
     "tensorflow-gpu": ("tensorflow", "tensorflow/python/framework/ops.py"),
@@ -81,7 +81,7 @@ class Trial(msgspec.Struct, frozen=True):
 def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:
     """Return what happened in every trial that this machine asks for; None where none does."""
     where = sysroot_of(request.host)
-    trials = tuple(wanted(request, where))[:MAX_TRIALS]
+    trials = tuple(choose_trials(request, where))[:MAX_TRIALS]
     if not trials or not runs_here(where):
         return None
     hung: set[str] = set()
@@ -94,37 +94,37 @@ def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:
         told("framework", trial.python.executable, verdict, request, full_id(trial.python.prefix, trial.distribution))
         if not verdict.may:
             continue
-        made = _tried(trial, request, where, verdict)
+        made = _try_framework(trial, request, where, verdict)
         done.append(made)
         request.keep(made)
-        if time.monotonic() - start >= TIMEOUT:
+        if time.monotonic() - start >= TRIAL_TIMEOUT_SECONDS:
             hung.add(trial.python.executable)
             request.miss(
                 Unexamined(
                     path=trial.python.executable,
                     what="interpreter",
-                    seconds=TIMEOUT,
+                    seconds=TRIAL_TIMEOUT_SECONDS,
                     wanted_by=tuple(trial.python.found_by.split(", ")),
                 )
             )
     return tuple(done)
 
 
-def wanted(request: ProbeRequest, where: Sysroot) -> Iterator[Trial]:
+def choose_trials(request: ProbeRequest, where: Sysroot) -> Iterator[Trial]:
     """Yield the trials that are worth their time: named environments, then active ones if there is a GPU."""
     driver = request.seen.driver
     gpu = bool(driver and driver.gpus)
     for python in request.seen.pythons or ():
         active = gpu and bool({"VIRTUAL_ENV", "CONDA_PREFIX"} & set(python.ways))
         if python.executable and not python.problem and ("--python" in python.ways or active):
-            yield from installed(python, where)
+            yield from installed_frameworks(python, where)
 
 
-def installed(python: PythonEnvironment, where: Sysroot) -> Iterator[Trial]:
+def installed_frameworks(python: PythonEnvironment, where: Sysroot) -> Iterator[Trial]:
     """Yield the frameworks of an environment that can be imported, each module once."""
     seen: set[str] = set()
     for distribution in sorted(python.distributions, key=lambda d: d.name.endswith("-gpu"), reverse=True):
-        for pattern, (module, file) in MODULES.items():
+        for pattern, (module, file) in FRAMEWORK_MODULES.items():
             if fnmatch.fnmatch(distribution.name, pattern) and module not in seen:
                 *folders, name = file.split("/")
                 if fnmatch.filter(where.names(where.join(distribution.location, *folders)) or (), name):
@@ -132,28 +132,30 @@ def installed(python: PythonEnvironment, where: Sysroot) -> Iterator[Trial]:
                     yield Trial(python, distribution.name, distribution.version, module)
 
 
-def _tried(trial: Trial, request: ProbeRequest, where: Sysroot, verdict: Verdict) -> FrameworkTrial:
+def _try_framework(trial: Trial, request: ProbeRequest, where: Sysroot, verdict: Verdict) -> FrameworkTrial:
     request.watch.check()
     request.watch.say(fact_text("Trying {module} of {prefix}", module=trial.module, prefix=trial.python.prefix))
-    first = run(trial, request, request.env, where, verdict)
+    first = run_trial(trial, request, request.env, where, verdict)
     foreign = any(m.origin == PATH_VARIABLE for m in first.mapped)
     went_wrong = bool(first.problem or first.ended or first.right is False)
     if request.env.get(PATH_VARIABLE) and where.system == "linux" and (went_wrong or foreign):
         clean = {n: v for n, v in request.env.items() if n != PATH_VARIABLE}
-        return replace(first, clean=run(trial, request, clean, where, verdict))
+        return replace(first, clean=run_trial(trial, request, clean, where, verdict))
     return first
 
 
-def run(
+def run_trial(
     trial: Trial, request: ProbeRequest, env: Mapping[str, str], where: Sysroot, verdict: Verdict
 ) -> FrameworkTrial:
     """Run one trial to its end or its time-out in the environment ``env``, with the rights that ``verdict`` says."""
-    env = variables(verdict, answering(env, where))
-    command = (trial.python.executable, "-B", "-c", SCRIPT, trial.module)
+    env = variables(verdict, without_silent_folders(env, where))
+    command = (trial.python.executable, "-B", "-c", TRIAL_SCRIPT, trial.module)
     start = time.monotonic()
     env = {**env, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = request.host.run(command, timeout=TIMEOUT, env=env, watch=request.watch, account=verdict.account)
-    answer = child.read(done, TrialEvent)
+    done = request.host.run(
+        command, timeout=TRIAL_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account
+    )
+    answer = child.read_answer(done, TrialEvent)
     said = answer.events
 
     def last(name: str) -> str:
@@ -163,7 +165,7 @@ def run(
         prefix=trial.python.prefix,
         framework=trial.distribution,
         version=last("version") or trial.version,
-        reached=next((s for s in STAGES if any(e.stage == s for e in said)), "nothing"),
+        reached=next((s for s in TRIAL_STAGES if any(e.stage == s for e in said)), "nothing"),
         gpu=next((e.gpu for e in said if e.gpu is not None), None),
         devices=next((e.devices for e in said if e.devices is not None), None),
         device=last("device"),
@@ -172,8 +174,8 @@ def run(
         cudnn_compiled=last("cudnn_compiled"),
         right=next((e.right for e in said if e.right is not None), None),
         backward=any(e.backward for e in said),
-        mapped=_mapped(said, trial, env, where),
-        printed=_printed(answer.output),
+        mapped=_mapped_files(said, trial, env, where),
+        printed=_printed_lines(answer.output),
         problem=last("problem") or (_tail(answer.output) if answer.ended else ""),
         ended=answer.ended,
         timed_out=answer.timed_out,
@@ -181,10 +183,12 @@ def run(
     )
 
 
-def _mapped(said: tuple[TrialEvent, ...], trial: Trial, env: Mapping[str, str], where: Sysroot) -> tuple[Mapped, ...]:
+def _mapped_files(
+    said: tuple[TrialEvent, ...], trial: Trial, env: Mapping[str, str], where: Sysroot
+) -> tuple[Mapped, ...]:
     paths = (p for e in said for p in e.mapped if is_cuda_file(where.name(p)))
     return tuple(
-        Mapped(path=path, name=where.name(path), origin=origin(path, trial.python.prefix, env, where))
+        Mapped(path=path, name=where.name(path), origin=file_origin(path, trial.python.prefix, env, where))
         for path in dict.fromkeys(paths)
     )
 
@@ -192,7 +196,7 @@ def _mapped(said: tuple[TrialEvent, ...], trial: Trial, env: Mapping[str, str], 
 _TELLING = re.compile(r"cuda|cudnn|cublas|gpu|dlopen|dlerror|driver|nvidia", re.IGNORECASE)
 
 
-def _printed(output: str) -> str:
+def _printed_lines(output: str) -> str:
     """Return the last lines about the GPU and its libraries: TensorFlow only prints why it goes on without them."""
     lines = [line.rstrip()[:500] for line in output.splitlines() if _TELLING.search(line)]
     return "\n".join(lines[-6:])

@@ -10,48 +10,48 @@ import msgspec
 
 from core.common.fact_text import fact_text
 from core.common.versions import whole_number
-from core.knowledge.cuda_file_names import Locations, cuda_major, family_of, number_of, version_in
-from core.loader import read_image as images
-from core.model.facts import Distribution, LibraryFile, Toolkit, text
+from core.knowledge.cuda_file_names import Locations, cuda_major, library_family, numbers_in_name, version_in_name
+from core.loader import read_image
+from core.model.facts import Distribution, LibraryFile, Toolkit, path_text
 from core.probes.sysroot import Sysroot
-from core.probes.toolkit.locations import Draft
+from core.probes.toolkit.locations import ToolkitDraft
 
-VERSION = re.compile(r"\d+\.\d+(?:\.\d+)*")
-RELEASE = re.compile(r"release \d+\.\d+, V(\d+\.\d+\.\d+)")
+VERSION_PATTERN = re.compile(r"\d+\.\d+(?:\.\d+)*")
+NVCC_RELEASE = re.compile(r"release \d+\.\d+, V(\d+\.\d+\.\d+)")
 """What ``nvcc --version`` says."""
 
 _HEADER = re.compile(r"#define\s+CUDART_VERSION\s+([0-9]{4,6})(?![0-9])")
 _FOLDER = re.compile(r"(?:cuda-|v)(\d+\.\d+)$", re.IGNORECASE)
 
 
-def toolkits(draft: Draft, known: Locations, where: Sysroot) -> Iterator[Toolkit]:
+def read_toolkits(draft: ToolkitDraft, known: Locations, where: Sysroot) -> Iterator[Toolkit]:
     """Yield the toolkit of a draft; none when nothing of CUDA is there, one per CUDA major for wheels side by side."""
-    found = tuple(libraries(draft, known, where))
+    found = tuple(toolkit_libraries(draft, known, where))
     if not found and not draft.kept:
         return
     if draft.origin != "wheel":
-        yield toolkit(draft, found, where)
+        yield read_toolkit(draft, found, where)
         return
     majors: list[int | None] = [*sorted({f.cuda_major for f in found if f.cuda_major})] or [None]
     for major in majors:
         mine = tuple(f for f in found if f.cuda_major == major or (f.cuda_major is None and major == majors[0]))
-        yield toolkit(draft, mine, where)
+        yield read_toolkit(draft, mine, where)
 
 
-def toolkit(draft: Draft, found: tuple[LibraryFile, ...], where: Sysroot) -> Toolkit:
+def read_toolkit(draft: ToolkitDraft, found: tuple[LibraryFile, ...], where: Sysroot) -> Toolkit:
     """Return what a draft and its libraries tell."""
     record = _versions(draft.root, where) if draft.origin != "wheel" else {}
     version, source = _version(draft, found, record, where)
     compiler = draft.nvcc or _nvcc(draft, where)
     runtime = next((f for f in found if "cudart" in f.name), found[0] if found else None)
     return Toolkit(
-        root=text(draft.root),
+        root=path_text(draft.root),
         origin=draft.origin,
         version=version,
         version_source=source,
         folder=where.parent(runtime.path) if runtime else "",
         owner=draft.owner,
-        nvcc=text(compiler),
+        nvcc=path_text(compiler),
         nvcc_version=record.get("cuda_nvcc"),
         libraries=found,
         named_by=draft.named_by,
@@ -59,7 +59,7 @@ def toolkit(draft: Draft, found: tuple[LibraryFile, ...], where: Sysroot) -> Too
     )
 
 
-def _nvcc(draft: Draft, where: Sysroot) -> str:
+def _nvcc(draft: ToolkitDraft, where: Sysroot) -> str:
     path = where.join(draft.root, "bin", "nvcc.exe" if where.system == "windows" else "nvcc")
     return path if draft.origin in ("installer", "folder", "conda") and where.is_file(path) else ""
 
@@ -67,18 +67,18 @@ def _nvcc(draft: Draft, where: Sysroot) -> str:
 # --- libraries -------------------------------------------------------------------------------------------
 
 
-def libraries(draft: Draft, known: Locations, where: Sysroot) -> Iterator[LibraryFile]:
+def toolkit_libraries(draft: ToolkitDraft, known: Locations, where: Sysroot) -> Iterator[LibraryFile]:
     """Yield one LibraryFile per real file, under the name that loaders look for."""
     done: set[str] = set()
     for folder in draft.folders:
-        names = [n for n in where.names(folder) or () if family_of(n, where.system, known)]
-        for name, real in _chosen(folder, names, where):
+        names = [n for n in where.names(folder) or () if library_family(n, where.system, known)]
+        for name, real in _chosen_names(folder, names, where):
             if real not in done:
                 done.add(real)
-                yield library(where.join(folder, name), real, draft, known, where)
+                yield toolkit_library(where.join(folder, name), real, draft, known, where)
 
 
-def _chosen(folder: str, names: Iterable[str], where: Sysroot) -> Iterator[tuple[str, str]]:
+def _chosen_names(folder: str, names: Iterable[str], where: Sysroot) -> Iterator[tuple[str, str]]:
     """Yield a name and its real path: of the links to one file the shortest with a number, as sonames are.
 
     Links for compilers (libcudart.so) are left out beside a numbered name; dangling ones are each listed.
@@ -91,14 +91,14 @@ def _chosen(folder: str, names: Iterable[str], where: Sysroot) -> Iterator[tuple
         yield its[0], real
 
 
-def library(path: str, real: str, draft: Draft, known: Locations, where: Sysroot) -> LibraryFile:
+def toolkit_library(path: str, real: str, draft: ToolkitDraft, known: Locations, where: Sysroot) -> LibraryFile:
     """Return what the headers, the name and the owner of one library tell."""
     name = where.name(path)
-    image = images.read(where.under(path))
-    family = family_of(name, where.system, known) or ""
-    number = number_of(name, where.system)
+    image = read_image.read_image(where.under(path))
+    family = library_family(name, where.system, known) or ""
+    number = numbers_in_name(name, where.system)
     major = cuda_major(family, number, known)
-    version = version_in(family, number_of(where.name(real), where.system), where.system)
+    version = version_in_name(family, numbers_in_name(where.name(real), where.system), where.system)
     source = fact_text("file name") if version else ""
     if draft.origin == "wheel":
         owner = _owner(family, major, draft.distributions, known)
@@ -106,9 +106,9 @@ def library(path: str, real: str, draft: Draft, known: Locations, where: Sysroot
             version, source = owner.version, f"{owner.name} {owner.version}"
         major = major or (_suffix(owner.name) if owner else None)
     return LibraryFile(
-        path=text(path),
-        name=text(name),
-        real_path=text(real) if where.form.normcase(real) != where.form.normcase(path) else "",
+        path=path_text(path),
+        name=path_text(name),
+        real_path=path_text(real) if where.form.normcase(real) != where.form.normcase(path) else "",
         state=image.state,
         problem=image.problem,
         size=image.size,
@@ -146,14 +146,14 @@ def _suffix(name: str) -> int | None:
 
 
 def _version(
-    draft: Draft, found: tuple[LibraryFile, ...], record: dict[str, str], where: Sysroot
+    draft: ToolkitDraft, found: tuple[LibraryFile, ...], record: dict[str, str], where: Sysroot
 ) -> tuple[str | None, str]:
     """Return the toolkit's version and what says so, the surest first."""
     if record.get("cuda"):
         return record["cuda"], record["source"]
     for family in ("cudart", "nvrtc", "nvJitLink", "cublas"):
         of_family = (f for f in found if f.version and re.match(rf"(lib)?{family}(64)?[._-]", f.name))
-        best = next((f for f in of_family if VERSION.match(f.version or "")), None)
+        best = next((f for f in of_family if VERSION_PATTERN.match(f.version or "")), None)
         if best:
             source = (
                 best.version_source if best.version_source != "file name" else where.name(best.real_path or best.path)
@@ -165,7 +165,7 @@ def _version(
     if draft.origin in ("installer", "folder", "conda") and header and (said := _HEADER.search(header)):
         number = int(said[1])
         return f"{number // 1000}.{number % 1000 // 10}", "cuda_runtime_api.h"
-    if draft.origin == "conda" and (m := VERSION.search(draft.owner)):
+    if draft.origin == "conda" and (m := VERSION_PATTERN.search(draft.owner)):
         return m[0], draft.owner
     return None, ""
 
@@ -176,7 +176,7 @@ def _versions(root: str, where: Sysroot) -> dict[str, str]:
     if content is not None:
         found = {name: v for name in ("cuda", "cuda_nvcc") if (v := _field(content, name))}
         return found | {"source": "version.json"}
-    said = VERSION.search(where.text(where.join(root, "version.txt"), 4096) or "")
+    said = VERSION_PATTERN.search(where.text(where.join(root, "version.txt"), 4096) or "")
     return {"cuda": said[0], "source": "version.txt"} if said else {}
 
 
@@ -187,4 +187,4 @@ def _field(content: bytes, name: str) -> str:
         return ""
     value = data.get(name) if isinstance(data, dict) else None
     version = value.get("version") if isinstance(value, dict) else None
-    return version if isinstance(version, str) and VERSION.fullmatch(version) else ""
+    return version if isinstance(version, str) and VERSION_PATTERN.fullmatch(version) else ""

@@ -10,20 +10,20 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
-from core.knowledge.cuda_file_names import Folders, Locations, family_of
+from core.knowledge.cuda_file_names import LibraryFolders, Locations, library_family
 from core.loader.linux_cache import read_cache
 from core.model.facts import Distribution, Origin, PythonEnvironment
-from core.model.path_list import searched
+from core.model.path_list import searched_entries
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
-VARIABLES = re.compile(r"CUDA_PATH|CUDA_HOME|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR|CUDA_PATH_V\d+_\d+")
+TOOLKIT_VARIABLES = re.compile(r"CUDA_PATH|CUDA_HOME|CUDA_ROOT|CUDA_TOOLKIT_ROOT_DIR|CUDA_PATH_V\d+_\d+")
 """Variables that name a toolkit: NVIDIA's installer, cuda-pathfinder, CMake's FindCUDA."""
 
 _WRAPPED = re.compile(rb"(/[^\s\"'$;]+)/bin/nvcc\b")
 
 
-class Draft(msgspec.Struct, frozen=True):
+class ToolkitDraft(msgspec.Struct, frozen=True):
     """A folder that is, or may be, a toolkit."""
 
     root: str
@@ -56,10 +56,10 @@ class ToolkitSearch(msgspec.Struct, frozen=True):
         return next((v for n, v in env.items() if n.upper() == name.upper()), "")
 
 
-Step = Callable[[ToolkitSearch], Iterator[Draft]]
+Step = Callable[[ToolkitSearch], Iterator[ToolkitDraft]]
 
 
-def installed(hunt: ToolkitSearch) -> Iterator[Draft]:
+def from_installers(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
     """Yield the toolkits of NVIDIA's installer and of the distribution."""
     where = hunt.where
     for root in (r for r in hunt.known.roots if r.system == where.system):
@@ -72,27 +72,29 @@ def installed(hunt: ToolkitSearch) -> Iterator[Draft]:
             origin: Origin = "distribution" if root.origin == "distribution" else "installer"
             if where.is_folder(real):
                 linked = (folder,) if real != folder and origin == "installer" else ()
-                yield Draft(real, origin, under(real, root.folders, where), named_by=linked, source=where.parent(path))
+                yield ToolkitDraft(
+                    real, origin, sub_folders(real, root.folders, where), named_by=linked, source=where.parent(path)
+                )
 
 
-def under(root: str, folders: tuple[str, ...], where: Sysroot) -> tuple[str, ...]:
+def sub_folders(root: str, folders: tuple[str, ...], where: Sysroot) -> tuple[str, ...]:
     """Return the sub-folders of ``root``."""
     return tuple(where.join(root, f) for f in folders)
 
 
-def _of(folders: tuple[Folders, ...], where: Sysroot) -> tuple[str, ...]:
+def _folders_of(folders: tuple[LibraryFolders, ...], where: Sysroot) -> tuple[str, ...]:
     return next((f.folders for f in folders if f.system == where.system), ())
 
 
-def conda(hunt: ToolkitSearch) -> Iterator[Draft]:
+def from_conda(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
     """Yield the runtime libraries of conda environments."""
     where = hunt.where
     for env in hunt.request.seen.pythons or ():
         if env.kind == "conda":
-            yield Draft(
+            yield ToolkitDraft(
                 env.prefix,
                 "conda",
-                under(env.prefix, _of(hunt.known.folders_of_conda, where), where),
+                sub_folders(env.prefix, _folders_of(hunt.known.folders_of_conda, where), where),
                 owner=_conda_package(env.prefix, where),
                 source="conda environment",
             )
@@ -106,10 +108,10 @@ def _conda_package(prefix: str, where: Sysroot) -> str:
     return ""
 
 
-def wheels(hunt: ToolkitSearch) -> Iterator[Draft]:
+def from_wheels(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
     """Yield the libraries of nvidia-* wheels: nvidia/<library>/lib for CUDA 11 and 12, nvidia/cu13/lib from 13 on."""
     where = hunt.where
-    subfolders = _of(hunt.known.folders_of_a_wheel, where)
+    subfolders = _folders_of(hunt.known.folders_of_a_wheel, where)
     for env, site in _sites(hunt):
         base = where.join(site, "nvidia")
         names = where.names(base)
@@ -119,14 +121,16 @@ def wheels(hunt: ToolkitSearch) -> Iterator[Draft]:
         owner = fact_text("nvidia-* wheels in {prefix}", prefix=env.prefix)
         for name in (n for n in names if re.fullmatch(r"cu\d+", n)):
             root = where.join(base, name)
-            yield Draft(root, "wheel", under(root, subfolders, where), owner=owner, source="wheel", distributions=mine)
+            yield ToolkitDraft(
+                root, "wheel", sub_folders(root, subfolders, where), owner=owner, source="wheel", distributions=mine
+            )
         classic = tuple(
             where.join(base, n, f) for n in names if not re.fullmatch(r"cu\d+", n) and "." not in n for f in subfolders
         )
-        yield Draft(base, "wheel", classic, owner=owner, source="wheel", distributions=mine)
+        yield ToolkitDraft(base, "wheel", classic, owner=owner, source="wheel", distributions=mine)
 
 
-def frameworks(hunt: ToolkitSearch) -> Iterator[Draft]:
+def from_frameworks(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
     """Yield the libraries that a framework brings inside its own package."""
     where = hunt.where
     for env, site in _sites(hunt):
@@ -134,7 +138,9 @@ def frameworks(hunt: ToolkitSearch) -> Iterator[Draft]:
             its = next((d for d in env.distributions if d.name == bundle.distribution and d.location == site), None)
             if its:
                 folder = where.join(site, *bundle.path.split("/"))
-                yield Draft(folder, "framework", (folder,), owner=f"{its.name} {its.version}", source="framework")
+                yield ToolkitDraft(
+                    folder, "framework", (folder,), owner=f"{its.name} {its.version}", source="framework"
+                )
 
 
 def _sites(hunt: ToolkitSearch) -> Iterator[tuple[PythonEnvironment, str]]:
@@ -147,19 +153,19 @@ def _sites(hunt: ToolkitSearch) -> Iterator[tuple[PythonEnvironment, str]]:
                 yield env, site
 
 
-def variables(hunt: ToolkitSearch) -> Iterator[Draft]:
+def from_variables(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
     """Yield what CUDA_PATH and its like name. A folder that is not there shows in the environment's entries."""
     for name, value in sorted(hunt.request.env.items()):
-        if VARIABLES.fullmatch(name.upper()) and hunt.where.form.isabs(value) and hunt.where.is_folder(value):
+        if TOOLKIT_VARIABLES.fullmatch(name.upper()) and hunt.where.form.isabs(value) and hunt.where.is_folder(value):
             yield replace(_toolkit(hunt, hunt.where.real(value), "folder", name), kept=True)
 
 
-def _toolkit(hunt: ToolkitSearch, root: str, origin: Origin, named_by: str) -> Draft:
-    folders = under(root, _of(hunt.known.folders_of_a_toolkit, hunt.where), hunt.where)
-    return Draft(root, origin, folders, named_by=(named_by,), source=named_by)
+def _toolkit(hunt: ToolkitSearch, root: str, origin: Origin, named_by: str) -> ToolkitDraft:
+    folders = sub_folders(root, _folders_of(hunt.known.folders_of_a_toolkit, hunt.where), hunt.where)
+    return ToolkitDraft(root, origin, folders, named_by=(named_by,), source=named_by)
 
 
-def nvcc(hunt: ToolkitSearch) -> Iterator[Draft]:
+def from_nvcc(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
     """Yield the toolkit of the nvcc that a program finds on PATH; small scripts that only start another one are seen through."""
     where = hunt.where
     name = "nvcc.exe" if where.system == "windows" else "nvcc"
@@ -177,33 +183,41 @@ def nvcc(hunt: ToolkitSearch) -> Iterator[Draft]:
         return
 
 
-def search_paths(hunt: ToolkitSearch) -> Iterator[Draft]:
+def from_search_paths(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
     """Yield the folders of the loader's own search that hold CUDA libraries."""
     where = hunt.where
     name = "PATH" if where.system == "windows" else "LD_LIBRARY_PATH"
     for folder in _entries(name, hunt.variable(name), where):
-        if any(family_of(n, where.system, hunt.known) for n in where.names(folder) or ()):
-            yield Draft(folder, "folder", (folder,), named_by=(name,), source=name)
+        if any(library_family(n, where.system, hunt.known) for n in where.names(folder) or ()):
+            yield ToolkitDraft(folder, "folder", (folder,), named_by=(name,), source=name)
     if where.system == "linux":
         cached = read_cache(root=where.root) or ()
-        folders = {where.parent(e.path) for e in cached if family_of(e.name, "linux", hunt.known)}
+        folders = {where.parent(e.path) for e in cached if library_family(e.name, "linux", hunt.known)}
         for folder in sorted(folders):
-            yield Draft(folder, "folder", (folder,), named_by=("ld.so.cache",), source="ld.so.cache")
+            yield ToolkitDraft(folder, "folder", (folder,), named_by=("ld.so.cache",), source="ld.so.cache")
 
 
 def _entries(name: str, value: str, where: Sysroot) -> Iterator[str]:
-    parts = searched(value, where.system, name)
+    parts = searched_entries(value, where.system, name)
     for part in dict.fromkeys(p.strip('"') if where.system == "windows" else p for p in parts):
         if where.form.isabs(part):
             yield part.rstrip("/\\") or part
 
 
-STEPS: tuple[Step, ...] = (installed, conda, wheels, frameworks, variables, nvcc, search_paths)
+TOOLKIT_STEPS: tuple[Step, ...] = (
+    from_installers,
+    from_conda,
+    from_wheels,
+    from_frameworks,
+    from_variables,
+    from_nvcc,
+    from_search_paths,
+)
 
 
-def gather(hunt: ToolkitSearch, steps: tuple[Step, ...] = STEPS) -> tuple[Draft, ...]:
+def find_toolkits(hunt: ToolkitSearch, steps: tuple[Step, ...] = TOOLKIT_STEPS) -> tuple[ToolkitDraft, ...]:
     """Follow every step; one root, and one folder of libraries, is one draft, with all that named it."""
-    drafts: dict[str, Draft] = {}
+    drafts: dict[str, ToolkitDraft] = {}
     covered: dict[str, str] = {}
     for step in steps:
         for draft in step(hunt):
@@ -213,14 +227,14 @@ def gather(hunt: ToolkitSearch, steps: tuple[Step, ...] = STEPS) -> tuple[Draft,
             alone = draft.folders == (draft.root,)
             same = covered.get(folders[0], root) if alone else root
             if same in drafts:
-                drafts[same] = _merged(drafts[same], draft)
+                drafts[same] = _merge(drafts[same], draft)
             else:
                 drafts[same] = replace(draft, real=root)
             covered.update({f: same for f in folders if f not in covered})
     return tuple(drafts.values())
 
 
-def _merged(known: Draft, other: Draft) -> Draft:
+def _merge(known: ToolkitDraft, other: ToolkitDraft) -> ToolkitDraft:
     names: Mapping[str, None] = dict.fromkeys((*known.named_by, *other.named_by))
     return replace(
         known,

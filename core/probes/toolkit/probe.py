@@ -5,26 +5,26 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from core.host.provenance import Verdict, may_run
-from core.knowledge.cuda_file_names import locations
+from core.knowledge.cuda_file_names import toolkit_locations
 from core.model.facts import Toolkit
 from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
-from core.probes.sysroot import answering, sysroot_of
-from core.probes.toolkit.contents import RELEASE, toolkits
-from core.probes.toolkit.locations import ToolkitSearch, gather
+from core.probes.sysroot import sysroot_of, without_silent_folders
+from core.probes.toolkit.contents import NVCC_RELEASE, read_toolkits
+from core.probes.toolkit.locations import ToolkitSearch, find_toolkits
 from core.probes.trust import checked, told, variables
 
-PATIENCE = 3.0
+NVCC_TIMEOUT_SECONDS = 3.0
 """Seconds for ``nvcc --version``, which is asked only where no file tells."""
 
 
 def look(request: ProbeRequest) -> tuple[Toolkit, ...]:
     """Return each toolkit once, with everything that names it: variables, links, search paths."""
     where = sysroot_of(request.host)
-    hunt = ToolkitSearch(request=request, where=where, known=locations())
+    hunt = ToolkitSearch(request=request, where=where, known=toolkit_locations())
     found = []
-    for draft in gather(hunt):
-        for toolkit in toolkits(draft, hunt.known, where):
+    for draft in find_toolkits(hunt):
+        for toolkit in read_toolkits(draft, hunt.known, where):
             found.append(_with_compiler(toolkit, request))
             request.keep(found[-1])
     return tuple(found)
@@ -39,9 +39,9 @@ def _with_compiler(toolkit: Toolkit, request: ProbeRequest) -> Toolkit:
     told("nvcc", toolkit.nvcc, verdict, request)
     if not verdict.may:
         return toolkit
-    env = variables(verdict, answering(request.env, where))
+    env = variables(verdict, without_silent_folders(request.env, where))
     done = request.host.run(
-        [toolkit.nvcc, "--version"], timeout=PATIENCE, env=env, watch=request.watch, account=verdict.account
+        [toolkit.nvcc, "--version"], timeout=NVCC_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account
     )
-    said = RELEASE.search(done.out)
+    said = NVCC_RELEASE.search(done.out)
     return replace(toolkit, nvcc_version=said[1]) if said else toolkit

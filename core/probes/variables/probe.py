@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from core.common.fact_text import fact_text
-from core.common.patience import asked
-from core.knowledge import tables as knowledge
-from core.model import path_list as pathlist
-from core.model.facts import Environment, Frozen, Limit, Scope, System, Variable, text
+from core.common.patience import call_patiently
+from core.knowledge import tables
+from core.model import path_list
+from core.model.facts import Environment, Frozen, Limit, Scope, System, Variable, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.variables.search_paths import Part, Seen, entries, expand
+from core.probes.variables.search_paths import EntryOnDisk, RawEntry, expand_percent, path_entries
 
 _PASSWORD_IN_URL = re.compile(r"//[^/@\s]*:[^/@\s]*@")
 
@@ -32,7 +32,7 @@ class KnownLimit(Frozen, frozen=True, kw_only=True):
     verified: bool | str = False
 
 
-class Known(Frozen, frozen=True, kw_only=True):
+class EnvironmentKnowledge(Frozen, frozen=True, kw_only=True):
     """resources/knowledge/environment.json."""
 
     limits: tuple[KnownLimit, ...]
@@ -45,14 +45,17 @@ class Known(Frozen, frozen=True, kw_only=True):
 
 def look(request: ProbeRequest) -> Environment:
     """Return what the consumer's environment says. Variables that name a single folder (CUDA_PATH) are entries, too."""
-    known = knowledge.read("environment", Known)
+    known = tables.read_table("environment", EnvironmentKnowledge)
     variables = tuple(v for v in request.host.variables() if is_relevant(v, known))
     system = request.host.system
     where = sysroot_of(request.host)
-    wanted = [(name, parts(name, request.env, variables, system)) for name in searched(request.env, system, known)]
+    wanted = [
+        (name, raw_entries(name, request.env, variables, system))
+        for name in folder_variables(request.env, system, known)
+    ]
     seen = functools.cache(lambda folder: look_at(folder, where))
-    found = tuple(e for name, its in wanted for e in entries(name, its, system, seen))
-    exceeded = limits(request.env, variables, system, known)
+    found = tuple(e for name, its in wanted for e in path_entries(name, its, system, seen))
+    exceeded = exceeded_lengths(request.env, variables, system, known)
     return Environment(
         variables=tuple(_printable(v) for v in variables),
         entries=found,
@@ -61,7 +64,7 @@ def look(request: ProbeRequest) -> Environment:
     )
 
 
-def is_relevant(variable: Variable, known: Known) -> bool:
+def is_relevant(variable: Variable, known: EnvironmentKnowledge) -> bool:
     """Whether a variable has to do with CUDA, Python or loaders, and cannot hold a secret."""
     name = variable.name.upper()
     if name not in known.names and not name.startswith(known.prefixes):
@@ -69,7 +72,7 @@ def is_relevant(variable: Variable, known: Known) -> bool:
     return not (set(name.split("_")) & set(known.secret_words)) and not _PASSWORD_IN_URL.search(variable.value)
 
 
-def searched(env: Mapping[str, str], system: System, known: Known) -> list[str]:
+def folder_variables(env: Mapping[str, str], system: System, known: EnvironmentKnowledge) -> list[str]:
     """Return the names of the set variables that name folders, search paths first."""
     paths = ("PATH",) if system == "windows" else ("PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH")
     upper = {name.upper() for name in env}
@@ -77,7 +80,7 @@ def searched(env: Mapping[str, str], system: System, known: Known) -> list[str]:
     return [n for n in paths if n in upper] + sorted(singles)
 
 
-def parts(name: str, env: Mapping[str, str], variables: Sequence[Variable], system: System) -> list[Part]:
+def raw_entries(name: str, env: Mapping[str, str], variables: Sequence[Variable], system: System) -> list[RawEntry]:
     """Return the entries of the consumer's variable ``name`` with the scope and raw text that each came from.
 
     On Windows PATH is the machine's entries and then the user's. Where these, expanded, do not give what a new
@@ -86,16 +89,16 @@ def parts(name: str, env: Mapping[str, str], variables: Sequence[Variable], syst
     value = next((v for n, v in env.items() if n.upper() == name), "")
     if name not in ("PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH"):
         scope = _scope_of(name, value, variables, env)
-        return [Part(raw=value, expanded=value, scope=scope)]
-    consumer = [Part(raw=raw, expanded=raw) for raw in pathlist.searched(value, system, name)]
+        return [RawEntry(raw=value, expanded=value, scope=scope)]
+    consumer = [RawEntry(raw=raw, expanded=raw) for raw in path_list.searched_entries(value, system, name)]
     if system == "linux":
         return consumer
     stored = [
-        Part(raw=raw, expanded=expand(raw, env) if v.kind != "REG_SZ" else raw, scope=v.scope)
+        RawEntry(raw=raw, expanded=expand_percent(raw, env) if v.kind != "REG_SZ" else raw, scope=v.scope)
         for scope in ("machine", "user")
         for v in variables
         if v.scope == scope and v.name.upper() == name
-        for raw in pathlist.searched(v.value, system, name)
+        for raw in path_list.searched_entries(v.value, system, name)
     ]
     same = [p.expanded for p in stored if p.expanded] == [p.expanded for p in consumer if p.expanded]
     return stored if same else consumer
@@ -104,12 +107,14 @@ def parts(name: str, env: Mapping[str, str], variables: Sequence[Variable], syst
 def _scope_of(name: str, value: str, variables: Sequence[Variable], env: Mapping[str, str]) -> Scope:
     for scope in ("user", "machine"):
         for v in variables:
-            if v.scope == scope and v.name.upper() == name and value in (v.value, expand(v.value, env)):
+            if v.scope == scope and v.name.upper() == name and value in (v.value, expand_percent(v.value, env)):
                 return v.scope
     return "process"
 
 
-def limits(env: Mapping[str, str], variables: Sequence[Variable], system: System, known: Known) -> tuple[Limit, ...]:
+def exceeded_lengths(
+    env: Mapping[str, str], variables: Sequence[Variable], system: System, known: EnvironmentKnowledge
+) -> tuple[Limit, ...]:
     """Return one row per exceeded limit (the largest only) and per registry value of a wrong kind."""
     found = []
     for name, value in sorted(env.items()):
@@ -123,16 +128,19 @@ def limits(env: Mapping[str, str], variables: Sequence[Variable], system: System
         if over:
             worst = max(over, key=lambda x: x.characters)
             words = fact_text(
-                "{name} is {length} characters long. {says}", name=text(name), length=f"{length:,}", says=worst.says
+                "{name} is {length} characters long. {says}",
+                name=path_text(name),
+                length=f"{length:,}",
+                says=worst.says,
             )
-            found.append(Limit(kind="length", text=words, variable=text(name), limit=worst.characters))
+            found.append(Limit(kind="length", text=words, variable=path_text(name), limit=worst.characters))
     for v in variables:
         if v.kind == "REG_SZ" and v.name.upper() == "PATH" and v.value.count("%") > 1:
             words = fact_text(
                 "The {scope} PATH is stored as REG_SZ, so the variables in it, such as %SystemRoot%, are not replaced.",
                 scope=v.scope,
             )
-            found.append(Limit(kind="kind", text=words, variable=text(v.name)))
+            found.append(Limit(kind="kind", text=words, variable=path_text(v.name)))
         elif v.kind and v.kind not in ("REG_SZ", "REG_EXPAND_SZ"):
             words = fact_text(
                 "The {scope} variable {name} is stored as {kind}, which is no text.",
@@ -140,41 +148,41 @@ def limits(env: Mapping[str, str], variables: Sequence[Variable], system: System
                 name=v.name,
                 kind=v.kind,
             )
-            found.append(Limit(kind="kind", text=words, variable=text(v.name)))
+            found.append(Limit(kind="kind", text=words, variable=path_text(v.name)))
     return tuple(found)
 
 
 def _printable(variable: Variable) -> Variable:
     return Variable(
-        name=text(variable.name),
-        value=text(variable.value),
+        name=path_text(variable.name),
+        value=path_text(variable.value),
         scope=variable.scope,
         kind=variable.kind,
         source=variable.source,
     )
 
 
-def look_at(folder: str, where: Sysroot) -> Seen:
+def look_at(folder: str, where: Sysroot) -> EntryOnDisk:
     """Ask the disk about one entry. A relative one depends on the current folder, so nothing is said about it.
 
     "writable by others": anybody may put a file there, which includes folders such as /tmp whose sticky bit only
     keeps people from removing what others have put there. Windows' access lists are not read.
     """
     if not where.form.isabs(folder) or folder.startswith("~"):
-        return Seen(state="unknown")
+        return EntryOnDisk(state="unknown")
     real = where.under(folder)
     try:
-        mode = asked(os.stat, real).st_mode
+        mode = call_patiently(os.stat, real).st_mode
         if not stat.S_ISDIR(mode):
-            return Seen(state="not a folder")
+            return EntryOnDisk(state="not a folder")
         if os.name == "nt":
-            asked(os.scandir, real).close()
-            return Seen()
-        entered = asked(os.access, real, os.X_OK)
+            call_patiently(os.scandir, real).close()
+            return EntryOnDisk()
+        entered = call_patiently(os.access, real, os.X_OK)
     except TimeoutError:
-        return Seen(state="unknown")
+        return EntryOnDisk(state="unknown")
     except PermissionError:
-        return Seen(state="unreadable")
+        return EntryOnDisk(state="unreadable")
     except (OSError, ValueError):
-        return Seen(state="missing")
-    return Seen(state="folder" if entered else "unreadable", others_write=bool(mode & stat.S_IWOTH))
+        return EntryOnDisk(state="missing")
+    return EntryOnDisk(state="folder" if entered else "unreadable", others_write=bool(mode & stat.S_IWOTH))

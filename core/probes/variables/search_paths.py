@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
-from core.model import path_list as pathlist
-from core.model.facts import Frozen, Mark, PathEntry, Scope, System, text
+from core.model import path_list
+from core.model.facts import Frozen, Mark, PathEntry, Scope, System, path_text
 
 FolderState = Literal["folder", "missing", "not a folder", "unreadable", "unknown"]
 
@@ -26,14 +26,14 @@ _STATE_MARKS: dict[FolderState, Mark] = {
 }
 
 
-class Seen(Frozen, frozen=True, kw_only=True):
+class EntryOnDisk(Frozen, frozen=True, kw_only=True):
     """What the disk said about one entry."""
 
     state: FolderState = "folder"
     others_write: bool = False
 
 
-class Part(Frozen, frozen=True, kw_only=True):
+class RawEntry(Frozen, frozen=True, kw_only=True):
     """One raw entry of a variable, before the disk was asked."""
 
     raw: str
@@ -41,20 +41,20 @@ class Part(Frozen, frozen=True, kw_only=True):
     scope: Scope = "process"
 
 
-def expand(value: str, env: Mapping[str, str]) -> str:
+def expand_percent(value: str, env: Mapping[str, str]) -> str:
     """Return ``value`` with Windows' %VAR% replaced; one that is not set stays as it is, as Windows leaves it."""
     known = {name.upper(): v for name, v in env.items()}
     return _PERCENT.sub(lambda m: known.get(m[1].upper(), m[0]), value)
 
 
-def writing(raw: str, expanded: str, variable: str, system: System) -> Iterator[Mark]:
+def text_marks(raw: str, expanded: str, variable: str, system: System) -> Iterator[Mark]:
     """Yield the marks that the entry's text alone tells."""
     bare = expanded.strip('"') if system == "windows" else expanded
     if '"' in raw:
         yield "quoted"
     if not is_absolute(bare, system) and not (variable.startswith("LD_") and bare.startswith(("$ORIGIN", "${ORIGIN}"))):
         yield "relative"
-    if unexpanded(expanded, variable, system):
+    if is_unexpanded(expanded, variable, system):
         yield "unexpanded"
     if len(bare) > 1 and bare[-1] in ("\\/" if system == "windows" else "/") and not _is_top(bare, system):
         yield "trailing slash"
@@ -72,7 +72,7 @@ def is_absolute(path: str, system: System) -> bool:
     return path.startswith("%") or (bool(drive) and (rest[:1] in ("\\", "/") or drive.startswith("\\\\")))
 
 
-def unexpanded(expanded: str, variable: str, system: System) -> bool:
+def is_unexpanded(expanded: str, variable: str, system: System) -> bool:
     """Whether a variable's name or a tilde is still in the text, which no loader expands."""
     if system == "windows":
         return bool(_PERCENT.search(expanded))
@@ -87,20 +87,20 @@ def _is_top(path: str, system: System) -> bool:
     return not ntpath.splitdrive(path)[1].strip("\\/")
 
 
-def entries(
-    variable: str, parts: list[Part], system: System, look: Callable[[str], Seen], *, start: int = 0
+def path_entries(
+    variable: str, parts: list[RawEntry], system: System, look: Callable[[str], EntryOnDisk], *, start: int = 0
 ) -> tuple[PathEntry, ...]:
     """Return one PathEntry per part, in order, with its marks. ``look`` is asked once per different folder."""
     first: dict[str, int] = {}
-    known: dict[str, Seen] = {}
+    known: dict[str, EntryOnDisk] = {}
     found = []
     for index, part in enumerate(parts, start):
         bare = part.expanded.strip('"') if system == "windows" else part.expanded
         if not bare.strip():
             found.append(_entry(variable, index, part, marks=("empty",)))
             continue
-        marks = list(writing(part.raw, part.expanded, variable, system))
-        same = pathlist.key(part.expanded, system)
+        marks = list(text_marks(part.raw, part.expanded, variable, system))
+        same = path_list.entry_key(part.expanded, system)
         original = first.setdefault(same, index)
         if original != index:
             marks.append("duplicate")
@@ -127,7 +127,7 @@ def entries(
 def _entry(
     variable: str,
     index: int,
-    part: Part,
+    part: RawEntry,
     *,
     marks: tuple[Mark, ...],
     exists: bool = True,
@@ -136,8 +136,8 @@ def _entry(
     return PathEntry(
         variable=variable,
         index=index,
-        text=text(part.raw),
-        expanded=text(part.expanded),
+        text=path_text(part.raw),
+        expanded=path_text(part.expanded),
         scope=part.scope,
         exists=exists,
         marks=marks,

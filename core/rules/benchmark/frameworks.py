@@ -9,15 +9,15 @@ from core.model.facts import FrameworkRun, GpuRun, Snapshot
 from core.model.findings import Finding
 from core.model.paths import file_name, normalise, parent
 from core.model.steps import Step
-from core.rules.benchmark.wording import concerns, named, runs, stem
+from core.rules.benchmark.wording import gpu_name, gpu_runs, library_stem, run_concerns
 from core.rules.cudnn.not_found import all_overriding
 from core.rules.snapshot_queries import cudnn_mapped
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, observation
 
 
-def frameworks(seen: Snapshot) -> Iterator[Finding]:
+def framework_results(seen: Snapshot) -> Iterator[Finding]:
     """The framework fails, errs, or leaves the GPU alone where cuDNN alone is right."""
-    for run in runs(seen):
+    for run in gpu_runs(seen):
         alone = any(c.right for c in run.checks) and not any(c.right is False for c in run.checks)
         for its in run.frameworks or ():
             if its.problem or its.right is False or (its.gpu is False and its.cuda):
@@ -35,7 +35,7 @@ def frameworks(seen: Snapshot) -> Iterator[Finding]:
 
 def _framework_fails(run: GpuRun, its: FrameworkRun, *, alone: bool) -> Finding:
     idle = its.gpu is False and bool(its.cuda) and not its.problem
-    named_ = {"named": named(run), "framework": its.framework}
+    named_ = {"named": gpu_name(run), "framework": its.framework}
     if idle:
         title = _("{named}: {framework} leaves the GPU alone and computes on the processor.", **named_)
     elif alone:
@@ -60,22 +60,23 @@ def _framework_fails(run: GpuRun, its: FrameworkRun, *, alone: bool) -> Finding:
             *([observation(_("Built for CUDA"), its.cuda)] if idle and its.cuda != "yes" else []),
             *(observation(_("It mapped"), m.path) for m in its.mapped if "cudnn" in m.name),
         ][:7]
-        + concerns(run),
+        + run_concerns(run),
     )
 
 
 def framework_files(seen: Snapshot) -> Iterator[Finding]:
     """The framework mapped cuDNN files of two folders, or others than the search predicts for it."""
     system = seen.machine.system
-    for run in runs(seen):
+    for run in gpu_runs(seen):
         for its in run.frameworks or ():
             parts = cudnn_mapped(its.mapped)
             folders = tuple(dict.fromkeys(normalise(system, parent(system, m.path)) for m in parts))
-            predicted = {stem(file_name(system, p)): p for p in run.predicted} if its.predicted else {}
+            predicted = {library_stem(file_name(system, p)): p for p in run.predicted} if its.predicted else {}
             differ = [
-                (predicted[stem(m.name)], m)
+                (predicted[library_stem(m.name)], m)
                 for m in parts
-                if stem(m.name) in predicted and normalise(system, m.path) != normalise(system, predicted[stem(m.name)])
+                if library_stem(m.name) in predicted
+                and normalise(system, m.path) != normalise(system, predicted[library_stem(m.name)])
             ]
             if len(folders) > 1:
                 override = any(m.origin == "LD_LIBRARY_PATH" for m in parts)
@@ -89,7 +90,7 @@ def framework_files(seen: Snapshot) -> Iterator[Finding]:
                         "The parts of cuDNN are made for each other. Mixed ones may work by chance, fail, or compute wrongly."
                     ),
                     subject=its.python,
-                    evidence=[*(observation(_("Mapped from"), f) for f in folders), *concerns(run)],
+                    evidence=[*(observation(_("Mapped from"), f) for f in folders), *run_concerns(run)],
                     remedy=all_overriding(seen) if override else None,
                 )
             elif differ:
@@ -103,8 +104,8 @@ def framework_files(seen: Snapshot) -> Iterator[Finding]:
                     evidence=[
                         observation(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]
                     ]
-                    + concerns(run),
+                    + run_concerns(run),
                 )
 
 
-RULES = (frameworks, framework_files)
+RULES = (framework_results, framework_files)

@@ -6,15 +6,24 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, translate_fact
-from core.common.text import capitalised, join_names
+from core.common.text import capitalise, join_names
 from core.knowledge.causes import Cause, OptionalCause
 from core.model.facts import Check, GpuRun, Rung, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, normalise, parent
 from core.model.steps import Step
-from core.rules.benchmark import frameworks as benchmark_frameworks
-from core.rules.benchmark import speed as benchmark_speed
-from core.rules.benchmark.wording import cause_of, concerns, free_memory, hiding, holders, named, runs, stem, subject
+from core.rules.benchmark import frameworks, speed
+from core.rules.benchmark.wording import (
+    cause_of,
+    free_memory,
+    gpu_holders,
+    gpu_name,
+    gpu_runs,
+    hiding_variable,
+    library_stem,
+    run_concerns,
+    run_subject,
+)
 from core.rules.cudnn.not_found import all_overriding
 from core.rules.snapshot_queries import cudnn_mapped
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, observation
@@ -29,13 +38,13 @@ def nothing_run(seen: Snapshot) -> Iterator[Finding]:
         yield make_finding(Step.BENCHMARK, NOTE, "not-run", seen.benchmark.problem)
 
 
-def ladder(seen: Snapshot) -> Iterator[Finding]:
+def broken_rung(seen: Snapshot) -> Iterator[Finding]:
     """The first rung that breaks names the layer."""
-    for run in runs(seen):
+    for run in gpu_runs(seen):
         # a wrong convolution has a finding of its own
         broken = [r for r in run.rungs if r.state == "failed" and not (r.layer == "cudnn" and r.status == 0)]
         for number, rung in enumerate(broken):
-            hidden = rung.call == "cuDeviceGet" and rung.status is None and bool(hiding(seen))
+            hidden = rung.call == "cuDeviceGet" and rung.status is None and bool(hiding_variable(seen))
             toolkit = rung.layer == "toolkit"
             severity = NOTE if hidden else WARNING if toolkit or number else ERROR
             cause = "" if hidden else cause_of(rung, run, seen)
@@ -45,19 +54,23 @@ def ladder(seen: Snapshot) -> Iterator[Finding]:
                 f"ladder-{rung.layer}",
                 _(
                     "{named}: it breaks where {lower}{name}.",
-                    named=named(run),
+                    named=gpu_name(run),
                     lower=rung.name[0].lower(),
                     name=rung.name[1:],
                 ),
                 cause=cause,
                 why=_why(rung, cause, run, hidden=hidden),
-                subject=subject(run),
+                subject=run_subject(run),
                 evidence=[
                     *_call(rung),
-                    *([observation(_("Variable"), hiding(seen))] if cause == "gpu_hidden_by_env" or hidden else []),
-                    *(holders(run) if cause == "gpu_memory_exhausted" else []),
+                    *(
+                        [observation(_("Variable"), hiding_variable(seen))]
+                        if cause == "gpu_hidden_by_env" or hidden
+                        else []
+                    ),
+                    *(gpu_holders(run) if cause == "gpu_memory_exhausted" else []),
                     *_xids(run),
-                    *concerns(run),
+                    *run_concerns(run),
                     *(
                         [observation(_("It printed"), run.output.strip()[:300])]
                         if run.output.strip() and not toolkit
@@ -99,25 +112,25 @@ def _call(rung: Rung) -> list[Evidence]:
     ]
 
 
-def died(seen: Snapshot) -> Iterator[Finding]:
+def process_died(seen: Snapshot) -> Iterator[Finding]:
     """The process died or hung beyond the ladder."""
-    for run in runs(seen):
+    for run in gpu_runs(seen):
         if run.ended and not any(r.state == "failed" for r in run.rungs):
             what = re.sub(r"^(\w)", lambda m: m[1].lower(), translate_fact(run.during)) or _("working")
             yield make_finding(
                 Step.BENCHMARK,
                 ERROR,
                 "died",
-                _("{named}: cuDNN ended the program, or hung, while {what}.", named=named(run), what=what),
+                _("{named}: cuDNN ended the program, or hung, while {what}.", named=gpu_name(run), what=what),
                 why=_(
                     "A program that does the same ends in the same way. The other measurements were made without "
                     "this step."
                 ),
-                subject=subject(run),
+                subject=run_subject(run),
                 evidence=[
                     observation(_("How it ended"), run.ended),
                     *_xids(run),
-                    *concerns(run),
+                    *run_concerns(run),
                     *([observation(_("It printed"), run.output.strip()[:300])] if run.output.strip() else []),
                 ],
             )
@@ -125,7 +138,7 @@ def died(seen: Snapshot) -> Iterator[Finding]:
 
 def one_way(seen: Snapshot) -> Iterator[Finding]:
     """One of cuDNN's two interfaces does not convolve at all, while the other does: some programs fail, others do not."""
-    for run in runs(seen):
+    for run in gpu_runs(seen):
         every = [c for c in run.checks if c.kind == "exact" and c.type == "fp32" and c.layout == "NCHW"]
         works = any(c.right for c in every)
         for way in dict.fromkeys(c.algorithm for c in every if c.right is None and c.algorithm):
@@ -137,53 +150,53 @@ def one_way(seen: Snapshot) -> Iterator[Finding]:
                     "one-way",
                     _(
                         "{named}: cuDNN convolves by one of its interfaces only; the {way} do not work.",
-                        named=named(run),
+                        named=gpu_name(run),
                         way=way,
                     )
                     if way.endswith("s")
                     else _(
                         "{named}: cuDNN convolves by one of its interfaces only; the {way} interface does not work.",
-                        named=named(run),
+                        named=gpu_name(run),
                         way=way,
                     ),
                     why=_(
                         "Programs ask cuDNN in either way: PyTorch by the graph interface, others by the older "
                         "convolution functions. So one program works and the next one fails."
                     ),
-                    subject=subject(run),
-                    evidence=[observation(_("It answers"), said), *concerns(run)],
+                    subject=run_subject(run),
+                    evidence=[observation(_("It answers"), said), *run_concerns(run)],
                 )
 
 
-def wrong(seen: Snapshot) -> Iterator[Finding]:
+def wrong_results(seen: Snapshot) -> Iterator[Finding]:
     """A convolution gave a wrong result although every call succeeded."""
-    for run in runs(seen):
+    for run in gpu_runs(seen):
         bad = [c for c in run.checks if c.right is False]
         if not bad:
             continue
-        cause, why, more = _blamed(run, bad, seen)
+        cause, why, more = _blamed_cause(run, bad, seen)
         yield make_finding(
             Step.BENCHMARK,
             ERROR,
             "wrong-result",
-            _("{named}: convolutions give wrong results, and no call reports an error.", named=named(run)),
+            _("{named}: convolutions give wrong results, and no call reports an error.", named=gpu_name(run)),
             cause=cause,
             why=why,
-            subject=subject(run),
+            subject=run_subject(run),
             evidence=[
                 *more,
                 *(
                     observation(
-                        f"{capitalised(c.kind)}: {c.type}, {c.layout}, {c.direction}", f"{c.algorithm}: {c.detail}"
+                        f"{capitalise(c.kind)}: {c.type}, {c.layout}, {c.direction}", f"{c.algorithm}: {c.detail}"
                     )
                     for c in bad[:4]
                 ),
-                *concerns(run),
+                *run_concerns(run),
             ],
         )
 
 
-def _blamed(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[Cause, str, list[Evidence]]:
+def _blamed_cause(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[Cause, str, list[Evidence]]:
     """Return the cause of wrong results as far as the evidence separates them, and that evidence."""
     rungs = {r.name: r.state for r in run.rungs if r.layer in ("device", "toolkit")}
     plain = [name for name, state in rungs.items() if state == "failed"]
@@ -231,12 +244,13 @@ def cudnn_folders(run: GpuRun, seen: Snapshot) -> tuple[str, ...]:
 def other_files(seen: Snapshot) -> Iterator[Finding]:
     """The process mapped another file than the search predicted, or cuDNN's files come from two folders."""
     system = seen.machine.system
-    for run in runs(seen):
-        predicted = {stem(file_name(system, p)): p for p in run.predicted}
+    for run in gpu_runs(seen):
+        predicted = {library_stem(file_name(system, p)): p for p in run.predicted}
         differ = [
-            (predicted[stem(m.name)], m)
+            (predicted[library_stem(m.name)], m)
             for m in cudnn_mapped(run.mapped)
-            if stem(m.name) in predicted and normalise(system, m.path) != normalise(system, predicted[stem(m.name)])
+            if library_stem(m.name) in predicted
+            and normalise(system, m.path) != normalise(system, predicted[library_stem(m.name)])
         ]
         folders = cudnn_folders(run, seen)
         if differ and len(folders) == 1:
@@ -244,14 +258,14 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
                 Step.BENCHMARK,
                 WARNING,
                 "other-files",
-                _("{named}: other library files were used than the search predicts.", named=named(run)),
+                _("{named}: other library files were used than the search predicts.", named=gpu_name(run)),
                 why=_(
                     "What a program really maps decides. Something beyond search paths is at work: a preloaded "
                     "library, a file that was replaced, or a loader's cache."
                 ),
-                subject=subject(run),
+                subject=run_subject(run),
                 evidence=[observation(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]]
-                + concerns(run),
+                + run_concerns(run),
             )
         elif len(folders) > 1:
             override = any(m.origin == "LD_LIBRARY_PATH" for m in run.mapped)
@@ -259,40 +273,40 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
                 Step.BENCHMARK,
                 ERROR,
                 "mixed-files",
-                _("{named}: cuDNN's files came from {count} folders.", named=named(run), count=len(folders)),
+                _("{named}: cuDNN's files came from {count} folders.", named=gpu_name(run), count=len(folders)),
                 cause="ld_library_path_override" if override else "mixed_cudnn_sublibraries",
                 why=_(
                     "The parts of cuDNN are made for each other. Mixed ones may work by chance, fail, or compute "
                     "wrongly."
                 ),
-                subject=subject(run),
-                evidence=[*(observation(_("Mapped from"), f) for f in folders), *concerns(run)],
+                subject=run_subject(run),
+                evidence=[*(observation(_("Mapped from"), f) for f in folders), *run_concerns(run)],
                 remedy=all_overriding(seen) if override else None,
             )
 
 
-def right(seen: Snapshot) -> Iterator[Finding]:
+def right_results(seen: Snapshot) -> Iterator[Finding]:
     """Everything that could be checked is right."""
-    for run in runs(seen):
+    for run in gpu_runs(seen):
         told = [c for c in run.checks if c.right is not None]
         whole = not run.ended and all(r.state != "failed" for r in run.rungs) and len(cudnn_folders(run, seen)) < 2
         if told and all(c.right for c in told) and whole:
             kinds = join_names(dict.fromkeys(c.type for c in told))
             yield make_finding(
                 Step.BENCHMARK, GOOD, "right",
-                _("{named}: all {count} checks of convolutions are right ({kinds}), with cuDNN {version}.", named=named(run), count=len(told), kinds=kinds, version=run.version or _('of unknown version')),
-                subject=subject(run),
+                _("{named}: all {count} checks of convolutions are right ({kinds}), with cuDNN {version}.", named=gpu_name(run), count=len(told), kinds=kinds, version=run.version or _('of unknown version')),
+                subject=run_subject(run),
             )  # fmt: skip
 
 
 RULES = (
     nothing_run,
-    ladder,
-    died,
-    wrong,
+    broken_rung,
+    process_died,
+    wrong_results,
     one_way,
     other_files,
-    *benchmark_speed.RULES,
-    *benchmark_frameworks.RULES,
-    right,
+    *speed.RULES,
+    *frameworks.RULES,
+    right_results,
 )

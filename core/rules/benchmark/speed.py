@@ -4,63 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.common.i18n import _, n_, plain_number
+from core.common.i18n import _, format_plain_number, n_
 from core.common.text import join_names
 from core.knowledge.gpu_rates import GpuRates, gpu_rates
 from core.model.facts import GpuRun, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.steps import Severity, Step
 from core.rules.benchmark.wording import (
-    busy,
-    fractions,
     free_memory,
-    holders,
+    gpu_holders,
+    gpu_name,
+    gpu_runs,
+    is_busy,
+    limit_fractions,
     memory_short,
-    named,
-    runs,
-    subject,
-    working,
+    run_subject,
+    working_states,
 )
 from core.rules.wording import GOOD, NOTE, UNKNOWN, WARNING, make_finding, observation
 
-SLOW = 0.7
+SLOW_SHARE = 0.7
 """Part of what such a card typically reaches below which it is called slow: far outside the spread of repeated runs."""
 
 
-LOWERED = 0.9
+LOWERED_CLOCK_SHARE = 0.9
 """Part of a card's highest clock below which it was held down."""
 
 
-def slow(seen: Snapshot) -> Iterator[Finding]:
+def slow_card(seen: Snapshot) -> Iterator[Finding]:
     """The card reaches much less than such cards do; with what was seen that explains it."""
     known = gpu_rates()
-    for run in runs(seen):
-        reached = fractions(run)
+    for run in gpu_runs(seen):
+        reached = limit_fractions(run)
         if not reached:
             continue
         judged = [(t, limit, f, f / limit.typical) for t, limit, f in reached if limit.typical]
-        low = [j for j in judged if j[3] < SLOW]
-        reasons, around = list(explaining(run, known)), list(circumstances(run, seen))
+        low = [j for j in judged if j[3] < SLOW_SHARE]
+        reasons, around = list(slowness_reasons(run, known)), list(run_circumstances(run, seen))
         rows = [
             observation(
                 f"{t.type}, {t.label}",
                 _(
                     "{teraflops} TFLOP/s, {share} of the limit; such a card reaches {typical}",
-                    teraflops=plain_number(t.teraflops or 0.0, 0),
+                    teraflops=format_plain_number(t.teraflops or 0.0, 0),
                     share=format(f, ".0%"),
                     typical=format(limit.typical, ".0%"),
                 ),
             )
             for t, limit, f, _part in low
         ]
-        if low and busy(run):
+        if low and is_busy(run):
             yield _slow(
                 run,
                 "busy",
                 WARNING,
                 _(
                     "{named} is slower than such a card should be; another program computes on it at the same time.",
-                    named=named(run),
+                    named=gpu_name(run),
                 ),
                 [*rows, *reasons, *around],
             )
@@ -71,7 +71,7 @@ def slow(seen: Snapshot) -> Iterator[Finding]:
                 WARNING,
                 _(
                     "{named} is slower than such a card should be; what was seen during the run explains it.",
-                    named=named(run),
+                    named=gpu_name(run),
                 ),
                 [*rows, *reasons, *around],
             )
@@ -80,13 +80,16 @@ def slow(seen: Snapshot) -> Iterator[Finding]:
                 run,
                 "slow",
                 UNKNOWN,
-                _("{named} is slower than such a card should be; nothing that was seen explains it.", named=named(run)),
+                _(
+                    "{named} is slower than such a card should be; nothing that was seen explains it.",
+                    named=gpu_name(run),
+                ),
                 [*rows, *around],
             )
-        elif busy(run):
+        elif is_busy(run):
             yield make_finding(
-                Step.BENCHMARK, WARNING, "busy", _("{named}: another program computes on it, so the figures are no measure.", named=named(run)),
-                subject=subject(run), evidence=reasons,
+                Step.BENCHMARK, WARNING, "busy", _("{named}: another program computes on it, so the figures are no measure.", named=gpu_name(run)),
+                subject=run_subject(run), evidence=reasons,
             )  # fmt: skip
         elif judged:
             text = join_names(f"{t.type} {f:.0%}" for t, _, f, _ in judged)
@@ -94,21 +97,23 @@ def slow(seen: Snapshot) -> Iterator[Finding]:
                 Step.BENCHMARK,
                 GOOD,
                 "speed",
-                _("{named} is as fast as such a card should be: {text} of its limit.", named=named(run), text=text),
-                subject=subject(run),
+                _("{named} is as fast as such a card should be: {text} of its limit.", named=gpu_name(run), text=text),
+                subject=run_subject(run),
             )
         else:
             text = join_names(f"{t.type} {f:.0%}" for t, _, f in reached)
             yield make_finding(
                 Step.BENCHMARK, NOTE, "speed-unjudged",
-                _("{named} reaches these parts of its limit: {text}. Whether that is as fast as such a card should be is not decided.", named=named(run), text=text),
+                _("{named} reaches these parts of its limit: {text}. Whether that is as fast as such a card should be is not decided.", named=gpu_name(run), text=text),
                 why=_("Nobody has measured here what such a card usually reaches. What would decide: the same benchmark on another card of its kind."),
-                subject=subject(run), evidence=[*reasons, *around],
+                subject=run_subject(run), evidence=[*reasons, *around],
             )  # fmt: skip
 
 
 def _slow(run: GpuRun, name: str, severity: Severity, title: str, rows: list[Evidence]) -> Finding:
-    samples = n_("{n} look at the card during the work", "{n} looks at the card during the work", len(working(run)))
+    samples = n_(
+        "{n} look at the card during the work", "{n} looks at the card during the work", len(working_states(run))
+    )
     return make_finding(
         Step.BENCHMARK,
         severity,
@@ -116,64 +121,64 @@ def _slow(run: GpuRun, name: str, severity: Severity, title: str, rows: list[Evi
         title,
         cause="gpu_busy" if name == "busy" else "",
         why=_("The results are right; only the speed is low. What would decide, where nothing explains it: the same benchmark after a cold start, with nothing else running.") if name == "slow" else _("End the other program, or measure when it has finished."),
-        subject=subject(run),
+        subject=run_subject(run),
         evidence=[*rows, observation(_("Based on"), samples)],
     )  # fmt: skip
 
 
-def memory(seen: Snapshot) -> Iterator[Finding]:
+def card_memory_full(seen: Snapshot) -> Iterator[Finding]:
     """Nearly all of the card's memory is taken, though the run came through."""
-    for run in runs(seen):
+    for run in gpu_runs(seen):
         failed = any(r.state == "failed" for r in run.rungs)
         if memory_short(run) and not failed:
             yield make_finding(
                 Step.BENCHMARK,
                 WARNING,
                 "memory",
-                _("{named}: nearly all of its memory is taken.", named=named(run)),
+                _("{named}: nearly all of its memory is taken.", named=gpu_name(run)),
                 cause="gpu_memory_exhausted",
                 why=_(
                     "The benchmark came through with less; a training run would fail with CUDA_ERROR_OUT_OF_MEMORY "
                     "or CUDNN_STATUS_INTERNAL_ERROR."
                 ),
-                subject=subject(run),
-                evidence=holders(run),
+                subject=run_subject(run),
+                evidence=gpu_holders(run),
                 fix=free_memory(run),
             )
 
 
 def memory_errors(seen: Snapshot) -> Iterator[Finding]:
     """The card's memory had errors that could not be corrected, though the results are right."""
-    for run in runs(seen):
+    for run in gpu_runs(seen):
         errors = run.card.ecc_uncorrected if run.card else None
         if errors and not any(c.right is False for c in run.checks):
             yield make_finding(
                 Step.BENCHMARK,
                 WARNING,
                 "memory-errors",
-                _("{named}: its memory had errors that could not be corrected.", named=named(run)),
+                _("{named}: its memory had errors that could not be corrected.", named=gpu_name(run)),
                 cause="hardware_fault",
                 why=_(
                     "The results of this run are right. Data that such an error hits are lost, and the program that holds "
                     "them ends; the driver takes the place out of use at its next start. Errors that come again mean a fault of the card."
                 ),
-                subject=subject(run),
+                subject=run_subject(run),
                 evidence=[
                     observation(_("Uncorrected memory errors"), _("{n} since the driver was loaded", n=errors), "NVML")
                 ],
             )
 
 
-RULES = (slow, memory, memory_errors)
+RULES = (slow_card, card_memory_full, memory_errors)
 
 
-def explaining(run: GpuRun, known: GpuRates) -> Iterator[Evidence]:
+def slowness_reasons(run: GpuRun, known: GpuRates) -> Iterator[Evidence]:
     """Yield what makes a card slow: others on it, clocks held down, less power, no tensor cores."""
-    states = working(run)
+    states = working_states(run)
     card = run.card
-    if busy(run):
+    if is_busy(run):
         yield observation(_("Load before the benchmark"), f"{run.before.load if run.before else 0} %", "NVML")
-        yield from holders(run)[:3]
+        yield from gpu_holders(run)[:3]
     for reason in known.reasons:
         count = sum(bool((s.reasons or 0) & reason.bit) for s in states)
         if reason.slows and count * 4 >= len(states) > 0:
@@ -183,7 +188,7 @@ def explaining(run: GpuRun, known: GpuRates) -> Iterator[Evidence]:
                 _("NVML, clock event reasons"),
             )
     clocks = sorted(s.clock for s in states if s.clock)
-    if clocks and card and card.max_clock and clocks[len(clocks) // 2] < LOWERED * card.max_clock:
+    if clocks and card and card.max_clock and clocks[len(clocks) // 2] < LOWERED_CLOCK_SHARE * card.max_clock:
         yield observation(
             _("Clock during the work"),
             _("{clocks} of {max_clock} MHz (median)", clocks=clocks[len(clocks) // 2], max_clock=card.max_clock),
@@ -194,14 +199,14 @@ def explaining(run: GpuRun, known: GpuRates) -> Iterator[Evidence]:
             _("Power limit"),
             _(
                 "{power_limit} W; this card's own is {power_limit_default} W",
-                power_limit=plain_number(card.power_limit, 0),
-                power_limit_default=plain_number(card.power_limit_default, 0),
+                power_limit=format_plain_number(card.power_limit, 0),
+                power_limit_default=format_plain_number(card.power_limit_default, 0),
             ),
             "NVML",
         )
     if card and card.on_battery:
         yield observation(_("Power"), _("the computer runs on its battery"), _("operating system"))
-    for timing, _limit, _part in fractions(run):
+    for timing, _limit, _part in limit_fractions(run):
         if timing.tensor_cores is False and timing.type in ("fp16", "bf16", "tf32") and _has_tensor_cores(run):
             yield observation(
                 _("Tensor cores"),
@@ -220,12 +225,12 @@ def _has_tensor_cores(run: GpuRun) -> bool:
     return limits.get("fp16", 0.0) > 3 * limits.get("fp32", 0.0) > 0
 
 
-def circumstances(run: GpuRun, seen: Snapshot) -> Iterator[Evidence]:
+def run_circumstances(run: GpuRun, seen: Snapshot) -> Iterator[Evidence]:
     """Yield what is no explanation for slow convolutions but worth knowing: the link, the desktop, a laptop, Windows."""
     card = run.card
     if card is None:
         return
-    working_now = working(run)
+    working_now = working_states(run)
     widths = [s.pcie_width for s in working_now if s.pcie_width]
     if widths and card.pcie_width_max and max(widths) < card.pcie_width_max:
         yield observation(

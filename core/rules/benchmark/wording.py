@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 
-from core.common.i18n import _, plain_number
+from core.common.i18n import _, format_plain_number
 from core.knowledge.causes import Cause, OptionalCause
 from core.model.facts import GpuProcess, GpuRun, GpuState, RateLimit, Rung, Snapshot, Timing
 from core.model.findings import Evidence, Fix
-from core.rules.counter import Outcome, of_cuda
-from core.rules.wording import CONCERNS, Concern, manual_fix, observation
+from core.rules.counter import CounterOutcome, of_cuda
+from core.rules.wording import CONCERNS_LABEL, Concern, manual_fix, observation
 
 GIB = 1 << 30
-NEARLY_FULL = 0.06
+NEARLY_FULL_SHARE = 0.06
 """Share of a card's memory below which little can be done; a desktop's own use leaves more."""
-BUSY = 15
+BUSY_PERCENT = 15
 """Percent of load before we began, from which somebody else computes; a desktop's own drawing stays below."""
-WORKING = 50
+WORKING_PERCENT = 50
 """Percent of load from which a look at the card's state counts as made during the work."""
 
 DRIVER_CAUSES: dict[int, Cause] = {
@@ -59,14 +59,18 @@ def _driver_cause(cause: OptionalCause, seen: Snapshot) -> OptionalCause:
     """Return the cause that a status of the driver names, as far as the counter-experiments of this machine allow it."""
     driver = seen.driver
     if cause == "gpu_hidden_by_env":
-        outcome = of_cuda(driver.cuda, driver.cuda_unhidden) if driver else Outcome.OPEN
-        return cause if hiding(seen) and outcome in (Outcome.PROVED, Outcome.OPEN) else ""
-    if cause == "driver_library_mismatch" and driver and of_cuda(driver.cuda, driver.cuda_clean) is Outcome.PROVED:
+        outcome = of_cuda(driver.cuda, driver.cuda_unhidden) if driver else CounterOutcome.OPEN
+        return cause if hiding_variable(seen) and outcome in (CounterOutcome.PROVED, CounterOutcome.OPEN) else ""
+    if (
+        cause == "driver_library_mismatch"
+        and driver
+        and of_cuda(driver.cuda, driver.cuda_clean) is CounterOutcome.PROVED
+    ):
         return "cuda_compat_mismatch"
     return cause
 
 
-def hiding(seen: Snapshot) -> str:
+def hiding_variable(seen: Snapshot) -> str:
     """Return CUDA_VISIBLE_DEVICES as programs get it, with its name; empty when it is not set."""
     variables = seen.environment.variables if seen.environment else ()
     return next((f"{v.name}={v.value}" for v in variables if v.name.upper() == "CUDA_VISIBLE_DEVICES"), "")
@@ -75,10 +79,10 @@ def hiding(seen: Snapshot) -> str:
 def memory_short(run: GpuRun) -> bool:
     """Whether nearly all of the card's memory was taken before we began."""
     free, total = run.before.memory_free if run.before else None, run.card.memory_total if run.card else None
-    return free is not None and bool(total) and (free < NEARLY_FULL * (total or 1) or free < GIB // 4)
+    return free is not None and bool(total) and (free < NEARLY_FULL_SHARE * (total or 1) or free < GIB // 4)
 
 
-def holders(run: GpuRun) -> list[Evidence]:
+def gpu_holders(run: GpuRun) -> list[Evidence]:
     """Return the processes that were on the GPU before we came, the greediest first."""
     before = run.before
     if before is None:
@@ -89,7 +93,7 @@ def holders(run: GpuRun) -> list[Evidence]:
         rows.append(
             observation(
                 _("Memory that was free"),
-                _("{free} of {total} GiB", free=plain_number(free, 1), total=plain_number(total, 1)),
+                _("{free} of {total} GiB", free=format_plain_number(free, 1), total=format_plain_number(total, 1)),
                 _("NVML, before the benchmark"),
             )
         )
@@ -104,26 +108,30 @@ def _process(p: GpuProcess) -> tuple[str, str]:
     name = p.name or _("unnamed")
     if not p.memory:
         return _("Process on the GPU"), _("{name} (number {pid})", name=name, pid=p.pid)
-    size = plain_number(p.memory / GIB, 1)
+    size = format_plain_number(p.memory / GIB, 1)
     return _("Process on the GPU"), _("{name} (number {pid}, {size} GiB)", name=name, pid=p.pid, size=size)
 
 
-def busy(run: GpuRun) -> bool:
+def is_busy(run: GpuRun) -> bool:
     """Whether somebody else computed on the GPU before we began."""
-    return bool(run.before and run.before.load is not None and run.before.load >= BUSY)
+    return bool(run.before and run.before.load is not None and run.before.load >= BUSY_PERCENT)
 
 
-def working(run: GpuRun) -> tuple[GpuState, ...]:
+def working_states(run: GpuRun) -> tuple[GpuState, ...]:
     """Return the looks that were made while the card worked."""
-    return tuple(s for s in run.states if s.load is not None and s.load >= WORKING)
+    return tuple(s for s in run.states if s.load is not None and s.load >= WORKING_PERCENT)
 
 
-def fractions(run: GpuRun) -> list[tuple[Timing, RateLimit, float]]:
+def limit_fractions(run: GpuRun) -> list[tuple[Timing, RateLimit, float]]:
     """Return the large convolution's timing, limit and fraction of it, for each type that has both."""
     found = []
     for limit in run.limits:
         timing = next(
-            (t for t in run.timings if t.type == limit.type and t.direction == "forward" and t.teraflops and large(t)),
+            (
+                t
+                for t in run.timings
+                if t.type == limit.type and t.direction == "forward" and t.teraflops and is_large(t)
+            ),
             None,
         )
         if timing and timing.teraflops and limit.teraflops:
@@ -131,29 +139,29 @@ def fractions(run: GpuRun) -> list[tuple[Timing, RateLimit, float]]:
     return found
 
 
-def large(timing: Timing) -> bool:
+def is_large(timing: Timing) -> bool:
     """Whether a timing is of the large shape, which fills the multiplying units."""
     return timing.label == "3x3, 256 channels"
 
 
-def runs(seen: Snapshot) -> tuple[GpuRun, ...]:
+def gpu_runs(seen: Snapshot) -> tuple[GpuRun, ...]:
     """Return every GPU's run."""
     return seen.benchmark.gpus if seen.benchmark else ()
 
 
-def named(run: GpuRun) -> str:
+def gpu_name(run: GpuRun) -> str:
     """Return a GPU in words."""
     return f"GPU {run.index}" + (f" ({run.card.name})" if run.card and run.card.name else "")
 
 
-def subject(run: GpuRun) -> str:
+def run_subject(run: GpuRun) -> str:
     """Return what a finding about a run is about."""
     return f"GPU {run.index}"
 
 
-def concerns(run: GpuRun) -> list[Evidence]:
+def run_concerns(run: GpuRun) -> list[Evidence]:
     """Return whom it concerns, as evidence."""
-    return [Concern(label=CONCERNS, value=run.consumer, consumer=run.consumer_id)] if run.consumer else []
+    return [Concern(label=CONCERNS_LABEL, value=run.consumer, consumer=run.consumer_id)] if run.consumer else []
 
 
 def free_memory(run: GpuRun) -> Fix:
@@ -166,6 +174,6 @@ def free_memory(run: GpuRun) -> Fix:
     )
 
 
-def stem(name: str) -> str:
+def library_stem(name: str) -> str:
     """Return a library's name without its version: libcudnn_ops.so.9.1.0 and libcudnn_ops.so.9 are one library."""
     return re.sub(r"(\.so)[\d.]*$", r"\1", name.lower())

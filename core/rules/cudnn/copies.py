@@ -6,22 +6,22 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.common.i18n import _, sentences, translate_fact
+from core.common.i18n import _, join_sentences, translate_fact
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple, versions_differ
-from core.knowledge.horizon import beyond
+from core.knowledge.horizon import is_beyond_horizon
 from core.model.facts import CudnnCopy, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import normalise
 from core.model.steps import Step
 from core.rules.consumer_loads import consumer_loads, describe_copy, used_folders
-from core.rules.cudnn.files import faults, lone
-from core.rules.driver.facts import works
+from core.rules.cudnn.files import file_faults, is_lone_main_library
+from core.rules.driver.facts import driver_works
 from core.rules.snapshot_queries import installed_programs
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
 
-def unused(seen: Snapshot) -> Iterator[Finding]:
+def unused_copies(seen: Snapshot) -> Iterator[Finding]:
     """Faults in a copy that nothing loads: a warning at most, and never the root cause."""
     if seen.cudnn is None:
         return
@@ -30,26 +30,26 @@ def unused(seen: Snapshot) -> Iterator[Finding]:
     for copy in seen.cudnn:
         if normalise(system, copy.folder) in used:
             continue
-        for fault in faults(seen, copy):
+        for fault in file_faults(seen, copy):
             known = seen.loads is not None
             why = _("Nothing that was examined loads this copy now.") if known else ""
             name = "cudnn.unused-" + fault.id.removeprefix("cudnn.") if known else fault.id
-            yield replace(fault, id=name, severity=min(WARNING, fault.severity), why=sentences(why, fault.why))
+            yield replace(fault, id=name, severity=min(WARNING, fault.severity), why=join_sentences(why, fault.why))
             break
 
 
-def none(seen: Snapshot) -> Iterator[Finding]:
+def no_cudnn(seen: Snapshot) -> Iterator[Finding]:
     """No cuDNN at all, and no framework that was seen to ask for one."""
     if seen.cudnn is None or seen.cudnn or any(c.wanted or c.copy for c in consumer_loads(seen)):
         return
-    usable = seen.driver is not None and works(seen.driver)
+    usable = seen.driver is not None and driver_works(seen.driver)
     yield make_finding(
         Step.CUDNN,
         WARNING if usable else NOTE,
         "none",
         _("No cuDNN lies in the places that were searched."),
         cause="cudnn_not_installed",
-        why=sentences(
+        why=join_sentences(
             _(
                 "Deep-learning programs need it on an NVIDIA GPU. Most Python frameworks bring their own when "
                 "they are installed."
@@ -57,7 +57,7 @@ def none(seen: Snapshot) -> Iterator[Finding]:
             "" if usable else _("Without a GPU that works, nothing misses it."),
         ),
         evidence=[
-            *_searched(seen),
+            *_searched_places(seen),
             *installed_programs(seen, "cudnn"),
         ],
         fix=manual_fix(
@@ -71,21 +71,30 @@ def none(seen: Snapshot) -> Iterator[Finding]:
     )
 
 
-USUAL = {
+USUAL_PLACES = {
     "linux": "/etc/ld.so.cache, /etc/ld.so.conf, /lib, /lib64, /usr/lib, /usr/lib64, /usr/local/lib, /usr/local/cuda*, "
     "/usr/local/cudnn*, /opt/cuda*, /opt/cudnn*",
     "windows": r"C:\Windows\System32, C:\Program Files\NVIDIA\CUDNN, C:\Program Files\NVIDIA GPU Computing Toolkit\CUDA, "
     r"C:\tools\cuda, C:\cuda, C:\cudnn",
 }
 """Where cuDNN is looked for on every machine; the cuDNN probe's list in a few words."""
-SEARCHING = ("PATH", "LD_LIBRARY_PATH", "CUDNN_PATH", "CUDNN_HOME", "CUDNN_ROOT", "CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
+SEARCH_VARIABLES = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "CUDNN_PATH",
+    "CUDNN_HOME",
+    "CUDNN_ROOT",
+    "CUDA_PATH",
+    "CUDA_HOME",
+    "CUDA_ROOT",
+)
 
 
-def _searched(seen: Snapshot) -> list[Evidence]:
+def _searched_places(seen: Snapshot) -> list[Evidence]:
     """Return the places that were searched: each variable's folders, each environment, and the usual ones."""
     system = seen.machine.system
     rows = []
-    for name in SEARCHING:
+    for name in SEARCH_VARIABLES:
         if name == "PATH" and system == "linux":
             continue  # no program looks for libraries there
         folders = [
@@ -99,13 +108,13 @@ def _searched(seen: Snapshot) -> list[Evidence]:
                 _("Searched: Python environments"), join_names(p.prefix for p in seen.pythons), _("file system")
             )
         )
-    return [*rows, observation(_("Searched: usual places"), USUAL[system], _("file system"))]
+    return [*rows, observation(_("Searched: usual places"), USUAL_PLACES[system], _("file system"))]
 
 
-def shims(seen: Snapshot) -> Iterator[Finding]:
+def lone_main_libraries(seen: Snapshot) -> Iterator[Finding]:
     """A main library alone uses whatever parts the search path offers."""
     for copy in seen.cudnn or ():
-        if lone(copy):
+        if is_lone_main_library(copy):
             yield make_finding(
                 Step.CUDNN,
                 NOTE,
@@ -120,10 +129,10 @@ def shims(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-def headers(seen: Snapshot) -> Iterator[Finding]:
+def misleading_headers(seen: Snapshot) -> Iterator[Finding]:
     """What a compiler would build against is not what is there."""
     for copy in seen.cudnn or ():
-        if beyond("cudnn", copy.major) or not versions_differ(copy.header_version, copy.version):
+        if is_beyond_horizon("cudnn", copy.major) or not versions_differ(copy.header_version, copy.version):
             continue
         newer = is_older(copy.version, copy.header_version)
         other_major = version_tuple(copy.header_version)[:1] != (copy.major,)
@@ -156,7 +165,7 @@ def headers(seen: Snapshot) -> Iterator[Finding]:
         )
 
 
-def cache(seen: Snapshot) -> Iterator[Finding]:
+def stale_cache(seen: Snapshot) -> Iterator[Finding]:
     """The loader's cache lists a cuDNN that is gone or another."""
     for copy in seen.cudnn or ():
         if copy.cached_elsewhere:
@@ -179,7 +188,7 @@ def cache(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-def links(seen: Snapshot) -> Iterator[Finding]:
+def misleading_links(seen: Snapshot) -> Iterator[Finding]:
     """Links and import libraries for compilers that lead to another release: a note for those who link."""
     for copy in seen.cudnn or ():
         odd = [f for f in copy.links if versions_differ(f.version, copy.version) or f.state in ("dangling", "missing")]
@@ -209,4 +218,4 @@ def _found_by_someone(seen: Snapshot, copy: CudnnCopy) -> bool:
     return any(c.copy is not None and c.copy.folder == copy.folder for c in consumer_loads(seen))
 
 
-RULES = (unused, none, shims, headers, links, cache)
+RULES = (unused_copies, no_cudnn, lone_main_libraries, misleading_headers, misleading_links, stale_cache)

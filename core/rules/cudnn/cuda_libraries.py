@@ -7,20 +7,20 @@ from collections.abc import Iterator
 
 import msgspec
 
-from core.common.i18n import _, sentences, translate_fact
-from core.common.text import capitalised, join_names
+from core.common.i18n import _, join_sentences, translate_fact
+from core.common.text import capitalise, join_names
 from core.common.versions import versions_differ
 from core.knowledge.cudnn_file_names import role_of
-from core.knowledge.horizon import beyond
-from core.knowledge.releases import compatibility, package_of
+from core.knowledge.horizon import is_beyond_horizon
+from core.knowledge.releases import compatibility_table, nvidia_package
 from core.model.facts import LibraryFile, Resolution, Toolkit, cuda_in_name
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, is_inside, parent
 from core.model.remedies import AddFolder, Place, TakeOut
 from core.model.steps import Step
-from core.rules.advice import name_folder, pinned, pip
+from core.rules.advice import add_to_search_path, pinned_package, pip_command
 from core.rules.consumer_loads import ConsumerLoad, found_by_ld_library_path, is_unimportant, load_failures
-from core.rules.cudnn.files import BROKEN
+from core.rules.cudnn.files import BROKEN_STATES
 from core.rules.snapshot_queries import candidate_evidence, file_at, near_misses, python_of
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
@@ -29,15 +29,15 @@ _CUDA = re.compile(
     r"|(?P<windows>cudart|cublas|cublasLt|nvrtc|nvrtc-builtins)64_(?P<number>[0-9]{1,6})(?:_\d+)?\.dll",
     re.IGNORECASE,
 )
-PACKAGES = {"cudart": "cuda-runtime", "cublas": "cublas", "cublasLt": "cublas", "nvrtc": "cuda-nvrtc"}
+LIBRARY_PACKAGES = {"cudart": "cuda-runtime", "cublas": "cublas", "cublasLt": "cublas", "nvrtc": "cuda-nvrtc"}
 """Family of library -> middle of the name of NVIDIA's wheel: nvidia-cublas-cu12."""
 
 
-UNFIT = (*BROKEN, "unreadable")
+UNFIT_STATES = (*BROKEN_STATES, "unreadable")
 """States of a file that is there and cannot be loaded."""
 
 
-def family(name: str) -> tuple[str, int] | None:
+def family_and_major(name: str) -> tuple[str, int] | None:
     """Return family and CUDA major of a library's name: ("cublasLt", 12); None for another library."""
     found = _CUDA.fullmatch(name)
     if not found:
@@ -45,11 +45,11 @@ def family(name: str) -> tuple[str, int] | None:
     if found["linux"]:
         return found["linux"], int(found["major"])
     number = int(found["number"])
-    spelt = next(f for f in (*PACKAGES, "nvrtc-builtins") if f.lower() == found["windows"].lower())
+    spelt = next(f for f in (*LIBRARY_PACKAGES, "nvrtc-builtins") if f.lower() == found["windows"].lower())
     return spelt, cuda_in_name(number)
 
 
-class Absent(msgspec.Struct, frozen=True):
+class AbsentLibrary(msgspec.Struct, frozen=True):
     """A CUDA library that is wanted, and that the loader does not find."""
 
     search: Resolution
@@ -59,7 +59,7 @@ class Absent(msgspec.Struct, frozen=True):
     """Wanted by a file that is not cuDNN's, or of the CUDA that the framework was built for."""
 
 
-def absent(c: ConsumerLoad, *families: str) -> list[Absent]:
+def absent_libraries(c: ConsumerLoad, *families: str) -> list[AbsentLibrary]:
     """Return the wanted libraries of these families that no search finds, a framework's wishes first.
 
     What is there and unfit (closed to this user, damaged) is not absent: the toolkit's own rule tells it. What belongs to a
@@ -70,13 +70,13 @@ def absent(c: ConsumerLoad, *families: str) -> list[Absent]:
         found.setdefault(search.name.lower(), []).append(search)
     out = []
     for searches in found.values():
-        what = family(searches[0].name)
-        if what and beyond("cuda", what[1]):
+        what = family_and_major(searches[0].name)
+        if what and is_beyond_horizon("cuda", what[1]):
             continue
-        if what and what[0] in families and not any(s.winner for s in searches) and not unfit(c, *what):
+        if what and what[0] in families and not any(s.winner for s in searches) and not unfit_libraries(c, *what):
             theirs = [s for s in searches if not _by_cudnn(c, s)]
             asks = bool(theirs) or what[1] in framework_cuda(c)
-            out.append(Absent((theirs or searches)[0], *what, asks))
+            out.append(AbsentLibrary((theirs or searches)[0], *what, asks))
     return sorted(out, key=lambda a: not a.by_framework)
 
 
@@ -103,9 +103,9 @@ def on_disk(c: ConsumerLoad, what: str, major: int | None) -> list[tuple[Toolkit
     return [pair for pair in _candidates(c, what, major) if pair[1].state == "good"]
 
 
-def unfit(c: ConsumerLoad, what: str, major: int) -> list[LibraryFile]:
+def unfit_libraries(c: ConsumerLoad, what: str, major: int) -> list[LibraryFile]:
     """Return the files of a family in the consumer's own environment that it cannot load as they are."""
-    return [f for toolkit, f in _candidates(c, what, major) if is_own(c, toolkit) and f.state in UNFIT]
+    return [f for toolkit, f in _candidates(c, what, major) if is_own(c, toolkit) and f.state in UNFIT_STATES]
 
 
 def _candidates(c: ConsumerLoad, what: str, major: int | None) -> list[tuple[Toolkit, LibraryFile]]:
@@ -116,7 +116,7 @@ def _candidates(c: ConsumerLoad, what: str, major: int | None) -> list[tuple[Too
         if not mine and toolkit.origin not in ("installer", "distribution", "folder"):
             continue
         for file in toolkit.libraries:
-            it = family(file.name)
+            it = family_and_major(file.name)
             if it and it[0] == what and major in (None, it[1]):
                 out.append((toolkit, file))
     return out
@@ -127,7 +127,7 @@ def is_own(c: ConsumerLoad, toolkit: Toolkit) -> bool:
     return bool(c.load.consumer.prefix) and is_inside(c.system, toolkit.root, c.load.consumer.prefix)
 
 
-def wanted_by(c: ConsumerLoad, gone: Absent) -> Evidence:
+def wanted_by(c: ConsumerLoad, gone: AbsentLibrary) -> Evidence:
     """Return which file names the library, as evidence."""
     by = gone.search.wanted_by or (c.winner.path if c.winner else "")
     return observation(_("Wanted"), gone.search.name, _("named by {by}", by=by) if by else "")
@@ -135,7 +135,7 @@ def wanted_by(c: ConsumerLoad, gone: Absent) -> Evidence:
 
 def other_cuda(c: ConsumerLoad) -> Iterator[Finding]:
     """Libraries of another major CUDA version are there, those that are wanted are not."""
-    for gone in absent(c, "cublas", "cublasLt", "cudart"):
+    for gone in absent_libraries(c, "cublas", "cublasLt", "cudart"):
         if on_disk(c, gone.family, gone.major):
             continue
         others = on_disk(c, gone.family, None)
@@ -143,7 +143,7 @@ def other_cuda(c: ConsumerLoad) -> Iterator[Finding]:
         mine = [pair for pair in others if is_own(c, pair[0])] or (others if outside else [])
         if not mine:
             continue
-        majors = join_names(sorted({str((family(f.name) or ("", 0))[1]) for _, f in mine}))
+        majors = join_names(sorted({str((family_and_major(f.name) or ("", 0))[1]) for _, f in mine}))
         rows = [
             wanted_by(c, gone),
             *(observation(_("There instead"), f.path, f.version_source) for _copy, f in mine[:3]),
@@ -155,14 +155,14 @@ def other_cuda(c: ConsumerLoad) -> Iterator[Finding]:
         return
 
 
-def _other_toolkit(c: ConsumerLoad, gone: Absent, majors: str, rows: list[Evidence]) -> Finding:
+def _other_toolkit(c: ConsumerLoad, gone: AbsentLibrary, majors: str, rows: list[Evidence]) -> Finding:
     return make_finding(
         Step.TOOLKIT,
         ERROR,
         "other-cuda",
         _(
             "{framework} was built for CUDA {major}; only CUDA {majors} is there.",
-            framework=capitalised(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
+            framework=capitalise(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
             major=gone.major,
             majors=majors,
         ),
@@ -174,25 +174,25 @@ def _other_toolkit(c: ConsumerLoad, gone: Absent, majors: str, rows: list[Eviden
         ),
         evidence=[*rows, *candidate_evidence(gone.search), *load_failures(c)],
         subject=c.load.consumer.id,
-        fix=install(c, gone),
+        fix=install_library(c, gone),
     )
 
 
-def _other_build(c: ConsumerLoad, gone: Absent, majors: str, rows: list[Evidence]) -> Finding:
-    fact = compatibility().fact("cudnn_cuda_major")
-    package = package_of(c.copy.owner) if c.copy else None
+def _other_build(c: ConsumerLoad, gone: AbsentLibrary, majors: str, rows: list[Evidence]) -> Finding:
+    fact = compatibility_table().fact("cudnn_cuda_major")
+    package = nvidia_package(c.copy.owner) if c.copy else None
     cure = manual_fix(
         _("Install the cuDNN that was built for CUDA {majors}", majors=majors),
         _("Take the same cuDNN version, built for that CUDA."),
     )
     if package and majors.isdigit() and c.load.consumer.prefix:
         right = f"nvidia-cudnn-cu{majors}"
-        wish = pinned(c.seen, c.load.consumer.prefix, right)
+        wish = pinned_package(c.seen, c.load.consumer.prefix, right)
         exact = "==".join(wish) if wish else f"{right}=={c.load.major}.*"
         cure = manual_fix(
             _("Install the cuDNN that was built for CUDA {majors}", majors=majors),
-            pip(c.seen, c.load.consumer.prefix, "uninstall", "-y", package[0]),
-            pip(c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", exact),
+            pip_command(c.seen, c.load.consumer.prefix, "uninstall", "-y", package[0]),
+            pip_command(c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", exact),
             "" if wish else _("Take the exact version that your framework asks for, if it names one."),
             restart="program",
         )
@@ -206,7 +206,7 @@ def _other_build(c: ConsumerLoad, gone: Absent, majors: str, rows: list[Evidence
             majors=majors,
         ),
         cause="cudnn_cuda_major_mismatch",
-        why=sentences(_(fact.fact), _("Without them it loads, and fails when it computes.")),
+        why=join_sentences(_(fact.fact), _("Without them it loads, and fails when it computes.")),
         evidence=[
             *rows,
             *candidate_evidence(gone.search),
@@ -218,26 +218,26 @@ def _other_build(c: ConsumerLoad, gone: Absent, majors: str, rows: list[Evidence
     )
 
 
-def install(c: ConsumerLoad, gone: Absent) -> Fix:
+def install_library(c: ConsumerLoad, gone: AbsentLibrary) -> Fix:
     """Return how to install the package or the toolkit that brings a library."""
     prefix = c.load.consumer.prefix
-    middle = PACKAGES.get(gone.family, gone.family)
-    wish = pinned(c.seen, prefix, f"nvidia-{middle}")
+    middle = LIBRARY_PACKAGES.get(gone.family, gone.family)
+    wish = pinned_package(c.seen, prefix, f"nvidia-{middle}")
     if wish and (gone.major >= 13 or wish[0].endswith(f"-cu{gone.major}")):
         return manual_fix(
             _("Install {package} {version}, which the framework asks for", package=wish[0], version=wish[1]),
-            pip(c.seen, prefix, "install", "==".join(wish)),
+            pip_command(c.seen, prefix, "install", "==".join(wish)),
             restart="program",
         )
     if prefix and gone.major in (11, 12):
         package = f"nvidia-{middle}-cu{gone.major}"
         return manual_fix(
-            _("Install {package}", package=package), pip(c.seen, prefix, "install", package), restart="program"
+            _("Install {package}", package=package), pip_command(c.seen, prefix, "install", package), restart="program"
         )
     if prefix and gone.major >= 13:
         return manual_fix(
             _("Install nvidia-{middle} for CUDA {major}", middle=middle, major=gone.major),
-            pip(c.seen, prefix, "install", f"nvidia-{middle}=={gone.major}.*"),
+            pip_command(c.seen, prefix, "install", f"nvidia-{middle}=={gone.major}.*"),
             restart="program",
         )
     return manual_fix(
@@ -246,11 +246,11 @@ def install(c: ConsumerLoad, gone: Absent) -> Fix:
     )
 
 
-def pair(c: ConsumerLoad) -> Iterator[Finding]:
+def cublas_mismatch(c: ConsumerLoad) -> Iterator[Finding]:
     """CuBLAS and cuBLASLt of two releases."""
     winners: dict[tuple[str, int], Resolution] = {}
     for search in c.load.resolutions:
-        what = family(search.name)
+        what = family_and_major(search.name)
         if what and what[0] in ("cublas", "cublasLt") and search.winner:
             winners.setdefault(what, search)
     for (name, major), search in winners.items():
@@ -293,21 +293,23 @@ def pair(c: ConsumerLoad) -> Iterator[Finding]:
 def half_away(c: ConsumerLoad) -> TakeOut | None:
     """Return how an environment gets both halves of cuBLAS of its own: without the folder of the variable that brings one."""
     prefix = c.load.consumer.prefix
-    halves = [s.winner for s in c.load.resolutions if (family(s.name) or ("", 0))[0] in ("cublas", "cublasLt")]
+    halves = [
+        s.winner for s in c.load.resolutions if (family_and_major(s.name) or ("", 0))[0] in ("cublas", "cublasLt")
+    ]
     folders = dict.fromkeys(parent(c.system, w.path) for w in halves if w and found_by_ld_library_path(w))
     places = tuple(Place(folder=f, prefix=prefix) for f in folders if not is_inside(c.system, f, prefix))
     return TakeOut(variable="LD_LIBRARY_PATH", places=places) if places and prefix else None
 
 
-def runtime(c: ConsumerLoad) -> Iterator[Finding]:
+def runtime_not_found(c: ConsumerLoad) -> Iterator[Finding]:
     """CUDA's libraries are off the search path, or nowhere."""
-    gone = absent(c, "cudart", "cublas", "cublasLt", "nvrtc")
+    gone = absent_libraries(c, "cudart", "cublas", "cublasLt", "nvrtc")
     if c.winner is None or not gone:
         return
     calm = is_unimportant(c)
     nowhere = [g for g in gone if not on_disk(c, g.family, g.major) and g.family != "nvrtc"]
     if nowhere:
-        yield _nowhere(c, nowhere, calm=calm)
+        yield _runtime_nowhere(c, nowhere, calm=calm)
         return
     for one in gone:
         places = on_disk(c, one.family, one.major)
@@ -322,7 +324,7 @@ def runtime(c: ConsumerLoad) -> Iterator[Finding]:
             cause="cuda_not_on_search_path",
             why=_(
                 "{label} asks for {names}. The files are on this machine, but the loader does not look in their folder.",
-                label=capitalised(translate_fact(c.load.consumer.label)),
+                label=capitalise(translate_fact(c.load.consumer.label)),
                 names=join_names(g.search.name for g in gone),
             ),
             evidence=[
@@ -332,13 +334,13 @@ def runtime(c: ConsumerLoad) -> Iterator[Finding]:
                 *candidate_evidence(one.search),
             ],
             subject=folder,
-            fix=name_folder(c.seen, folder),
+            fix=add_to_search_path(c.seen, folder),
             remedy=AddFolder(folder=folder, prefixes=(c.load.consumer.prefix,)),
         )
         return
 
 
-def _nowhere(c: ConsumerLoad, gone: list[Absent], *, calm: bool) -> Finding:
+def _runtime_nowhere(c: ConsumerLoad, gone: list[AbsentLibrary], *, calm: bool) -> Finding:
     names = join_names(g.search.name for g in gone)
     certain = any(g.by_framework for g in gone) or bool(load_failures(c))
     return make_finding(
@@ -357,5 +359,5 @@ def _nowhere(c: ConsumerLoad, gone: list[Absent], *, calm: bool) -> Finding:
         ),
         evidence=[*(wanted_by(c, g) for g in gone), *candidate_evidence(gone[0].search), *load_failures(c)],
         subject=c.load.consumer.id,
-        fix=install(c, gone[0]),
+        fix=install_library(c, gone[0]),
     )

@@ -4,38 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.common.i18n import N_, _, n_, number, sentences, translate_fact
-from core.common.shell import command, quoted, shell_of
+from core.common.i18n import N_, _, format_number, join_sentences, n_, translate_fact
+from core.common.shell import quote, shell_command, shell_of
 from core.common.text import join_names
 from core.common.versions import versions_differ
 from core.knowledge.causes import Cause
 from core.knowledge.cudnn_file_names import role_of
-from core.knowledge.horizon import beyond
-from core.knowledge.releases import faulty_release, lost, package_of
+from core.knowledge.horizon import is_beyond_horizon
+from core.knowledge.releases import faulty_release, files_lost, nvidia_package
 from core.model.facts import CudnnCopy, LibraryFile, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import parent
 from core.model.remedies import CompleteSet, PutPackageBack
 from core.model.steps import Step
-from core.rules.advice import anew, another_release
+from core.rules.advice import another_release, reinstall
 from core.rules.consumer_loads import describe_copy, true_name
 from core.rules.wording import ERROR, NOTE, make_finding, manual_fix, observation
 
-SPOILT = ("missing", "dangling", "empty", "truncated", "damaged")
+SPOILT_STATES = ("missing", "dangling", "empty", "truncated", "damaged")
 """States of a file of a set that an identical set can replace."""
-BROKEN = ("empty", "truncated", "damaged", "not a library")
-LAZY = N_(
+BROKEN_STATES = ("empty", "truncated", "damaged", "not a library")
+LAZY_LOADING_TEXT = N_(
     "cuDNN's main library opens its parts later and by name, so it loads although a part is broken; "
     "the program fails only when it needs that part."
 )
 
 
-MAIN = N_("Programs open cuDNN's main library by this name, and there is no file behind it.")
+MAIN_NAME_TEXT = N_("Programs open cuDNN's main library by this name, and there is no file behind it.")
 
 
-def faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+def file_faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Yield every fault of a copy's files as an error; who loads it decides later how much it matters."""
-    kinds = (unreadable, architecture, damaged, unlisted) if beyond("cudnn", copy.major) else KINDS
+    kinds = (
+        (unreadable_files, other_architecture, damaged_files, unlisted_files)
+        if is_beyond_horizon("cudnn", copy.major)
+        else FAULT_KINDS
+    )
     for kind in kinds:
         yield from kind(seen, copy)
 
@@ -52,12 +56,12 @@ def _error(
         why=why,
         evidence=[observation(_("Copy"), describe_copy(copy), copy.folder), *rows],
         subject=copy.folder,
-        fix=anew(seen, copy),
-        remedy=completed(seen, copy) or put_back(copy),
+        fix=reinstall(seen, copy),
+        remedy=completing_remedy(seen, copy) or put_back(copy),
     )
 
 
-def release(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+def published_fault(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """A release that was published with a fault: a note, as long as no load suffers from it."""
     row = faulty_release(copy)
     if row is None:
@@ -81,11 +85,11 @@ def release(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     )
 
 
-def _named(files: list[LibraryFile]) -> str:
+def _file_names(files: list[LibraryFile]) -> str:
     return join_names(f.name for f in files)
 
 
-def unreadable(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+def unreadable_files(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files or a folder that are closed to this user."""
     shut = [f for f in copy.files if f.state == "unreadable"]
     if shut:
@@ -93,7 +97,7 @@ def unreadable(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             Step.CUDNN,
             ERROR,
             "unreadable",
-            _("This user may not read {named} of cuDNN.", named=_named(shut)),
+            _("This user may not read {named} of cuDNN.", named=_file_names(shut)),
             cause="library_unreadable",
             why=_(
                 "The file is there, but its permissions shut this user out. The loader then passes it over or fails."
@@ -108,34 +112,34 @@ def unreadable(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             subject=copy.folder,
             fix=manual_fix(
                 _("Allow reading"),
-                _("If the files are yours: chmod -R u+rX {folder}", folder=quoted(copy.folder)),
+                _("If the files are yours: chmod -R u+rX {folder}", folder=quote(copy.folder)),
                 _(
                     "If they are not: sudo chmod -R a+rX {folder} (or ask the administrator).",
-                    folder=quoted(copy.folder),
+                    folder=quote(copy.folder),
                 ),
                 restart="program",
             ),
         )
 
 
-def architecture(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+def other_architecture(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files for another kind of processor."""
     mine = seen.machine.architecture
-    other = [f for f in copy.files if _elsewhere(f, mine)]
+    other = [f for f in copy.files if _is_for_other_processor(f, mine)]
     if other:
         yield _error(
             seen,
             copy,
             "wrong-architecture",
-            _("{named} of cuDNN is for another kind of processor.", named=_named(other)),
+            _("{named} of cuDNN is for another kind of processor.", named=_file_names(other)),
             cause="dll_wrong_architecture",
-            why=sentences(
+            why=join_sentences(
                 _(
                     "This computer is {mine}. The loader passes such a file over, or says that it is not there or is "
                     "no valid program.",
                     mine=mine,
                 ),
-                _(LAZY),
+                _(LAZY_LOADING_TEXT),
             ),
             rows=[
                 observation(
@@ -148,34 +152,41 @@ def architecture(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         )
 
 
-def _elsewhere(file: LibraryFile, mine: str) -> bool:
+def _is_for_other_processor(file: LibraryFile, mine: str) -> bool:
     """Whether a file's header names another processor; what such a header says of the rest does not matter then."""
     return bool(mine and file.architecture and file.architecture != mine) and file.state in ("good", "damaged")
 
 
-def damaged(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+def damaged_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files that are empty, cut short or not libraries at all."""
-    broken = [f for f in copy.files if f.state in BROKEN and not _elsewhere(f, seen.machine.architecture)]
+    broken = [
+        f for f in copy.files if f.state in BROKEN_STATES and not _is_for_other_processor(f, seen.machine.architecture)
+    ]
     if broken:
         rows = []
         for f in broken:
-            said = _(f.state) if f.size is None else _("{state}, {size} bytes", state=_(f.state), size=number(f.size))
+            said = (
+                _(f.state)
+                if f.size is None
+                else _("{state}, {size} bytes", state=_(f.state), size=format_number(f.size))
+            )
             source = _("its signature") if f.signature else _("file header")
             rows.append(observation(f.path, f"{said}: {translate_fact(f.problem)}" if f.problem else said, source))
         yield _error(
             seen,
             copy,
             "damaged",
-            n_("{named} of cuDNN is damaged.", "{named} of cuDNN are damaged.", len(broken), named=_named(broken)),
+            n_("{named} of cuDNN is damaged.", "{named} of cuDNN are damaged.", len(broken), named=_file_names(broken)),
             cause="corrupt_or_truncated_file",
-            why=sentences(
-                _("The file is not what was published: a download or a copy broke off, or the disk was full."), _(LAZY)
+            why=join_sentences(
+                _("The file is not what was published: a download or a copy broke off, or the disk was full."),
+                _(LAZY_LOADING_TEXT),
             ),
             rows=rows,
         )
 
 
-def signatures(copy: CudnnCopy) -> Iterator[Evidence]:
+def signature_evidence(copy: CudnnCopy) -> Iterator[Evidence]:
     """Yield what the files' signatures say, where they were looked at; a file that has none proves nothing."""
     sure = [f for f in copy.files if f.signature in ("valid", "intact")]
     if any(f.signature for f in copy.files):
@@ -187,14 +198,14 @@ def signatures(copy: CudnnCopy) -> Iterator[Evidence]:
 
 def release_of(copy: CudnnCopy) -> str | None:
     """Return the release that a copy is meant to be: its package's, else that of most of its files."""
-    package = package_of(copy.owner)
+    package = nvidia_package(copy.owner)
     if package and package[0].startswith("nvidia-cudnn") and package[1].startswith(f"{copy.major}."):
         return ".".join(package[1].split(".")[:3])
     known = [f.version for f in copy.files if f.version and f.state == "good"]
     return max(known, key=lambda v: (known.count(v), v == copy.version), default=copy.version)
 
 
-def renamed(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+def renamed_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files of another major version, or another part, under the name of this one: links and copies with a new name."""
     other = [(f, name) for f in copy.files if f.state == "good" and (name := true_name(f))]
     if not other:
@@ -206,7 +217,7 @@ def renamed(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         Step.CUDNN,
         ERROR,
         "renamed",
-        _("{named} is really {names}, under another name.", named=_named([f for f, _name in other]), names=names),
+        _("{named} is really {names}, under another name.", named=_file_names([f for f, _name in other]), names=names),
         cause="cudnn_major_mismatch",
         why=_(
             "A link or a copy with another name does not make one library into another. Programs that ask for this name expect "
@@ -224,18 +235,18 @@ def renamed(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             ),
         ],
         subject=copy.folder,
-        fix=anew(seen, copy)
+        fix=reinstall(seen, copy)
         if owned
         else manual_fix(
             _("Take the file with the wrong name away, and install the cuDNN that is asked for"),
-            *(command(remove, f.path, of=shell_of(seen.machine.system)) for f, _name in other),
+            *(shell_command(remove, f.path, of=shell_of(seen.machine.system)) for f, _name in other),
             _("Then install cuDNN {major} beside the other one: both may lie side by side.", major=copy.major),
             restart="program",
         ),
     )
 
 
-def foreign(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+def foreign_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files of another release in one folder: their versions differ, or an intact file has another size than RECORD says."""
     base = release_of(copy)
     other = [f for f in copy.files if f.state == "good" and versions_differ(f.version, base) and not true_name(f)]
@@ -258,7 +269,9 @@ def foreign(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     ]
     rows += [
         observation(
-            f.path, _("an intact library, but not the published one ({size} bytes)", size=number(f.size or 0)), "RECORD"
+            f.path,
+            _("an intact library, but not the published one ({size} bytes)", size=format_number(f.size or 0)),
+            "RECORD",
         )
         for f in exchanged
     ]
@@ -268,7 +281,7 @@ def foreign(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         "mixed",
         _(
             "cuDNN's folder holds files of different releases: {named} does not belong to the others.",
-            named=_named([*other, *exchanged]),
+            named=_file_names([*other, *exchanged]),
         ),
         cause="mixed_cudnn_sublibraries",
         why=(
@@ -281,7 +294,7 @@ def foreign(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     )
 
 
-def unlisted(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+def unlisted_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files that differ from what the package's own list says."""
     changed = [
         f
@@ -295,7 +308,7 @@ def unlisted(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             seen,
             copy,
             "differs-from-record",
-            _("{named} of cuDNN differs from the file that was published.", named=_named(changed)),
+            _("{named} of cuDNN differs from the file that was published.", named=_file_names(changed)),
             cause="corrupt_or_truncated_file",
             why=(
                 _(
@@ -307,13 +320,13 @@ def unlisted(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         )
 
 
-def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
+def missing_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     """Files that the set names and that are not in the folder."""
-    gone = lost(copy)
+    gone = files_lost(copy)
     dangling = [f for f in copy.files if f.state in ("dangling", "missing")]
     names = list(dict.fromkeys([*gone, *(f.name for f in dangling)]))
     listed_by_record = copy.origin == "wheel"  # its own list says what was there, even where no file is left to say it
-    if not names or lone(copy) or not (copy.files or listed_by_record):
+    if not names or is_lone_main_library(copy) or not (copy.files or listed_by_record):
         return
     main_gone = any(role_of(name) == "" for name in names)
     rows = [observation(_("Missing"), name, copy.missing_source or _("the set's own files")) for name in gone]
@@ -332,21 +345,21 @@ def missing(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             names=join_names(names),
         ),
         cause="cudnn_sublibrary_missing",
-        why=sentences(
-            _(MAIN if main_gone else LAZY),
+        why=join_sentences(
+            _(MAIN_NAME_TEXT if main_gone else LAZY_LOADING_TEXT),
             _("With another cuDNN on the search path, a file of that one may be taken in silence."),
         ),
         rows=rows,
     )
 
 
-def lone(copy: CudnnCopy) -> bool:
+def is_lone_main_library(copy: CudnnCopy) -> bool:
     """Whether a copy is the main library alone, as some programs ship it to use the parts that the machine has."""
     roles = {role_of(f.name) for f in copy.files if f.state == "good"}
     return copy.major >= 8 and roles == {""} and copy.origin not in ("wheel", "conda", "distribution")
 
 
-def completed(seen: Snapshot, copy: CudnnCopy) -> CompleteSet | None:
+def completing_remedy(seen: Snapshot, copy: CudnnCopy) -> CompleteSet | None:
     """Return what a set lacks, and what does not belong in it, with the identical, sound set that has it; None without one.
 
     What does not belong: files that are damaged, of another release, or for another kind of processor.
@@ -354,15 +367,15 @@ def completed(seen: Snapshot, copy: CudnnCopy) -> CompleteSet | None:
     if copy.origin == "distribution":
         return None
     spoilt = (f.name for f in copy.files if _is_spoilt(f, copy, seen.machine.architecture))
-    wanted = tuple(dict.fromkeys([*lost(copy), *spoilt]))
-    donors = (d for d in seen.cudnn or () if wanted and _gives(d, copy, wanted) and _is_trusted(d, seen))
+    wanted = tuple(dict.fromkeys([*files_lost(copy), *spoilt]))
+    donors = (d for d in seen.cudnn or () if wanted and _can_supply(d, copy, wanted) and _is_trusted(d, seen))
     donor = next(donors, None)
     return CompleteSet(folder=copy.folder, files=wanted, donor=donor.folder) if donor else None
 
 
 def put_back(copy: CudnnCopy) -> PutPackageBack | None:
     """Return the package that brought a copy, where it is a wheel of an environment."""
-    package = package_of(copy.owner)
+    package = nvidia_package(copy.owner)
     if copy.origin != "wheel" or not package or not copy.environment:
         return None
     return PutPackageBack(prefix=copy.environment, package=package[0], version=package[1])
@@ -371,7 +384,7 @@ def put_back(copy: CudnnCopy) -> PutPackageBack | None:
 def _is_spoilt(f: LibraryFile, copy: CudnnCopy, architecture: str) -> bool:
     foreign = f.architecture not in ("", architecture)
     unlike = f.record in ("size differs", "hash differs")
-    return f.state in SPOILT or unlike or foreign or versions_differ(f.version, release_of(copy)) is True
+    return f.state in SPOILT_STATES or unlike or foreign or versions_differ(f.version, release_of(copy)) is True
 
 
 def _is_trusted(donor: CudnnCopy, seen: Snapshot) -> bool:
@@ -382,7 +395,7 @@ def _is_trusted(donor: CudnnCopy, seen: Snapshot) -> bool:
     return not seen.machine.elevated and (wanted or donor.source in ("LD_LIBRARY_PATH", "PATH", "ld.so.cache"))
 
 
-def _gives(donor: CudnnCopy, copy: CudnnCopy, wanted: tuple[str, ...]) -> bool:
+def _can_supply(donor: CudnnCopy, copy: CudnnCopy, wanted: tuple[str, ...]) -> bool:
     """Whether a set is sound, of the same release, and has every wanted file."""
     version = release_of(copy)
     sound = {
@@ -395,7 +408,7 @@ def _gives(donor: CudnnCopy, copy: CudnnCopy, wanted: tuple[str, ...]) -> bool:
         and donor.version == version
         and copy.cuda_major in (donor.cuda_major, None)
         and _is_same_build(donor, copy, wanted)
-        and not lost(donor)
+        and not files_lost(donor)
         and all(name.lower() in sound for name in wanted)
         and len({f.version for f in donor.files if f.version}) == 1
     )
@@ -408,5 +421,14 @@ def _is_same_build(donor: CudnnCopy, copy: CudnnCopy, wanted: tuple[str, ...]) -
     return bool(staying) and all(sizes.get(f.name.lower()) == f.size for f in staying)
 
 
-KINDS = (release, unreadable, architecture, damaged, renamed, foreign, unlisted, missing)
+FAULT_KINDS = (
+    published_fault,
+    unreadable_files,
+    other_architecture,
+    damaged_files,
+    renamed_files,
+    foreign_files,
+    unlisted_files,
+    missing_files,
+)
 """The surest cause first."""

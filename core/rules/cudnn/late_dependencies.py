@@ -5,26 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.common.i18n import _, sentences, translate_fact
+from core.common.i18n import _, join_sentences, translate_fact
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
-from core.knowledge.releases import compatibility, package_of
+from core.knowledge.releases import compatibility_table, nvidia_package
 from core.model.facts import LibraryFile, Resolution, System, Toolkit
 from core.model.findings import Finding, Fix
 from core.model.paths import file_name, parent
 from core.model.remedies import GivePlainName
 from core.model.steps import Step
-from core.rules.advice import pip
+from core.rules.advice import pip_command
 from core.rules.consumer_loads import ConsumerLoad, is_unimportant, load_failures
-from core.rules.cudnn.cuda_libraries import absent, family, install, is_own, on_disk, wanted_by
+from core.rules.cudnn.cuda_libraries import (
+    absent_libraries,
+    family_and_major,
+    install_library,
+    is_own,
+    on_disk,
+    wanted_by,
+)
 from core.rules.driver.facts import WSL_FOLDER
-from core.rules.snapshot_queries import candidate_evidence, installed_programs, resolution
+from core.rules.snapshot_queries import candidate_evidence, find_resolution, installed_programs
 from core.rules.wording import ERROR, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 
-def compiler(c: ConsumerLoad) -> Iterator[Finding]:
+def missing_nvrtc(c: ConsumerLoad) -> Iterator[Finding]:
     """NVRTC, with which cuDNN compiles kernels at run time: nowhere, or without its built-ins of the same version."""
-    for gone in absent(c, "nvrtc"):
+    for gone in absent_libraries(c, "nvrtc"):
         if on_disk(c, "nvrtc", gone.major):
             continue  # runtime() says that it is not searched; a framework's own wheel is loaded by the framework
         yield make_finding(
@@ -36,11 +43,11 @@ def compiler(c: ConsumerLoad) -> Iterator[Finding]:
             why=_("cuDNN and frameworks compile some kernels when they run. Those fail without it; the rest works."),
             evidence=[wanted_by(c, gone), *candidate_evidence(gone.search)],
             subject=c.load.consumer.id,
-            fix=install(c, gone),
+            fix=install_library(c, gone),
         )
         return
     for search in c.load.resolutions:
-        what = family(search.name)
+        what = family_and_major(search.name)
         if what and what[0] == "nvrtc" and search.winner:
             yield from _builtins(c, search)
             return
@@ -138,11 +145,13 @@ def _other_release(one: str | None, two: str | None) -> bool:
 
 
 def _compiler_again(c: ConsumerLoad, toolkit: Toolkit, file: LibraryFile) -> Fix:
-    package = package_of(file.version_source)
+    package = nvidia_package(file.version_source)
     if toolkit.origin == "wheel" and package:
         return manual_fix(
             _("Install {package} {version} again", package=package[0], version=package[1]),
-            pip(c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", "==".join(package)),
+            pip_command(
+                c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", "==".join(package)
+            ),
             restart="program",
         )
     return manual_fix(
@@ -150,18 +159,18 @@ def _compiler_again(c: ConsumerLoad, toolkit: Toolkit, file: LibraryFile) -> Fix
     )
 
 
-def zlib(c: ConsumerLoad) -> Iterator[Finding]:
+def missing_zlibwapi(c: ConsumerLoad) -> Iterator[Finding]:
     """The zlibwapi.dll that cuDNN 8.3 to 8.9.3 open on Windows; from 8.9.4 on it is never the reason."""
     if c.system != "windows" or c.load.major != 8 or c.winner is None:
         return
-    search = resolution(c.load, "zlibwapi.dll")
+    search = find_resolution(c.load, "zlibwapi.dll")
     version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
     if is_older(version, "8.3") or is_older(version, "8.9.4") is False:
         return
     if search is None or search.winner:
         return
     wrong = next((a for a in search.attempts if a.outcome == "wrong architecture"), None)
-    fact = compatibility().fact("zlib_needed")
+    fact = compatibility_table().fact("zlib_needed")
     rows = [
         observation(_("cuDNN"), version or _("version unknown"), c.winner.path),
         *candidate_evidence(search),
@@ -176,7 +185,7 @@ def zlib(c: ConsumerLoad) -> Iterator[Finding]:
         if wrong is None
         else _("The zlibwapi.dll that is found is not for this processor."),
         cause="zlibwapi_missing" if wrong is None else "dll_wrong_architecture",
-        why=sentences(
+        why=join_sentences(
             _("This version of cuDNN opens the 64-bit zlibwapi.dll by name when it first convolves."),
             "" if version else _("Its version could not be read: from 8.9.4 on it needs no such file."),
         ),
@@ -194,12 +203,12 @@ def zlib(c: ConsumerLoad) -> Iterator[Finding]:
     )
 
 
-RUNTIME = re.compile(r"(vcruntime140|msvcp140|concrt140|vcomp140)\w*\.dll", re.IGNORECASE)
+MSVC_RUNTIME = re.compile(r"(vcruntime140|msvcp140|concrt140|vcomp140)\w*\.dll", re.IGNORECASE)
 
 
 def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:
     """Microsoft's C++ runtime, which a framework's own DLLs import, is nowhere that they look (Windows)."""
-    gone = [s for s in c.load.resolutions if RUNTIME.fullmatch(s.name) and s.winner is None]
+    gone = [s for s in c.load.resolutions if MSVC_RUNTIME.fullmatch(s.name) and s.winner is None]
     if not gone:
         return
     names = join_names(s.name for s in gone)

@@ -6,58 +6,53 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from core.common.i18n import _, n_, sentences, translate_fact
+from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.text import join_names
-from core.knowledge.horizon import beyond
+from core.knowledge.horizon import is_beyond_horizon
 from core.model.facts import Changeable, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import file_name
-from core.model.remedies import both
+from core.model.remedies import join_remedies
 from core.model.steps import Severity, Step
 from core.rules import newer
 from core.rules.consumer_loads import (
     ConsumerLoad,
     by_importance,
+    calls_waiting_for_driver,
     describe_copy,
     load_failures,
     parts_elsewhere,
     put_together,
-    waiting,
 )
-from core.rules.cudnn import cuda_libraries as loading_cuda
-from core.rules.cudnn import late_dependencies as loading_extra
-from core.rules.cudnn import not_found as loading_search
-from core.rules.cudnn import wrong_copy as loading_order
-from core.rules.cudnn.files import faults, signatures
+from core.rules.cudnn import cuda_libraries, late_dependencies, not_found, wrong_copy
+from core.rules.cudnn.files import file_faults, signature_evidence
 from core.rules.snapshot_queries import candidate_evidence, limit_rows
-from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, concerning, make_finding, manual_fix, observation
+from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, make_finding, manual_fix, observation, with_concerns
 
 Reason = Callable[[ConsumerLoad], Iterator[Finding]]
 
 
-def files(c: ConsumerLoad) -> Iterator[Finding]:
+def copy_faults(c: ConsumerLoad) -> Iterator[Finding]:
     """Faults in the files of the consumer's own copy, else of the copy that it takes."""
     for copy in (c.own, c.copy):
-        for fault in faults(c.seen, copy) if copy else ():
+        for fault in file_faults(c.seen, copy) if copy else ():
             if fault.id == "cudnn.sublibrary-missing" and copy and put_together(c, copy):
                 continue
-            rows = (*fault.evidence, *_leaks(c), *load_failures(c))
-            other = (
-                loading_order.past_foreign(c) if fault.cause == "dll_wrong_architecture" and copy is c.copy else None
-            )
-            right = loading_order.behind_foreign(c) if other else None
-            remedy = loading_order.preferred(c, right) if right else fault.remedy
+            rows = (*fault.evidence, *_leaked_files(c), *load_failures(c))
+            other = wrong_copy.past_foreign(c) if fault.cause == "dll_wrong_architecture" and copy is c.copy else None
+            right = wrong_copy.behind_foreign(c) if other else None
+            remedy = wrong_copy.preferring_remedy(c, right) if right else fault.remedy
             yield replace(fault, evidence=limit_rows(list(rows)), fix=other or fault.fix, remedy=remedy)
 
 
-def _leaks(c: ConsumerLoad) -> list[Evidence]:
+def _leaked_files(c: ConsumerLoad) -> list[Evidence]:
     return [
         observation(_("Taken from elsewhere"), f"cudnn {role}: {folder}", "loader")
         for role, folder in parts_elsewhere(c)
     ]
 
 
-def unanswered(c: ConsumerLoad) -> Iterator[Finding]:
+def roll_call_failed(c: ConsumerLoad) -> Iterator[Finding]:
     """The roll call failed, and nothing that was seen explains it."""
     rows = load_failures(c)
     if not rows or c.winner is None:
@@ -91,7 +86,7 @@ def refused(c: ConsumerLoad) -> Iterator[Finding]:
         UNKNOWN,
         "not-trusted",
         _("Found, not tried: others can change {path}.", path=at.path),
-        why=sentences(
+        why=join_sentences(
             _("Loading a library runs its code, and whoever can change it decides what that does."),
             _("With an administrator's rights nothing is run that others can change.")
             if elevated
@@ -139,7 +134,7 @@ def changeable_evidence(at: Changeable) -> list[Evidence]:
     return rows + ([observation(_("Who"), join_names(at.writers))] if at.writers else [])
 
 
-def undecided(c: ConsumerLoad) -> Iterator[Finding]:
+def not_tried(c: ConsumerLoad) -> Iterator[Finding]:
     """The search was made, the roll call was not."""
     if c.winner and c.load.roll_call is None and not c.load.refused:
         yield make_finding(
@@ -159,7 +154,7 @@ def undecided(c: ConsumerLoad) -> Iterator[Finding]:
 
 def without_driver(c: ConsumerLoad) -> Iterator[Finding]:
     """Parts that wait for the driver's own library, which a machine without its driver, or an image, does not have."""
-    parts = waiting(c)
+    parts = calls_waiting_for_driver(c)
     if not parts or load_failures(c):
         return
     yield make_finding(
@@ -190,10 +185,10 @@ def without_driver(c: ConsumerLoad) -> Iterator[Finding]:
     )
 
 
-def works(c: ConsumerLoad) -> Iterator[Finding]:
+def loads_completely(c: ConsumerLoad) -> Iterator[Finding]:
     """Everything loaded and answered."""
     roll = c.load.roll_call
-    if roll is None or not (roll.calls or roll.version) or load_failures(c) or waiting(c):
+    if roll is None or not (roll.calls or roll.version) or load_failures(c) or calls_waiting_for_driver(c):
         return
     if c.load.changeable:
         return  # whoever can change it wrote its answers
@@ -211,79 +206,84 @@ def works(c: ConsumerLoad) -> Iterator[Finding]:
         evidence=[
             observation(_("Loaded"), roll.loaded or roll.library, _("roll call in a child process")),
             observation(_("Copy"), describe_copy(c.copy)),
-            *(signatures(c.copy) if c.copy else ()),
+            *(signature_evidence(c.copy) if c.copy else ()),
         ],
         subject=c.load.consumer.id,
     )
 
 
 REASONS: tuple[Reason, ...] = (
-    loading_search.overridden,
-    files,
-    loading_search.stopped,
-    loading_search.not_found,
-    loading_order.shadowed,
-    loading_order.too_old,
-    loading_order.mixed,
-    loading_order.parts_missing,
-    loading_extra.cpp_runtime,
-    loading_extra.zlib,
-    loading_extra.bare_libcuda,
-    loading_cuda.other_cuda,
-    loading_cuda.pair,
-    loading_extra.compiler,
-    loading_cuda.runtime,
-    loading_order.too_deep,
-    loading_order.brackets,
-    unanswered,
+    not_found.overridden_by_variable,
+    copy_faults,
+    not_found.search_stopped,
+    not_found.not_found,
+    wrong_copy.shadowed_copy,
+    wrong_copy.too_old,
+    wrong_copy.mixed_releases,
+    wrong_copy.parts_missing,
+    late_dependencies.cpp_runtime,
+    late_dependencies.missing_zlibwapi,
+    late_dependencies.bare_libcuda,
+    cuda_libraries.other_cuda,
+    cuda_libraries.cublas_mismatch,
+    late_dependencies.missing_nvrtc,
+    cuda_libraries.runtime_not_found,
+    wrong_copy.path_too_long,
+    wrong_copy.path_characters,
+    roll_call_failed,
     refused,
-    undecided,
+    not_tried,
     without_driver,
-    works,
+    loads_completely,
 )
 """Why a load fails, the surest and deepest reason first. Of each load the first reason above a note is told."""
 
 
-NEWER_CUDNN: tuple[Reason, ...] = (files, refused, newer.load)
+NEWER_CUDNN: tuple[Reason, ...] = (copy_faults, refused, newer.newer_load)
 """What is said of a cuDNN that is newer than the tables: what its files' own headers and records say, and no more."""
-OF_CUDA = (loading_cuda.other_cuda, loading_cuda.pair, loading_extra.compiler, loading_cuda.runtime)
+OF_CUDA = (
+    cuda_libraries.other_cuda,
+    cuda_libraries.cublas_mismatch,
+    late_dependencies.missing_nvrtc,
+    cuda_libraries.runtime_not_found,
+)
 
 
-def reasons(c: ConsumerLoad) -> tuple[Reason, ...]:
+def applicable_reasons(c: ConsumerLoad) -> tuple[Reason, ...]:
     """Return what can be judged of a load: all, or what does not lie beyond the tables."""
     copy = c.copy or c.own
-    if beyond("cudnn", c.load.major):
+    if is_beyond_horizon("cudnn", c.load.major):
         return NEWER_CUDNN
-    if copy and beyond("cuda", copy.cuda_major):
-        return (*(r for r in REASONS if r not in (*OF_CUDA, works)), newer.load)
+    if copy and is_beyond_horizon("cuda", copy.cuda_major):
+        return (*(r for r in REASONS if r not in (*OF_CUDA, loads_completely)), newer.newer_load)
     return REASONS
 
 
-def loads(seen: Snapshot) -> Iterator[Finding]:
+def judge_loads(seen: Snapshot) -> Iterator[Finding]:
     """Judge every load; the same fault for several consumers is one finding that names them all."""
     told: dict[tuple[str, str], Finding] = {}
     for c in by_importance(seen):
-        for found in judge(c):
+        for found in judge_load(c):
             key = (found.id, found.subject)
             old = told.get(key)
             if old is None:
-                told[key] = concerning(found, c.concerns)
+                told[key] = with_concerns(found, c.concerns)
             elif c.concerns.consumer not in old.consumers:
                 worst = max(old.severity, found.severity)
                 more = dict.fromkeys((*old.about, *found.about))
                 subjects = tuple(more) if len(more) > 1 else ()
-                remedy = both(old.remedy, found.remedy)
-                told[key] = concerning(replace(old, severity=worst, subjects=subjects, remedy=remedy), c.concerns)
+                remedy = join_remedies(old.remedy, found.remedy)
+                told[key] = with_concerns(replace(old, severity=worst, subjects=subjects, remedy=remedy), c.concerns)
     yield from told.values()
 
 
-def judge(c: ConsumerLoad) -> Iterator[Finding]:
+def judge_load(c: ConsumerLoad) -> Iterator[Finding]:
     """Yield the reason why one load fails, or that it works; notes beside it."""
-    for reason in (changeable, *reasons(c)):
+    for reason in (changeable, *applicable_reasons(c)):
         for found in reason(c):
             yield found
             if found.severity > Severity.NOTE:
                 return
 
 
-RULES = (loads,)
+RULES = (judge_loads,)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.common.i18n import N_, _, translate_fact
-from core.common.shell import command
-from core.common.text import capitalised
+from core.common.shell import shell_command
+from core.common.text import capitalise
 from core.common.versions import versions_differ
 from core.knowledge.causes import Cause
 from core.knowledge.cudnn_file_names import role_of, shipped_name
@@ -17,7 +17,7 @@ from core.model.findings import Finding, Fix
 from core.model.paths import normalise, parent
 from core.model.remedies import AddFolder, Place, TakeOut
 from core.model.steps import Step
-from core.rules.advice import name_folder, pinned, pip, without_variable
+from core.rules.advice import add_to_search_path, pinned_package, pip_command, without_variable
 from core.rules.consumer_loads import (
     ConsumerLoad,
     consumer_loads,
@@ -29,21 +29,21 @@ from core.rules.consumer_loads import (
     meant_for,
     misses_cudnn,
     usable_copies,
-    versions,
+    versions_text,
 )
-from core.rules.counter import Outcome, blamed
-from core.rules.cudnn.files import completed, faults
+from core.rules.counter import CounterOutcome, blame
+from core.rules.cudnn.files import completing_remedy, file_faults
 from core.rules.snapshot_queries import candidate_evidence, copy_at, file_at, installed_programs, near_misses
 from core.rules.wording import ERROR, NOTE, make_finding, manual_fix, observation
 
-ROLL = N_("roll call in a child process")
+ROLL_CALL_SOURCE = N_("roll call in a child process")
 
 
-def overridden(c: ConsumerLoad) -> Iterator[Finding]:
+def overridden_by_variable(c: ConsumerLoad) -> Iterator[Finding]:
     """LD_LIBRARY_PATH puts another folder before the libraries that the program brings."""
     clean = c.load.clean_roll_call
     outcome = counter_test(c)
-    proved = outcome is Outcome.PROVED
+    proved = outcome is CounterOutcome.PROVED
     theirs = [w for w in (c.winner, *(s.winner for _, s in c.parts)) if found_by_ld_library_path(w)]
     outside = [w for w in theirs if w and not (c.own and lies_in(c, w.path, c.own))]
     if proved and not outside:
@@ -53,10 +53,10 @@ def overridden(c: ConsumerLoad) -> Iterator[Finding]:
     other = copy_at(c.seen, outside[0].path)
     home = c.own or (copy_at(c.seen, clean.loaded) if clean else None)
     same = other is not None and home is not None and versions_differ(other.version, home.version) is False
-    broken = other is not None and any(True for _ in faults(c.seen, other))
+    broken = other is not None and any(True for _ in file_faults(c.seen, other))
     if same and not broken and not proved and not load_failures(c):
         return
-    if home is not None and any(True for _ in faults(c.seen, home)) and not proved:
+    if home is not None and any(True for _ in file_faults(c.seen, home)) and not proved:
         return  # the loader came here because the program's own copy is broken
     folders = list(dict.fromkeys(parent(c.system, w.path) for w in outside))
     rows = []
@@ -65,8 +65,8 @@ def overridden(c: ConsumerLoad) -> Iterator[Finding]:
     if home:
         rows.append(observation(_("What the program brings"), describe_copy(home), home.folder))
     if proved:
-        rows.append(observation(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL)))
-    yield from blamed(
+        rows.append(observation(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL_CALL_SOURCE)))
+    yield from blame(
         outcome,
         lambda: make_finding(
             Step.CUDNN,
@@ -89,7 +89,7 @@ def overridden(c: ConsumerLoad) -> Iterator[Finding]:
             ],
             subjects=folders,
             fix=without_variable(folders),
-            remedy=TakeOut(variable="LD_LIBRARY_PATH", places=overriding(c)),
+            remedy=TakeOut(variable="LD_LIBRARY_PATH", places=overriding_entries(c)),
         ),
     )
 
@@ -109,7 +109,7 @@ def _needs_overridden(c: ConsumerLoad) -> Finding:
         ),
         evidence=[
             *(observation(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for _name, w in named),
-            observation(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL)),
+            observation(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL_CALL_SOURCE)),
             *load_failures(c),
         ],
         subject="" if folders else c.load.consumer.id,
@@ -119,7 +119,7 @@ def _needs_overridden(c: ConsumerLoad) -> Finding:
     )
 
 
-def overriding(c: ConsumerLoad) -> tuple[Place, ...]:
+def overriding_entries(c: ConsumerLoad) -> tuple[Place, ...]:
     """Return the entries of LD_LIBRARY_PATH that lead a consumer away from its own copy, as they are written there."""
     away = [w for w in (c.winner, *(s.winner for _, s in c.parts)) if w and found_by_ld_library_path(w)]
     return _places(c, [w for w in away if not (c.own and lies_in(c, w.path, c.own))])
@@ -134,7 +134,7 @@ def _places(c: ConsumerLoad, found: list[Attempt]) -> tuple[Place, ...]:
 def all_overriding(seen: Snapshot, prefix: str = "") -> TakeOut | None:
     """Return how every environment (or one) gets its own copy back; None where LD_LIBRARY_PATH leads none away."""
     mine = [c for c in consumer_loads(seen) if c.own and prefix in ("", c.load.consumer.prefix)]
-    places = tuple(dict.fromkeys(place for c in mine for place in overriding(c)))
+    places = tuple(dict.fromkeys(place for c in mine for place in overriding_entries(c)))
     return TakeOut(variable="LD_LIBRARY_PATH", places=places) if places else None
 
 
@@ -143,7 +143,7 @@ def lies_in(c: ConsumerLoad, path: str, copy: CudnnCopy) -> bool:
     return normalise(c.system, parent(c.system, path)) == normalise(c.system, copy.folder)
 
 
-STOPS: dict[str, tuple[str, Cause, str]] = {
+STOP_REASONS: dict[str, tuple[str, Cause, str]] = {
     "unreadable": (
         "unreadable",
         "library_unreadable",
@@ -159,15 +159,15 @@ STOPS: dict[str, tuple[str, Cause, str]] = {
 """Outcome of a candidate -> name of the finding, cause, and the title."""
 
 
-def stopped(c: ConsumerLoad) -> Iterator[Finding]:
+def search_stopped(c: ConsumerLoad) -> Iterator[Finding]:
     """The loader stops at a file that does not serve, although another may lie further on."""
     for search in c.load.resolutions:
         winner = search.winner
-        if winner is None or winner.outcome not in STOPS or search.name.startswith(("libcuda.", "nvcuda")):
+        if winner is None or winner.outcome not in STOP_REASONS or search.name.startswith(("libcuda.", "nvcuda")):
             continue
         if role_of(search.name) is None and file_at(c.seen, winner.path) is not None:
             continue  # a toolkit's library: the toolkit's own rule tells it
-        name, cause, words = STOPS[winner.outcome]
+        name, cause, words = STOP_REASONS[winner.outcome]
         later = [a.path for a in search.found]
         yield make_finding(
             Step.CUDNN,
@@ -194,12 +194,14 @@ def not_found(c: ConsumerLoad) -> Iterator[Finding]:
         return
     closed = [a for a in c.main.attempts if a.outcome in ("unreadable", "wrong architecture")]
     if closed:
-        yield _closed(c, closed[0])
+        yield _unusable_file(c, closed[0])
         return
     others = [x for x in c.seen.cudnn or () if x.major != c.load.major and meant_for(c, x)]
     mine = usable_copies(c)
     here = [x for x in mine if is_whole(x)]
-    told = next((f for x in mine for f in faults(c.seen, x) if f.severity > NOTE), None) if misses_cudnn(c) else None
+    told = (
+        next((f for x in mine for f in file_faults(c.seen, x) if f.severity > NOTE), None) if misses_cudnn(c) else None
+    )
     if here:
         yield from _off_path(c, here)
     elif told:  # the loader's cache passes over what is broken, so no candidate leads to it
@@ -209,10 +211,10 @@ def not_found(c: ConsumerLoad) -> Iterator[Finding]:
     elif others:
         yield _other_major(c, others)
     else:
-        yield _nowhere(c)
+        yield _cudnn_nowhere(c)
 
 
-def _closed(c: ConsumerLoad, attempt: Attempt) -> Finding:
+def _unusable_file(c: ConsumerLoad, attempt: Attempt) -> Finding:
     shut = attempt.outcome == "unreadable"
     copy = copy_at(c.seen, attempt.path)
     name = shipped_name("", c.load.major, c.system)
@@ -229,13 +231,13 @@ def _closed(c: ConsumerLoad, attempt: Attempt) -> Finding:
         else _("The file is there, but it is for another processor."),
         evidence=candidate_evidence(c.main),
         subject=parent(c.system, attempt.path),
-        fix=manual_fix(_("Allow reading"), command("sudo", "chmod", "-R", "a+rX", parent(c.system, attempt.path)))
+        fix=manual_fix(_("Allow reading"), shell_command("sudo", "chmod", "-R", "a+rX", parent(c.system, attempt.path)))
         if shut
         else manual_fix(
             _("Install cuDNN for this processor"),
             _("This computer is {architecture}.", architecture=c.seen.machine.architecture),
         ),
-        remedy=None if shut or copy is None else completed(c.seen, copy),
+        remedy=None if shut or copy is None else completing_remedy(c.seen, copy),
     )
 
 
@@ -263,7 +265,7 @@ def _off_path(c: ConsumerLoad, here: list[CudnnCopy]) -> Iterator[Finding]:
             *candidate_evidence(c.main),
         ],
         subject=best.folder,
-        fix=name_folder(c.seen, best.folder),
+        fix=add_to_search_path(c.seen, best.folder),
         remedy=AddFolder(folder=best.folder, prefixes=(c.load.consumer.prefix,)),
     )
 
@@ -276,9 +278,9 @@ def _other_major(c: ConsumerLoad, others: list[CudnnCopy]) -> Finding:
         "other-major",
         _(
             "{framework} needs cuDNN {wanted}; only {versions} is there.",
-            framework=capitalised(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
+            framework=capitalise(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
             wanted=wanted,
-            versions=versions(others),
+            versions=versions_text(others),
         ),
         cause="cudnn_major_mismatch",
         why=_(
@@ -292,18 +294,18 @@ def _other_major(c: ConsumerLoad, others: list[CudnnCopy]) -> Finding:
             *candidate_evidence(c.main),
         ],
         subject=c.load.consumer.id,
-        fix=install(c),
+        fix=install_cudnn(c),
     )
 
 
-def _nowhere(c: ConsumerLoad) -> Finding:
+def _cudnn_nowhere(c: ConsumerLoad) -> Finding:
     return make_finding(
         Step.CUDNN,
         ERROR,
         "not-installed",
         _(
             "{framework} needs cuDNN {major}, and none lies where it looks.",
-            framework=capitalised(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
+            framework=capitalise(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
             major=c.load.major,
         ),
         cause="cudnn_not_installed",
@@ -316,18 +318,18 @@ def _nowhere(c: ConsumerLoad) -> Finding:
             *installed_programs(c.seen, "cudnn"),
         ],
         subject=c.load.consumer.id,
-        fix=install(c),
+        fix=install_cudnn(c),
     )
 
 
-def install(c: ConsumerLoad) -> Fix:
+def install_cudnn(c: ConsumerLoad) -> Fix:
     """Return how to install the wanted cuDNN: the exact package that the environment pins, where it pins one."""
     prefix = c.load.consumer.prefix
-    wish = pinned(c.seen, prefix, "nvidia-cudnn")
+    wish = pinned_package(c.seen, prefix, "nvidia-cudnn")
     if wish and wish[1].startswith(f"{c.load.major}."):
         return manual_fix(
             _("Install {package} {version}, which the framework asks for", package=wish[0], version=wish[1]),
-            pip(c.seen, prefix, "install", "==".join(wish)),
+            pip_command(c.seen, prefix, "install", "==".join(wish)),
             restart="program",
         )
     what = f"cuDNN {c.load.wanted_version}" if c.load.wanted_version else f"cuDNN {c.load.major}"
@@ -336,7 +338,7 @@ def install(c: ConsumerLoad) -> Fix:
         name = f"nvidia-cudnn-cu{cuda}" if cuda else _("nvidia-cudnn-cu12 (or -cu11, -cu13: as the framework's CUDA)")
         return manual_fix(
             _("Install {what} into this environment", what=what),
-            pip(c.seen, prefix, "install", f"{name}=={c.load.major}.*")
+            pip_command(c.seen, prefix, "install", f"{name}=={c.load.major}.*")
             if cuda
             else _(
                 "Install {name}, version {major}.*, with pip in {prefix}.", name=name, major=c.load.major, prefix=prefix

@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from core.common.i18n import _, n_, sentences, translate_fact
-from core.common.text import capitalised, join_names
+from core.common.i18n import _, join_sentences, n_, translate_fact
+from core.common.text import capitalise, join_names
 from core.common.versions import is_older, versions_differ
 from core.knowledge.cudnn_file_names import shipped_name
-from core.knowledge.releases import faulty_release, never_there
+from core.knowledge.releases import faulty_release, is_never_there
 from core.model.facts import Attempt, CudnnCopy, How
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import is_inside, normalise, parent
 from core.model.remedies import Place, PreferFolder, PutAside
 from core.model.steps import Step
-from core.rules.advice import anew, another_release, name_folder
+from core.rules.advice import add_to_search_path, another_release, reinstall
 from core.rules.consumer_loads import (
     ConsumerLoad,
     describe_copy,
@@ -26,24 +26,24 @@ from core.rules.consumer_loads import (
     parts_elsewhere,
     usable_copies,
 )
-from core.rules.cudnn.files import faults
-from core.rules.cudnn.not_found import ROLL, install, lies_in
+from core.rules.cudnn.files import file_faults
+from core.rules.cudnn.not_found import ROLL_CALL_SOURCE, install_cudnn, lies_in
 from core.rules.snapshot_queries import candidate_evidence, copy_at, copy_in
 from core.rules.wording import ERROR, WARNING, make_finding, manual_fix, observation
 
 SYSTEM_FOLDERS = (How.SYSTEM, How.SYSTEM16, How.WINDOWS)
-FIRST = (*SYSTEM_FOLDERS, How.APPLICATION)
+FIRST_SEARCHED = (*SYSTEM_FOLDERS, How.APPLICATION)
 """Where Windows' loader looks before any search path."""
 
 
-def shadowed(c: ConsumerLoad) -> Iterator[Finding]:
+def shadowed_copy(c: ConsumerLoad) -> Iterator[Finding]:
     """Two copies, and the wrong one is found first."""
-    right, certain = _right(c)
+    right, certain = _right_copy(c)
     if right is not None:
-        yield _shadowed(c, right, certain=certain)
+        yield _shadowed_finding(c, right, certain=certain)
 
 
-def _right(c: ConsumerLoad) -> tuple[CudnnCopy | None, bool]:
+def _right_copy(c: ConsumerLoad) -> tuple[CudnnCopy | None, bool]:
     """Return the copy that should win, and whether that is certain."""
     if c.winner is None or c.main is None:
         return None, False
@@ -66,7 +66,7 @@ def _right(c: ConsumerLoad) -> tuple[CudnnCopy | None, bool]:
             return newer[0], bool(load_failures(c))
     if load_failures(c) and c.copy is not None:
         others = [x for x in whole if x is not c.copy]
-        if others and not any(True for _ in faults(c.seen, c.copy)) and not parts_elsewhere(c):
+        if others and not any(True for _ in file_faults(c.seen, c.copy)) and not parts_elsewhere(c):
             return others[0], True
     return None, False
 
@@ -96,7 +96,7 @@ def past_foreign(c: ConsumerLoad) -> Fix | None:
     )
 
 
-def _shadowed(c: ConsumerLoad, right: CudnnCopy, *, certain: bool) -> Finding:
+def _shadowed_finding(c: ConsumerLoad, right: CudnnCopy, *, certain: bool) -> Finding:
     winner = c.winner
     assert winner is not None  # shadowed() saw it
     folder = parent(c.system, winner.path)
@@ -127,16 +127,17 @@ def _shadowed(c: ConsumerLoad, right: CudnnCopy, *, certain: bool) -> Finding:
             *(
                 [_("Move {folder} before {other} in PATH, or take the latter out.", folder=right.folder, other=folder)]
                 if windows
-                else _unnamed(c, winner)
+                else _unnaming_steps(c, winner)
             ),
             _("If nothing else needs the other copy, uninstall it."),
             restart="program",
         ),
-        remedy=preferred(c, right) or (aside(c.copy) if c.copy and winner.how in FIRST else None),
+        remedy=preferring_remedy(c, right)
+        or (removing_remedy(c.copy) if c.copy and winner.how in FIRST_SEARCHED else None),
     )
 
 
-def preferred(c: ConsumerLoad, right: CudnnCopy) -> PreferFolder | None:
+def preferring_remedy(c: ConsumerLoad, right: CudnnCopy) -> PreferFolder | None:
     """Return how the loader comes to the right copy before the one that it takes; None where no search path leads to that."""
     ways: dict[How, Literal["PATH", "LD_LIBRARY_PATH", "loader"]] = {
         How.PATH: "PATH",
@@ -150,7 +151,7 @@ def preferred(c: ConsumerLoad, right: CudnnCopy) -> PreferFolder | None:
     return PreferFolder(over=parent(c.system, c.winner.path), by=ways[c.winner.how], places=(place,))
 
 
-def aside(*copies: CudnnCopy) -> PutAside | None:
+def removing_remedy(*copies: CudnnCopy) -> PutAside | None:
     """Return that stray copies are put aside; None where something owns one, or it lies where it was put on purpose."""
     stray = all(not x.owner and x.origin in ("system", "folder") for x in copies)
     return PutAside(folders=tuple(dict.fromkeys(x.folder for x in copies))) if copies and stray else None
@@ -158,12 +159,12 @@ def aside(*copies: CudnnCopy) -> PutAside | None:
 
 def parts_aside(c: ConsumerLoad) -> PutAside | None:
     """Return that single files are put aside that are taken before any search path in the place of parts of the set."""
-    strays = [s.winner for _role, s in c.parts if c.winner and s.winner and s.winner.how in FIRST]
+    strays = [s.winner for _role, s in c.parts if c.winner and s.winner and s.winner.how in FIRST_SEARCHED]
     copies = [x for w in strays if (x := copy_in(c.seen, parent(c.system, w.path))) is not None and x is not c.copy]
-    return aside(*copies)
+    return removing_remedy(*copies)
 
 
-def _unnamed(c: ConsumerLoad, winner: Attempt) -> list[str]:
+def _unnaming_steps(c: ConsumerLoad, winner: Attempt) -> list[str]:
     """Return how the loader no longer comes to a file first (Linux): the exact line that names its folder, where known."""
     folder = parent(c.system, winner.path)
     named = re.fullmatch(r"(/[\w./+-]+):(\d+)", c.copy.source) if c.copy else None
@@ -195,7 +196,7 @@ def too_old(c: ConsumerLoad) -> Iterator[Finding]:
         "too-old",
         _(
             "{framework} was built with cuDNN {wanted}, but {version} is loaded.",
-            framework=capitalised(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
+            framework=capitalise(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
             wanted=wanted,
             version=version,
         ),
@@ -210,14 +211,14 @@ def too_old(c: ConsumerLoad) -> Iterator[Finding]:
             *candidate_evidence(c.main),
         ],
         subject=c.load.consumer.id,
-        fix=install(c),
+        fix=install_cudnn(c),
     )
 
 
 def parts_missing(c: ConsumerLoad) -> Iterator[Finding]:
     """The main library is found, and parts of it are not."""
     row = faulty_release(c.copy) if c.copy else None
-    gone = [s for _, s in c.parts if s.winner is None and not never_there(row, s.name)]
+    gone = [s for _, s in c.parts if s.winner is None and not is_never_there(row, s.name)]
     if c.winner is None or not gone:
         return
     beside = {f.name.lower() for f in c.copy.files if f.state == "good"} if c.copy else set()
@@ -231,7 +232,7 @@ def parts_missing(c: ConsumerLoad) -> Iterator[Finding]:
         if there
         else _("cuDNN's main library is found, but not {names}.", names=names),
         cause="cudnn_not_on_search_path" if there else "cudnn_sublibrary_missing",
-        why=sentences(
+        why=join_sentences(
             _("The main library opens its parts later, by bare name, through the ordinary search path."),
             _("They lie beside it, and the loader does not look there.")
             if there
@@ -243,11 +244,11 @@ def parts_missing(c: ConsumerLoad) -> Iterator[Finding]:
             *load_failures(c),
         ],
         subject=c.load.consumer.id,
-        fix=name_folder(c.seen, parent(c.system, c.winner.path)) if there else install(c),
+        fix=add_to_search_path(c.seen, parent(c.system, c.winner.path)) if there else install_cudnn(c),
     )
 
 
-def mixed(c: ConsumerLoad) -> Iterator[Finding]:
+def mixed_releases(c: ConsumerLoad) -> Iterator[Finding]:
     """The parts come from another folder, and from another release, than the main library."""
     away = parts_elsewhere(c)
     folders = mapped_folders(c)
@@ -261,7 +262,7 @@ def mixed(c: ConsumerLoad) -> Iterator[Finding]:
     others = [x for x in copies if base is not None and x.folder != base.folder]
     unlike = [x for x in others if base is not None and versions_differ(x.version, base.version)]
     rows: list[Evidence] = [observation(_("Part {role}", role=role), folder, "loader") for role, folder in away]
-    rows += [observation(_("Mapped from"), folder, ROLL) for folder in folders]
+    rows += [observation(_("Mapped from"), folder, ROLL_CALL_SOURCE) for folder in folders]
     if not unlike and not load_failures(c):
         return
     alone = base is not None and {f.name for f in base.files} == {shipped_name("", c.load.major, c.system)}
@@ -298,20 +299,20 @@ def _one_release(c: ConsumerLoad) -> Fix | None:
             _("Nothing installs cuDNN there; move these files to another place: {files}", files=join_names(strays)),
             restart="program",
         )
-    return another_release(c.seen, c.copy, row) if row else anew(c.seen, c.copy)
+    return another_release(c.seen, c.copy, row) if row else reinstall(c.seen, c.copy)
 
 
-MAX_PATH = 260
+MAX_PATH_CHARACTERS = 260
 """Characters, the closing NUL included (windef.h)."""
 LONG_PATHS_ON = r'reg add "HKLM\SYSTEM\CurrentControlSet\Control\FileSystem" /v LongPathsEnabled /t REG_DWORD /d 1 /f'
 
 
-def too_deep(c: ConsumerLoad) -> Iterator[Finding]:
+def path_too_long(c: ConsumerLoad) -> Iterator[Finding]:
     """Files whose whole path is longer than Windows' loader takes while long paths are not switched on."""
     copy = c.own or c.copy
     if copy is None or c.system != "windows" or c.seen.machine.long_paths is not False:
         return
-    deep = [f for f in copy.files if len(f.path) >= MAX_PATH]
+    deep = [f for f in copy.files if len(f.path) >= MAX_PATH_CHARACTERS]
     if deep:
         yield make_finding(
             Step.CUDNN,
@@ -321,7 +322,7 @@ def too_deep(c: ConsumerLoad) -> Iterator[Finding]:
                 "The path of cuDNN is too long: {n} file lies beyond {most} characters.",
                 "The path of cuDNN is too long: {n} files lie beyond {most} characters.",
                 len(deep),
-                most=MAX_PATH,
+                most=MAX_PATH_CHARACTERS,
             ),
             cause="install_path_characters",
             why=_("As long as long paths are not switched on, Windows says of such a file that it is not there."),
@@ -340,7 +341,7 @@ def too_deep(c: ConsumerLoad) -> Iterator[Finding]:
         )
 
 
-def brackets(c: ConsumerLoad) -> Iterator[Finding]:
+def path_characters(c: ConsumerLoad) -> Iterator[Finding]:
     """Characters in the folder's name on which programs that search for libraries stumble."""
     copy = c.own or c.copy
     if copy is None:

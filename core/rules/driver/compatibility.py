@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.common.i18n import _, sentences, translate_fact
+from core.common.i18n import _, join_sentences, translate_fact
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
-from core.knowledge.horizon import beyond
-from core.knowledge.releases import Compatibility, Gpus, compatibility, driver_floor
-from core.knowledge.tables import read
+from core.knowledge.horizon import is_beyond_horizon
+from core.knowledge.releases import Compatibility, Gpus, compatibility_table, driver_floor
+from core.knowledge.tables import read_table
 from core.model.facts import CudnnCopy, Gpu, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import is_inside
 from core.model.steps import Severity, Step
 from core.rules.consumer_loads import ConsumerLoad, by_importance, describe_copy
-from core.rules.driver.facts import works
+from core.rules.driver.facts import driver_works
 from core.rules.snapshot_queries import capability_number
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
@@ -29,10 +29,10 @@ def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
     version = (driver.nvml.driver_version if driver.nvml else None) or driver.module_version or None
     if not most and not version:
         return
-    known = compatibility()
+    known = compatibility_table()
     told: set[str] = set()
     for cuda, who, where, severity in _needs(seen):
-        if not version_tuple(cuda) or beyond("cuda", cuda):
+        if not version_tuple(cuda) or is_beyond_horizon("cuda", cuda):
             continue
         needed, floor, source = _too_old(known, cuda, most, version, seen)
         major = str(version_tuple(cuda)[0])
@@ -57,7 +57,7 @@ def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
             if version
             else _("The GPU driver is too old for CUDA {major}, which {who} uses.", major=major, who=who),
             cause="driver_too_old",
-            why=sentences(
+            why=join_sentences(
                 newest,
                 _(
                     "A driver runs programs that were built for its own CUDA major version or an older one, never for a "
@@ -147,13 +147,13 @@ def code_of(copy: CudnnCopy, seen: Snapshot) -> tuple[tuple[int, ...] | None, st
     if copy.sass:
         return copy.sass, _("machine code in the files")
     wanted = (version_tuple(copy.version)[:3], copy.cuda_major, seen.machine.system, seen.machine.architecture)
-    for row in compatibility().cudnn:
+    for row in compatibility_table().cudnn:
         if (version_tuple(row.version)[:3], row.cuda_major, row.system, row.processor) == wanted and row.verified:
             return row.sass, row.source
     return None, ""
 
 
-TEGRA = (53, 62, 72, 87, 101, 110)
+TEGRA_CAPABILITIES = (53, 62, 72, 87, 101, 110)
 """GPUs of Jetson and its like, for which NVIDIA promises no machine code but their own (10.1 was renamed 11.0)."""
 
 
@@ -161,26 +161,27 @@ def is_tegra(seen: Snapshot) -> bool:
     """Whether this is a Jetson or its like: NVIDIA's kernel for it says so in its name, or the GPU is of its kind."""
     gpus = (seen.driver.gpus or ()) if seen.driver else ()
     return seen.machine.architecture == "aarch64" and (
-        "tegra" in seen.machine.kernel or any(capability_number(g.compute_capability) in TEGRA for g in gpus)
+        "tegra" in seen.machine.kernel
+        or any(capability_number(g.compute_capability) in TEGRA_CAPABILITIES for g in gpus)
     )
 
 
-def runs(sass: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> bool | None:
+def code_runs(sass: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> bool | None:
     """Whether machine code serves a GPU: the same major version, and a minor version that is not higher.
 
     What is ``bound`` to one architecture (sm_100a) serves that one alone. None: newer than the tables, or a Tegra without
     code of its own, for which the rule does not hold.
     """
-    if beyond("gpu", f"{gpu // 10}.{gpu % 10}"):
+    if is_beyond_horizon("gpu", f"{gpu // 10}.{gpu % 10}"):
         return None
     if gpu in sass:
         return True
-    if gpu in TEGRA:
+    if gpu in TEGRA_CAPABILITIES:
         return None
     return any(code // 10 == gpu // 10 and code < gpu and f"sm_{code}a" not in bound for code in sass)
 
 
-def compiles(ptx: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> bool:
+def ptx_compiles(ptx: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> bool:
     """Whether the driver makes machine code of PTX: for any newer GPU, of a family's for that, of an architecture's for it alone."""
     return any(
         code == gpu
@@ -196,10 +197,10 @@ def compiles(ptx: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> boo
 def _fits(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
     capability = capability_number(gpu.compute_capability)
     sass, source = code_of(copy, c.seen)
-    newer = beyond("cudnn", copy.major)
-    if capability is None or not sass or newer or runs(sass, capability, copy.bound) is not False:
+    newer = is_beyond_horizon("cudnn", copy.major)
+    if capability is None or not sass or newer or code_runs(sass, capability, copy.bound) is not False:
         return
-    compiled = compiles(copy.ptx or (), capability, copy.bound)
+    compiled = ptx_compiles(copy.ptx or (), capability, copy.bound)
     new = capability > min(sass)
     rows = [
         observation(
@@ -233,8 +234,8 @@ def _fits(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
             name=gpu.name,
         ),
         cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
-        why=sentences(
-            _(compatibility().fact("machine_code").fact),
+        why=join_sentences(
+            _(compatibility_table().fact("machine_code").fact),
             _("Here the driver must compile cuDNN's PTX first: slow, and not for every function.")
             if compiled and new
             else "",
@@ -248,12 +249,14 @@ def _fits(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
 def _other_release(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu, capability: int, *, new: bool) -> Fix:
     here = (c.system, c.seen.machine.architecture)
     rows = [
-        r for r in compatibility().cudnn if (r.system, r.processor) == here and runs(r.sass, capability) and r.verified
+        r
+        for r in compatibility_table().cudnn
+        if (r.system, r.processor) == here and code_runs(r.sass, capability) and r.verified
     ]
     rows = [r for r in rows if r.cuda_major == copy.cuda_major] or rows
     pick = (min if new else max)(rows, key=lambda r: version_tuple(r.version), default=None)
     architecture = next(
-        (a for a in read("gpus", Gpus).architectures if gpu.compute_capability in a.compute_capability), None
+        (a for a in read_table("gpus", Gpus).architectures if gpu.compute_capability in a.compute_capability), None
     )
     ended = ""
     if not new and architecture and architecture.last_cuda:
@@ -290,14 +293,14 @@ def _other_release(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu, capability: int, 
 
 def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
     """The toolkit's compiler makes no machine code for this GPU: only for those who compile."""
-    if seen.driver is None or not works(seen.driver):
+    if seen.driver is None or not driver_works(seen.driver):
         return
-    rows = {version_tuple(r.cuda)[:2]: r for r in compatibility().toolkits}
+    rows = {version_tuple(r.cuda)[:2]: r for r in compatibility_table().toolkits}
     for toolkit in seen.toolkits or ():
         row = rows.get(version_tuple(toolkit.nvcc_version or toolkit.version)[:2])
         for gpu in seen.driver.gpus or ():
             capability = capability_number(gpu.compute_capability)
-            if not toolkit.nvcc or row is None or capability is None or runs(row.sm, capability) is not False:
+            if not toolkit.nvcc or row is None or capability is None or code_runs(row.sm, capability) is not False:
                 continue
             new = capability > max(row.sm)
             yield make_finding(

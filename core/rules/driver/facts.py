@@ -13,10 +13,10 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import is_inside
 from core.model.remedies import Remedy
 from core.model.steps import Step
-from core.rules.counter import Outcome, of_cuda, starts
+from core.rules.counter import CounterOutcome, cuda_starts, of_cuda
 from core.rules.wording import ERROR, make_finding, observation
 
-NVIDIA = "10de"
+NVIDIA_VENDOR_ID = "10de"
 """PCI vendor id of NVIDIA."""
 WSL_FOLDER = "/usr/lib/wsl/lib"
 """Where WSL puts the driver's libraries of Windows (microsoft/WSL issue 8587)."""
@@ -27,23 +27,27 @@ def on_bus(seen: Snapshot) -> bool | None:
     driver = seen.driver
     if driver is None:
         return None
-    if driver.gpus or any(d.vendor_id.lower() == NVIDIA for d in driver.pci or ()):
+    if driver.gpus or any(d.vendor_id.lower() == NVIDIA_VENDOR_ID for d in driver.pci or ()):
         return True
-    if (driver.nvml and driver.nvml.device_count) or starts(driver.cuda_unhidden) or starts(driver.cuda_clean):
+    if (
+        (driver.nvml and driver.nvml.device_count)
+        or cuda_starts(driver.cuda_unhidden)
+        or cuda_starts(driver.cuda_clean)
+    ):
         return True
     if seen.machine.wsl:  # WSL shows no PCI device for the GPU of Windows; it brings that driver's library instead
         return True if any(is_inside("linux", lib.path, WSL_FOLDER) for lib in cuda_libraries(driver)) else None
     return None if driver.pci is None else False
 
 
-def works(driver: Driver) -> bool:
+def driver_works(driver: Driver) -> bool:
     """Whether the driver answered for at least one GPU."""
-    return starts(driver.cuda)
+    return cuda_starts(driver.cuda)
 
 
-def unhidden(driver: Driver) -> CudaInit | None:
+def answer_unhidden(driver: Driver) -> CudaInit | None:
     """Return what cuInit answers once no variable hides GPUs: what is left to explain where that is another failure."""
-    changed = of_cuda(driver.cuda, driver.cuda_unhidden) is Outcome.CHANGED
+    changed = of_cuda(driver.cuda, driver.cuda_unhidden) is CounterOutcome.CHANGED
     return driver.cuda_unhidden if changed else driver.cuda
 
 
@@ -52,7 +56,7 @@ def cuda_libraries(driver: Driver) -> tuple[DriverLibrary, ...]:
     return tuple(lib for lib in driver.libraries or () if re.search(r"(libcuda\.so|nvcuda\.dll)", lib.path, re.I))
 
 
-def answers(driver: Driver) -> list[Evidence]:
+def driver_answers(driver: Driver) -> list[Evidence]:
     """Return what the driver and the kernel said, as evidence."""
     rows = []
     calls = (
@@ -62,14 +66,14 @@ def answers(driver: Driver) -> list[Evidence]:
     )
     for label, cuda in calls:
         if cuda is not None:
-            rows.append(observation(label, said(cuda), cuda.library or _("child process")))
+            rows.append(observation(label, describe_answer(cuda), cuda.library or _("child process")))
     if driver.nvml is not None:
         status = _("it answered") if driver.nvml.status == 0 else f"{driver.nvml.status} {driver.nvml.status_name}"
         rows.append(observation("NVML", translate_fact(driver.nvml.problem) or status.strip(), driver.nvml.library))
     if driver.module_version is not None:
         rows.append(observation(_("Kernel module"), driver.module_version or _("not loaded"), "kernel"))
     for device in driver.pci or ():
-        if device.vendor_id.lower() == NVIDIA:
+        if device.vendor_id.lower() == NVIDIA_VENDOR_ID:
             values = {"name": device.name or device.device_id, "address": device.address, "driver": device.bound_driver}
             form = {None: N_("{name} at {address}"), "": N_("{name} at {address}, held by no driver")}.get(
                 device.bound_driver, N_("{name} at {address}, held by {driver}")
@@ -78,7 +82,7 @@ def answers(driver: Driver) -> list[Evidence]:
     return rows
 
 
-def said(cuda: CudaInit) -> str:
+def describe_answer(cuda: CudaInit) -> str:
     """Return the answer of cuInit in words."""
     if cuda.status is None:
         return translate_fact(cuda.problem) or _("no answer")
@@ -89,7 +93,7 @@ def said(cuda: CudaInit) -> str:
     return f"{cuda.status} {name}{': ' + _(known.meaning) if known else ''}".strip()
 
 
-def error(
+def driver_error(
     name: str,
     cause: OptionalCause,
     title: str,

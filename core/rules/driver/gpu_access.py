@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.common.i18n import _, n_, sentences, translate_fact
-from core.common.shell import command, quoted
+from core.common.i18n import _, join_sentences, n_, translate_fact
+from core.common.shell import quote, shell_command
 from core.common.text import join_names
 from core.knowledge.releases import Hints
-from core.knowledge.tables import read
+from core.knowledge.tables import read_table
 from core.model.facts import DeviceNode, Driver, Snapshot, Variable
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import PutCacheAside, Unset
 from core.model.steps import Step
-from core.rules.counter import Outcome, blamed, of_cuda
-from core.rules.driver.facts import answers, unhidden, works
+from core.rules.counter import CounterOutcome, blame, of_cuda
+from core.rules.driver.facts import answer_unhidden, driver_answers, driver_works
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import ERROR, WARNING, make_finding, manual_fix, observation
 
-HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 """Variables by which CUDA gives a program no GPU. NVIDIA_VISIBLE_DEVICES (heeded when a container starts) and
 GPU_DEVICE_ORDINAL are none of them: cuInit of driver 580.159.04 gave both GPUs with either, whatever it said."""
-ORDERS = ("FASTEST_FIRST", "PCI_BUS_ID")
+DEVICE_ORDERS = ("FASTEST_FIRST", "PCI_BUS_ID")
 """Values of CUDA_DEVICE_ORDER (CUDA C++ Programming Guide, "CUDA Environment Variables"); others make cuInit fail with 101."""
-LITTLE = 200 << 20
+MIN_FREE_BYTES = 200 << 20
 """Bytes of free GPU memory below which cuDNN cannot even start: its kernels alone take about 150 MB from 8.5 on."""
 
 
@@ -48,23 +48,23 @@ def hides_all(value: str, count: int | None) -> bool | None:
     return None if first.startswith(("GPU-", "MIG-", "0x")) else True
 
 
-def hidden(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+def hidden_gpus(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """A variable hides every GPU: the driver answers without it, or its value says so and nothing speaks against it."""
     outcome = of_cuda(driver.cuda, driver.cuda_unhidden)
     count = driver.nvml.device_count if driver.nvml else None
     names = _hiding(seen, count if count is not None else len(driver.gpus or ()) or None)
     asked = driver.cuda is not None and (driver.cuda.status in (100, 101) or driver.cuda.device_count == 0)
-    if outcome is Outcome.PROVED:
-        names = names or [v for name in HIDING if (v := effective_variable(seen, name)) is not None]
-    elif outcome is Outcome.CHANGED or not (names and asked):
+    if outcome is CounterOutcome.PROVED:
+        names = names or [v for name in HIDING_VARIABLES if (v := effective_variable(seen, name)) is not None]
+    elif outcome is CounterOutcome.CHANGED or not (names and asked):
         return
-    yield from blamed(outcome, lambda: _hidden(seen, names, answers(driver), certain=True))
+    yield from blame(outcome, lambda: _hidden(seen, names, driver_answers(driver), certain=True))
 
 
 def hidden_unasked(seen: Snapshot) -> Iterator[Finding]:
     """A variable would hide every GPU, where no driver could be asked (no GPU, or the driver does not start)."""
     driver = seen.driver
-    if seen.environment is None or (driver and (works(driver) or tuple(hidden(seen, driver)))):
+    if seen.environment is None or (driver and (driver_works(driver) or tuple(hidden_gpus(seen, driver)))):
         return
     names = [v for v in _hiding(seen, None) if v.name == "CUDA_VISIBLE_DEVICES"]
     if names:
@@ -72,9 +72,11 @@ def hidden_unasked(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _hiding(seen: Snapshot, count: int | None) -> list[Variable]:
-    found = [v for name in HIDING if (v := effective_variable(seen, name)) is not None]
+    found = [v for name in HIDING_VARIABLES if (v := effective_variable(seen, name)) is not None]
     return [
-        v for v in found if (v.value.strip() not in ("", *ORDERS) if v.name == HIDING[1] else hides_all(v.value, count))
+        v
+        for v in found
+        if (v.value.strip() not in ("", *DEVICE_ORDERS) if v.name == HIDING_VARIABLES[1] else hides_all(v.value, count))
     ]
 
 
@@ -93,12 +95,12 @@ def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, 
         "hidden-by-variable",
         _("The variable {name} hides every GPU from programs.", name=name),
         cause="gpu_hidden_by_env",
-        why=sentences(
+        why=join_sentences(
             _(
                 "CUDA knows two values of this variable, {orders}, and gives a program no GPU with any other.",
-                orders=join_names(ORDERS),
+                orders=join_names(DEVICE_ORDERS),
             )
-            if name == HIDING[1]
+            if name == HIDING_VARIABLES[1]
             else _(
                 "CUDA shows a program only the GPUs that this variable names. An empty value, -1, a number that does not "
                 "exist, one that comes twice, or a name that CUDA does not know hides them all, and programs say that "
@@ -122,7 +124,7 @@ def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, 
 def lost_devices(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The kernel refuses the GPU's device nodes although their mode lets everybody in: a container or a job has no right to them."""
     refused = [n for n in driver.nodes or () if _refusal(n) == "EPERM" and re.search(r"[67]$", n.mode)]
-    if not refused or works(driver):
+    if not refused or driver_works(driver):
         return
     container = seen.machine.container
     steps = (
@@ -153,19 +155,19 @@ def lost_devices(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "The device files are open to everybody by their mode, and the kernel refuses them all the same (EPERM): the "
             "control group of this container, job or service does not list them. Rights of the files do not matter here."
         ),
-        evidence=[*_nodes(refused), *answers(driver)],
+        evidence=[*_nodes(refused), *driver_answers(driver)],
         fix=manual_fix(_("Let this container or job have the GPU's devices"), *steps),
     )
 
 
-def permission(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+def closed_nodes(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The GPU's device nodes are closed to this user."""
     shut = [n for n in driver.nodes or () if n.opened is False and _refusal(n)]
-    if not shut or works(driver):
+    if not shut or driver_works(driver):
         return
     groups = sorted({n.group for n in shut if n.group and n.group != "root"})
     join = (
-        _("sudo usermod -aG {groups} $USER, then log out and in again.", groups=quoted(",".join(groups)))
+        _("sudo usermod -aG {groups} $USER, then log out and in again.", groups=quote(",".join(groups)))
         if groups
         else ""
     )
@@ -176,7 +178,7 @@ def permission(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         _("This user may not open the GPU's device files."),
         cause="device_node_permission",
         why=_("The driver is loaded, but the files through which programs reach it are closed to this user."),
-        evidence=[*_nodes(shut), *answers(driver)],
+        evidence=[*_nodes(shut), *driver_answers(driver)],
         fix=manual_fix(
             _("Let this user open the device files"),
             join,
@@ -192,19 +194,19 @@ def _nodes(nodes: list[DeviceNode]) -> list[Evidence]:
     ]
 
 
-REFUSALS = {"Permission denied": "EACCES", "Operation not permitted": "EPERM"}
+REFUSAL_CODES = {"Permission denied": "EACCES", "Operation not permitted": "EPERM"}
 """strerror's words in reports from before a node had its errno."""
 
 
 def _refusal(node: DeviceNode) -> str:
     """Return how the kernel refused a node: EACCES by its mode or list of rights, EPERM by a control group; else nothing."""
-    found = node.errno or REFUSALS.get(node.problem, "")
-    return found if node.opened is False and found in REFUSALS.values() else ""
+    found = node.errno or REFUSAL_CODES.get(node.problem, "")
+    return found if node.opened is False and found in REFUSAL_CODES.values() else ""
 
 
-def mig(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+def mig_without_instance(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """A divided GPU of which no part exists or is named."""
-    divided, cuda = [g for g in driver.gpus or () if g.mig], unhidden(driver)
+    divided, cuda = [g for g in driver.gpus or () if g.mig], answer_unhidden(driver)
     if divided and cuda and (cuda.status == 100 or cuda.device_count == 0):
         yield make_finding(
             Step.DRIVER,
@@ -213,7 +215,7 @@ def mig(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             _("The GPU is divided (MIG), and programs see no part of it."),
             cause="mig_misconfigured",
             why=_("With MIG on, CUDA offers only the parts that were made, not the whole GPU."),
-            evidence=[*(observation(_("GPU with MIG"), g.name, g.source) for g in divided), *answers(driver)],
+            evidence=[*(observation(_("GPU with MIG"), g.name, g.source) for g in divided), *driver_answers(driver)],
             fix=manual_fix(
                 _("Make a part, or turn MIG off"),
                 _("nvidia-smi -L lists the parts; name one: export CUDA_VISIBLE_DEVICES=MIG-..."),
@@ -222,10 +224,14 @@ def mig(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         )
 
 
-def memory(seen: Snapshot) -> Iterator[Finding]:
+def gpu_memory_full(seen: Snapshot) -> Iterator[Finding]:
     """Other programs hold nearly all of a GPU's memory."""
     for gpu in (seen.driver.gpus if seen.driver else ()) or ():
-        if gpu.memory_free is not None and gpu.memory_total and gpu.memory_free < min(LITTLE, gpu.memory_total // 4):
+        if (
+            gpu.memory_free is not None
+            and gpu.memory_total
+            and gpu.memory_free < min(MIN_FREE_BYTES, gpu.memory_total // 4)
+        ):
             free, total = gpu.memory_free >> 20, gpu.memory_total >> 20
             yield make_finding(
                 Step.DRIVER,
@@ -265,9 +271,9 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
     ]
     if cache.problem:
         evidence.append(observation(_("Problem"), translate_fact(cache.problem), cache.path))
-    move = command("sudo", "mv", cache.path, f"{cache.path}.old")
+    move = shell_command("sudo", "mv", cache.path, f"{cache.path}.old")
     if seen.machine.system == "windows":
-        move = command("ren", cache.path, "ComputeCache.old", of="cmd")
+        move = shell_command("ren", cache.path, "ComputeCache.old", of="cmd")
     yield make_finding(
         Step.DRIVER,
         WARNING,
@@ -290,7 +296,7 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
 def kernel_log(seen: Snapshot) -> Iterator[Finding]:
     """The kernel logged a fault of the GPU itself."""
     log = (seen.driver.kernel_log if seen.driver else ()) or ()
-    for known in (row for row in read("hints", Hints).codes if row.api == "xid"):
+    for known in (row for row in read_table("hints", Hints).codes if row.api == "xid"):
         lines = [line for line in log if f"): {known.code}," in line and "Xid" in line]
         if lines:
             yield make_finding(
@@ -320,4 +326,4 @@ def _card(first: str) -> Fix:
     )
 
 
-RULES = (hidden_unasked, memory, compute_cache, kernel_log)
+RULES = (hidden_unasked, gpu_memory_full, compute_cache, kernel_log)

@@ -11,19 +11,26 @@ from core.common.i18n import N_, _
 from core.common.versions import versions_differ
 from core.model.facts import Driver, Snapshot
 from core.model.findings import Evidence, Finding
-from core.rules.driver.facts import NVIDIA, answers, cuda_libraries, error, on_bus, unhidden
+from core.rules.driver.facts import (
+    NVIDIA_VENDOR_ID,
+    answer_unhidden,
+    cuda_libraries,
+    driver_answers,
+    driver_error,
+    on_bus,
+)
 from core.rules.wording import manual_fix, observation
 
-REFUSED = re.compile(
+REFUSED_MODULE = re.compile(
     r"key was rejected|loading of unsigned module is rejected|required key not available|lockdown", re.I
 )
 """What Linux kernels log when Secure Boot refuses a module."""
 
 
-LOADED = re.compile(r"NVRM: loading NVIDIA")
+LOADED_MODULE = re.compile(r"NVRM: loading NVIDIA")
 """What the module logs whenever it is loaded; what an earlier one said no longer counts."""
 OPEN_WANTED = re.compile(r"requires use of the NVIDIA open kernel modules", re.I)
-LEGACY = re.compile(r"supported through the NVIDIA ([\w.-]+) Legacy drivers", re.I)
+LEGACY_DRIVER = re.compile(r"supported through the NVIDIA ([\w.-]+) Legacy drivers", re.I)
 TOO_OLD = re.compile(
     r"is not supported by open nvidia\.ko|is not supported by the (?:NVIDIA )?[\d.]* ?(?:NVIDIA )?driver release", re.I
 )
@@ -33,22 +40,24 @@ TOO_OLD = re.compile(
 def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The kernel module itself says that this GPU needs another one: the open module, or that of an older branch."""
     lines = [line for line in driver.kernel_log or () if "NVRM" in line]
-    start = max((n for n, line in enumerate(lines) if LOADED.search(line)), default=0)
+    start = max((n for n, line in enumerate(lines) if LOADED_MODULE.search(line)), default=0)
     lines = lines[start:]
     # the message is one record of several lines, and is written in several forms: joined, without what stands before each line
     said = " ".join(" ".join(re.split(r"(?:\\x0a|^)\s*(?:\[[^\]]*\])?\s*NVRM:\s*", line)) for line in lines)
     said = " ".join(said.split())
     branch = driver.module_version or (driver.nvml.driver_version if driver.nvml else None) or ""
-    rows = [observation(_("Kernel log"), line.strip(), "kernel") for line in lines if not LOADED.search(line)][:6]
+    rows = [observation(_("Kernel log"), line.strip(), "kernel") for line in lines if not LOADED_MODULE.search(line)][
+        :6
+    ]
     if OPEN_WANTED.search(said):
-        yield error(
+        yield driver_error(
             "open-module-required",
             "open_kernel_module_required",
             _("This GPU needs NVIDIA's open kernel module, and the closed one is installed."),
             _(
                 "The module that is loaded says so in the kernel's log, and leaves the GPU alone. The version of the driver is no matter."
             ),
-            evidence=[*rows, *answers(driver)],
+            evidence=[*rows, *driver_answers(driver)],
             fix=manual_fix(
                 _("Install the same driver with its open kernel module"),
                 _("Ubuntu: sudo apt install nvidia-driver-{branch}-open", branch=branch.split(".")[0])
@@ -60,16 +69,16 @@ def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             ),
         )
         return
-    legacy = LEGACY.search(said)
+    legacy = LEGACY_DRIVER.search(said)
     if legacy or TOO_OLD.search(said):
-        yield error(
+        yield driver_error(
             "legacy-driver-required",
             "legacy_driver_required",
             _("This GPU is too old for the installed driver: it needs NVIDIA's branch {branch}.", branch=legacy[1])
             if legacy
             else _("This GPU is too old for the installed driver's kernel module."),
             _("The module that is loaded says so in the kernel's log, and ignores the GPU."),
-            evidence=[*rows, *answers(driver)],
+            evidence=[*rows, *driver_answers(driver)],
             fix=manual_fix(
                 _("Install the driver that still supports this GPU"),
                 _("Take the branch {branch} from your distribution, or from www.nvidia.com/drivers.", branch=legacy[1])
@@ -83,23 +92,23 @@ def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         )
 
 
-def module(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The kernel's half of the driver is not loaded, or another driver holds the GPU."""
     if not on_bus(seen) or seen.machine.wsl:
         return
-    cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA]
+    cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA_VENDOR_ID]
     other = next((d.bound_driver for d in cards if d.bound_driver and not _is_nvidia(d.bound_driver)), None)
     windows = seen.machine.system == "windows"
-    missing = driver.libraries == () if windows else _unloaded(driver)
+    missing = driver.libraries == () if windows else _is_unloaded(driver)
     uvm = driver.modules is not None and "nvidia" in driver.modules and "nvidia_uvm" not in driver.modules
-    cuda = unhidden(driver)
+    cuda = answer_unhidden(driver)
     if not missing and not (other and not driver.gpus) and not (uvm and cuda and cuda.status):
         return
     installed = bool(cuda_libraries(driver))
-    evidence = answers(driver)
+    evidence = driver_answers(driver)
     if driver.secure_boot is not None:
         evidence.append(observation(_("Secure Boot"), _("on") if driver.secure_boot else _("off"), N_("firmware")))
-    refused = [line for line in driver.kernel_log or () if REFUSED.search(line)]
+    refused = [line for line in driver.kernel_log or () if REFUSED_MODULE.search(line)]
     if missing and driver.secure_boot and refused:
         yield _secure_boot(evidence + [observation(_("Kernel log"), line, "kernel") for line in refused])
         return
@@ -123,7 +132,7 @@ def module(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
                 "sudo apt install nvidia-driver)."
             )
         ]
-    yield error(
+    yield driver_error(
         "module-not-loaded",
         "driver_module_not_loaded",
         title,
@@ -136,11 +145,11 @@ def module(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     )
 
 
-def _unloaded(driver: Driver) -> bool:
+def _is_unloaded(driver: Driver) -> bool:
     """Whether no NVIDIA module is loaded, as the kernel says, or else NVML or the card that no driver holds."""
     if driver.module_version is not None:
         return not driver.module_version
-    cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA]
+    cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA_VENDOR_ID]
     unheld = bool(cards) and all(d.bound_driver == "" for d in cards)
     return unheld or bool(driver.nvml and driver.nvml.status == 9)
 
@@ -174,7 +183,7 @@ def _module_steps(driver: Driver) -> list[str]:
 
 
 def _secure_boot(evidence: list[Evidence]) -> Finding:
-    return error(
+    return driver_error(
         "secure-boot",
         "secure_boot_blocks_module",
         _("Secure Boot refuses the NVIDIA kernel module."),
@@ -193,10 +202,10 @@ def _secure_boot(evidence: list[Evidence]) -> Finding:
     )
 
 
-def mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+def version_mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The kernel module and the driver's libraries are of two versions."""
     nvml = driver.nvml.status if driver.nvml else None
-    answer = unhidden(driver)
+    answer = answer_unhidden(driver)
     cuda = answer.status if answer else None
     used = answer.library if answer else ""
     libraries = [
@@ -225,7 +234,7 @@ def mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             _("If it persists, install the driver again."),
         ]
     )
-    yield error(
+    yield driver_error(
         "library-mismatch",
         "driver_library_mismatch",
         _("The GPU driver's two halves are of different versions."),
@@ -233,21 +242,21 @@ def mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "The kernel module and the libraries of one driver must be of the same version. This is usual "
             "after an update until the computer is restarted."
         ),
-        evidence=rows + answers(driver),
+        evidence=rows + driver_answers(driver),
         fix=manual_fix(_("Bring both halves to one version"), *steps, restart="" if inside_container else "computer"),
     )
 
 
 def stale_uvm(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """After a suspend NVML answers, and cuInit does not."""
-    cuda = unhidden(driver)
+    cuda = answer_unhidden(driver)
     if not (cuda and cuda.status in (3, 999) and driver.nvml and driver.nvml.status == 0):
         return
     if driver.modules is not None and "nvidia_uvm" not in driver.modules:
         return
     if not driver.resumed or (driver.booted is not None and driver.resumed <= driver.booted):
         return
-    yield error(
+    yield driver_error(
         "stale-after-suspend",
         "uvm_stale_after_suspend",
         _("Since the computer slept, CUDA no longer starts."),
@@ -255,7 +264,10 @@ def stale_uvm(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "The GPU answers, but CUDA's memory module (nvidia_uvm) did not survive the suspend. Loading it "
             "again cures that."
         ),
-        evidence=[*answers(driver), observation(_("Last resume"), _("after the last start of the computer"), "kernel")],
+        evidence=[
+            *driver_answers(driver),
+            observation(_("Last resume"), _("after the last start of the computer"), "kernel"),
+        ],
         fix=manual_fix(
             _("Load the module again"),
             _("Close all programs that use the GPU."),

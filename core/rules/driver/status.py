@@ -8,19 +8,17 @@ from core.common.i18n import _, n_
 from core.model.facts import Driver, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
-from core.rules.driver import gpu_access as devices
-from core.rules.driver import kernel_module as driver_module
-from core.rules.driver import user_mode as reasons
-from core.rules.driver.facts import answers, cuda_libraries, on_bus, said, works
+from core.rules.driver import gpu_access, kernel_module, user_mode
+from core.rules.driver.facts import cuda_libraries, describe_answer, driver_answers, driver_works, on_bus
 from core.rules.wording import GOOD, NOTE, UNKNOWN, make_finding, manual_fix, observation
 
 
-def gpu(seen: Snapshot) -> Iterator[Finding]:
+def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
     """No GPU is one calm note; a GPU that works is good; a bus that cannot be read is not decided."""
     driver = seen.driver
     if driver is None:
         return
-    if works(driver):
+    if driver_works(driver):
         yield _good(driver)
         return
     there = on_bus(seen)
@@ -43,7 +41,7 @@ def gpu(seen: Snapshot) -> Iterator[Finding]:
             why=_(
                 "The list of devices could not be read, and no NVIDIA driver answered. The list of devices decides it."
             ),
-            evidence=answers(driver),
+            evidence=driver_answers(driver),
             fix=manual_fix(_("Look at the list of devices"), _how_to_list(seen)),
         )
         return
@@ -80,7 +78,9 @@ def _good(driver: Driver) -> Finding:
     count = len(names)
     if driver.cuda is not None:
         count = driver.cuda.device_count or count
-        evidence.append(observation(_("cuInit"), said(driver.cuda), driver.cuda.library or _("child process")))
+        evidence.append(
+            observation(_("cuInit"), describe_answer(driver.cuda), driver.cuda.library or _("child process"))
+        )
         if driver.cuda.driver_cuda:
             text = _(
                 "{driver_cuda} (the driver's maximum, not an installed toolkit)", driver_cuda=driver.cuda.driver_cuda
@@ -106,33 +106,33 @@ def _how_to_list(seen: Snapshot) -> str:
 
 
 EXPLANATIONS = (
-    reasons.wrong_library,
-    reasons.compatibility_library,
-    reasons.hidden_library,
-    devices.hidden,
-    reasons.container,
-    reasons.wsl,
-    reasons.lost,
-    driver_module.other_module,
-    driver_module.module,
-    driver_module.mismatch,
-    reasons.no_library,
-    devices.lost_devices,
-    devices.permission,
-    devices.mig,
-    driver_module.stale_uvm,
-    reasons.unexplained,
+    user_mode.wrong_library,
+    user_mode.compatibility_library,
+    user_mode.hidden_library,
+    gpu_access.hidden_gpus,
+    user_mode.container_without_gpu,
+    user_mode.wsl_library,
+    user_mode.lost_gpu,
+    kernel_module.other_module,
+    kernel_module.module_not_loaded,
+    kernel_module.version_mismatch,
+    user_mode.no_library,
+    gpu_access.lost_devices,
+    gpu_access.closed_nodes,
+    gpu_access.mig_without_instance,
+    kernel_module.stale_uvm,
+    user_mode.unexplained_failure,
 )
 """Reasons for a driver that does not start, the surest first. Only the first that holds is reported."""
 
 
-def start(seen: Snapshot) -> Iterator[Finding]:
+def driver_start(seen: Snapshot) -> Iterator[Finding]:
     """Why the driver does not start, if there is a GPU (or a wrong library in its driver's place)."""
     driver = seen.driver
-    if driver is None or works(driver):
+    if driver is None or driver_works(driver):
         return
     there = on_bus(seen)
-    explanations = EXPLANATIONS if there or driver.module_version else (reasons.wrong_library,)
+    explanations = EXPLANATIONS if there or driver.module_version else (user_mode.wrong_library,)
     for reason in explanations:
         found = tuple(reason(seen, driver))
         if found:
@@ -140,4 +140,4 @@ def start(seen: Snapshot) -> Iterator[Finding]:
             return
 
 
-RULES = (gpu, start)
+RULES = (gpu_presence, driver_start)

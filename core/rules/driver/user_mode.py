@@ -14,8 +14,8 @@ from core.model.findings import Finding
 from core.model.paths import is_inside, normalise, parent
 from core.model.remedies import Place, TakeOut
 from core.model.steps import Step
-from core.rules.counter import Outcome, blamed, of_cuda
-from core.rules.driver.facts import WSL_FOLDER, answers, cuda_libraries, error, on_bus, unhidden
+from core.rules.counter import CounterOutcome, blame, of_cuda
+from core.rules.driver.facts import WSL_FOLDER, answer_unhidden, cuda_libraries, driver_answers, driver_error, on_bus
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import UNKNOWN, make_finding, manual_fix, observation
 
@@ -27,26 +27,29 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         return
     libraries = cuda_libraries(driver)
     wrong = next((lib for lib in libraries if normalise("linux", lib.path) == normalise("linux", cuda.library)), None)
-    if wrong is None or not (wrong.stub or _bad(wrong)):
-        wrong = next((lib for lib in libraries if _bad(lib) and (lib.path in cuda.problem or _first(seen, lib))), None)
+    if wrong is None or not (wrong.stub or _is_bad(wrong)):
+        wrong = next(
+            (lib for lib in libraries if _is_bad(lib) and (lib.path in cuda.problem or _is_found_first(seen, lib))),
+            None,
+        )
     path = wrong.path if wrong else cuda.library
     stub = cuda.status == 34 or bool(wrong and wrong.stub and cuda.library and wrong.path == cuda.library)
     if not stub and wrong is None:
         return
     folder = parent("linux", path)
     named = _entries(seen, folder)
-    outcome = of_cuda(cuda, driver.cuda_clean) if named else Outcome.OPEN
-    if outcome is Outcome.REFUTED and stub and driver.cuda_clean:  # the loader's cache leads to a stub as well
+    outcome = of_cuda(cuda, driver.cuda_clean) if named else CounterOutcome.OPEN
+    if outcome is CounterOutcome.REFUTED and stub and driver.cuda_clean:  # the loader's cache leads to a stub as well
         folder = parent("linux", driver.cuda_clean.library or path)
-        outcome, named = Outcome.OPEN, []
+        outcome, named = CounterOutcome.OPEN, []
     evidence = [observation(_("File that is found first"), path or _("unknown"), "loader")]
     if wrong and wrong.size == 0:
         evidence.append(observation(_("Its size"), _("0 bytes"), path))
     evidence += [observation(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named]
     what = _("the stub that is meant for building programs") if stub else _("a file that is not the driver's library")
-    yield from blamed(
+    yield from blame(
         outcome,
-        lambda: error(
+        lambda: driver_error(
             "wrong-libcuda",
             "libcuda_wrong_library",
             _("Programs load {what} in place of the GPU driver.", what=what),
@@ -54,7 +57,7 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
                 "The first libcuda.so.1 on the search path wins. A stub or an empty file answers every program "
                 "with an error, however good the real driver is; messages about a missing driver mislead here."
             ),
-            evidence=evidence + answers(driver),
+            evidence=evidence + driver_answers(driver),
             fix=manual_fix(
                 _("Take the wrong libcuda off the search path"),
                 *(_out_of_variable(named) or _off_the_cache(folder)),
@@ -76,22 +79,22 @@ def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if cuda is None or seen.machine.system != "linux":
         return
     outcome = of_cuda(cuda, clean)
-    used = clean if outcome is Outcome.REFUTED and clean and clean.library else cuda
+    used = clean if outcome is CounterOutcome.REFUTED and clean and clean.library else cuda
     unsupported = cuda.status == 804
-    if not unsupported and not (cuda.status == 803 and (_is_compat(used.library) or outcome is Outcome.PROVED)):
+    if not unsupported and not (cuda.status == 803 and (_is_compat(used.library) or outcome is CounterOutcome.PROVED)):
         return
     path = _as_found(driver, used.library)
     folder = parent("linux", path) if path else ""
-    named = [] if outcome is Outcome.REFUTED else _entries(seen, folder)
+    named = [] if outcome is CounterOutcome.REFUTED else _entries(seen, folder)
     version = next((lib.version for lib in driver.libraries or () if path and lib.path == path), None)
     evidence = [observation(_("File that is found first"), path or _("unknown"), "loader")]
     if version:
         evidence.append(observation(_("Its version"), version, path))
     evidence += [observation(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named]
     away = _out_of_variable(named)
-    if not away and outcome is Outcome.PROVED:
+    if not away and outcome is CounterOutcome.PROVED:
         away = [_("Take the folder of that file out of LD_LIBRARY_PATH where it is set, then open a new terminal.")]
-    yield error(
+    yield driver_error(
         "compat-not-for-this-gpu" if unsupported else "compat-mismatch",
         "cuda_compat_unsupported" if unsupported else "cuda_compat_mismatch",
         _("CUDA's forward-compatibility library is loaded, and it does not support this GPU.")
@@ -106,7 +109,7 @@ def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "Such a libcuda comes with the package cuda-compat, or was copied there. It works with some drivers only, and "
             "the kernel module that is loaded here is none of them. The driver itself needs no repair."
         ),
-        evidence=evidence + answers(driver),
+        evidence=evidence + driver_answers(driver),
         fix=manual_fix(
             _("Let programs find the driver's own libcuda"),
             *(away or _off_the_cache(folder)),
@@ -122,14 +125,14 @@ def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 def hidden_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The driver starts as soon as LD_LIBRARY_PATH is gone, whatever lies in its folders."""
     cuda, clean = driver.cuda, driver.cuda_clean
-    if of_cuda(cuda, clean) is not Outcome.PROVED or cuda is None or clean is None:
+    if of_cuda(cuda, clean) is not CounterOutcome.PROVED or cuda is None or clean is None:
         return
     foreign = cuda.library != clean.library
     path = _as_found(driver, cuda.library) if foreign else ""
     folder = parent("linux", path) if path else ""
     named = _entries(seen, folder) if folder else []
     every = [e for e in (seen.environment.entries if seen.environment else ()) if e.variable == "LD_LIBRARY_PATH"]
-    yield error(
+    yield driver_error(
         "hidden-by-library-path",
         "libcuda_wrong_library" if foreign else "ld_library_path_override",
         _("LD_LIBRARY_PATH keeps the GPU driver from starting."),
@@ -139,7 +142,7 @@ def hidden_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         evidence=[
             *([observation(_("File that is found first"), path, "loader")] if path else ()),
             *(observation(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named or every),
-            *answers(driver),
+            *driver_answers(driver),
         ],
         fix=manual_fix(
             _("Take the folder out of LD_LIBRARY_PATH"),
@@ -195,11 +198,11 @@ def _off_the_cache(folder: str) -> list[str]:
     ]
 
 
-def _bad(lib: DriverLibrary) -> bool:
+def _is_bad(lib: DriverLibrary) -> bool:
     return lib.size == 0 or bool(lib.problem)
 
 
-def _first(seen: Snapshot, lib: DriverLibrary) -> bool:
+def _is_found_first(seen: Snapshot, lib: DriverLibrary) -> bool:
     """Whether LD_LIBRARY_PATH leads to this file."""
     folder = parent("linux", lib.path)
     return any(
@@ -208,7 +211,7 @@ def _first(seen: Snapshot, lib: DriverLibrary) -> bool:
     )
 
 
-def container(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+def container_without_gpu(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """A container that was started without the GPU."""
     kind = seen.machine.container
     if not kind or seen.machine.wsl or not (on_bus(seen) or driver.module_version):
@@ -236,7 +239,7 @@ def container(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         if kind in ("docker", "podman")
         else _("Ask for a GPU where this container is defined.")
     )
-    yield error(
+    yield driver_error(
         "container-without-gpu",
         "container_no_gpu_runtime",
         _("This {kind} container was started without access to the GPU.", kind=kind),
@@ -244,7 +247,7 @@ def container(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "The host has an NVIDIA GPU, but neither its devices nor its driver's library were passed in. "
             "Nothing inside the container can change that."
         ),
-        evidence=evidence + answers(driver),
+        evidence=evidence + driver_answers(driver),
         fix=manual_fix(
             _("Start the container with the GPU"),
             _("Install the NVIDIA Container Toolkit on the host, if it is not there."),
@@ -254,7 +257,7 @@ def container(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     )
 
 
-def wsl(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+def wsl_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """WSL's own driver library is not found, or a Linux driver hides it."""
     if not seen.machine.wsl or driver.cuda is None or driver.cuda.status == 0:
         return
@@ -277,7 +280,7 @@ def wsl(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             _("Lasting: sudo ldconfig, then wsl --shutdown"),
         ]
     )
-    yield error(
+    yield driver_error(
         "wsl-library",
         "wsl_libcuda_not_found",
         title,
@@ -286,7 +289,7 @@ def wsl(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "reaches the GPU.",
             wsl_folder=WSL_FOLDER,
         ),
-        evidence=[observation(_("WSL's library"), ours[0].path, ours[0].source), *answers(driver)],
+        evidence=[observation(_("WSL's library"), ours[0].path, ours[0].source), *driver_answers(driver)],
         fix=manual_fix(_("Let programs find WSL's own library"), *steps, restart="terminal"),
     )
 
@@ -294,12 +297,12 @@ def wsl(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 def no_library(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The kernel's half is there, the user's half is not."""
     if driver.module_version and driver.libraries is not None and not cuda_libraries(driver):
-        yield error(
+        yield driver_error(
             "library-missing",
             "driver_library_mismatch",
             _("The driver's library for CUDA (libcuda.so.1) is not installed."),
             _("The kernel module is loaded, but programs have no library to reach it with."),
-            evidence=answers(driver),
+            evidence=driver_answers(driver),
             fix=manual_fix(
                 _("Install the driver's libraries"),
                 _(
@@ -311,13 +314,13 @@ def no_library(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         )
 
 
-def lost(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+def lost_gpu(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """The GPU itself no longer answers."""
     status = driver.nvml.status if driver.nvml else None
     known = status_code("nvml", status) if status in (15, 16) else None
     if known is None:
         return
-    yield error(
+    yield driver_error(
         "gpu-lost",
         "hardware_fault",
         _("The GPU itself has stopped answering."),
@@ -326,7 +329,7 @@ def lost(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "can cause that.",
             meaning=_(known.meaning),
         ),
-        evidence=answers(driver),
+        evidence=driver_answers(driver),
         fix=manual_fix(
             _("Start the GPU anew"),
             _("Shut the computer down, wait, start it again. If it returns, check power and cooling."),
@@ -335,7 +338,7 @@ def lost(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     )
 
 
-def unexplained(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
+def unexplained_failure(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     """CUDA does not start, and nothing that was seen says why."""
     cuda = driver.cuda
     if cuda is None:
@@ -347,11 +350,11 @@ def unexplained(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "not-asked",
             _("Whether CUDA starts was not tried: the process for it could not be started."),
             why=_("The question is put in a process of its own, and the system refused to start one."),
-            evidence=answers(driver),
+            evidence=driver_answers(driver),
             fix=manual_fix(_("Scan again"), _("Close programs that use much memory, then scan again.")),
         )
         return
-    left = unhidden(driver) or cuda
+    left = answer_unhidden(driver) or cuda
     known = status_code("cuInit", left.status)
     log = _("Look at the kernel log: sudo dmesg | grep -i -e nvidia -e nvrm")
     if seen.machine.system == "windows":
@@ -360,11 +363,11 @@ def unexplained(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     title = _("CUDA does not start on this GPU, and the reason could not be seen.")
     if known and left.status == 802:
         title = _("CUDA does not start: {meaning}.", meaning=_(known.meaning))
-    yield error(
+    yield driver_error(
         "cuda-init",
         "",
         title,
         _("The driver refused to start CUDA."),
-        evidence=answers(driver),
+        evidence=driver_answers(driver),
         fix=manual_fix(_("Find out why"), *steps),
     )

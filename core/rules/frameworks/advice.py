@@ -7,25 +7,27 @@ import re
 from core.common.i18n import _
 from core.common.shell import shell_of
 from core.common.versions import version_tuple
-from core.knowledge.horizon import Family, beyond, horizon
+from core.knowledge.horizon import Family, horizon_of, is_beyond_horizon
 from core.model.facts import FrameworkBuild, PythonEnvironment, Snapshot
 from core.model.findings import Fix
-from core.rules.advice import installing, python_of_environment
-from core.rules.frameworks.fit import Choice, GpuSide, choose_torch, gpu_side, tables, takes_python
+from core.rules.advice import install_command, python_of_environment
+from core.rules.frameworks.fit import GpuSide, TorchChoice, choose_torch, framework_tables, gpu_side, takes_python
 from core.rules.wording import manual_fix
 
 
-def pip(seen: Snapshot, python: PythonEnvironment, *arguments: str) -> str:
+def framework_pip_command(seen: Snapshot, python: PythonEnvironment, *arguments: str) -> str:
     """Return the command that does in one environment what pip does with these arguments."""
     interpreter = python.executable or python_of_environment(seen, python.prefix)
-    return installing(python, interpreter, shell_of(seen.machine.system), *arguments)
+    return install_command(python, interpreter, shell_of(seen.machine.system), *arguments)
 
 
 def whole_again(seen: Snapshot, python: PythonEnvironment, name: str, version: str) -> Fix:
     """Return how to install the very same release of one distribution once more, from where it came."""
     release, _plus, variant = version.partition("+")
-    index = ("--index-url", f"{tables().torch_index.url}{variant}") if re.fullmatch(r"cu\d+|cpu", variant) else ()
-    command = pip(
+    index = (
+        ("--index-url", f"{framework_tables().torch_index.url}{variant}") if re.fullmatch(r"cu\d+|cpu", variant) else ()
+    )
+    command = framework_pip_command(
         seen, python, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", f"{name}=={release}", *index
     )
     return manual_fix(_("Install {name} {version} again", name=name, version=version), command, restart="program")
@@ -34,10 +36,10 @@ def whole_again(seen: Snapshot, python: PythonEnvironment, name: str, version: s
 def another_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild) -> Fix:
     """Return how to get the build of PyTorch that suits this driver, this GPU and this Python."""
     side = gpu_side(seen)
-    if beyond("torch", build.version):
+    if is_beyond_horizon("torch", build.version):
         return newer_torch(seen, python, build, side)
     choice = choose_torch(build.version, python, side)
-    if choice is None or (side.unlisted and not choice.sure):
+    if choice is None or (side.is_unlisted and not choice.sure):
         return no_torch(side)
     why = _(
         "PyTorch {torch} is published for CUDA {cuda} ({source})",
@@ -61,13 +63,13 @@ def another_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBui
     )
 
 
-WHERE = "pytorch.org/get-started/locally"
+PYTORCH_SITE = "pytorch.org/get-started/locally"
 
 
 def newer_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild, side: GpuSide) -> Fix:
     """Return how to choose a build of a release that is newer than the tables: of that release, never of an older one."""
     release = build.version.partition("+")[0]
-    known = horizon("torch")
+    known = horizon_of("torch")
     newest = ".".join(map(str, known.newest))
     choice = choose_torch(newest, python, side)
     return manual_fix(
@@ -77,7 +79,7 @@ def newer_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild
             name="PyTorch",
             version=release,
             date=known.known_until,
-            where=WHERE,
+            where=PYTORCH_SITE,
         ),
         _("This driver runs CUDA up to {cuda}; take a build for that version or an older one.", cuda=side.cuda)
         if side.cuda
@@ -99,10 +101,10 @@ def newer_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild
     )
 
 
-def _torch_command(seen: Snapshot, python: PythonEnvironment, wanted: str, choice: Choice) -> str:
+def _torch_command(seen: Snapshot, python: PythonEnvironment, wanted: str, choice: TorchChoice) -> str:
     beside = [d.name for d in python.distributions if d.name in ("torchvision", "torchaudio")]
-    index = f"{tables().torch_index.url}{choice.variant}"
-    return pip(seen, python, "install", "--force-reinstall", wanted, *beside, "--index-url", index)
+    index = f"{framework_tables().torch_index.url}{choice.variant}"
+    return framework_pip_command(seen, python, "install", "--force-reinstall", wanted, *beside, "--index-url", index)
 
 
 def newer_framework(name: str, its: Family, version: str, where: str) -> Fix:
@@ -113,7 +115,7 @@ def newer_framework(name: str, its: Family, version: str, where: str) -> Fix:
             "{name} {version} is newer than this program knows (tables of {date}): {where} lists its builds.",
             name=name,
             version=version,
-            date=horizon(its).known_until,
+            date=horizon_of(its).known_until,
             where=where,
         ),
     )
@@ -132,12 +134,12 @@ def no_torch(side: GpuSide) -> Fix:
     """Return what is left where no known build of PyTorch suits, or where the tables do not reach."""
     if side.tegra:
         return for_jetson()
-    if side.unlisted or side.processor not in tables().processors:
+    if side.is_unlisted or side.processor not in framework_tables().processors:
         return manual_fix(
-            _("Choose the build at {where}", where=WHERE),
+            _("Choose the build at {where}", where=PYTORCH_SITE),
             _(
                 "Which build suits this GPU and processor is newer than this program knows, or not in its tables of {date}.",
-                date=horizon("torch").known_until,
+                date=horizon_of("torch").known_until,
             ),
         )
     gpus = ", ".join(f"{g.name} ({g.compute_capability})" for g in side.gpus) or _("this GPU")
@@ -165,17 +167,19 @@ def gpu_onnxruntime(seen: Snapshot, python: PythonEnvironment, remove: tuple[str
         return for_jetson()
     return manual_fix(
         _("Take both packages away, then install onnxruntime-gpu"),
-        pip(seen, python, "uninstall", "-y", *remove),
-        pip(seen, python, "install", f"onnxruntime-gpu=={version}" if version else "onnxruntime-gpu"),
+        framework_pip_command(seen, python, "uninstall", "-y", *remove),
+        framework_pip_command(seen, python, "install", f"onnxruntime-gpu=={version}" if version else "onnxruntime-gpu"),
         restart="program",
     )
 
 
 def tensorflow_on_windows(seen: Snapshot) -> Fix:
     """Return what is left for TensorFlow on native Windows."""
-    rows = [r for r in tables().tensorflow if r.system == "windows"]
+    rows = [r for r in framework_tables().tensorflow if r.system == "windows"]
     last = max(rows, key=lambda r: version_tuple(r.tensorflow))
-    newest = max((r for r in tables().tensorflow if r.system == "linux"), key=lambda r: version_tuple(r.tensorflow))
+    newest = max(
+        (r for r in framework_tables().tensorflow if r.system == "linux"), key=lambda r: version_tuple(r.tensorflow)
+    )
     pythons = [p for p in seen.pythons or () if takes_python(last.python, p.version)]
     python = last.python
     if pythons:
@@ -209,20 +213,20 @@ def tensorflow_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) 
     """Return how to have TensorFlow with the CUDA libraries that it pins."""
     if gpu_side(seen).tegra:
         return for_jetson()
-    if beyond("tensorflow", version):
+    if is_beyond_horizon("tensorflow", version):
         return newer_framework("TensorFlow", "tensorflow", version, "tensorflow.org/install/pip")
     if version_tuple(version) >= (2, 14):
-        fact = tables().fact("tf_extra")
+        fact = framework_tables().fact("tf_extra")
         return manual_fix(
             _("Install TensorFlow with its CUDA libraries"),
-            pip(seen, python, "install", "--force-reinstall", f"tensorflow[and-cuda]=={version}"),
+            framework_pip_command(seen, python, "install", "--force-reinstall", f"tensorflow[and-cuda]=={version}"),
             f"({fact.source})",
             restart="program",
         )
     row = next(
         (
             r
-            for r in tables().tensorflow
+            for r in framework_tables().tensorflow
             if version_tuple(r.tensorflow) == version_tuple(version)[:2] and r.system == seen.machine.system
         ),
         None,
@@ -240,14 +244,16 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
     side = gpu_side(seen)
     if side.tegra:
         return for_jetson()
-    if beyond("jax", version):
+    if is_beyond_horizon("jax", version):
         return newer_framework("JAX", "jax", version, "docs.jax.dev/en/latest/installation.html")
     if seen.machine.system == "windows":
-        fact = tables().fact("jax_windows")
+        fact = framework_tables().fact("jax_windows")
         return manual_fix(
             _("Use JAX inside WSL2"), _(fact.fact), _('There: python3 -m pip install "jax[cuda12]"'), f"({fact.source})"
         )
-    fitting = [p for p in tables().jax if side.runs_cuda(p.plugin[8:10]) and _takes(p.capability, side)]
+    fitting = [
+        p for p in framework_tables().jax if side.runs_cuda(p.plugin[8:10]) and _takes_python(p.capability, side)
+    ]
     if not fitting:
         return manual_fix(
             _("No CUDA plugin of JAX suits"), _("The plugins that are known need a newer driver, or a newer GPU.")
@@ -255,7 +261,7 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
     best = max(fitting, key=lambda p: p.plugin)
     return manual_fix(
         _("Install JAX's plugin for CUDA {plugin}", plugin=best.plugin[8:10]),
-        pip(seen, python, "install", f"jax[cuda{best.plugin[8:10]}]=={version}"),
+        framework_pip_command(seen, python, "install", f"jax[cuda{best.plugin[8:10]}]=={version}"),
         _(
             "(It needs driver {driver} or newer and compute capability {capability}: {source}.)",
             driver=best.driver,
@@ -266,10 +272,12 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
     )
 
 
-def _takes(capability: str, side: GpuSide) -> bool:
+def _takes_python(capability: str, side: GpuSide) -> bool:
     return all(version_tuple(g.compute_capability) >= version_tuple(capability) for g in side.gpus)
 
 
-def again(seen: Snapshot, python: PythonEnvironment, *wanted: str) -> Fix:
+def reinstall_requirement(seen: Snapshot, python: PythonEnvironment, *wanted: str) -> Fix:
     """Return how to install what was required."""
-    return manual_fix(_("Install what is required"), pip(seen, python, "install", *wanted), restart="program")
+    return manual_fix(
+        _("Install what is required"), framework_pip_command(seen, python, "install", *wanted), restart="program"
+    )

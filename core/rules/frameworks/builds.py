@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.common.i18n import _, sentences
+from core.common.i18n import _, join_sentences
 from core.common.text import join_names
 from core.common.versions import version_tuple
-from core.knowledge.horizon import beyond
+from core.knowledge.horizon import is_beyond_horizon
 from core.model.facts import FrameworkBuild, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
@@ -20,11 +20,11 @@ from core.rules.frameworks.advice import (
     tensorflow_on_windows,
 )
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.frameworks.fit import build_fits, code_fits, gpu_side, tables, torch_code
+from core.rules.frameworks.fit import build_fits, code_fits, framework_tables, gpu_side, torch_code
 from core.rules.snapshot_queries import capability_number
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
-TENSORFLOW = ("tensorflow", "tensorflow-intel", "tf-nightly")
+TENSORFLOW_NAMES = ("tensorflow", "tensorflow-intel", "tf-nightly")
 _GPU_BUILDS = re.compile(r"torch|tensorflow.*|jax|onnxruntime-gpu|ctranslate2|paddlepaddle-gpu|cupy-cuda.*|mxnet-cu.*")
 
 
@@ -66,10 +66,10 @@ def _cpu_only(home: EnvironmentView, build: FrameworkBuild) -> Finding:
         "tensorflow": lambda: tensorflow_for_gpu(seen, python, build.version),
         "tensorflow-cpu": lambda: tensorflow_for_gpu(seen, python, build.version),
     }.get(build.distribution)
-    windows = tables().fact("torch_windows")
+    windows = framework_tables().fact("torch_windows")
     why = _("This build cannot use a GPU, whatever driver and libraries are installed.")
     if main and seen.machine.system == "windows":
-        why = sentences(why, _(windows.fact))
+        why = join_sentences(why, _(windows.fact))
     return make_finding(
         Step.FRAMEWORKS,
         severity,
@@ -106,15 +106,15 @@ def _cpu_only(home: EnvironmentView, build: FrameworkBuild) -> Finding:
 
 
 def _native_tensorflow(home: EnvironmentView, build: FrameworkBuild) -> bool:
-    windows = home.seen.machine.system == "windows" and not beyond("tensorflow", build.version)
-    return windows and build.distribution in TENSORFLOW and version_tuple(build.version) >= (2, 11)
+    windows = home.seen.machine.system == "windows" and not is_beyond_horizon("tensorflow", build.version)
+    return windows and build.distribution in TENSORFLOW_NAMES and version_tuple(build.version) >= (2, 11)
 
 
 def tensorflow_native_windows(seen: Snapshot) -> Iterator[Finding]:
     """A TensorFlow that cannot see a GPU on native Windows."""
     if not gpu_side(seen).there:
         return
-    fact = tables().fact("tf_windows")
+    fact = framework_tables().fact("tf_windows")
     for home in environment_views(seen):
         for build in home.builds:
             if _native_tensorflow(home, build) and build.distribution != "tensorflow-intel":
@@ -128,7 +128,7 @@ def tensorflow_native_windows(seen: Snapshot) -> Iterator[Finding]:
                         prefix=home.python.prefix,
                     ),
                     cause="tf_native_windows_unsupported",
-                    why=sentences(_(fact.fact), _("No driver, CUDA or cuDNN changes that.")),
+                    why=join_sentences(_(fact.fact), _("No driver, CUDA or cuDNN changes that.")),
                     evidence=[
                         observation(_("Installed"), f"{build.distribution} {build.version}", home.python.prefix),
                         observation(_("Last release with GPU support here"), "2.10", fact.source),
@@ -168,7 +168,7 @@ def _without_code(home: EnvironmentView, build: FrameworkBuild) -> Finding:
             name=gpu.name,
         ),
         cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
-        why=sentences(
+        why=join_sentences(
             _("It was built for older GPUs.") if new else _("It was built for newer GPUs."),
             _("Its own message is: no kernel image is available for execution on the device."),
         ),

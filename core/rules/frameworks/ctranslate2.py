@@ -6,27 +6,27 @@ from collections.abc import Iterator
 
 from core.common.i18n import N_, _
 from core.knowledge.causes import Cause
-from core.knowledge.horizon import beyond
+from core.knowledge.horizon import is_beyond_horizon
 from core.model.facts import FrameworkBuild, Snapshot, Toolkit
 from core.model.findings import Finding, Fix
 from core.model.paths import is_inside
 from core.model.steps import Step
-from core.rules.advice import name_folder
-from core.rules.frameworks.advice import pip
+from core.rules.advice import add_to_search_path
+from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import gpu_side
 from core.rules.wording import UNKNOWN, make_finding, manual_fix, observation
 
-SEARCHED = {"linux": {"LD_LIBRARY_PATH", "ld.so.cache"}, "windows": {"PATH"}}
+SEARCH_SOURCES = {"linux": {"LD_LIBRARY_PATH", "ld.so.cache"}, "windows": {"PATH"}}
 """What a bare name leads to, in the words of the toolkits' ``named_by``."""
 
-DEFAULTS = (
+DEFAULT_FOLDERS = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64"),
     *(f"{usr}/lib/{processor}-linux-gnu" for usr in ("", "/usr") for processor in ("x86_64", "aarch64")),
 )
 
-SOURCE = N_("needed names, RPATH and ctranslate2/__init__.py, read in 4.4.0 and 4.8.5")
+FACT_SOURCE = N_("needed names, RPATH and ctranslate2/__init__.py, read in 4.4.0 and 4.8.5")
 
 
 def cublas_by_name(seen: Snapshot) -> Iterator[Finding]:
@@ -37,11 +37,11 @@ def cublas_by_name(seen: Snapshot) -> Iterator[Finding]:
         build = home.build("ctranslate2")
         if build is None or build not in on_gpu(home) or home.near > 3 or home.python.kind == "conda":
             continue  # conda's interpreter leads its extension modules to its own lib folder
-        if beyond("ctranslate2", build.version) or beyond("cuda", build.cuda):
+        if is_beyond_horizon("ctranslate2", build.version) or is_beyond_horizon("cuda", build.cuda):
             continue
         places = list(_places(home, build))
-        if not any(_searched(seen, t) for t in places):
-            yield _lost(home, build, places)
+        if not any(_is_searched(seen, t) for t in places):
+            yield _lost_cublas(home, build, places)
 
 
 def _name(seen: Snapshot, build: FrameworkBuild) -> str:
@@ -53,24 +53,24 @@ def _places(home: EnvironmentView, build: FrameworkBuild) -> Iterator[Toolkit]:
     """Yield the sets of CUDA libraries with the cuBLAS that is wanted, those of the environment first."""
     wanted = _name(home.seen, build)
     having = [t for t in home.seen.toolkits or () if any(f.name.lower() == wanted for f in t.libraries)]
-    yield from sorted(having, key=lambda t: not _own(home, t))
+    yield from sorted(having, key=lambda t: not _is_own(home, t))
 
 
-def _own(home: EnvironmentView, toolkit: Toolkit) -> bool:
+def _is_own(home: EnvironmentView, toolkit: Toolkit) -> bool:
     return is_inside(home.seen.machine.system, toolkit.root, home.python.prefix)
 
 
-def _searched(seen: Snapshot, toolkit: Toolkit) -> bool:
-    return bool(SEARCHED[seen.machine.system] & set(toolkit.named_by)) or toolkit.folder in DEFAULTS
+def _is_searched(seen: Snapshot, toolkit: Toolkit) -> bool:
+    return bool(SEARCH_SOURCES[seen.machine.system] & set(toolkit.named_by)) or toolkit.folder in DEFAULT_FOLDERS
 
 
-def _lost(home: EnvironmentView, build: FrameworkBuild, places: list[Toolkit]) -> Finding:
+def _lost_cublas(home: EnvironmentView, build: FrameworkBuild, places: list[Toolkit]) -> Finding:
     name = _name(home.seen, build)
     torch = home.build("torch")
     helped = bool(torch and torch.cuda and torch.cuda.partition(".")[0] == (build.cuda or "").partition(".")[0])
     version, prefix = build.version, home.python.prefix
     rows = [
-        observation(_("Wanted"), name, _(SOURCE)),
+        observation(_("Wanted"), name, _(FACT_SOURCE)),
         *(observation(_("It lies in"), t.folder or t.root, t.source) for t in places[:3]),
     ]
     if not places:
@@ -110,10 +110,10 @@ def _lost(home: EnvironmentView, build: FrameworkBuild, places: list[Toolkit]) -
 
 def _cure(home: EnvironmentView, build: FrameworkBuild, places: list[Toolkit]) -> Fix:
     if places:
-        return name_folder(home.seen, places[0].folder or places[0].root)
+        return add_to_search_path(home.seen, places[0].folder or places[0].root)
     major = (build.cuda or "").partition(".")[0]
     package = f"nvidia-cublas-cu{major}" if major in ("11", "12") else f"nvidia-cublas=={major}.*"
-    command = pip(home.seen, home.python, "install", package)
+    command = framework_pip_command(home.seen, home.python, "install", package)
     if home.seen.machine.system == "windows" or not home.python.site_packages:
         return manual_fix(
             _("Install CUDA {major}", major=major),
@@ -121,7 +121,7 @@ def _cure(home: EnvironmentView, build: FrameworkBuild, places: list[Toolkit]) -
         )
     middle = "cublas" if major in ("11", "12") else f"cu{major}"
     folder = f"{home.python.site_packages[0]}/nvidia/{middle}/lib"
-    named = name_folder(home.seen, folder)
+    named = add_to_search_path(home.seen, folder)
     return manual_fix(
         _("Install {package}, and let the loader search its folder", package=package),
         command,

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import msgspec
 from packaging.specifiers import SpecifierSet
 
-from core.common.versions import applies, requirement, within
+from core.common.versions import is_in_specifier, marker_applies, parse_requirement
 from core.model.facts import Distribution, FrameworkBuild, FrameworkTrial, PythonEnvironment, Snapshot, platform_machine
 from core.model.paths import normalise
 from core.model.steps import Severity
 from core.rules.consumer_loads import environment_rank
-from core.rules.wording import ERROR, NOTE, WARNING, Concern, concern
+from core.rules.wording import ERROR, NOTE, WARNING, Concern, concern_row
 
 
 class EnvironmentView(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class EnvironmentView(msgspec.Struct, frozen=True):
     def concerns(self, name: str = "") -> Concern:
         """Whom a finding concerns: the whole environment, or a distribution of it."""
         its = self.has(name)
-        return concern(self.python.consumer(f"{its.name} {its.version}" if its else ""))
+        return concern_row(self.python.consumer(f"{its.name} {its.version}" if its else ""))
 
     def build(self, *names: str) -> FrameworkBuild | None:
         """Return the first build of these distributions."""
@@ -65,7 +65,7 @@ def environment_views(seen: Snapshot) -> Iterator[EnvironmentView]:
         )
 
 
-class Broken(msgspec.Struct, frozen=True):
+class UnmetRequirement(msgspec.Struct, frozen=True):
     """A requirement that what is installed does not meet."""
 
     of: Distribution
@@ -78,36 +78,40 @@ class Broken(msgspec.Struct, frozen=True):
     """It belongs to an extra, so that it counts only if that was asked for."""
 
 
-def broken(home: EnvironmentView) -> Iterator[Broken]:
+def unmet_requirements(home: EnvironmentView) -> Iterator[UnmetRequirement]:
     """Yield the requirements on packages that matter here which are not met, as ``pip check`` would: by versions alone.
 
     Extras may be alternatives (one for CUDA 12, one for 13): where one of them is met, the others were not asked for.
     """
     installed = {d.name: d.version for d in home.python.distributions}
     for distribution in home.python.distributions:
-        wishes = [w for raw in (*distribution.requires, *distribution.pins) if (w := _wish(raw, home)) is not None]
-        met = {name for name, specifier, _ in wishes if name in installed and _meets(specifier, installed[name])}
+        wishes = [
+            w
+            for raw in (*distribution.requires, *distribution.pins)
+            if (w := _applicable_requirement(raw, home)) is not None
+        ]
+        met = {name for name, specifier, _ in wishes if name in installed and _is_met(specifier, installed[name])}
         for name, specifier, optional in wishes:
             version = installed.get(name)
             if optional and (version is None or name in met):
                 continue
-            if version is None or not _meets(specifier, version):
-                yield Broken(distribution, name, str(specifier), version or "", optional)
+            if version is None or not _is_met(specifier, version):
+                yield UnmetRequirement(distribution, name, str(specifier), version or "", optional)
 
 
-def _wish(raw: str, home: EnvironmentView) -> tuple[str, SpecifierSet, bool] | None:
+def _applicable_requirement(raw: str, home: EnvironmentView) -> tuple[str, SpecifierSet, bool] | None:
     """Return name, versions and whether it is optional; None where it does not apply here or cannot be read."""
-    wish = requirement(raw)
+    wish = parse_requirement(raw)
     if wish is None:
         return None
     name = re.sub(r"[-_.]+", "-", wish.name).lower()
     if wish.marker is None:
         return name, wish.specifier, False
     facts = _marker_facts(home)
-    if applies(wish, {**facts, "extra": ""}):
+    if marker_applies(wish, {**facts, "extra": ""}):
         return name, wish.specifier, False
     extras = re.findall(r"extra\s*==\s*[\"']([^\"']+)", str(wish.marker))
-    optional = any(applies(wish, {**facts, "extra": extra}) for extra in extras)
+    optional = any(marker_applies(wish, {**facts, "extra": extra}) for extra in extras)
     return (name, wish.specifier, True) if optional else None
 
 
@@ -127,6 +131,6 @@ def _marker_facts(home: EnvironmentView) -> dict[str, str]:
     }
 
 
-def _meets(specifier: SpecifierSet, version: str) -> bool:
+def _is_met(specifier: SpecifierSet, version: str) -> bool:
     """Whether a version is within; one that cannot be compared is not held against anybody."""
-    return within(specifier, version) is not False
+    return is_in_specifier(specifier, version) is not False

@@ -5,31 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _, n_, translate_fact
-from core.common.shell import command, quoted, shell_of
+from core.common.shell import quote, shell_command, shell_of
 from core.common.text import join_names
 from core.common.versions import version_tuple
-from core.model import path_list as pathlist
+from core.model import path_list
 from core.model.facts import Load, PythonEnvironment, Resolution, Snapshot
 from core.model.findings import Finding
 from core.model.paths import normalise, parent
 from core.model.remedies import AddDllFolders
 from core.model.steps import Step
-from core.rules.frameworks import builds as frameworks_builds
-from core.rules.frameworks import ctranslate2 as frameworks_cublas
-from core.rules.frameworks import hardware as frameworks_host
-from core.rules.frameworks import packages as frameworks_packages
-from core.rules.frameworks import records as frameworks_records
-from core.rules.frameworks import trials as frameworks_trials
+from core.rules.frameworks import builds, ctranslate2, hardware, packages, records, trials
 from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import gpu_side
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
-FRAMEWORKS = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "ctranslate2", "paddlepaddle-gpu")
+FRAMEWORK_NAMES = ("torch", "tensorflow", "jax", "onnxruntime-gpu", "ctranslate2", "paddlepaddle-gpu")
 
 
-def unread(seen: Snapshot) -> Iterator[Finding]:
+def unreadable_environment(seen: Snapshot) -> Iterator[Finding]:
     """An environment that was named and could not be read."""
     for python in seen.pythons or ():
         if python.problem and "--python" in python.ways:
@@ -44,7 +39,7 @@ def unread(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-def read(seen: Snapshot) -> Iterator[Finding]:
+def environment_contents(seen: Snapshot) -> Iterator[Finding]:
     """Each environment with what matters in it."""
     for python in seen.pythons or ():
         frameworks = _frameworks(python)
@@ -74,7 +69,7 @@ def read(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _frameworks(python: PythonEnvironment) -> list[str]:
-    return [f"{d.name} {d.version}" for d in python.distributions if d.name in FRAMEWORKS]
+    return [f"{d.name} {d.version}" for d in python.distributions if d.name in FRAMEWORK_NAMES]
 
 
 def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
@@ -119,10 +114,10 @@ def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
 
 def _activation(seen: Snapshot, name: str, prefix: str) -> str:
     if name == "CONDA_PREFIX":
-        return command("conda", "activate", prefix, of=shell_of(seen.machine.system))
+        return shell_command("conda", "activate", prefix, of=shell_of(seen.machine.system))
     if seen.machine.system == "windows":
-        return "& " + quoted(f"{prefix}\\Scripts\\Activate.ps1", "powershell")
-    return command(".", f"{prefix}/bin/activate")
+        return "& " + quote(f"{prefix}\\Scripts\\Activate.ps1", "powershell")
+    return shell_command(".", f"{prefix}/bin/activate")
 
 
 def _without_framework(seen: Snapshot, name: str) -> Iterator[Finding]:
@@ -157,17 +152,17 @@ def older_variables(seen: Snapshot) -> Iterator[Finding]:
     now = [v for v in paths if v.scope == "process"]
     if not windows or not now or seen.cudnn is None:
         return
-    have = {pathlist.key(p, "windows") for v in now for p in pathlist.searched(v.value, "windows")}
+    have = {path_list.entry_key(p, "windows") for v in now for p in path_list.searched_entries(v.value, "windows")}
     wanted = {
-        pathlist.key(f, "windows"): f
+        path_list.entry_key(f, "windows"): f
         for f in (*(c.folder for c in seen.cudnn), *(t.folder for t in seen.toolkits or ()))
         if f
     }
     for v in paths:
         new = [
             wanted[t]
-            for p in pathlist.searched(v.value, "windows")
-            if v.scope in ("user", "machine") and (t := pathlist.key(p, "windows")) in wanted and t not in have
+            for p in path_list.searched_entries(v.value, "windows")
+            if v.scope in ("user", "machine") and (t := path_list.entry_key(p, "windows")) in wanted and t not in have
         ]
         for folder in dict.fromkeys(new):
             yield make_finding(
@@ -211,7 +206,7 @@ def lost_to_python(seen: Snapshot, load: Load) -> dict[str, str]:
         for r in other.resolutions
         if r.winner
     }
-    lost = [r.name for r in load.resolutions if r.winner is None and _main(r)]
+    lost = [r.name for r in load.resolutions if r.winner is None and _is_main(r)]
     return {name: plain[name.lower()] for name in lost if name.lower() in plain}
 
 
@@ -221,7 +216,7 @@ def lost_folders(seen: Snapshot, prefix: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(parent("windows", path) for its in lost for path in its.values()))
 
 
-def _main(r: Resolution) -> bool:
+def _is_main(r: Resolution) -> bool:
     return r.name.lower().startswith(("cudnn", "cublas", "cudart"))
 
 
@@ -292,9 +287,9 @@ def _other_compiler(home: EnvironmentView, torch: str, cuda: str, version: str, 
     )
     windows = home.seen.machine.system == "windows"
     set_it = (
-        "$env:CUDA_HOME = " + quoted(fitting.root, "powershell")
+        "$env:CUDA_HOME = " + quote(fitting.root, "powershell")
         if windows and fitting
-        else f"export CUDA_HOME={quoted(fitting.root)}"
+        else f"export CUDA_HOME={quote(fitting.root)}"
         if fitting
         else ""
     )
@@ -325,16 +320,16 @@ def _other_compiler(home: EnvironmentView, torch: str, cuda: str, version: str, 
 
 
 RULES = (
-    unread,
-    read,
+    unreadable_environment,
+    environment_contents,
     wrong_environment,
     older_variables,
     only_on_path,
     other_compiler,
-    *frameworks_builds.RULES,
-    *frameworks_cublas.RULES,
-    *frameworks_host.RULES,
-    *frameworks_packages.RULES,
-    *frameworks_records.RULES,
-    *frameworks_trials.RULES,
+    *builds.RULES,
+    *ctranslate2.RULES,
+    *hardware.RULES,
+    *packages.RULES,
+    *records.RULES,
+    *trials.RULES,
 )

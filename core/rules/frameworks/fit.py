@@ -7,16 +7,16 @@ import re
 import msgspec
 
 from core.common.versions import is_older, version_tuple
-from core.knowledge.horizon import beyond
-from core.knowledge.releases import QuotedFact, Row, compatibility, driver_floor
-from core.knowledge.tables import read
+from core.knowledge.horizon import is_beyond_horizon
+from core.knowledge.releases import QuotedFact, SourcedRow, compatibility_table, driver_floor
+from core.knowledge.tables import read_table
 from core.model.facts import FrameworkBuild, Frozen, Gpu, PythonEnvironment, Snapshot, System
-from core.rules.driver.compatibility import compiles, is_tegra, runs
-from core.rules.driver.facts import on_bus, works
+from core.rules.driver.compatibility import code_runs, is_tegra, ptx_compiles
+from core.rules.driver.facts import driver_works, on_bus
 from core.rules.snapshot_queries import capability_number
 
 
-class TorchBuild(Row, frozen=True, kw_only=True):
+class TorchBuild(SourcedRow, frozen=True, kw_only=True):
     """One build that a release of PyTorch is published as; ``torch`` is major.minor."""
 
     torch: str
@@ -29,7 +29,7 @@ class TorchBuild(Row, frozen=True, kw_only=True):
     """False for a build that PyTorch calls experimental."""
 
 
-class TorchCode(Row, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
+class TorchCode(SourcedRow, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
     """The machine code of the builds of some releases."""
 
     first: str
@@ -41,7 +41,7 @@ class TorchCode(Row, frozen=True, kw_only=True, rename={"first": "from", "last":
     ptx: tuple[int, ...]
 
 
-class TensorFlowBuild(Row, frozen=True, kw_only=True):
+class TensorFlowBuild(SourcedRow, frozen=True, kw_only=True):
     """A tested build of TensorFlow with GPU support; ``tensorflow`` is major.minor."""
 
     tensorflow: str
@@ -52,7 +52,7 @@ class TensorFlowBuild(Row, frozen=True, kw_only=True):
     cuda: str
 
 
-class Plugin(Row, frozen=True, kw_only=True):
+class JaxPlugin(SourcedRow, frozen=True, kw_only=True):
     """What a CUDA plugin of JAX needs."""
 
     plugin: str
@@ -60,7 +60,7 @@ class Plugin(Row, frozen=True, kw_only=True):
     capability: str
 
 
-class Instructions(Row, frozen=True, kw_only=True):
+class RequiredInstructions(SourcedRow, frozen=True, kw_only=True):
     """Instruction sets of x86-64 that the published builds of a distribution (a pattern) ask for from a release on."""
 
     distribution: str
@@ -68,23 +68,23 @@ class Instructions(Row, frozen=True, kw_only=True):
     needs: tuple[str, ...]
 
 
-class Index(Row, frozen=True, kw_only=True):
+class TorchIndex(SourcedRow, frozen=True, kw_only=True):
     """PyTorch's own index of packages."""
 
     url: str
 
 
-class Tables(Frozen, frozen=True, kw_only=True):
+class FrameworkTables(Frozen, frozen=True, kw_only=True):
     """frameworks.json."""
 
     processors: tuple[str, ...]
     """Those that it has rows for."""
-    torch_index: Index
+    torch_index: TorchIndex
     torch: tuple[TorchBuild, ...]
     torch_code: tuple[TorchCode, ...]
     tensorflow: tuple[TensorFlowBuild, ...]
-    jax: tuple[Plugin, ...]
-    instructions: tuple[Instructions, ...]
+    jax: tuple[JaxPlugin, ...]
+    instructions: tuple[RequiredInstructions, ...]
     facts: tuple[QuotedFact, ...]
 
     def fact(self, id: str) -> QuotedFact:
@@ -92,9 +92,9 @@ class Tables(Frozen, frozen=True, kw_only=True):
         return next(f for f in self.facts if f.id == id)
 
 
-def tables() -> Tables:
+def framework_tables() -> FrameworkTables:
     """Read frameworks.json."""
-    return read("frameworks", Tables)
+    return read_table("frameworks", FrameworkTables)
 
 
 class GpuSide(msgspec.Struct, frozen=True):
@@ -113,9 +113,9 @@ class GpuSide(msgspec.Struct, frozen=True):
     """Whether this is a Jetson or its like, whose programs come from NVIDIA's own index."""
 
     @property
-    def unlisted(self) -> bool:
+    def is_unlisted(self) -> bool:
         """Whether the tables cannot tell which machine code a GPU here runs: it is newer than they are, or a Tegra's."""
-        return self.tegra or any(beyond("gpu", g.compute_capability) for g in self.gpus)
+        return self.tegra or any(is_beyond_horizon("gpu", g.compute_capability) for g in self.gpus)
 
     def runs_cuda(self, cuda: str) -> bool | None:
         """Whether the driver runs programs built for this CUDA version; None where that cannot be told.
@@ -128,7 +128,7 @@ class GpuSide(msgspec.Struct, frozen=True):
         if self.cuda:
             have = version_tuple(self.cuda)
             return have[:1] >= wanted[:1] if wanted[0] >= 11 else have >= wanted
-        floor, _ = driver_floor(compatibility(), cuda, self.system)
+        floor, _ = driver_floor(compatibility_table(), cuda, self.system)
         late = is_older(self.driver, floor)
         return None if late is None else not late
 
@@ -139,7 +139,7 @@ def gpu_side(seen: Snapshot) -> GpuSide:
     nvml = d.nvml if d else None
     return GpuSide(
         there=on_bus(seen),
-        works=bool(d and works(d)),
+        works=bool(d and driver_works(d)),
         driver=(nvml.driver_version if nvml else None) or (d.module_version if d else None) or "",
         cuda=((d.cuda.driver_cuda if d and d.cuda else None) or (nvml.driver_cuda if nvml else None)) or "",
         gpus=(d.gpus or ()) if d else (),
@@ -149,7 +149,7 @@ def gpu_side(seen: Snapshot) -> GpuSide:
     )
 
 
-def short(version: str) -> str:
+def minor_version(version: str) -> str:
     """Return major.minor of a version."""
     return ".".join(str(n) for n in version_tuple(version)[:2])
 
@@ -157,8 +157,8 @@ def short(version: str) -> str:
 def torch_code(version: str, cuda: str, side: GpuSide) -> TorchCode | None:
     """Return what is known of the machine code in one build of PyTorch for this system and processor."""
     its = version_tuple(version)[:2]
-    here = (side.system, side.processor, short(cuda))
-    for row in tables().torch_code:
+    here = (side.system, side.processor, minor_version(cuda))
+    for row in framework_tables().torch_code:
         if (row.system, row.processor, row.cuda) == here and version_tuple(row.first) <= its <= version_tuple(row.last):
             return row
     return None
@@ -175,8 +175,8 @@ def code_fits(
 
 
 def _fits_one(sass: tuple[int, ...], ptx: tuple[int, ...], gpu: int | None, bound: tuple[str, ...]) -> bool | None:
-    run = None if gpu is None else runs(sass, gpu, bound)
-    return run if gpu is None or run is not False else compiles(ptx, gpu, bound)
+    run = None if gpu is None else code_runs(sass, gpu, bound)
+    return run if gpu is None or run is not False else ptx_compiles(ptx, gpu, bound)
 
 
 def build_fits(build: FrameworkBuild, side: GpuSide) -> bool | None:
@@ -187,7 +187,12 @@ def build_fits(build: FrameworkBuild, side: GpuSide) -> bool | None:
         row = torch_code(build.version, build.cuda, side)
         return code_fits(row.sass, row.ptx, side.gpus) if row else None
     plugin = next(
-        (p for p in tables().jax if build.distribution in ("jax", p.plugin) and (build.cuda or "-") in p.plugin), None
+        (
+            p
+            for p in framework_tables().jax
+            if build.distribution in ("jax", p.plugin) and (build.cuda or "-") in p.plugin
+        ),
+        None,
     )
     if plugin and build.cuda:
         least = capability_number(plugin.capability) or 0
@@ -196,7 +201,7 @@ def build_fits(build: FrameworkBuild, side: GpuSide) -> bool | None:
     return None
 
 
-class Choice(msgspec.Struct, frozen=True):
+class TorchChoice(msgspec.Struct, frozen=True):
     """A build of PyTorch that suits."""
 
     build: TorchBuild
@@ -212,25 +217,27 @@ class Choice(msgspec.Struct, frozen=True):
         return "cu" + self.build.cuda.replace(".", "")
 
 
-def choose_torch(version: str, python: PythonEnvironment, side: GpuSide) -> Choice | None:
+def choose_torch(version: str, python: PythonEnvironment, side: GpuSide) -> TorchChoice | None:
     """Return the build that suits driver, GPU and Python: of the installed release, else of the newest that has one.
 
     Of the installed release a build also counts whose machine code is not in the tables; of another one it does not.
     """
     mine = side.processor if side.system == "linux" or side.processor == "x86_64" else ""
-    rows = [r for r in tables().torch if mine in r.processors]
-    same = [r for r in rows if r.torch == short(version) and _suits(r, side) is not False and side.runs_cuda(r.cuda)]
+    rows = [r for r in framework_tables().torch if mine in r.processors]
+    same = [
+        r for r in rows if r.torch == minor_version(version) and _suits(r, side) is not False and side.runs_cuda(r.cuda)
+    ]
     if same:
-        best = max(same, key=lambda r: (_suits(r, side) is True, r.stable, _within(r, side), version_tuple(r.cuda)))
-        return Choice(best, version.partition("+")[0], True, _suits(best, side) is True)
+        best = max(same, key=lambda r: (_suits(r, side) is True, r.stable, _is_within(r, side), version_tuple(r.cuda)))
+        return TorchChoice(best, version.partition("+")[0], True, _suits(best, side) is True)
     others = [r for r in rows if side.runs_cuda(r.cuda) and _suits(r, side) and takes_python(r.python, python.version)]
     if not others:
         return None
-    best = max(others, key=lambda r: (r.stable, _within(r, side), version_tuple(r.torch), version_tuple(r.cuda)))
-    return Choice(best, best.torch + ".*", False, True)
+    best = max(others, key=lambda r: (r.stable, _is_within(r, side), version_tuple(r.torch), version_tuple(r.cuda)))
+    return TorchChoice(best, best.torch + ".*", False, True)
 
 
-def _within(row: TorchBuild, side: GpuSide) -> bool:
+def _is_within(row: TorchBuild, side: GpuSide) -> bool:
     """Whether the driver knows this very CUDA version, so that not even new features are missing."""
     return not side.cuda or version_tuple(row.cuda) <= version_tuple(side.cuda)
 
@@ -244,7 +251,7 @@ def _suits(row: TorchBuild, side: GpuSide) -> bool | None:
     if code:
         return code_fits(code.sass, (), side.gpus)
     here = (side.system, side.processor, row.cuda)
-    rows = [c for c in tables().torch_code if (c.system, c.processor, c.cuda) == here]
+    rows = [c for c in framework_tables().torch_code if (c.system, c.processor, c.cuda) == here]
     beside = {code_fits(c.sass, (), side.gpus) for c in rows}
     return beside.pop() if len(beside) == 1 else None
 

@@ -8,7 +8,7 @@ from core.common.i18n import _, translate_fact
 from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.knowledge.causes import Cause
-from core.knowledge.horizon import beyond, family
+from core.knowledge.horizon import is_beyond_horizon, release_family
 from core.model.facts import Distribution, FrameworkBuild, Snapshot, full_id, split_id
 from core.model.findings import CompatibilityGrid, Finding, GridCell, GridRow, Verdict
 from core.model.paths import normalise
@@ -17,12 +17,12 @@ from core.rules.consumer_loads import roll_call_passed
 from core.rules.frameworks.builds import is_cpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import GpuSide, build_fits, gpu_side
-from core.rules.frameworks.trials import failed
+from core.rules.frameworks.trials import trial_failed
 
 ONLY_PROCESSOR: tuple[Cause, ...] = ("framework_cpu_only_build", "tf_native_windows_unsupported")
 """Causes that leave a framework to the processor: it runs, and the cell says so in a word of its own."""
 
-COLUMNS = (
+GRID_COLUMNS = (
     ("PyTorch", ("torch", "torch-nightly")),
     ("TensorFlow", ("tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nightly")),
     ("JAX", ("jax",)),
@@ -37,7 +37,7 @@ COLUMNS = (
 """Column and the distributions that stand for it; a name that ends a hyphenated word may go on (cupy-cuda12x)."""
 
 
-def grid(seen: Snapshot, findings: tuple[Finding, ...] = ()) -> CompatibilityGrid:
+def make_grid(seen: Snapshot, findings: tuple[Finding, ...] = ()) -> CompatibilityGrid:
     """Return the grid of a Snapshot; ``findings`` are those of the same Snapshot."""
     side = gpu_side(seen)
     rows = tuple(
@@ -54,12 +54,12 @@ def grid(seen: Snapshot, findings: tuple[Finding, ...] = ()) -> CompatibilityGri
         for home in environment_views(seen)
     )
     there = {c.framework for r in rows for c in r.cells}
-    columns = tuple(name for name, _ in COLUMNS if name in there)
+    columns = tuple(name for name, _ in GRID_COLUMNS if name in there)
     return CompatibilityGrid(columns=columns, rows=rows, best=tuple(_best(columns, rows)))
 
 
 def _cells(home: EnvironmentView, side: GpuSide, findings: tuple[Finding, ...]) -> Iterator[GridCell]:
-    for name, distributions in COLUMNS:
+    for name, distributions in GRID_COLUMNS:
         there = [d for n in distributions for d in home.python.distributions if _stands_for(d.name, n)]
         if there:
             yield _cell(home, name, there[0], side, findings)
@@ -93,8 +93,8 @@ def _verdict(
     if home.python.problem:
         return "not decided", translate_fact(home.python.problem), ""
     trial = home.trial(what.name)
-    against = _against(home, what, findings)
-    if trial and trial.gpu and not failed(trial) and not against:
+    against = _worst_against(home, what, findings)
+    if trial and trial.gpu and not trial_failed(trial) and not against:
         return (
             "runs",
             _("It convolved on {device}, forward and backward.", device=trial.device or _("the GPU"))
@@ -119,7 +119,7 @@ def _verdict(
         return "cpu only", built, against.id if against else ""
     if side.there is False:
         return "cpu only", _("This machine has no NVIDIA GPU."), ""
-    if trial and trial.gpu is False and trial.devices == 0 and not failed(trial):
+    if trial and trial.gpu is False and trial.devices == 0 and not trial_failed(trial):
         return "cpu only", _("It was run, works, and saw no GPU."), f"frameworks.trial-{what.name}"
     return _by_files(home, what, build, side, against)
 
@@ -144,7 +144,7 @@ def _by_files(
             ),
             "",
         )
-    if beyond(family(build.distribution), build.version) or beyond("cuda", build.cuda):
+    if is_beyond_horizon(release_family(build.distribution), build.version) or is_beyond_horizon("cuda", build.cuda):
         return "not decided", _("It is newer than this program knows."), f"frameworks.newer-{build.distribution}"
     if build_fits(build, side) is False:
         return (
@@ -173,7 +173,7 @@ def _loads_well(home: EnvironmentView, what: Distribution) -> bool:
     return bool(mine) and all(roll_call_passed(load.roll_call) and not load.changeable for load in mine)
 
 
-def _against(home: EnvironmentView, what: Distribution, findings: tuple[Finding, ...]) -> Finding | None:
+def _worst_against(home: EnvironmentView, what: Distribution, findings: tuple[Finding, ...]) -> Finding | None:
     """Return the worst finding that concerns this framework in this environment, warnings and errors only."""
     mine = [
         f

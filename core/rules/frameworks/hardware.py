@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.common.i18n import _, number
+from core.common.i18n import _, format_number
 from core.common.text import join_names
 from core.common.versions import version_tuple
-from core.knowledge.horizon import beyond, family
+from core.knowledge.horizon import is_beyond_horizon, release_family
 from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
 from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import environment_views
-from core.rules.frameworks.fit import tables
+from core.rules.frameworks.fit import framework_tables
 from core.rules.wording import ERROR, WARNING, make_finding, manual_fix, observation
 
-GIB = 1 << 30
-NAMES = {"avx": "AVX", "avx2": "AVX2", "fma": "FMA", "sse4_1": "SSE4.1", "sse4_2": "SSE4.2"}
-OWNERS = {"jaxlib": "jax"}
+BYTES_PER_GIB = 1 << 30
+INSTRUCTION_NAMES = {"avx": "AVX", "avx2": "AVX2", "fma": "FMA", "sse4_1": "SSE4.1", "sse4_2": "SSE4.2"}
+PACKAGE_OWNERS = {"jaxlib": "jax"}
 
 
 def without_instructions(seen: Snapshot) -> Iterator[Finding]:
@@ -29,7 +29,7 @@ def without_instructions(seen: Snapshot) -> Iterator[Finding]:
         return
     for home in environment_views(seen):
         for d in home.python.distributions:
-            for row in tables().instructions:
+            for row in framework_tables().instructions:
                 lacking = [n for n in row.needs if n not in here]
                 if (
                     not lacking
@@ -37,9 +37,9 @@ def without_instructions(seen: Snapshot) -> Iterator[Finding]:
                     or version_tuple(d.version) < version_tuple(row.first)
                 ):
                     continue
-                if beyond(family(d.name), d.version):
+                if is_beyond_horizon(release_family(d.name), d.version):
                     continue
-                names = join_names(NAMES[n] for n in lacking)
+                names = join_names(INSTRUCTION_NAMES[n] for n in lacking)
                 yield make_finding(
                     Step.FRAMEWORKS,
                     home.severity,
@@ -57,11 +57,11 @@ def without_instructions(seen: Snapshot) -> Iterator[Finding]:
                     evidence=[
                         observation(
                             _("The processor has"),
-                            join_names((NAMES[n] for n in here), 9) or _("none of these"),
+                            join_names((INSTRUCTION_NAMES[n] for n in here), 9) or _("none of these"),
                             _("the system's list"),
                         ),
                         observation(_("The build needs"), names, row.source),
-                        home.concerns(OWNERS.get(d.name, d.name)),
+                        home.concerns(PACKAGE_OWNERS.get(d.name, d.name)),
                     ],
                     subject=home.python.prefix,
                     fix=manual_fix(
@@ -125,7 +125,7 @@ def page_file(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _size(count: int) -> str:
-    return _("{size} GiB", size=number(count / GIB, 1))
+    return _("{size} GiB", size=format_number(count / BYTES_PER_GIB, 1))
 
 
 RULES = (without_instructions, page_file)

@@ -5,19 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.common.i18n import _, sentences
+from core.common.i18n import _, join_sentences
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
 from core.knowledge.causes import Cause
 from core.model.facts import Distribution, Snapshot
 from core.model.findings import Finding, Fix
 from core.model.steps import Severity, Step
-from core.rules.frameworks.advice import again, gpu_onnxruntime, pip
-from core.rules.frameworks.environment_view import Broken, EnvironmentView, broken, environment_views
-from core.rules.frameworks.fit import gpu_side, short, tables
+from core.rules.frameworks.advice import framework_pip_command, gpu_onnxruntime, reinstall_requirement
+from core.rules.frameworks.environment_view import (
+    EnvironmentView,
+    UnmetRequirement,
+    environment_views,
+    unmet_requirements,
+)
+from core.rules.frameworks.fit import framework_tables, gpu_side, minor_version
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
-SHARING = (
+SHARED_FOLDERS = (
     ("onnxruntime", re.compile(r"onnxruntime(-gpu|-directml|-openvino|-training|-qnn)?")),
     ("paddle", re.compile(r"paddlepaddle(-gpu)?")),
     ("tensorflow", re.compile(r"tensorflow(-gpu|-cpu|-rocm)?|tf-nightly")),
@@ -32,13 +37,13 @@ SHARING = (
 def duplicate_packages(seen: Snapshot) -> Iterator[Finding]:
     """Two distributions that write the same folder are installed beside each other, or one is installed twice."""
     for home in environment_views(seen):
-        for folder, pattern in SHARING:
+        for folder, pattern in SHARED_FOLDERS:
             some = [d for d in home.python.distributions if pattern.fullmatch(d.name)]
             for place in dict.fromkeys(d.location for d in some):
                 here = [d for d in some if d.location == place]
                 if len({d.name for d in here}) > 1 and not _empty_stub(here):
                     yield _duplicates(home, folder, here)
-        yield from _twice(home)
+        yield from _installed_twice(home)
 
 
 def _empty_stub(here: list[Distribution]) -> bool:
@@ -50,7 +55,7 @@ def _empty_stub(here: list[Distribution]) -> bool:
 def _duplicates(home: EnvironmentView, folder: str, here: list[Distribution]) -> Finding:
     names = join_names(f"{d.name} {d.version}" for d in here)
     side = gpu_side(home.seen)
-    fact = tables().fact("one_module")
+    fact = framework_tables().fact("one_module")
     really = next(
         (b for b in home.builds if b.distribution in [d.name for d in here] and b.really and "-" in b.distribution),
         None,
@@ -98,13 +103,13 @@ def _one_of(home: EnvironmentView, folder: str, here: list[Distribution]) -> Fix
         keep = next((d for d in here if re.search(rf"\b{d.name}\b", wanted)), keep)
     return manual_fix(
         _("Keep {name} alone", name=keep.name),
-        pip(home.seen, home.python, "uninstall", "-y", *names),
-        pip(home.seen, home.python, "install", f"{keep.name}=={keep.version.partition('+')[0]}"),
+        framework_pip_command(home.seen, home.python, "uninstall", "-y", *names),
+        framework_pip_command(home.seen, home.python, "install", f"{keep.name}=={keep.version.partition('+')[0]}"),
         restart="program",
     )
 
 
-def _twice(home: EnvironmentView) -> Iterator[Finding]:
+def _installed_twice(home: EnvironmentView) -> Iterator[Finding]:
     known: dict[tuple[str, str], list[str]] = {}
     for d in home.python.distributions:
         known.setdefault((d.name, d.location), []).append(d.version)
@@ -127,9 +132,11 @@ def _twice(home: EnvironmentView) -> Iterator[Finding]:
                 subject=home.python.prefix,
                 fix=manual_fix(
                     _("Take {name} away until nothing is left, then install it once", name=name),
-                    pip(home.seen, home.python, "uninstall", "-y", name),
-                    pip(home.seen, home.python, "uninstall", "-y", name),
-                    pip(home.seen, home.python, "install", f"{name}=={max(versions, key=version_tuple)}"),
+                    framework_pip_command(home.seen, home.python, "uninstall", "-y", name),
+                    framework_pip_command(home.seen, home.python, "uninstall", "-y", name),
+                    framework_pip_command(
+                        home.seen, home.python, "install", f"{name}=={max(versions, key=version_tuple)}"
+                    ),
                 ),
             )
 
@@ -143,12 +150,12 @@ def broken_requirements(seen: Snapshot) -> Iterator[Finding]:
     for home in environment_views(seen):
         if home.near > 3:
             continue
-        for b in broken(home):
+        for b in unmet_requirements(home):
             if b.installed:
-                yield _broken(home, b, loaded=home.python.prefix in examined)
+                yield _unmet(home, b, loaded=home.python.prefix in examined)
 
 
-def _broken(home: EnvironmentView, b: Broken, *, loaded: bool) -> Finding:
+def _unmet(home: EnvironmentView, b: UnmetRequirement, *, loaded: bool) -> Finding:
     severity, cause = how_bad(b)
     if loaded and b.wanted.startswith("nvidia-cudnn"):
         severity = NOTE  # what is loaded there was examined, and says more than versions do
@@ -167,7 +174,7 @@ def _broken(home: EnvironmentView, b: Broken, *, loaded: bool) -> Finding:
             installed=b.installed,
         ),
         cause=cause,
-        why=sentences(
+        why=join_sentences(
             _("Something that was installed later brought another version."),
             _("The library that is loaded decides whether it matters.")
             if severity <= NOTE
@@ -183,11 +190,11 @@ def _broken(home: EnvironmentView, b: Broken, *, loaded: bool) -> Finding:
             home.concerns(b.of.name),
         ],
         subject=home.python.prefix,
-        fix=again(home.seen, home.python, f"{b.wanted}{b.specifier}"),
+        fix=reinstall_requirement(home.seen, home.python, f"{b.wanted}{b.specifier}"),
     )
 
 
-def how_bad(b: Broken) -> tuple[Severity, Cause]:
+def how_bad(b: UnmetRequirement) -> tuple[Severity, Cause]:
     """Return how much a broken requirement matters, and its cause: a newer library of the same major usually serves."""
     wanted = next(iter(re.findall(r"(?:==|>=|~=)\s*([\d.]+)", b.specifier)), "")
     same_major = version_tuple(wanted)[:1] == version_tuple(b.installed)[:1]
@@ -199,7 +206,11 @@ def how_bad(b: Broken) -> tuple[Severity, Cause]:
         if is_older(b.installed, wanted):
             return WARNING, "cudnn_minor_too_old"
         return NOTE, "requirement_broken"
-    if b.wanted.startswith(("nvidia-", "cuda-")) and not is_older(short(b.installed), short(wanted)) and same_major:
+    if (
+        b.wanted.startswith(("nvidia-", "cuda-"))
+        and not is_older(minor_version(b.installed), minor_version(wanted))
+        and same_major
+    ):
         return NOTE, "requirement_broken"
     if b.wanted.startswith(("nvidia-", "cuda-", "torch", "triton", "jax", "tensorflow")):
         return WARNING, "requirement_broken"
@@ -208,7 +219,7 @@ def how_bad(b: Broken) -> tuple[Severity, Cause]:
 
 def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
     """The retired distribution pynvml lies in an environment that was named or is active."""
-    fact = tables().fact("pynvml")
+    fact = framework_tables().fact("pynvml")
     for home in environment_views(seen):
         old = home.has("pynvml")
         if old and home.near <= 1:
@@ -229,8 +240,8 @@ def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
                 subject=home.python.prefix,
                 fix=manual_fix(
                     _("Use nvidia-ml-py instead"),
-                    pip(seen, home.python, "uninstall", "-y", "pynvml"),
-                    pip(seen, home.python, "install", "--force-reinstall", "nvidia-ml-py"),
+                    framework_pip_command(seen, home.python, "uninstall", "-y", "pynvml"),
+                    framework_pip_command(seen, home.python, "install", "--force-reinstall", "nvidia-ml-py"),
                 ),
             )
 

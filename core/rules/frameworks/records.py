@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.common.i18n import _, n_, number
+from core.common.i18n import _, format_number, n_
 from core.common.text import join_names
 from core.model.facts import DamagedFile, PackageRecords, Snapshot
 from core.model.findings import Evidence, Finding
@@ -15,33 +15,33 @@ from core.rules.frameworks.advice import whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.wording import GOOD, NOTE, WARNING, make_finding, observation
 
-OWNERS = {"jaxlib": "jax", "jax-cuda": "jax", "triton": "torch"}
+LIBRARY_OWNERS = {"jaxlib": "jax", "jax-cuda": "jax", "triton": "torch"}
 """Start of a distribution's name: the framework that it belongs to. NVIDIA's belong to all of an environment."""
 
-WHOLE = "good"
+WHOLE_STATE = "good"
 
 
 def damaged_libraries(seen: Snapshot) -> Iterator[Finding]:
     """Libraries of frameworks and of NVIDIA's packages that are missing, cut short or altered."""
-    told = _told(seen)
+    told = _files_already_reported(seen)
     for home in environment_views(seen):
-        record = _of(home)
+        record = _records_of(home)
         if record is None:
             continue
         files = [f for f in record.damaged if normalise(seen.machine.system, f.path) not in told]
         for name in dict.fromkeys(f.distribution for f in files):
-            yield _damaged(home, [f for f in files if f.distribution == name])
+            yield _damaged_finding(home, [f for f in files if f.distribution == name])
         if record.hashed and not record.damaged:
-            yield _whole(home, record)
+            yield _whole_finding(home, record)
 
 
-def _of(home: EnvironmentView) -> PackageRecords | None:
+def _records_of(home: EnvironmentView) -> PackageRecords | None:
     system = home.seen.machine.system
     mine = normalise(system, home.python.prefix)
     return next((r for r in home.seen.records or () if normalise(system, r.prefix) == mine), None)
 
 
-def _told(seen: Snapshot) -> set[str]:
+def _files_already_reported(seen: Snapshot) -> set[str]:
     """Return the unfit files that cuDNN's own search comes to: the rules about CUDA's libraries tell those as errors."""
     system = seen.machine.system
     used = {normalise(system, r.winner.path) for load in seen.loads or () for r in load.resolutions if r.winner}
@@ -53,23 +53,23 @@ def _told(seen: Snapshot) -> set[str]:
     }
 
 
-def _broken(file: DamagedFile) -> bool:
+def _is_broken(file: DamagedFile) -> bool:
     """Whether a file can be no library that somebody meant: its bytes changed under the same size, or it is cut short."""
-    return file.state == "hash differs" or (file.state == "size differs" and file.header not in ("", WHOLE))
+    return file.state == "hash differs" or (file.state == "size differs" and file.header not in ("", WHOLE_STATE))
 
 
 def _severity(home: EnvironmentView, files: list[DamagedFile]) -> Severity:
     """Return how much it matters: what is missing or was altered on purpose (by strip, say) may never be asked for."""
-    if any(_broken(f) or f.needed_by for f in files):
+    if any(_is_broken(f) or f.needed_by for f in files):
         return home.severity
     worked = any(t.gpu and t.right and not t.problem and not t.ended for t in home.trials)
     return NOTE if worked else min(home.severity, WARNING)
 
 
-def _damaged(home: EnvironmentView, files: list[DamagedFile]) -> Finding:
+def _damaged_finding(home: EnvironmentView, files: list[DamagedFile]) -> Finding:
     one = files[0]
     names = join_names(file_name(home.seen.machine.system, f.path) for f in files)
-    broken, gone = any(_broken(f) for f in files), all(f.state == "missing" for f in files)
+    broken, gone = any(_is_broken(f) for f in files), all(f.state == "missing" for f in files)
     values = {"names": names, "package": f"{one.distribution} {one.version}", "prefix": home.python.prefix}
     if broken:
         title = _("Damaged in {prefix}: {names} of {package}.", **values)
@@ -107,8 +107,8 @@ def _row(file: DamagedFile) -> Evidence:
         return observation(file.path, needed, source)
     if file.state == "hash differs":
         return observation(file.path, _("has another SHA-256 than was recorded"), source)
-    size, recorded = number(file.size or 0), number(file.recorded or 0)
-    if file.header in ("", WHOLE):
+    size, recorded = format_number(file.size or 0), format_number(file.recorded or 0)
+    if file.header in ("", WHOLE_STATE):
         return observation(file.path, _("{size} bytes, recorded were {recorded}", size=size, recorded=recorded), source)
     values = {"state": _(file.header), "size": size, "recorded": recorded}
     return observation(file.path, _("{state}: {size} bytes, recorded were {recorded}", **values), source)
@@ -117,11 +117,11 @@ def _row(file: DamagedFile) -> Evidence:
 def _owner(home: EnvironmentView, distribution: str) -> str:
     if distribution.startswith("nvidia-"):
         return ""
-    owner = next((o for start, o in OWNERS.items() if distribution.startswith(start)), distribution)
+    owner = next((o for start, o in LIBRARY_OWNERS.items() if distribution.startswith(start)), distribution)
     return owner if home.has(owner) else ""
 
 
-def _whole(home: EnvironmentView, record: PackageRecords) -> Finding:
+def _whole_finding(home: EnvironmentView, record: PackageRecords) -> Finding:
     return make_finding(
         Step.FRAMEWORKS,
         GOOD,

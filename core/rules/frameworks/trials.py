@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from core.common.i18n import N_, _, sentences, translate_fact
+from core.common.i18n import N_, _, join_sentences, translate_fact
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.model.facts import FrameworkBuild, FrameworkTrial, Snapshot
@@ -17,7 +17,7 @@ from core.model.paths import parent
 from core.model.steps import Step
 from core.rules.advice import without_variable
 from core.rules.consumer_loads import NO_LIBCUDA
-from core.rules.counter import Outcome
+from core.rules.counter import CounterOutcome
 from core.rules.cudnn.not_found import all_overriding
 from core.rules.frameworks.advice import another_torch, tensorflow_for_gpu, whole_again
 from core.rules.frameworks.builds import is_cpu
@@ -25,12 +25,12 @@ from core.rules.frameworks.environment_view import EnvironmentView, environment_
 from core.rules.frameworks.fit import build_fits, gpu_side
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
-STEP = Step.FRAMEWORKS
+TRIAL_STEP = Step.FRAMEWORKS
 DRIVERS_OWN = re.compile(r"libcuda\.so|libcudadebugger\.so|libnvidia-")
 """The driver's libraries, which no framework brings; cluster software names their folder in LD_LIBRARY_PATH."""
 
 
-class Message(msgspec.Struct, frozen=True):
+class KnownMessage(msgspec.Struct, frozen=True):
     """A framework's or the system's own words, the cause that they tell by themselves, and what it means."""
 
     pattern: str
@@ -39,8 +39,8 @@ class Message(msgspec.Struct, frozen=True):
     advice: str = ""
 
 
-MESSAGES = (
-    Message(
+KNOWN_MESSAGES = (
+    KnownMessage(
         r"WinError 1455|paging file is too small|winerror.?1455",
         "page_file_too_small",
         N_("Windows could not promise enough memory for the libraries: the page file is too small."),
@@ -49,7 +49,7 @@ MESSAGES = (
             "size, and restart. Fewer workers (num_workers) need less."
         ),
     ),
-    Message(
+    KnownMessage(
         r"(vcruntime140|msvcp140|vcruntime140_1|libomp140|vcomp140)[\w.]*\.dll",
         "vc_runtime_missing",
         N_("A library of Microsoft's Visual C++ run time is missing."),
@@ -57,7 +57,7 @@ MESSAGES = (
             "Install the newest Visual C++ Redistributable for x64 from Microsoft (aka.ms/vs/17/release/vc_redist.x64.exe)."
         ),
     ),
-    Message(
+    KnownMessage(
         r"WinError 1114",
         "vc_runtime_missing",
         N_("A library refused to start. An old Visual C++ run time is the usual reason."),
@@ -65,24 +65,24 @@ MESSAGES = (
             "Install the newest Visual C++ Redistributable for x64 from Microsoft (aka.ms/vs/17/release/vc_redist.x64.exe)."
         ),
     ),
-    Message(
+    KnownMessage(
         r"SIGILL|illegal instruction|0xC000001D|(compiled to use|built using) (AVX|SSE|FMA)",
         "cpu_instruction_set_missing",
         N_("The build uses instructions that this processor does not have."),
         N_("Use an older release, or a build for processors without AVX2."),
     ),
-    Message(
+    KnownMessage(
         r"out of memory|OutOfMemoryError|RESOURCE_EXHAUSTED|CUDA_ERROR_OUT_OF_MEMORY|CUDNN_STATUS_ALLOC_FAILED",
         "gpu_memory_exhausted",
         N_("The GPU has no memory left, even for one small convolution: another program holds it."),
         N_("Close other programs that use the GPU; nvidia-smi lists them."),
     ),
-    Message(
+    KnownMessage(
         r"no kernel image is available|sm_\d+ is not compatible with the current PyTorch",
         "gpu_arch",
         N_("The build has no machine code for this GPU."),
     ),
-    Message(
+    KnownMessage(
         r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|unsupported display driver / cuda driver combination"
         r"|CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE|forward compatibility was attempted on non supported HW",
         "",
@@ -90,23 +90,23 @@ MESSAGES = (
             "The libcuda that is loaded does not fit the driver or the GPU. The step about the driver says which of them is wrong."
         ),
     ),
-    Message(
+    KnownMessage(
         r"CUDA driver version is insufficient|driver on your system is too old",
         "driver_too_old",
         N_("The driver is too old for the CUDA version that this build uses."),
         N_("Install a newer driver for this GPU, or a build for an older CUDA."),
     ),
-    Message(
+    KnownMessage(
         r"cuDNN version incompatibility|Loaded runtime CuDNN library: \S+ but source was compiled with",
         "cudnn_minor_too_old",
         N_("The cuDNN that is loaded is older than the one that the framework was compiled with."),
     ),
-    Message(
+    KnownMessage(
         r"SUBLIBRARY_VERSION_MISMATCH|cudnnGetLibConfig",
         "mixed_cudnn_sublibraries",
         N_("Files of two cuDNN releases were loaded together."),
     ),
-    Message(
+    KnownMessage(
         r"(file too short|invalid ELF header|WinError 193|not a valid Win32 application)",
         "corrupt_or_truncated_file",
         N_("A library is damaged, or made for another kind of computer."),
@@ -115,13 +115,13 @@ MESSAGES = (
 """In the order in which they are tried. Sources: the frameworks' own messages, as people quote them in their reports."""
 
 
-def recognised(trial: FrameworkTrial) -> Message | None:
+def recognise(trial: FrameworkTrial) -> KnownMessage | None:
     """Return what a failed trial's own words tell; None when they tell no cause by themselves."""
     words = f"{trial.problem}\n{trial.ended}\n{trial.printed}"
-    return next((m for m in MESSAGES if re.search(m.pattern, words, re.IGNORECASE)), None)
+    return next((m for m in KNOWN_MESSAGES if re.search(m.pattern, words, re.IGNORECASE)), None)
 
 
-def failed(trial: FrameworkTrial) -> bool:
+def trial_failed(trial: FrameworkTrial) -> bool:
     """Whether a trial went wrong: an exception, a crash, wrong results."""
     return bool(trial.problem or trial.ended or trial.right is False)
 
@@ -145,28 +145,30 @@ def _waits_for_driver(home: EnvironmentView, trial: FrameworkTrial) -> bool:
     return trial.reached == "nothing" and gpu_side(home.seen).there is False and NO_LIBCUDA in trial.problem
 
 
-def tried(seen: Snapshot) -> Iterator[Finding]:
+def trial_results(seen: Snapshot) -> Iterator[Finding]:
     """What every trial showed."""
     for home in environment_views(seen):
         for trial in home.trials:
             outcome = _counter_test(home, trial)
-            if outcome is Outcome.PROVED or (outcome is Outcome.OPEN and trial.clean is not None and _foreign(trial)):
+            if outcome is CounterOutcome.PROVED or (
+                outcome is CounterOutcome.OPEN and trial.clean is not None and _foreign_files(trial)
+            ):
                 yield _override(home, trial)
             elif _waits_for_driver(home, trial):
-                yield _waiting(home, trial)
+                yield _waiting_finding(home, trial)
             elif (trial.problem or trial.ended) and not _only_without_gpu(home, trial):
                 yield _failure(home, trial)
             elif trial.right is False:
-                yield _wrong(home, trial)
+                yield _wrong_finding(home, trial)
             else:
-                yield _passed(home, trial)
+                yield _passed_finding(home, trial)
 
 
 def _name(trial: FrameworkTrial) -> str:
     return f"{trial.framework} {trial.version}".strip()
 
 
-def _foreign(trial: FrameworkTrial) -> list[str]:
+def _foreign_files(trial: FrameworkTrial) -> list[str]:
     """Return the files that came from LD_LIBRARY_PATH and come from elsewhere without it; the driver's are no framework's."""
     clean = {m.name: m.path for m in trial.clean.mapped} if trial.clean else {}
     return [
@@ -207,21 +209,25 @@ def _rows(home: EnvironmentView, trial: FrameworkTrial) -> list[Evidence]:
     return [*rows, home.concerns(trial.framework)]
 
 
-def _counter_test(home: EnvironmentView, trial: FrameworkTrial) -> Outcome:
+def _counter_test(home: EnvironmentView, trial: FrameworkTrial) -> CounterOutcome:
     """Return what the trial without LD_LIBRARY_PATH says about it. One that lacks nothing but a GPU has worked as far as it can."""
-    if trial.clean is None or not failed(trial):
-        return Outcome.OPEN
-    return Outcome.REFUTED if failed(trial.clean) and not _only_without_gpu(home, trial.clean) else Outcome.PROVED
+    if trial.clean is None or not trial_failed(trial):
+        return CounterOutcome.OPEN
+    return (
+        CounterOutcome.REFUTED
+        if trial_failed(trial.clean) and not _only_without_gpu(home, trial.clean)
+        else CounterOutcome.PROVED
+    )
 
 
 def _override(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     clean = trial.clean
     assert clean is not None
-    proved = _counter_test(home, trial) is Outcome.PROVED
-    files = _foreign(trial) or [m.path for m in trial.mapped if m.origin == "LD_LIBRARY_PATH"]
+    proved = _counter_test(home, trial) is CounterOutcome.PROVED
+    files = _foreign_files(trial) or [m.path for m in trial.mapped if m.origin == "LD_LIBRARY_PATH"]
     folders = list(dict.fromkeys(parent(home.seen.machine.system, f) for f in files))
     return make_finding(
-        STEP,
+        TRIAL_STEP,
         ERROR if proved else WARNING,
         f"trial-{trial.framework}",
         _("{name} in {prefix} fails because of LD_LIBRARY_PATH.", name=_name(trial), prefix=home.python.prefix)
@@ -250,9 +256,9 @@ def _override(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     )
 
 
-def _waiting(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
+def _waiting_finding(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     return make_finding(
-        STEP,
+        TRIAL_STEP,
         NOTE,
         f"trial-{trial.framework}",
         _(
@@ -269,10 +275,10 @@ def _waiting(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
 
 
 def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
-    message = recognised(trial)
+    message = recognise(trial)
     if trial.timed_out and not message:
         return make_finding(
-            STEP,
+            TRIAL_STEP,
             UNKNOWN,
             f"trial-{trial.framework}",
             _("{name} in {prefix} gave no answer in time.", name=_name(trial), prefix=home.python.prefix),
@@ -282,9 +288,9 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
         )
     cause = message.cause if message else ""
     if cause == "gpu_arch":
-        cause = "gpu_arch_too_new" if _newer(home, trial) else "gpu_arch_too_old"
+        cause = "gpu_arch_too_new" if _is_newer(home, trial) else "gpu_arch_too_old"
     return make_finding(
-        STEP,
+        TRIAL_STEP,
         ERROR,
         f"trial-{trial.framework}",
         _("{name} in {prefix} cannot be imported.", name=_name(trial), prefix=home.python.prefix)
@@ -298,14 +304,14 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     )
 
 
-def _newer(home: EnvironmentView, trial: FrameworkTrial) -> bool:
+def _is_newer(home: EnvironmentView, trial: FrameworkTrial) -> bool:
     build = home.build(trial.framework)
     lowest = min(build.sass) if build and build.sass else 0
     capabilities = [g.compute_capability or "" for g in gpu_side(home.seen).gpus]
     return any(float(c) * 10 > lowest for c in capabilities if re.fullmatch(r"\d+\.\d", c))
 
 
-def _cure(home: EnvironmentView, trial: FrameworkTrial, message: Message | None) -> Fix | None:
+def _cure(home: EnvironmentView, trial: FrameworkTrial, message: KnownMessage | None) -> Fix | None:
     build = home.build(trial.framework)
     if message and message.advice:
         return manual_fix(_("Cure it"), *_(message.advice).splitlines(), restart="program")
@@ -316,9 +322,9 @@ def _cure(home: EnvironmentView, trial: FrameworkTrial, message: Message | None)
     return None
 
 
-def _wrong(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
+def _wrong_finding(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     return make_finding(
-        STEP,
+        TRIAL_STEP,
         ERROR,
         f"trial-{trial.framework}",
         _("{name} in {prefix} computes wrong results in a convolution.", name=_name(trial), prefix=home.python.prefix),
@@ -328,7 +334,7 @@ def _wrong(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     )
 
 
-def _passed(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
+def _passed_finding(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     side = gpu_side(home.seen)
     build = home.build(trial.framework)
     if side.works and not trial.gpu and trial.devices == 0 and build and build.cuda and not is_cpu(build):
@@ -345,7 +351,7 @@ def _passed(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     else:
         title = _("{name} in {prefix} convolves on {where}.", **values)
     return make_finding(
-        STEP,
+        TRIAL_STEP,
         GOOD if trial.gpu or not side.there else NOTE,
         f"trial-{trial.framework}",
         title,
@@ -356,18 +362,18 @@ def _passed(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
 
 def _without_gpu(home: EnvironmentView, trial: FrameworkTrial, build: FrameworkBuild) -> Finding:
     """A build for CUDA that computes on the processor, beside a GPU whose driver answers."""
-    message = recognised(trial)
+    message = recognise(trial)
     bare = trial.framework == "tensorflow" and not any(
         d.name.startswith("nvidia-cudnn") for d in home.python.distributions
     )
     fits = build_fits(build, gpu_side(home.seen))
     return make_finding(
-        STEP,
+        TRIAL_STEP,
         WARNING,
         f"trial-{trial.framework}",
         _("{name} in {prefix} works, but sees no GPU.", name=_name(trial), prefix=home.python.prefix),
         cause=message.cause if message and message.cause != "gpu_arch" else "",
-        why=sentences(
+        why=join_sentences(
             _("The driver answers for a GPU, and this build was made for CUDA."),
             _("Its machine code suits the GPU.") if fits else "",
             _(message.meaning) if message else "",
@@ -379,4 +385,4 @@ def _without_gpu(home: EnvironmentView, trial: FrameworkTrial, build: FrameworkB
     )
 
 
-RULES = (tried,)
+RULES = (trial_results,)

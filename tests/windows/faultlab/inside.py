@@ -141,7 +141,7 @@ def cured(row: Row, primary: Finding, report: Report, machine: Machine) -> dict[
         return look(seen, machine)
 
     if row.source and not (primary.fix and primary.fix.changes):
-        primary = repair.with_cudnn_from(source, primary, report.snapshot, shop, watch)
+        primary = repair.fix_from_cudnn_set(source, primary, report.snapshot, shop, watch)
     proposal = repair.propose(primary, shop)
     rehearsal = repair.rehearse(proposal, report, shop, watch, again)
     words.append(f"rehearsed {rehearsal.works}")

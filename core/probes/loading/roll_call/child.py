@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.model.facts import System
-    from core.probes.loading.roll_call.protocol import Part, RollCallEvent, RollCallRequest
+    from core.probes.loading.roll_call.protocol import LaterLibrary, RollCallEvent, RollCallRequest
 else:
     RollCallEvent = dict
 
@@ -26,11 +26,11 @@ PLAIN = True
 CAGED = True
 """For ``core.host.child_main``: what is loaded here can start nothing, reach no network and touch no other process."""
 
-LOAD: dict[System, str] = {"linux": "dlopen", "windows": "LoadLibraryExW"}
+LOAD_FUNCTION: dict[System, str] = {"linux": "dlopen", "windows": "LoadLibraryExW"}
 """What a Call is named that loads a file instead of calling a function."""
 
 
-def answer(roll: RollCallRequest, emit: Callable[[RollCallEvent], None]) -> None:
+def answer_roll_call(roll: RollCallRequest, emit: Callable[[RollCallEvent], None]) -> None:
     """Do one roll call. Runs in a child process: any step may end it."""
     loader = _loader(roll.folders)
     known: set[str] = set()
@@ -45,17 +45,17 @@ def answer(roll: RollCallRequest, emit: Callable[[RollCallEvent], None]) -> None
                 emit(RollCallEvent(kind="mapped", name=path))
         return handle
 
-    load = LOAD[roll.system]
+    load = LOAD_FUNCTION[roll.system]
     for path in roll.preload:
-        step(load, _loaded, load, path)
-    main = step(load, _loaded, load, roll.main)
+        step(load, _load_main, load, path)
+    main = step(load, _load_main, load, roll.main)
     if main is None:
         return
     emit(RollCallEvent(kind="loaded", name=loader.path(main)))
     for function in roll.functions:
-        step(function, _called, main, function)
+        step(function, _call_function, main, function)
     for part in roll.parts:
-        step(part.name, _opened, load, part)
+        step(part.name, _open_part, load, part)
 
 
 def _loader(folders: tuple[str, ...]) -> Loader:
@@ -66,13 +66,13 @@ def _loader(folders: tuple[str, ...]) -> Loader:
     return DynamicLoader()
 
 
-def _loaded(loader: Loader, load: str, path: str) -> tuple[RollCallEvent, int | None]:
+def _load_main(loader: Loader, load: str, path: str) -> tuple[RollCallEvent, int | None]:
     handle, number, problem = loader.load(path)
     result = 0 if handle is not None else number
     return RollCallEvent(kind="call", name=load, library=path, result=result, problem=problem), handle
 
 
-def _opened(loader: Loader, load: str, part: Part) -> tuple[RollCallEvent, int | None]:
+def _open_part(loader: Loader, load: str, part: LaterLibrary) -> tuple[RollCallEvent, int | None]:
     """Load a part under the first of its names that works; the first failure is what is told otherwise."""
     number, problem = None, ""
     for path in part.tries:
@@ -85,7 +85,7 @@ def _opened(loader: Loader, load: str, part: Part) -> tuple[RollCallEvent, int |
     return RollCallEvent(kind="call", name=load, library=part.name, result=number, problem=problem), None
 
 
-def _called(loader: Loader, handle: int, function: str) -> tuple[RollCallEvent, int | None]:
+def _call_function(loader: Loader, handle: int, function: str) -> tuple[RollCallEvent, int | None]:
     address = loader.symbol(handle, function)
     if not address:
         problem = fact_text("This library has no such function.")

@@ -9,24 +9,24 @@ from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
 from core.common.progress import Progress
-from core.host.child import Answer, ask
+from core.host.child import ChildAnswer, ask_child
 from core.host.interface import Account, Host
-from core.knowledge.cudnn import Knowledge
+from core.knowledge.cudnn import CudnnKnowledge
 from core.knowledge.cudnn_file_names import version_text
 from core.model.facts import Call, Mapped, RollCall
 from core.model.paths import file_name
-from core.probes.loading.roll_call.child import LOAD, answer
+from core.probes.loading.roll_call.child import LOAD_FUNCTION, answer_roll_call
 from core.probes.loading.roll_call.protocol import RollCallEvent, RollCallRequest
 
-CHILDREN = 5
+MAX_CHILDREN = 5
 """At most so many children for one roll call: one, and one more for each step that killed its child."""
 
-SECONDS = 20.0
+CHILD_TIMEOUT_SECONDS = 20.0
 """For one child. A healthy one takes 0.06; a cold disk a few."""
 
-OUTPUT_LIMIT = 8 << 10
+MAX_OUTPUT_BYTES = 8 << 10
 
-SPARED = fact_text("Not tried: what it needs is missing or broken, and another such step had ended the process.")
+SPARED_TEXT = fact_text("Not tried: what it needs is missing or broken, and another such step had ended the process.")
 
 
 class _Tally(msgspec.Struct):
@@ -40,20 +40,20 @@ class _Tally(msgspec.Struct):
     ended: str = ""
 
 
-Ask = Callable[[RollCallRequest], Answer[RollCallEvent]]
+Ask = Callable[[RollCallRequest], ChildAnswer[RollCallEvent]]
 
 
-def run(roll: RollCallRequest, fragile: Mapping[str, int], known: Knowledge, asking: Ask) -> RollCall:
+def run_roll_call(roll: RollCallRequest, fragile: Mapping[str, int], known: CudnnKnowledge, asking: Ask) -> RollCall:
     """Make a roll call and return what happened.
 
     ``fragile``: functions and parts that are likely to end the process, because a file that they need is missing or
     broken. They come last, lower numbers first, and after the first that does, no more of its kind are tried.
     ``asking`` runs one child.
     """
-    tally, load = _Tally(), LOAD[roll.system]
+    tally, load = _Tally(), LOAD_FUNCTION[roll.system]
     functions = sorted(roll.functions, key=lambda f: fragile.get(f, 0))  # stable: the healthy ones keep their order
     parts = sorted(roll.parts, key=lambda p: fragile.get(p.name, 0))
-    for _n in range(CHILDREN):
+    for _n in range(MAX_CHILDREN):
         said = asking(replace(roll, functions=tuple(functions), parts=tuple(parts)))
         fatal = _count(said, tally, roll, known)
         tried = {e.name for e in said.events if e.kind == "begin"}
@@ -62,10 +62,12 @@ def run(roll: RollCallRequest, fragile: Mapping[str, int], known: Knowledge, ask
         if fatal in ("", load) or said.timed_out:
             break
         if fatal in roll.functions:
-            tally.calls += [Call(function=f, meaning=SPARED) for f in functions if f in fragile]
+            tally.calls += [Call(function=f, meaning=SPARED_TEXT) for f in functions if f in fragile]
             functions = [f for f in functions if f not in fragile]
         else:
-            tally.calls += [Call(function=load, library=p.name, meaning=SPARED) for p in parts if p.name in fragile]
+            tally.calls += [
+                Call(function=load, library=p.name, meaning=SPARED_TEXT) for p in parts if p.name in fragile
+            ]
             parts = [p for p in parts if p.name not in fragile]
         if not (functions or parts):
             break
@@ -75,19 +77,24 @@ def run(roll: RollCallRequest, fragile: Mapping[str, int], known: Knowledge, ask
         version=tally.version,
         calls=tuple(tally.calls),
         mapped=tuple(Mapped(path=path, name=file_name(roll.system, path)) for path in tally.mapped),
-        output=tally.output[:OUTPUT_LIMIT],
+        output=tally.output[:MAX_OUTPUT_BYTES],
         ended=tally.ended,
     )
 
 
-def by_child(host: Host, env: Mapping[str, str], watch: Progress, account: Account | None = None) -> Ask:
+def ask_roll_call(host: Host, env: Mapping[str, str], watch: Progress, account: Account | None = None) -> Ask:
     """Return the function that asks a real child with the consumer's environment, with the rights of ``account``."""
-    return lambda roll: ask(
-        *(answer, roll, RollCallEvent), host=host, env=env, timeout=SECONDS, watch=watch, account=account
+    return lambda roll: ask_child(
+        *(answer_roll_call, roll, RollCallEvent),
+        host=host,
+        env=env,
+        timeout=CHILD_TIMEOUT_SECONDS,
+        watch=watch,
+        account=account,
     )
 
 
-def _count(said: Answer[RollCallEvent], tally: _Tally, roll: RollCallRequest, known: Knowledge) -> str:
+def _count(said: ChildAnswer[RollCallEvent], tally: _Tally, roll: RollCallRequest, known: CudnnKnowledge) -> str:
     """Add one child's answer to the tally; return what it was about to do when it died, empty when it did not."""
     begun = ""
     for event in said.events:
@@ -106,7 +113,7 @@ def _count(said: Answer[RollCallEvent], tally: _Tally, roll: RollCallRequest, kn
     if not said.ended:
         return ""
     if begun:
-        load = LOAD[roll.system]
+        load = LOAD_FUNCTION[roll.system]
         name, library = (begun, roll.main) if begun in (load, *roll.functions) else (load, begun)
         _add(Call(function=name, library=library, meaning=fact_text("The process {ended}.", ended=said.ended)), tally)
     tally.ended = tally.ended or (fact_text("{begun}: {ended}", begun=begun, ended=said.ended) if begun else said.ended)
@@ -121,7 +128,7 @@ def _add(call: Call, tally: _Tally) -> None:
         tally.version = version_text(call.result)
 
 
-def _call(event: RollCallEvent, major: int, known: Knowledge) -> Call:
+def _call(event: RollCallEvent, major: int, known: CudnnKnowledge) -> Call:
     return Call(
         function=event.name,
         library=event.library,
@@ -130,8 +137,8 @@ def _call(event: RollCallEvent, major: int, known: Knowledge) -> Call:
     )
 
 
-def _meaning(event: RollCallEvent, major: int, known: Knowledge) -> str:
-    if event.result is None or event.name in LOAD.values():
+def _meaning(event: RollCallEvent, major: int, known: CudnnKnowledge) -> str:
+    if event.result is None or event.name in LOAD_FUNCTION.values():
         return ""
     if event.name == "cudnnGetVersion":
         return version_text(event.result) or ""

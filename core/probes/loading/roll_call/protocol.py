@@ -7,7 +7,7 @@ from typing import Literal
 from core.model.facts import Frozen, System
 
 
-class Part(Frozen, frozen=True, kw_only=True):
+class LaterLibrary(Frozen, frozen=True, kw_only=True):
     """A library to load after the calls: its paths or bare names, the first that loads counts."""
 
     name: str
@@ -27,7 +27,7 @@ class RollCallRequest(Frozen, frozen=True, kw_only=True):
     folders: tuple[str, ...] = ()
     """Windows: what the consumer gives to add_dll_directory."""
     functions: tuple[str, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[LaterLibrary, ...] = ()
 
 
 class RollCallEvent(Frozen, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from core.common.fact_text import fact_text
 from core.probes.loading.roll_call.linux_loader import Loader, is_cuda_file
 
-ERRORS = {
+WINDOWS_ERRORS = {
     5: "ERROR_ACCESS_DENIED",
     126: "ERROR_MOD_NOT_FOUND",
     127: "ERROR_PROC_NOT_FOUND",
@@ -59,7 +59,7 @@ if sys.platform == "win32":
             if handle:
                 return int(handle), None, ""
             number = ctypes.get_last_error()
-            return None, number, ERRORS.get(number, fact_text("error {number}", number=number))
+            return None, number, WINDOWS_ERRORS.get(number, fact_text("error {number}", number=number))
 
         def symbol(self, handle: int, name: str) -> int:
             """GetProcAddress."""
