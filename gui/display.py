@@ -24,7 +24,7 @@ def missing_display() -> str:
     are tried first, without Qt's Python modules.
     """
     if importlib.util.find_spec("gui.window.app") is None or importlib.util.find_spec("PySide6") is None:
-        return _("The window is not part of this installation.")
+        return _("This installation does not include the window.")
     if sys.platform == "win32" or os.environ.get("QT_QPA_PLATFORM") in WITHOUT_DISPLAY:
         return ""
     found = importlib.util.find_spec("PySide6")
@@ -44,7 +44,7 @@ def why_no_window(environ: Mapping[str, str], plugins: Path) -> str:
     for variable, kind, name in named:
         why = missing_library(plugins / name)
         if not why and kind == "xcb" and not display_answers(environ[variable]):
-            why = _("The display {name} does not answer.", name=environ[variable])
+            why = _("The display {name} does not respond.", name=environ[variable])
         if not why:
             return ""
     return why

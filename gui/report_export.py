@@ -22,7 +22,7 @@ def copy_report(report: Report) -> Said:
     from core.report.text import report_text
 
     QGuiApplication.clipboard().setText(report_text(redact(report)))
-    return Severity.GOOD, _("The report is on the clipboard, without names of persons and machines.")
+    return Severity.GOOD, _("The report is on the clipboard, without names of people and machines.")
 
 
 def save_report(report: Report, path: Path) -> Said:

@@ -32,24 +32,24 @@ def what_is_this(step: Step) -> str:
             "It also sets the newest CUDA version that programs here can use."
         ),
         Step.TOOLKIT: _(
-            "CUDA is the set of libraries by which programs compute on the GPU. "
-            "Most Python frameworks bring their own; an installed toolkit matters to programs that do not."
+            "Programs use the CUDA libraries to compute on the GPU. Most Python frameworks include their "
+            "own; an installed toolkit matters to programs that do not."
         ),
         Step.CUDNN: _(
-            "cuDNN is NVIDIA's library for neural networks: a main file that opens several others when they are needed. "
-            "One missing or foreign file among them is enough to stop a training."
+            "cuDNN is NVIDIA's library for neural networks: a main file that opens several others when it "
+            "needs them. One missing or foreign file among them is enough to stop a training run."
         ),
         Step.ENVIRONMENT: _(
-            "Variables such as PATH tell programs in which folders to look for libraries, and in which order. "
-            "The first file of the right name is taken, even if a better one comes later."
+            "Variables such as PATH tell programs which folders to search for libraries, and in which order. "
+            "The first file of the right name is used, even if a better one comes later."
         ),
         Step.FRAMEWORKS: _(
-            "PyTorch, TensorFlow and their like live in Python environments, each with libraries of its own. "
-            "Every environment that was found is looked at from outside; nothing in it is changed."
+            "PyTorch, TensorFlow and similar frameworks live in Python environments, each with its own "
+            "libraries. Every environment that was found is examined from the outside; nothing in it changes."
         ),
         Step.BENCHMARK: _(
-            "A convolution on the GPU is the proof that everything works together. "
-            "Its speed shows whether the GPU is used as it should be."
+            "A convolution on the GPU proves that everything works together. Its speed shows whether the GPU "
+            "performs as it should."
         ),
     }[step]
 
@@ -90,11 +90,11 @@ def fix_verb(fix: Fix) -> str:
         placed = sum(bool(i.after) for i in items)
         if placed:
             return n_("Place {n} file", "Place {n} files", placed)
-        return n_("Put {n} file aside", "Put {n} files aside", len(items))
+        return n_("Quarantine {n} file", "Quarantine {n} files", len(items))
     if edit := _edit(first):
         name = "PATH" if first.name.upper() == "PATH" else first.name
         return _of_search_path(edit, len(fix.changes), name)
-    return _("Take {name} away", name=first.name) if first.after is None else _("Set {name}", name=first.name)
+    return _("Remove {name}", name=first.name) if first.after is None else _("Set {name}", name=first.name)
 
 
 def _edit(change: SetVariable | EditPath) -> str:
@@ -112,5 +112,5 @@ def _of_search_path(edit: str, count: int, name: str) -> str:
     if edit == "drop" and count > 1:
         return _("Take {n} entries out of {name}", n=count, name=name)
     if edit == "drop":
-        return _("Take a folder out of {name}", name=name)
+        return _("Remove a folder from {name}", name=name)
     return _("Add folder to {name}", name=name) if edit == "add" else _("Change the order of {name}", name=name)

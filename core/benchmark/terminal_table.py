@@ -140,7 +140,8 @@ def _bars(run: GpuRun, *, plain: bool) -> Iterator[str]:
         )
     if over:
         yield " " * 9 + _(
-            "More than all of it: a Winograd or FFT algorithm multiplies less than the direct method that is counted."
+            "More than all of it: a Winograd or FFT algorithm performs fewer multiplications than the direct "
+            "method that is counted."
         )
 
 

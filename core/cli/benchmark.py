@@ -10,10 +10,14 @@ from core.common.i18n import _
 
 def add_benchmark_command(commands: Any) -> None:
     """Add the command to the parser."""
-    parser = commands.add_parser("benchmark", help=_("convolve on the GPU: is it right, and as fast as it should be"))
+    parser = commands.add_parser(
+        "benchmark", help=_("run convolutions on the GPU: are the results right, and is it as fast as it should be")
+    )
     parser.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
     parser.add_argument("--quick", action="store_true", help=_("under ten seconds instead of under a minute"))
-    parser.add_argument("--gpu", type=int, metavar="N", help=_("only this GPU, as nvidia-smi counts; all if left out"))
+    parser.add_argument(
+        "--gpu", type=int, metavar="N", help=_("only this GPU, as nvidia-smi numbers them; all if omitted")
+    )
     parser.add_argument("--python", action="append", default=[], metavar="PATH", help=_("whose cuDNN and framework"))
     parser.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     parser.set_defaults(command=run_benchmark)

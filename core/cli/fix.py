@@ -148,7 +148,7 @@ def _close(line: FixLine, outcome: str, sentence: str, entry: str = "") -> FixLi
 
 def _by_hand(finding: Finding) -> str:
     if finding.fix is None or not finding.fix.advice:
-        return _("There is nothing that Convalesce could do about it.") + "\n"
+        return _("Convalesce cannot do anything about it.") + "\n"
     return _("This is for you to do: {title}", title=finding.fix.title) + f"\n{finding.fix.advice}\n"
 
 
@@ -162,13 +162,15 @@ def _preview(proposal: Proposal) -> str:
 def _restart_text(finding: Finding, outcome: Outcome) -> str:
     lines = [*verification_sentences(outcome.verified_for), *outcome.notes]
     if finding.fix and finding.fix.restart:
-        lines.append(join_sentences(restart_now(finding.fix.restart), _("Programs that run now keep the old values.")))
-    lines.append(_("To take it back: convalesce undo {entry}", entry=outcome.entry))
+        lines.append(join_sentences(restart_now(finding.fix.restart), _("Running programs keep the old values.")))
+    lines.append(_("To undo it: convalesce undo {entry}", entry=outcome.entry))
     return "\n".join(lines) + "\n"
 
 
 def _consent(*, rehearsed: bool) -> bool:
-    question = _("Make these changes?") if rehearsed else _("Make these changes although it could not be tried out?")
+    question = (
+        _("Make these changes?") if rehearsed else _("Make these changes even though they could not be rehearsed?")
+    )
     return _ask_agreement(question)
 
 
@@ -180,19 +182,19 @@ def run_undo(options: argparse.Namespace) -> int:
             print(f"convalesce: {outcome.sentence}", file=sys.stderr)
     entries = repair.history(shop)
     if options.list:
-        say_result("".join(_row(e) for e in entries) or _("Nothing was ever changed here.") + "\n")
+        say_result("".join(_row(e) for e in entries) or _("Convalesce has never changed anything here.") + "\n")
         return OK
     if options.entry and options.all:
-        raise UsageError(_("name an entry, or say --all, not both."))
+        raise UsageError(_("name an entry, or use --all, not both."))
     chosen = _to_take_back(entries, options)
     if not chosen:
-        say_result(_("There is nothing to take back.") + "\n")
+        say_result(_("There is nothing to undo.") + "\n")
         return OK
     for entry in chosen:
         if isinstance(entry, Entry):
             back = [line for c in reversed(entry.changes) for line in c.inverse().lines()]
-            say_result("\n".join([_("This takes back: {title}", title=entry.title), *back]) + "\n")
-    if not options.yes and not _ask_agreement(_("Take it back?")):
+            say_result("\n".join([_("This undoes: {title}", title=entry.title), *back]) + "\n")
+    if not options.yes and not _ask_agreement(_("Undo it?")):
         say_result(_("Nothing was changed.") + "\n")
         return REFUSED
     for entry in chosen:
@@ -220,7 +222,7 @@ def _to_take_back(
 
 def _ask_agreement(question: str) -> bool:
     if not sys.stdin.isatty():
-        print("convalesce: " + _("there is nobody to ask; --yes consents in a script."), file=sys.stderr)
+        print("convalesce: " + _("there is nobody to ask; use --yes to consent in a script."), file=sys.stderr)
         return False
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

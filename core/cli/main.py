@@ -54,8 +54,7 @@ def _answered(arguments: list[str], without_command: Callable[[], int] | None) -
         raise
     except Exception as e:  # noqa: BLE001 - the edge of the program: exit status 3 and one sentence
         print(
-            "convalesce: "
-            + _("it failed by a fault of its own: {error}. Please report it with this line.", error=_where(e)),
+            "convalesce: " + _("internal error: {error}. Please report it with this line.", error=_where(e)),
             file=sys.stderr,
         )
         status = FAILED
@@ -73,7 +72,7 @@ def _choose_language(arguments: list[str]) -> list[str]:
             if i18n.current_language() == i18n.ENGLISH and not name.lower().startswith(i18n.ENGLISH):
                 raise UsageError(
                     _(
-                        "--language does not know {name}; its words are {words}.",
+                        "--language does not know {name}; use one of {words}.",
                         name=repr(name),
                         words=", ".join(i18n.available_languages()),
                     )
@@ -114,10 +113,11 @@ def _parser() -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser(
         prog="convalesce",
-        description=_("Finds out why a GPU deep-learning set-up does not work, and proves it."),
+        description=_("Finds out why a GPU deep-learning setup does not work, and proves it."),
         epilog=_(
-            "Exit status: 0 nothing wrong; 1 at least one fault; 2 used wrongly; 3 Convalesce itself failed; 4 a fix was refused or"
-            " rolled back; 5 nothing wrong was found, but something that was named or would be loaded here could not be examined."
+            "Exit status: 0 nothing wrong; 1 at least one fault; 2 invalid usage; 3 internal error in "
+            "Convalesce; 4 a fix was refused or rolled back; 5 nothing wrong was found, but something that "
+            "was named or would be loaded here could not be examined."
         ),
     )
     parser.add_argument(
@@ -133,11 +133,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    scan = commands.add_parser("scan", help=_("look at this machine and name the root cause"))
+    scan = commands.add_parser("scan", help=_("scan this machine and name the root cause"))
     scan.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
-    scan.add_argument("--out", type=Path, metavar="FILE", help=_("write the JSON report to FILE as well"))
+    scan.add_argument("--out", type=Path, metavar="FILE", help=_("also write the JSON report to FILE"))
     scan.add_argument(
-        "--python", action="append", default=[], metavar="PATH", help=_("an interpreter or environment to look at")
+        "--python", action="append", default=[], metavar="PATH", help=_("an interpreter or environment to examine")
     )
     scan.add_argument(
         "--only", default="", metavar="STEP,...", help=_("driver, toolkit, cudnn, environment, frameworks")
@@ -152,31 +152,35 @@ def _parser() -> argparse.ArgumentParser:
     scan.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     scan.set_defaults(command=_scan)
 
-    fix = commands.add_parser("fix", help=_("cure a finding: shown first, rehearsed, and only with your consent"))
+    fix = commands.add_parser("fix", help=_("fix a finding: shown first, rehearsed, and only with your consent"))
     fix.add_argument("findings", nargs="*", metavar="FINDING-ID", help=_("the primary cause if none is named"))
     fix.add_argument("--dry-run", action="store_true", help=_("show and rehearse only"))
-    fix.add_argument("--yes", action="store_true", help=_("consent beforehand (for scripts)"))
+    fix.add_argument("--yes", action="store_true", help=_("consent in advance (for scripts)"))
     fix.add_argument("--json", action="store_true")
     fix.add_argument("--python", action="append", default=[], metavar="PATH")
     fix.add_argument("--thorough", action="store_true")
     fix.add_argument(
-        "--cudnn", metavar="FILE", help=_("an archive, a wheel or a folder with a complete cuDNN to place")
+        "--cudnn", metavar="FILE", help=_("an archive, a wheel or a folder with a complete cuDNN to install")
     )
     fix.set_defaults(command=_fix)
 
-    undo = commands.add_parser("undo", help=_("take back what was changed"))
+    undo = commands.add_parser("undo", help=_("undo what was changed"))
     undo.add_argument("entry", nargs="?", metavar="ENTRY", help=_("the newest change if none is named"))
-    undo.add_argument("--all", action="store_true", help=_("everything that still holds, the newest first"))
+    undo.add_argument("--all", action="store_true", help=_("everything that is still in effect, newest first"))
     undo.add_argument("--list", action="store_true", help=_("show the history"))
-    undo.add_argument("--yes", action="store_true", help=_("consent beforehand (for scripts)"))
+    undo.add_argument("--yes", action="store_true", help=_("consent in advance (for scripts)"))
     undo.set_defaults(command=_undo)
 
-    explain = commands.add_parser("explain", help=_("paste an error: its causes, proved or refuted on this machine"))
+    explain = commands.add_parser(
+        "explain", help=_("paste an error message: its causes, proved or refuted on this machine")
+    )
     explain.add_argument("text", nargs="?", default="-", metavar="FILE|-", help=_("a file, standard input, or a code"))
     explain.add_argument("--json", action="store_true")
     held = explain.add_mutually_exclusive_group()
     held.add_argument("--report", type=Path, metavar="REPORT.json", help=_("judge another machine by its report"))
-    held.add_argument("--text-only", action="store_true", help=_("look at no machine: what the text says by itself"))
+    held.add_argument(
+        "--text-only", action="store_true", help=_("do not scan this machine: what the text says by itself")
+    )
     explain.add_argument("--python", action="append", default=[], metavar="PATH")
     explain.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
     explain.set_defaults(command=_explain)

@@ -22,7 +22,7 @@ MAX_WORD_CHARACTERS = 80
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``report`` and ``triage_folder`` to the command line."""
-    report = commands.add_parser("report", help=_("show a recorded report in another form, or beside another one"))
+    report = commands.add_parser("report", help=_("show a recorded report in another form, or next to another one"))
     report.add_argument("report", type=Path, metavar="REPORT.json")
     form = report.add_mutually_exclusive_group()
     form.add_argument("--html", action="store_true", help=_("one file for a browser and for printing"))
@@ -35,7 +35,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     report.add_argument("--full-names", action="store_true", help=_("keep user, host and device names"))
     report.set_defaults(command=_report)
 
-    triage = commands.add_parser("triage", help=_("put a folder of reports into one table"))
+    triage = commands.add_parser("triage", help=_("combine a folder of reports into one table"))
     triage.add_argument("folder", type=Path, metavar="FOLDER")
     triage.add_argument("--json", action="store_true")
     triage.set_defaults(command=_triage)
@@ -99,7 +99,7 @@ def _triage(options: argparse.Namespace) -> int:
         raise terminal.UsageError(_("{folder} is not a folder.", folder=options.folder))
     table = triage_folder(options.folder)
     for bad in table.malformed:
-        print("convalesce: " + _("passed over {file}: {problem}", file=bad.file, problem=bad.problem), file=sys.stderr)
+        print("convalesce: " + _("skipped {file}: {problem}", file=bad.file, problem=bad.problem), file=sys.stderr)
     terminal.say_json(triage_json(table)) if options.json else terminal.say_result(triage_text(table))
     return OK
 

@@ -80,7 +80,7 @@ def _show(report: Report, *, as_json: bool) -> int:
         say_result(
             report_text(report, colour=can_use_colour())
             + "\n"
-            + _("To tell it over the phone: {code}  (convalesce explain {code})", code=code)
+            + _("To pass it on over the phone: {code}  (convalesce explain {code})", code=code)
             + "\n"
         )
     return status_of(report)

@@ -127,7 +127,7 @@ class ThisMachine:
         from core.doctor import repair
 
         shop = self._shop()
-        watch.say(_("Working out what would change"))
+        watch.say(_("Preparing the changes"))
         if source:
             finding = repair.fix_from_cudnn_set(source, finding, report.snapshot, shop, watch)
         proposal = repair.propose(finding, shop)
@@ -145,7 +145,7 @@ class ThisMachine:
         shop, seen = self._shop(), []
 
         def look(host: Host) -> Report:
-            watch.say(_("Looking again, to verify it"))
+            watch.say(_("Scanning again to verify it"))
             seen.append(self._look(host, watch))
             return seen[-1]
 

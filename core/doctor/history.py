@@ -25,9 +25,9 @@ def _read(journal: Journal) -> tuple[HistoryEntry, ...]:
         return tuple(_history_entry(e) for e in journal.entries())
     except OSError as e:
         # the machine's journal may be closed to this user
-        return (HistoryEntry(title=_("A history that cannot be read"), state="unreadable", note=f"{e.strerror}."),)
+        return (HistoryEntry(title=_("History that cannot be read"), state="unreadable", note=f"{e.strerror}."),)
     except ChangeError as e:
-        return (HistoryEntry(title=_("A history that cannot be read"), state="unreadable", note=str(e)),)
+        return (HistoryEntry(title=_("History that cannot be read"), state="unreadable", note=str(e)),)
 
 
 def _history_entry(entry: Entry | UnreadableEntry) -> HistoryEntry:

@@ -160,7 +160,7 @@ def _with_verification(outcome: Outcome, plan: Plan, found: Sequence[VerifiedFor
         shown = ", ".join(names[:5])
         if len(names) > 5:
             shown = _("{names} and {count} more", names=shown, count=len(names) - 5)
-        note = _("Running programs keep the old PATH until they are started anew: {shown}.", shown=shown)
+        note = _("Running programs keep the old PATH until you restart them: {shown}.", shown=shown)
         return replace(outcome, notes=(*outcome.notes, note)) if names else outcome
     return outcome
 

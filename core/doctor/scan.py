@@ -48,12 +48,12 @@ PROBES: tuple[Probe, ...] = (
 """Every probe, and the sections that it reads. A new probe is a row here and a section in core/model/facts."""
 
 PROGRESS_TEXTS = {
-    "driver": N_("Asking the driver and the GPU"),
+    "driver": N_("Querying the driver and the GPU"),
     "environment": N_("Reading the variables and search paths"),
     "pythons": N_("Looking for Python environments"),
     "frameworks": N_("Reading how frameworks were built"),
     "records": N_("Comparing the frameworks' libraries with their packages' records"),
-    "trials": N_("Trying the frameworks in their own interpreters"),
+    "trials": N_("Testing the frameworks in their own interpreters"),
     "toolkits": N_("Looking for CUDA toolkits"),
     "cudnn": N_("Reading every copy of cuDNN"),
     "loads": N_("Loading every cuDNN library in a child process"),

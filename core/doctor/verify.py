@@ -158,22 +158,22 @@ WAY_TEXTS: dict[Way, tuple[str, str, str]] = {
     "process": (
         N_("Started from here: the fault is gone."),
         N_("Started from here: the fault is still there."),
-        N_("Started from here: not decided, since not everything could be looked at."),
+        N_("Started from here: not decided, because the scan was incomplete."),
     ),
     "activation": (
         N_("Started while {at} is active: the fault is gone."),
         N_("Started while {at} is active: the fault is still there."),
-        N_("Started while {at} is active: not decided, since not everything could be looked at."),
+        N_("Started while {at} is active: not decided, because the scan was incomplete."),
     ),
     "bare": (
-        N_("Started by the Python of {at} itself, without its activation: the fault is gone."),
-        N_("Started by the Python of {at} itself, without its activation: the fault is still there."),
-        N_("Started by the Python of {at} itself, without its activation: not decided, since not everything could be looked at."),
+        N_("Started by the Python of {at} itself, without activation: the fault is gone."),
+        N_("Started by the Python of {at} itself, without activation: the fault is still there."),
+        N_("Started by the Python of {at} itself, without activation: not decided, because the scan was incomplete."),
     ),
     "login": (
-        N_("Started from a new log-in: the fault is gone."),
-        N_("Started from a new log-in: the fault is still there."),
-        N_("Started from a new log-in: not decided, since its shell or something else gave no answer."),
+        N_("Started after a new sign-in: the fault is gone."),
+        N_("Started after a new sign-in: the fault is still there."),
+        N_("Started after a new sign-in: not decided, because its shell or something else did not respond."),
     ),
 }  # fmt: skip
 """Way of starting a program -> that the fault is gone, is still there, or is not decided."""
@@ -184,11 +184,11 @@ def verification_sentences(found: Sequence[VerifiedFor]) -> tuple[str, ...]:
     if not found:
         return ()
     if not any(v.holds for v in found):
-        first = _("It could not be verified: nowhere could everything be looked at.")
+        first = _("It could not be verified: the scan was incomplete in every case.")
     elif all(v.holds for v in found):
-        first = _("Verified: the fault is gone, and nothing became worse.")
+        first = _("Verified: the fault is gone, and nothing got worse.")
     else:
-        first = _("Verified: the fault is gone for some ways of starting a program, and nothing became worse.")
+        first = _("Verified: the fault is gone for some ways of starting a program, and nothing got worse.")
     return (first, *map(_sentence, found))
 
 

@@ -37,24 +37,24 @@ PART_MEANINGS = {
     "ext": N_("a part that only newer cuDNN 9 releases have"),
 }
 FAMILY_MEANINGS = {
-    "cudart": (N_("the CUDA runtime"), N_("It comes with the CUDA toolkit or a runtime package, and its name carries the version that the program was built for.")),
-    "cublas": (N_("cuBLAS, for matrices"), N_("It comes with the CUDA toolkit or a package; cuBLAS and cuBLASLt must be of one release.")),
-    "cufft": (N_("cuFFT, for Fourier transforms"), N_("Its number is not the number of CUDA.")),
+    "cudart": (N_("the CUDA runtime"), N_("It comes with the CUDA toolkit or a runtime package, and its name contains the version that the program was built for.")),
+    "cublas": (N_("cuBLAS, for matrices"), N_("It comes with the CUDA toolkit or a package; cuBLAS and cuBLASLt must belong to one release.")),
+    "cufft": (N_("cuFFT, for Fourier transforms"), N_("Its number is not the CUDA version.")),
     "curand": (N_("cuRAND, for random numbers"), N_("Its number stays 10 over many CUDA releases.")),
-    "cusolver": (N_("cuSOLVER, for systems of equations"), N_("Its number changed from 10 to 11 within CUDA 11, so that the name tells the wanted toolkit.")),
-    "cusparse": (N_("cuSPARSE, for sparse matrices"), N_("Its number is not the number of CUDA: 12 is in CUDA 12 and 13.")),
-    "cupti": (N_("CUPTI, for profiling"), N_("It lies in a folder of its own, extras/CUPTI, which is often not searched; most programs do without.")),
-    "nvrtc": (N_("NVRTC, which compiles GPU code at run time"), N_("It opens nvrtc-builtins of exactly its own version beside it.")),
-    "nvrtc-builtins": (N_("NVRTC's file of built-in functions"), N_("It must be of exactly NVRTC's version and lie where NVRTC finds it.")),
+    "cusolver": (N_("cuSOLVER, for systems of equations"), N_("Its number changed from 10 to 11 within CUDA 11, so the name shows which toolkit is required.")),
+    "cusparse": (N_("cuSPARSE, for sparse matrices"), N_("Its number is not the CUDA version: 12 is in CUDA 12 and 13.")),
+    "cupti": (N_("CUPTI, for profiling"), N_("It is in a separate folder, extras/CUPTI, which is often not searched; most programs work without it.")),
+    "nvrtc": (N_("NVRTC, which compiles GPU code at run time"), N_("It opens nvrtc-builtins of exactly its own version next to it.")),
+    "nvrtc-builtins": (N_("NVRTC's file of built-in functions"), N_("It must have exactly NVRTC's version and be where NVRTC finds it.")),
     "nvjitlink": (N_("nvJitLink, which links GPU code"), N_("cuSPARSE and cuSOLVER of CUDA 12 need it in at least their own version.")),
-    "tensorrt": (N_("TensorRT, for inference"), N_("It is a separate download, and TensorFlow's warning about it does no harm.")),
-    "nccl": (N_("NCCL, for several GPUs"), N_("It comes with the framework or as a package of its own.")),
-    "libcuda": (N_("the driver's library for CUDA"), N_("It belongs to the driver, never to the toolkit; under WSL it lies in /usr/lib/wsl/lib, in containers the host passes it in.")),
-    "driver": (N_("a library of the NVIDIA driver"), N_("It belongs to the driver and must be of the kernel module's version.")),
-    "nvml": (N_("NVML, the driver's library that nvidia-smi uses"), N_("It belongs to the driver and must be of the kernel module's version.")),
+    "tensorrt": (N_("TensorRT, for inference"), N_("It is a separate download, and TensorFlow's warning about it is harmless.")),
+    "nccl": (N_("NCCL, for several GPUs"), N_("It comes with the framework or as a separate package.")),
+    "libcuda": (N_("the driver's library for CUDA"), N_("It belongs to the driver, never to the toolkit; under WSL it is in /usr/lib/wsl/lib, and in containers the host passes it in.")),
+    "driver": (N_("a library of the NVIDIA driver"), N_("It belongs to the driver and must match the version of the kernel module.")),
+    "nvml": (N_("NVML, the driver's library that nvidia-smi uses"), N_("It belongs to the driver and must match the version of the kernel module.")),
     "zlibwapi": (N_("zlib in the form that cuDNN 8.3 to 8.9.3 opens on Windows"), N_("From cuDNN 8.9.4 on nothing uses it; a message that names it then hides another fault.")),
-    "vcruntime": (N_("a part of the Microsoft Visual C++ runtime or of OpenMP"), N_("It is installed by Microsoft's redistributable; an old one makes newer libraries fail.")),
-    "framework": (N_("a library of the framework itself"), N_("When it does not load, it is most often there, and a library that it needs is not found.")),
+    "vcruntime": (N_("a part of the Microsoft Visual C++ runtime or of OpenMP"), N_("Microsoft's redistributable installs it; an old one makes newer libraries fail.")),
+    "framework": (N_("a library of the framework itself"), N_("If it does not load, it usually exists, but a library that it needs is not found.")),
 }  # fmt: skip
 
 
@@ -104,7 +104,9 @@ def library_meaning(x: LibraryName) -> CodeMeaning:
         role = PART_MEANINGS.get(x.part, N_("a part of cuDNN"))
         usually = (
             _(
-                "When it is said to be missing, its folder is not searched, or the set is not whole; all files of cuDNN {major} must be of one release and lie together. cuDNN is a download of its own: a CUDA toolkit does not bring it.",
+                "If it is reported missing, its folder is not searched, or the set is incomplete; all files of "
+                "cuDNN {major} must belong to one release and be in one folder. cuDNN is a separate download: a "
+                "CUDA toolkit does not include it.",
                 major=x.major or "",
             )
         ).replace("  ", " ")

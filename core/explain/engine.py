@@ -32,7 +32,7 @@ LIKELY_SCORE = 0.7
 """Score from which on a text alone makes a cause likely."""
 ROOT_CAUSE_WEIGHT = 0.4
 """What being the machine's root cause weighs beside the text's share of belief."""
-NOTHING_TEXT = N_("Nothing in here is about the GPU set-up.")
+NOTHING_TEXT = N_("Nothing in this text is about the GPU setup.")
 TOPIC_WORDS = (
     *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "tensorrt", "executionprovider", "nouveau"),
     *("tensorflow", "torch", "paddle", "jax", "cupy", "ctranslate", "onnxruntime"),
@@ -170,23 +170,26 @@ def _sentence(link: Link, causes: tuple[RankedCause, ...], judged: verdicts.Judg
     if link == "proved":
         return _("Proved on this machine: {title}", title=title)
     if link == "possible":
-        return _("This machine shows what can make such a message, as other faults can: {title}", title=title)
+        return _(
+            "This machine shows something that can cause such a message, as can other faults: {title}", title=title
+        )
     if link == "elsewhere":
         return _(
-            "This text seems to come from another machine. By itself it points most to this: {meaning}",
+            "This text seems to come from another machine. By itself, it points most to this: {meaning}",
             meaning=best.meaning,
         )
     if link == "contrary":
         denied = max((r for r in causes if r.verdict == "refuted"), key=lambda r: r.score)
         return _(
-            "This machine shows the contrary of what the text points to most ({meaning}): the text is another machine's, or this is already repaired.",
+            "This machine shows the opposite of what the text points to most ({meaning}): either the text "
+            "comes from another machine, or the fault is already fixed.",
             meaning=denied.meaning.rstrip(".。"),
         )
     if link == "not linked":
         shown = judged.shows[0]
         return join_sentences(
             _("This machine also shows: {title}", title=shown.title),
-            shown.against or judged.stranger or _("That is not known to make such a message."),
+            shown.against or judged.stranger or _("It is not known to cause such a message."),
         )
     if link == "nothing found":
         return join_sentences(_("Nothing that was found on this machine explains it."), judged.stranger)
@@ -196,11 +199,11 @@ def _sentence(link: Link, causes: tuple[RankedCause, ...], judged: verdicts.Judg
 def _points_to(best: RankedCause, says: TextSummary) -> str:
     """Return what a text points to by itself."""
     if not best.because:
-        return says.meaning or _("The text names no symptom that points anywhere; a scan of the machine decides.")
+        return says.meaning or _("The text contains no symptom that points anywhere; a scan of the machine decides.")
     if best.score >= LIKELY_SCORE:
         return _("Most likely ({score}): {meaning}", score=format(best.score, ".0%"), meaning=best.meaning)
     return _(
-        "Several causes can stand behind it; the machine decides. The text points most to this: {meaning}",
+        "Several causes are possible; the machine decides. The text points most to this: {meaning}",
         meaning=best.meaning,
     )
 
@@ -210,4 +213,8 @@ def _decide(causes: tuple[RankedCause, ...]) -> str:
         return ""
     deciding = known_clues().decides
     asks = [_(deciding[r.cause]) for r in causes[:3] if r.verdict == "open" and r.cause in deciding]
-    return _("To decide between the best: {questions}.", questions="; ".join(dict.fromkeys(asks))) if asks else ""
+    return (
+        _("To decide between the most likely ones: {questions}.", questions="; ".join(dict.fromkeys(asks)))
+        if asks
+        else ""
+    )

@@ -500,7 +500,7 @@ def another_framework(reading: ParsedText, about: FaultFacts) -> str:
         return ""
     if not any(p.distributions for p in having):
         return ""
-    return _("The message is another framework's.")
+    return _("The message comes from another framework.")
 
 
 def another_gpu(reading: ParsedText, about: FaultFacts) -> str:
@@ -524,7 +524,7 @@ def engines_message(reading: ParsedText, about: FaultFacts) -> str:
     if about.seen.machine.container or not reading.marks & {"container-runtime", "container-cli"}:
         return ""
     # with a driver that is broken here, the engine can pass nothing on
-    return "" if driver_says(about.seen) else _("The message is a container engine's.")
+    return "" if driver_says(about.seen) else _("The message comes from a container engine.")
 
 
 def another_system(reading: ParsedText, about: FaultFacts) -> str:
@@ -554,7 +554,7 @@ def another_release(reading: ParsedText, about: FaultFacts) -> str:
     }
     if not asked or not here or asked & here:
         return ""
-    return _("The message is of cuDNN {version}.", version=".".join(map(str, max(asked))))
+    return _("The message comes from cuDNN {version}.", version=".".join(map(str, max(asked))))
 
 
 def another_copy(reading: ParsedText, about: FaultFacts) -> str:
@@ -562,7 +562,9 @@ def another_copy(reading: ParsedText, about: FaultFacts) -> str:
     opened = {x.major for x in reading.opened if x.family == "cudnn" and x.major is not None}
     if not opened or about.seen.cudnn is None or opened & {c.major for c in about.seen.cudnn}:
         return ""
-    return _("The message is of a program that loaded cuDNN {major}, which is not on this machine.", major=max(opened))
+    return _(
+        "The message comes from a program that loaded cuDNN {major}, which is not on this machine.", major=max(opened)
+    )
 
 
 OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (

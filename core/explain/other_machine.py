@@ -57,7 +57,7 @@ def _system_mismatch(reading: ParsedText, seen: Snapshot) -> str:
     if not said or said == seen.machine.system:
         return ""
     return _(
-        "Its paths and file names are those of {theirs}, and this machine runs {ours}.",
+        "Its paths and file names are those of {theirs}, but this machine runs {ours}.",
         theirs=names[said],
         ours=names[seen.machine.system],
     )
@@ -79,7 +79,7 @@ def _home_mismatch(reading: ParsedText, seen: Snapshot) -> str:
     others = sorted(n for n in named if n.lower() not in mine and n.lower() not in known)
     if not others or any(n.lower() in mine for n in named):
         return ""
-    return _("It names the home folder of {others}, whom this machine does not know.", others=others[0])
+    return _("It names the home folder of {others}, a user that this machine does not know.", others=others[0])
 
 
 def _cudnn_mismatch(reading: ParsedText, seen: Snapshot) -> str:
@@ -90,7 +90,7 @@ def _cudnn_mismatch(reading: ParsedText, seen: Snapshot) -> str:
     here = [c.version for c in seen.cudnn if c.version]
     if any(v.startswith(loaded) for v in here):
         return ""
-    return _("It speaks of cuDNN {loaded}, which is not on this machine.", loaded=loaded)
+    return _("It mentions cuDNN {loaded}, which is not on this machine.", loaded=loaded)
 
 
 def _python_mismatch(reading: ParsedText, seen: Snapshot) -> str:

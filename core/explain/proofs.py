@@ -89,7 +89,7 @@ def another_major(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
         return ()
     return tuple(
         Evidence(
-            label=_("Wanted cuDNN {versions}; here is", versions=", ".join(map(str, sorted(wanted)))),
+            label=_("Requires cuDNN {versions}; installed", versions=", ".join(map(str, sorted(wanted)))),
             value=c.version or str(c.major),
             source=c.folder,
         )
@@ -112,7 +112,7 @@ def another_toolkit(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
     families = {x.family for x in wanted.values()}
     others = {name: path for name, path in here.items() if any(family in name for family in families)}
     return tuple(
-        Evidence(label=_("Wanted {wanted}; here is", wanted=", ".join(wanted)), value=name, source=path)
+        Evidence(label=_("Requires {wanted}; installed", wanted=", ".join(wanted)), value=name, source=path)
         for name, path in others.items()
     )
 
@@ -201,7 +201,7 @@ def older_variables(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
             new = [f for f in folders if normalise(system, f) in holds(v) - now]
             found += [
                 Evidence(
-                    label=_("{name} of new programs has it, that of this session has not", name=name),
+                    label=_("{name} of new programs contains it, that of this session does not", name=name),
                     value=f,
                     source=v.source,
                 )

@@ -75,7 +75,7 @@ def zlib_inside(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
     copies = _fitting_copies(reading, seen)
     if copies and all(c.major != 8 or version_tuple(c.version) >= STATIC_ZLIB for c in copies):
         return tuple(
-            Evidence(label=_("cuDNN with zlib inside"), value=c.version or str(c.major), source=c.folder)
+            Evidence(label=_("cuDNN with zlib built in"), value=c.version or str(c.major), source=c.folder)
             for c in copies
         )
     return ()
@@ -122,7 +122,9 @@ def sets_whole(reading: ParsedText, seen: Snapshot) -> CounterEvidence:
     """No file is missing from any set that fits, and every roll call ended well."""
     copies = _fitting_copies(reading, seen)
     if copies and not any(map(files_lost, copies)) and roll_calls_pass(reading, seen):
-        return tuple(Evidence(label=_("Whole set"), value=c.version or str(c.major), source=c.folder) for c in copies)
+        return tuple(
+            Evidence(label=_("Complete set"), value=c.version or str(c.major), source=c.folder) for c in copies
+        )
     return ()
 
 
@@ -130,7 +132,7 @@ def roll_calls_pass(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """Every part of every cuDNN that programs load could be called, and answered well."""
     made = [x.roll_call for x in seen.loads or () if x.roll_call]
     return (
-        _evidence(_("Every part could be called"), len(made), _("roll call"))
+        _evidence(_("Every part responded"), len(made), _("roll call"))
         if made and all(map(roll_call_passed, made)) and not any(x.changeable for x in seen.loads or ())
         else ()
     )
@@ -145,7 +147,7 @@ def new_enough(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     ]
     if pairs and all(version_tuple(had)[:3] >= version_tuple(wanted)[:3] for had, wanted in pairs):
         return tuple(
-            Evidence(label=_("Loaded, and wanted at least"), value=f"{had}, {wanted}") for had, wanted in pairs
+            Evidence(label=_("Loaded, and minimum required"), value=f"{had}, {wanted}") for had, wanted in pairs
         )
     return ()
 
@@ -167,7 +169,7 @@ def all_as_recorded(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """Every file of every cuDNN was compared with its package, or its maker's signature, by its hash, and matches."""
     files = [f for c in seen.cudnn or () for f in c.files]
     return (
-        _evidence(_("Files that are as they were published"), len(files))
+        _evidence(_("Files that match the published ones"), len(files))
         if files and seen.thorough and all(f.record == "matches" or f.signature in ("valid", "intact") for f in files)
         else ()
     )
@@ -241,7 +243,7 @@ def single_packages(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
         names = {d.name.lower().replace("_", "-") for d in python.distributions}
         if any(f"{name}-gpu" in names for name in names):
             return ()
-    return _evidence(_("Environments without a doubled package"), len(seen.pythons)) if seen.pythons else ()
+    return _evidence(_("Environments without duplicate packages"), len(seen.pythons)) if seen.pythons else ()
 
 
 # --- driver and GPU --------------------------------------------------------------------------------------
@@ -283,7 +285,7 @@ def nothing_hides(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
 def not_divided(_r: ParsedText, seen: Snapshot) -> CounterEvidence:
     """No GPU is divided into instances."""
     gpus = seen.driver.gpus if seen.driver else None
-    return _evidence(_("Divided GPUs"), _("none")) if gpus and all(g.mig is False for g in gpus) else ()
+    return _evidence(_("Partitioned GPUs"), _("none")) if gpus and all(g.mig is False for g in gpus) else ()
 
 
 def cache_in_order(_r: ParsedText, seen: Snapshot) -> CounterEvidence:

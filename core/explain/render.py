@@ -45,23 +45,26 @@ def render_text(explanation: Explanation, colour: bool = False, width: int = TEX
         lines += [
             "",
             *_wrap_lines(e.foreign, "", width),
-            _("Its own report decides: run convalesce scan --out FILE there, then explain --report FILE here."),
+            _(
+                "The report of that machine decides: run convalesce scan --out FILE there, then explain --report "
+                "FILE here."
+            ),
         ]
     # what only its base rate brings in is no reason for anybody
     worth = tuple(r for r in e.causes if r.because or r.may or r.verdict == "proved")
     if worth:
-        lines += ["", _("What may stand behind it")]
+        lines += ["", _("Possible causes")]
         for ranked in worth[:MAX_RENDERED_CAUSES]:
             lines += _cause(ranked, colour, width)
         lines += _rest(worth[MAX_RENDERED_CAUSES:], width)
     if e.warnings:
-        lines += ["", _("Cures that do harm")]
+        lines += ["", _("Fixes that do harm")]
         for w in e.warnings:
             lines += _wrap_lines(
                 "! " + (_("{title} (seen: {seen})", title=w.title, seen=w.seen) if w.seen else w.title), "  ", width
             )
             lines += _wrap_lines(w.harm, "    ", width) + _wrap_lines(
-                _("To take it back: {undo}", undo=w.undo), "    ", width
+                _("To undo it: {undo}", undo=w.undo), "    ", width
             )
     lines += [line for f in e.failed for line in ("", *_wrap_lines(f.title, "", width))]
     if e.codes:
@@ -83,10 +86,10 @@ def named_sentence(e: Explanation) -> str:
 def link_sentence(shown: MachineFault) -> str:
     """Return in one sentence what a fault of the machine has to do with the text."""
     return {
-        "makes": _("It makes such a message."),
-        "may make": _("It can make such a message, as other faults can."),
-        "contradicted": _("It can make such messages, but not this one."),
-        "none": _("It is not known to make such a message."),
+        "makes": _("It causes such a message."),
+        "may make": _("It can cause such a message, as can other faults."),
+        "contradicted": _("It can cause such messages, but not this one."),
+        "none": _("It is not known to cause such a message."),
     }[shown.link]
 
 
@@ -96,11 +99,11 @@ def what_to_do(e: Explanation, width: int = TEXT_WIDTH) -> list[str]:
     first = [r for r in e.causes if r.verdict == "proved" or r.may][:1] or [r for r in e.causes if r.steps][:2]
     for r in first:
         fix = r.finding.fix if r.finding else None
-        lines += _wrap_lines(fix.title if fix else _("If it is this: {meaning}", meaning=r.meaning), "  ", width)
+        lines += _wrap_lines(fix.title if fix else _("If this is the cause: {meaning}", meaning=r.meaning), "  ", width)
         for step in (fix.advice if fix else r.steps).split("\n"):
             lines += _wrap_lines(step, "    ", width) if step else []
         if fix and fix.changes and r.finding:
-            lines += _wrap_lines(_("Convalesce can do it: convalesce fix {id}", id=r.finding.id), "    ", width)
+            lines += _wrap_lines(_("Convalesce can fix it: convalesce fix {id}", id=r.finding.id), "    ", width)
     if e.decide:
         lines += _wrap_lines(e.decide, "  ", width)
     return lines

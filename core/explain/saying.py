@@ -55,16 +55,18 @@ def version_meaning(built: Version, found: Version) -> str:
     values = {"built": _version_text(built), "found": _version_text(found)}
     if built[0] != found[0]:
         return _(
-            "The program was built with cuDNN {built}, and found cuDNN {found} when it ran: another major version, with which it cannot work.",
+            "The program was built with cuDNN {built} and found cuDNN {found} at runtime: another major "
+            "version, with which it cannot work.",
             **values,
         )
     if found < built:
         return _(
-            "The program was built with cuDNN {built}, and found cuDNN {found} when it ran: an older one than it needs.",
+            "The program was built with cuDNN {built} and found cuDNN {found} at runtime: an older one than it needs.",
             **values,
         )
     return _(
-        "The program was built with cuDNN {built}, and found cuDNN {found} when it ran: not the one that it brings or was built for.",
+        "The program was built with cuDNN {built} and found cuDNN {found} at runtime: not the one that "
+        "it includes or was built for.",
         **values,
     )
 
@@ -74,20 +76,22 @@ def file_meaning(file: LibraryName, reading: ParsedText, status: CodeMeaning | N
     marks = reading.marks
     if "win:126" in marks:
         return _(
-            "Windows did not load {file}. Error 126 means that the file itself, or a library that it needs in turn, was not found.",
+            "Windows did not load {file}. Error 126 means that the file itself, or a library that it depends "
+            "on, was not found.",
             file=file.name,
         )
     if marks & {"win:127", "lib-mismatch-symbol"}:
         return _(
-            "{file} was found, and a function is missing in it or in a library that it uses: files of two releases meet.",
+            "{file} was found, but a function is missing in it or in a library that it needs: files of two "
+            "releases are mixed.",
             file=file.name,
         )
     if marks & {"win:193", "wrong-arch"}:
-        return _("{file} was found, and is for another kind of processor, or damaged.", file=file.name)
+        return _("{file} was found, but it was built for another kind of processor, or is damaged.", file=file.name)
     if "truncated" in marks:
-        return _("{file} was found, and is not as it was made.", file=file.name)
+        return _("{file} was found, but it is not in its original state.", file=file.name)
     if "permission" in marks:
-        return _("{file} was found, and this user may not open it.", file=file.name)
+        return _("{file} was found, but this user has no permission to open it.", file=file.name)
     if status is not None and status.family.startswith("Windows"):
         return f"{file.name}: {status.meaning}"
     return _("The program asked for {file}, and the loader did not find it, or could not load it.", file=file.name)

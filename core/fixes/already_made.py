@@ -22,7 +22,7 @@ def without_made_changes(finding: Finding, seen: Snapshot) -> Finding:
         return finding
     rows = [
         observation(
-            _("Already cured"),
+            _("Already fixed"),
             _("through the activation of {prefix}", prefix=a.at),
             _("entry {entry} of the history", entry=a.entry),
         )
@@ -32,7 +32,7 @@ def without_made_changes(finding: Finding, seen: Snapshot) -> Finding:
     new = tuple(c for c in fix.changes if c not in there)
     if not new:
         fix = _for_the_others(fix, seen, prefixes)
-    words = [_("What is started through the activation of {prefix} is cured already.", prefix=p) for p in prefixes]
+    words = [_("Programs that start through the activation of {prefix} are already fixed.", prefix=p) for p in prefixes]
     why = join_sentences(finding.why, *words)
     return replace(finding, why=why, evidence=(*rows, *finding.evidence), fix=replace(fix, changes=new))
 
@@ -48,11 +48,11 @@ def _for_the_others(fix: Fix, seen: Snapshot, prefixes: list[str]) -> Fix:
     """Return what is left to do: start through the activation, or cure it for everything else."""
     commands = [activation_command(seen, prefix) for prefix in prefixes]
     lines = [
-        _("What is started after this command does not meet the fault: {command}", command=command)
+        _("Programs that start after this command do not have the fault: {command}", command=command)
         for command in commands
     ]
     return Fix(
-        title=_("Activate the environment first, or take the cause away for everything that is started without it"),
+        title=_("Activate the environment first, or remove the cause for everything that starts without it"),
         advice="\n".join([*lines, fix.advice]).strip(),
         restart=fix.restart,
     )

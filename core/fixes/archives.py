@@ -71,7 +71,7 @@ def take_members(source: str, wanted: Callable[[str], bool], into: Path, watch: 
         return tuple(_in_tar(real, wanted, room))
     except (zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, NotImplementedError) as e:
         raise ArchiveError(
-            _("{source} is damaged, or is no archive that Convalesce reads: {e}.", source=source, e=e)
+            _("{source} is damaged, or is not an archive that Convalesce reads: {e}.", source=source, e=e)
         ) from None
     except (OSError, ValueError, RuntimeError) as e:
         raise ArchiveError(_("{source} cannot be read: {e}.", source=source, e=e)) from None
@@ -86,7 +86,7 @@ def check_name(name: str) -> str:
     if odd or re.search(r"[\\:\x00-\x1f]", name) or len(name) > 1_000:
         raise ArchiveError(
             _(
-                "The archive holds a file named {name}, which leads out of it; nothing is taken from it.",
+                "The archive contains a file named {name} that points outside the archive; nothing is taken from it.",
                 name=repr(name[:200]),
             )
         )
@@ -106,15 +106,13 @@ class _ExtractionBudget:
         self._members -= 1
         if self._members < 0:
             raise ArchiveError(
-                _("The archive holds more than {most} files; no cuDNN does.", most=format_number(MAX_MEMBERS))
+                _("The archive contains more than {most} files; no cuDNN does.", most=format_number(MAX_MEMBERS))
             )
 
     def use(self, size: int) -> None:
         self._left -= size
         if self._left < 0:
-            raise ArchiveError(
-                _("The archive unpacks to far more than it can honestly hold; nothing is taken from it.")
-            )
+            raise ArchiveError(_("The archive expands to an implausible size; nothing is taken from it."))
 
     def place(self, name: str) -> Path:
         """Return where a member goes: a folder of short name for each of the archive's."""
@@ -164,7 +162,9 @@ def _in_zip(path: str, wanted: Callable[[str], bool], room: _ExtractionBudget) -
                     _("{name} in the archive is a link or a device; nothing is taken from it.", name=name)
                 )
             if name in names and not info.is_dir():
-                raise ArchiveError(_("The archive holds two files named {name}; nothing is taken from it.", name=name))
+                raise ArchiveError(
+                    _("The archive contains two files named {name}; nothing is taken from it.", name=name)
+                )
             names.add(name)
         for info in infos:
             name = check_name(info.orig_filename)
@@ -219,7 +219,9 @@ def _in_tar(path: str, wanted: Callable[[str], bool], room: _ExtractionBudget) -
             if info.isdir():
                 continue
             if name in seen:
-                raise ArchiveError(_("The archive holds two files named {name}; nothing is taken from it.", name=name))
+                raise ArchiveError(
+                    _("The archive contains two files named {name}; nothing is taken from it.", name=name)
+                )
             seen.add(name)
             if info.issym():
                 if not re.fullmatch(r"[\w.+-]+", info.linkname) or set(info.linkname) == {"."}:
@@ -283,7 +285,7 @@ def _folder_member(here: str, name: str, whole: str) -> Member:
     if "/" in target or "\\" in target or target in (".", ".."):
         raise ArchiveError(
             _(
-                "{name} in that folder is a link to {target}; name the folder that holds the real files.",
+                "{name} in that folder is a link to {target}; select the folder that contains the real files.",
                 name=name,
                 target=target,
             )

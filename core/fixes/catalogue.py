@@ -52,7 +52,7 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
         return finding  # the search path is in no state to be edited: the advice stays
     if not changes:
         return finding
-    fix = finding.fix or Fix(title=_("Take out the entries that do nothing"), restart="terminal")
+    fix = finding.fix or Fix(title=_("Remove the entries that have no effect"), restart="terminal")
     return replace(finding, fix=replace(fix, title=_title(fix, changes), changes=changes))
 
 
@@ -108,7 +108,7 @@ def _with_lines(finding: Finding, remedy: Remedy, snapshot: Snapshot) -> Finding
 
 
 def _out_of_pam(name: str, file: str) -> tuple[str, str]:
-    words = _("{file} sets {name}. Newer systems no longer read that file. Take the line out:", file=file, name=name)
+    words = _("{file} sets {name}. Newer systems no longer read that file. Remove the line:", file=file, name=name)
     return words, f"sed -i '/^[[:space:]]*{name}[[:space:]=]/d' {quote(file)}"
 
 

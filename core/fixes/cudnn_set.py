@@ -98,7 +98,7 @@ def _check_set(found: tuple[Member, ...], source: str, wanted: SetRequirement) -
         other = "Linux" if system == "windows" else "Windows"
         raise ArchiveError(
             _(
-                "{source} holds no cuDNN library for this system (it may be the one for {other}).",
+                "{source} contains no cuDNN library for this system (it might be the one for {other}).",
                 source=source,
                 other=other,
             )
@@ -109,7 +109,7 @@ def _check_set(found: tuple[Member, ...], source: str, wanted: SetRequirement) -
     if len(fit) > 1:
         raise ArchiveError(
             _(
-                "{source} holds {count} sets of cuDNN ({groups}); name one folder.",
+                "{source} contains {count} sets of cuDNN ({groups}); select one folder.",
                 source=source,
                 count=len(fit),
                 groups=", ".join(sorted(groups)),
@@ -121,7 +121,7 @@ def _check_set(found: tuple[Member, ...], source: str, wanted: SetRequirement) -
     if wrong:
         raise ArchiveError(
             _(
-                "{name} does not agree with the wheel's own list of hashes (RECORD); the file is damaged.",
+                "{name} does not match the wheel's own list of hashes (RECORD); the file is damaged.",
                 name=wrong[0],
             )
         )
@@ -197,7 +197,7 @@ def _set(
     if len(majors) != 1:
         raise ArchiveError(
             _(
-                "It holds files of cuDNN {versions} in one folder.",
+                "One folder holds files of cuDNN {versions}.",
                 versions=" + ".join(map(str, majors)) or _("of no known version"),
             )
         )
@@ -224,13 +224,13 @@ def _require(copy: CudnnCopy, source: str, wanted: SetRequirement) -> None:
         )
     if gone := files_lost(copy):
         raise ArchiveError(
-            _("{name} is not a complete cuDNN: {missing} is not in it.", name=name, missing=", ".join(gone))
+            _("{name} is not a complete cuDNN: {missing} is missing.", name=name, missing=", ".join(gone))
         )
     if not any(
         (what := parse_cudnn_name(f.name, "windows") or parse_cudnn_name(f.name, "linux")) and not what.role
         for f in copy.files
     ):
-        raise ArchiveError(_("{name} is not a complete cuDNN: its main library is not in it.", name=name))
+        raise ArchiveError(_("{name} is not a complete cuDNN: its main library is missing.", name=name))
     foreign = [f for f in copy.files if f.architecture != wanted.architecture]
     if foreign:
         raise ArchiveError(
@@ -244,7 +244,7 @@ def _require(copy: CudnnCopy, source: str, wanted: SetRequirement) -> None:
         )
     versions = sorted({f.version for f in copy.files if f.version})
     if not versions:
-        raise ArchiveError(_("Nothing in {name} tells its version.", name=name))
+        raise ArchiveError(_("Nothing in {name} shows its version.", name=name))
     if len(versions) > 1:
         raise ArchiveError(_("{name} mixes files of cuDNN {versions}.", name=name, versions=" and ".join(versions)))
     if wanted.major not in (None, copy.major):
@@ -280,7 +280,7 @@ def file_set(cudnn: CudnnSet, folder: str) -> FileSet:
     """
     place = Path(folder)
     if place.exists() and any(place.iterdir()):
-        raise ChangeError(_("{folder} is not empty; a set of cuDNN goes into a folder of its own.", folder=folder))
+        raise ChangeError(_("{folder} is not empty; a cuDNN set goes into its own folder.", folder=folder))
     made = [str(p) for p in (*reversed(place.parents), place) if not p.exists()]
     items = []
     for member in cudnn.members:
@@ -318,7 +318,7 @@ def repair_in_place(cudnn: CudnnSet, copy: CudnnCopy) -> FileSet | None:
     ]
     items += [FileItem(path=str(Path(folder) / name), before="?", after="") for name in sorted(extra)]
     return (
-        FileSet(title=_("Put the whole {title} into {folder}", title=cudnn.title, folder=folder), items=tuple(items))
+        FileSet(title=_("Put the complete {title} into {folder}", title=cudnn.title, folder=folder), items=tuple(items))
         if items
         else None
     )

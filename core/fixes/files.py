@@ -58,7 +58,9 @@ def put_aside(remedy: PutAside, snapshot: Snapshot) -> tuple[Change, ...]:
 def _put_copy_aside(copy: CudnnCopy, snapshot: Snapshot) -> FileSet:
     system = snapshot.machine.system
     items = tuple(FileItem(path=join_path(system, copy.folder, f.name), before="?", after="") for f in copy.files)
-    title = _("Put the stray cuDNN {version} in {folder} aside", version=copy.version or copy.major, folder=copy.folder)
+    title = _(
+        "Quarantine the stray cuDNN {version} in {folder}", version=copy.version or copy.major, folder=copy.folder
+    )
     return FileSet(title=title, items=items)
 
 
@@ -72,14 +74,14 @@ def give_plain_name(remedy: GivePlainName, snapshot: Snapshot) -> tuple[Change, 
         item = FileItem(path=path, after=f"-> {name}")
     else:
         item = FileItem(path=path, after="?", size=(file.size if file else 0) or 0, source=remedy.file)
-    title = _("Give {name} its plain name, {plain}, too", name=name, plain=remedy.name)
+    title = _("Give {name} its plain name, {plain}, as well", name=name, plain=remedy.name)
     return (FileSet(title=title, items=(item,)),)
 
 
 def put_cache_aside(remedy: PutCacheAside) -> tuple[Change, ...]:
     """Put the driver's cache of compiled kernels aside; the driver makes a new one."""
     item = FileItem(path=remedy.folder, before="folder", after="")
-    return (FileSet(title=_("Put the cache of compiled kernels in {path} aside", path=remedy.folder), items=(item,)),)
+    return (FileSet(title=_("Quarantine the cache of compiled kernels in {path}", path=remedy.folder), items=(item,)),)
 
 
 HOOK_FILE_NAME = "convalesce_cuda.pth"

@@ -30,9 +30,11 @@ Steps = dict[str, str]
 def check_steps(name: str, steps: str) -> None:
     """Make sure that these are steps (ChangeError if not)."""
     if not _NAME.match(name):
-        raise ChangeError(_("{name} is not the name of a variable.", name=repr(name)))
+        raise ChangeError(_("{name} is not a valid variable name.", name=repr(name)))
     if not steps or not all(_STEP.match(s) for s in steps.split("\n")):
-        raise ChangeError(_("{steps} is not what an activation can do to {name}.", steps=repr(steps), name=name))
+        raise ChangeError(
+            _("{steps} is not something that an activation can do to {name}.", steps=repr(steps), name=name)
+        )
 
 
 def activation_lines(steps: Steps) -> str:
@@ -103,7 +105,7 @@ def parse_steps(lines: str) -> Steps:
         if data := _DATA.match(line):
             steps[data[1]] = steps[data[1]] + "\n" + data[2] if data[1] in steps else data[2]
     if lines and (not steps or activation_lines(steps) != lines):
-        raise ChangeError(_("The lines that Convalesce wrote for this environment were edited by hand since."))
+        raise ChangeError(_("The lines that Convalesce wrote for this environment have been edited by hand since."))
     return steps
 
 
@@ -117,7 +119,7 @@ def steps_in(script: str) -> Steps:
     if not blocks:
         return {}
     if len(blocks) != 2:
-        raise ChangeError(_("The marks of Convalesce in the activate script are damaged."))
+        raise ChangeError(_("The Convalesce markers in the activate script are damaged."))
     start, stop = blocks[1]
     inner = script[start:stop].split("\n", 1)[1].rpartition(BLOCK_END)[0]
     return parse_steps(inner)
@@ -136,7 +138,7 @@ def with_steps(script: str, steps: Steps) -> str:
         return script
     head = _DEACTIVATE.search(script)
     if head is None or not script.endswith("\n"):
-        raise ChangeError(_("The activate script is not one that venv, virtualenv or uv wrote."))
+        raise ChangeError(_("The activate script was not written by venv, virtualenv or uv."))
     return (
         script[: head.end()]
         + _block(deactivation_lines(steps), "    ")

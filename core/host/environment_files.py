@@ -32,7 +32,7 @@ def read_assignment(text: str, name: str) -> Value | None:
     if len(rows) > 1:
         raise ChangeError(
             _(
-                "{name} is assigned on {count} lines; take the surplus ones out by hand first.",
+                "{name} is assigned on {count} lines; remove the extra lines by hand first.",
                 name=name,
                 count=len(rows),
             )
@@ -42,7 +42,7 @@ def read_assignment(text: str, name: str) -> Value | None:
     )
     if whole is None:
         raise ChangeError(
-            _("Line {line} assigns {name} in a way that is better changed by hand.", line=rows[0] + 1, name=name)
+            _("Line {line} assigns {name} in a way that you should change by hand.", line=rows[0] + 1, name=name)
         )
     head, quote, body, tail = whole.groups()
     if not quote:
@@ -63,12 +63,12 @@ def write_assignment(text: str, name: str, value: Value | None) -> str:
     # what separates folders is no more than that, also where it is no letter of a plain value
     if not all(_QUOTABLE.match(part) for part in path_list.split_entries(value.text, "linux", name)):
         raise ChangeError(
-            _("{name} cannot have the value {text} in a file of assignments.", name=name, text=repr(value.text))
+            _("{name} cannot have the value {text} in an environment file.", name=name, text=repr(value.text))
         )
     kind = value.kind or (old.kind if old else "")
     form = _FORM.match(kind)
     if kind and (form is None or f"{name}=" not in kind):
-        raise ChangeError(_("{kind} is no form of a line that assigns {name}.", kind=repr(kind), name=name))
+        raise ChangeError(_("{kind} is not a form of line that assigns {name}.", kind=repr(kind), name=name))
     if form is None:
         form_text, place = (f"{name}=*\n" if _PLAIN.match(value.text) else f'{name}="*"\n'), len(lines)
     else:

@@ -97,7 +97,7 @@ else:
             not root or (now.uid, now.gid, now.extended) == (wanted.uid, wanted.gid, wanted.extended)
         )
         if not same:
-            raise ChangeError(_("The file's owner, rights or attributes cannot be kept here."))
+            raise ChangeError(_("The file's owner, permissions or attributes cannot be kept here."))
 
     def _try(root: bool, call: object, *arguments: object) -> None:
         """Change an extended attribute; who is no administrator may be refused what is the system's."""

@@ -246,7 +246,7 @@ def refuse_links(path: str) -> None:
         here = here / name
         found = here.lstat()
         if stat.S_ISLNK(found.st_mode) or bool(getattr(found, "st_reparse_tag", False)):
-            raise ChangeError(_("{here} is a link now; a plan names the real folder.", here=here))
+            raise ChangeError(_("{here} is a link now; a plan must name the real folder.", here=here))
         if not stat.S_ISDIR(found.st_mode):
             raise ChangeError(_("{here} is not a folder.", here=here))
 
@@ -271,7 +271,7 @@ def open_folder(path: str) -> Iterator[SafeFolder]:
                 inner = os.open(name, flags | _NOFOLLOW, dir_fd=handle)
             except NotADirectoryError:
                 raise ChangeError(
-                    _("{name} in {path} is a link or a file now; a plan names real folders.", name=name, path=path)
+                    _("{name} in {path} is a link or a file now; a plan must name real folders.", name=name, path=path)
                 ) from None
             os.close(handle)
             handle = inner
@@ -284,7 +284,7 @@ def split_path(path: str) -> tuple[str, str]:
     """Return the folder and the file name of an absolute path (ChangeError as in ``split_parts``)."""
     anchor, names = split_parts(path)
     if not names:
-        raise ChangeError(_("{path} names no file.", path=repr(path)))
+        raise ChangeError(_("{path} is not the name of a file.", path=repr(path)))
     return str(Path(anchor, *names[:-1])), names[-1]
 
 

@@ -56,7 +56,7 @@ class SetVariable(Frozen, frozen=True, kw_only=True, tag_field="change", tag="va
 
     def lines(self) -> tuple[str, ...]:
         """Return the preview: what it is, then the old lines (-) and the new ones (+)."""
-        nothing = _("(left as it is)") if self.scope == "environment" else _("(not set)")
+        nothing = _("(unchanged)") if self.scope == "environment" else _("(not set)")
         old, new = _shown_value(self.before, nothing), _shown_value(self.after, nothing)
         return (f"  {_where(self)}", *(f"- {t}" for t in old), *(f"+ {t}" for t in new))
 
@@ -105,7 +105,7 @@ class EditPath(Frozen, frozen=True, kw_only=True, tag_field="change", tag="path"
         ):
             return _("The planned value of {name} is not its old value with this one entry changed.", name=self.name)
         if self.before and self.after and self.before.kind != self.after.kind:
-            return _("The planned value of {name} is of another kind than its old value.", name=self.name)
+            return _("The planned value of {name} has another type than its old value.", name=self.name)
         return ""
 
     def rebased_on(self, current: Value | None) -> Value | None:
@@ -145,7 +145,7 @@ def apply_edit(change: EditPath) -> str:
             return path_list.remove_from_path(text, change.entry, old, system, name=name)
         case int(old), int(new):
             return path_list.move_in_path(text, change.entry, old, new, system, name=name)
-    raise PathError(_("A plan must say where an entry stood or where it shall stand."))
+    raise PathError(_("A plan must state the current or the new position of an entry."))
 
 
 class FileItem(Frozen, frozen=True, kw_only=True):
@@ -189,7 +189,7 @@ class FileSet(Frozen, frozen=True, kw_only=True, tag_field="change", tag="files"
         for item in self.items:
             if item.before:
                 shown.append(
-                    "- " + (item.path if item.after else _("{path} (put aside, can be restored)", path=item.path))
+                    "- " + (item.path if item.after else _("{path} (quarantined, can be restored)", path=item.path))
                 )
             if item.after:
                 shown.append(f"+ {item.path} {_origin(item)}".rstrip())
@@ -258,7 +258,7 @@ def _entry(value: Value, index: int, system: System, name: str) -> str:
     entries = path_list.split_entries(value.text, system, name)
     if not 0 <= index < len(entries):
         raise PathError(
-            _("The search path has {count} entries; there is no place {index}.", count=len(entries), index=index)
+            _("The search path has {count} entries; there is no position {index}.", count=len(entries), index=index)
         )
     return entries[index]
 
@@ -278,7 +278,7 @@ def _where(change: SetVariable | EditPath) -> str:
     words = {
         "user": _("for this user"),
         "machine": _("for everybody on this machine"),
-        "environment": _("while the environment is active in bash, zsh or their kin"),
+        "environment": _("while the environment is active in bash, zsh or similar shells"),
     }
     return f"{change.name}, {words[change.scope]}" + (f" ({change.at})" if change.at else "")
 

@@ -112,9 +112,9 @@ def check_entry(entry: str, system: System, name: str = "PATH") -> None:
         PathError: it is empty, is more than one entry, or has a line end or a NUL in it.
     """
     if not entry.strip():
-        raise PathError(_("An empty entry stands for the current folder, and is never added."))
+        raise PathError(_("An empty entry means the current folder, and is never added."))
     if any(c in entry for c in "\0\r\n"):
-        raise PathError(_("A folder with a line end in its name cannot stand in a search path."))
+        raise PathError(_("A folder with a line break in its name cannot be part of a search path."))
     if len(split_entries(entry, system, name)) != 1 or (system == "windows" and _is_open(entry)):
         raise PathError(_("{entry} is not one entry of a search path.", entry=repr(entry)))
 
@@ -134,10 +134,12 @@ def insert_in_path(value: str, entry: str, index: int, system: System, *, name: 
     entries, between = _entries_and_separators(value, system, name)
     if not 0 <= index <= len(entries):
         raise PathError(
-            _("The search path has {count} entries; there is no place {index}.", count=len(entries), index=index)
+            _("The search path has {count} entries; there is no position {index}.", count=len(entries), index=index)
         )
     if system == "windows" and any(_is_open(e) for e in entries[:index]):
-        raise PathError(_("An entry before it has an opening quote without a closing one; repair that entry first."))
+        raise PathError(
+            _("An earlier entry has an opening quotation mark without a closing one; repair that entry first.")
+        )
     _put(entries, between, entry, index, separators(system, name)[0])
     return _join_parts(entries, between)
 
@@ -151,7 +153,7 @@ def remove_from_path(value: str, entry: str, index: int, system: System, *, name
     entries, between = _entries_and_separators(value, system, name)
     if not 0 <= index < len(entries) or entries[index] != entry:
         raise PathError(
-            _("The entry {entry} is not at place {index} of the search path.", entry=repr(entry), index=index)
+            _("The entry {entry} is not at position {index} of the search path.", entry=repr(entry), index=index)
         )
     _take(entries, between, index)
     return _join_parts(entries, between)
@@ -166,12 +168,12 @@ def move_in_path(value: str, entry: str, index: int, to: int, system: System, *,
     entries, between = _entries_and_separators(value, system, name)
     if not 0 <= index < len(entries) or entries[index] != entry:
         raise PathError(
-            _("The entry {entry} is not at place {index} of the search path.", entry=repr(entry), index=index)
+            _("The entry {entry} is not at position {index} of the search path.", entry=repr(entry), index=index)
         )
     if not 0 <= to < len(entries):
-        raise PathError(_("The search path has {count} entries; there is no place {to}.", count=len(entries), to=to))
+        raise PathError(_("The search path has {count} entries; there is no position {to}.", count=len(entries), to=to))
     if system == "windows" and any(_is_open(e) for e in entries):
-        raise PathError(_("An entry has an opening quote without a closing one; repair that entry first."))
+        raise PathError(_("An entry has an opening quotation mark without a closing one; repair that entry first."))
     _put(entries, between, entry, to, _take(entries, between, index))
     return _join_parts(entries, between)
 
@@ -207,7 +209,7 @@ def too_long(name: str, value: str, system: System) -> str:
     if length <= MAX_CHARACTERS[system]:
         return ""
     return _(
-        "{name} would have {length} characters; this system takes at most {longest}.",
+        "{name} would have {length} characters; this system allows at most {longest}.",
         name=name,
         length=format_number(length),
         longest=format_number(MAX_CHARACTERS[system]),
@@ -219,9 +221,9 @@ def length_notes(name: str, value: str, system: System) -> tuple[str, ...]:
     if system != "windows":
         return ()
     rows = (
-        (8_191, _("scripts of the command prompt can no longer extend it (their lines end at 8,191 characters)")),
+        (8_191, _("Command Prompt scripts can no longer extend it (their lines end at 8,191 characters)")),
         (2_047, _("older dialogs for environment variables cut it at 2,047 characters when somebody edits it there")),
-        (1_024, _("the command setx would cut it at 1,024 characters; never change it with that")),
+        (1_024, _("the command setx would cut it at 1,024 characters; never use setx to change it")),
     )
     return tuple(
         _("{name} will have {count} characters: {words}.", name=name, count=format_number(len(value)), words=words)

@@ -182,7 +182,7 @@ def _rehearse_compiler(compiler: str, host: Host, watch: Progress) -> Rehearsal:
     answer = ask_child(compile_empty, question, NvrtcResult, host=host, env=env, timeout=60, watch=watch)
     said = next(iter(answer.events), NvrtcResult(problem=answer.ended))
     if said.status == 0:
-        how = _("CUDA's run-time compiler compiled a kernel with its built-ins in place.")
+        how = _("CUDA's runtime compiler compiled a kernel with its built-ins in place.")
         return Rehearsal(works=True, sentence=join_sentences(_("Rehearsed on this machine: works."), how))
     what = f": nvrtcCompileProgram {said.status} {said.problem}".rstrip()
     return Rehearsal(works=False, sentence=_("Rehearsed on this machine: does not work{what}.", what=what))
@@ -218,13 +218,13 @@ def rehearse_removal(changes: tuple[Change, ...], snapshot: Snapshot, host: Host
     ]
     if not concerned:
         return Rehearsal(
-            works=None, sentence=_("This cannot be tried out without doing it; it is verified afterwards.")
+            works=None, sentence=_("This cannot be rehearsed without doing it; it is verified afterwards.")
         )
     loaded: list[Mapped] = []
     for folder in dict.fromkeys(_next_folder(c.main, gone, system) for c in concerned if c.main):
         if not folder:
             return Rehearsal(
-                works=False, sentence=_("Rehearsed on this machine: without these files no cuDNN is found.")
+                works=False, sentence=_("Rehearsed on this machine: without these files, no cuDNN is found.")
             )
         if withheld := _withheld(folder):
             return withheld
@@ -238,12 +238,12 @@ def rehearse_removal(changes: tuple[Change, ...], snapshot: Snapshot, host: Host
         if any(normalise(system, m.path) in gone for m in roll.mapped):
             return Rehearsal(
                 works=None,
-                sentence=_("It could not be tried out: the files are in the way; it is verified afterwards."),
+                sentence=_("It could not be rehearsed: the files are in the way; it is verified afterwards."),
             )
         loaded += roll.mapped
     how = _(
-        "It was loaded by full paths, as the other files are still there; that it is then found first follows from the "
-        "loader's order."
+        "It was loaded by full paths, because the other files are still there; the loader's order "
+        "decides that it is then found first."
     )
     return successful_rehearsal(tuple(dict.fromkeys(loaded)), {}, how)
 

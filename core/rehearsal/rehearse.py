@@ -43,7 +43,7 @@ def rehearse(
         with empty_cache() as folder:
             env = {**host.fresh_environment(), "CUDA_CACHE_PATH": folder}
             said = compare_reports(finding, report, examine(HostWithEnvironment(host, env)))
-        how = _("It ran with an empty folder in place of the cache (CUDA_CACHE_PATH).")
+        how = _("It ran with an empty folder as the cache (CUDA_CACHE_PATH).")
         return Rehearsal(works=said.works, sentence=join_sentences(said.sentence, how), loaded=said.loaded)
     only_files = all(isinstance(c, FileSet) for c in changes)
     if only_files and not any(i.after for c in changes if isinstance(c, FileSet) for i in c.items):
@@ -56,7 +56,7 @@ def rehearse(
             return said_of_files
         if only_files:
             return Rehearsal(
-                works=None, sentence=_("This cannot be tried out without doing it; it is verified afterwards.")
+                works=None, sentence=_("This cannot be rehearsed without doing it; it is verified afterwards.")
             )
         after = examine(PlannedHost(host, changes=changes, moved=moved))
         return compare_reports(finding, report, after, real_names(changes, moved))
@@ -73,7 +73,7 @@ def compare_reports(
         return Rehearsal(
             works=None,
             sentence=_(
-                "It could not be tried out here: {problem}", problem=translate_fact(after.snapshot.errors[0].message)
+                "It could not be rehearsed here: {problem}", problem=translate_fact(after.snapshot.errors[0].message)
             ),
         )
     mapped = [m for load in after.snapshot.loads or () if load.roll_call for m in load.roll_call.mapped]
@@ -87,7 +87,7 @@ def remaining_problem(finding: Finding, before: Report, after: Report) -> str:
         return still
     for f in after.findings:
         if f.severity >= Severity.ERROR and f.severity > old.get((f.id, f.subject), Severity.GOOD):
-            return _("It would bring another fault: {title}", title=f.title)
+            return _("It would cause another fault: {title}", title=f.title)
     return ""
 
 
@@ -95,5 +95,5 @@ def remaining_finding(finding: Finding, after: Report) -> str:
     """Return one sentence if the finding is still there; empty when it is gone."""
     for f in after.findings:
         if (f.id, f.subject) == (finding.id, finding.subject) and f.severity >= finding.severity:
-            return _("Still so: {title}", title=f.title)
+            return _("Still present: {title}", title=f.title)
     return ""

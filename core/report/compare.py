@@ -189,13 +189,13 @@ def _load(s: Snapshot, load: Load) -> Iterator[FactRow]:
     if winner:
         owner = next((c for c in s.cudnn or () if any(f.path == winner.path for f in c.files)), None)
         taken = _("{copy}, found by {way}", copy=_copy(owner) if owner else winner.path, way=_(winner.how.value))
-    yield (step, _major(N_("cuDNN {major} that {who} would load"), load), who), taken
+    yield (step, _major(N_("cuDNN {major} as {who} would load it"), load), who), taken
     call = load.roll_call
     # what cudnnGet... returns is a version, not a status
     bad = [c for c in call.calls if c.result != 0 and not c.function.startswith("cudnnGet")] if call else []
     failed = _join(f"{c.function}: {c.meaning or c.result}" for c in bad)
     answer = None if call is None else "; ".join(filter(None, (call.version or "", failed, call.ended)))
-    yield (step, _major(N_("what cuDNN {major} answered to {who}"), load), who), answer
+    yield (step, _major(N_("what cuDNN {major} returned to {who}"), load), who), answer
 
 
 def _frameworks(s: Snapshot) -> Iterator[FactRow]:
@@ -279,9 +279,9 @@ def comparison_text(c: Comparison, width: int = TEXT_WIDTH) -> str:
             first, *more = printable(value).splitlines() or [""]
             lines += [f"    {pad(word, 5)}  {first}", *(f"           {m}" for m in more)]
     if not c.differences:
-        lines.append(_("Nothing else that both reports tell is different."))
+        lines.append(_("Nothing else that both reports contain differs."))
     if c.only_one_looked:
-        words = _("Looked at on one machine only, so not compared: {what}.", what=", ".join(c.only_one_looked))
+        words = _("Examined on one machine only, so not compared: {what}.", what=", ".join(c.only_one_looked))
         lines += ["", *wrap(printable(words), width)]
     return "\n".join(lines) + "\n"
 

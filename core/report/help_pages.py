@@ -23,7 +23,7 @@ PAGE_SYNONYMS = {
 }
 """Other words that people type for a page."""
 CURE_SECTION = 2
-"""Every cause's page has three sections: how one sees it, what cures it, what not to do."""
+"""Every cause's page has three sections: symptoms, how to fix it, what not to do."""
 _NAME = re.compile(r"[a-z][a-z0-9_-]{1,60}\Z")
 
 

@@ -71,11 +71,11 @@ def verdict_sentence(report: Report) -> str:
         return report.headline.title
     return {
         Severity.ERROR: _("Something is wrong, and no single cause explains it."),
-        Severity.WARNING: _("Nothing is broken; some things may become a problem."),
+        Severity.WARNING: _("Nothing is broken, but some things could become a problem."),
         Severity.UNKNOWN: _("Nothing wrong was found, but not everything could be examined.")
         if report.not_examined
         else _("Nothing wrong was found, but not everything could be decided."),
-    }.get(machine_standing(report), _("Nothing wrong was found in what was looked at."))
+    }.get(machine_standing(report), _("Nothing wrong was found in what was examined."))
 
 
 def _worst(report: Report) -> Severity:
@@ -111,7 +111,7 @@ def _machine(report: Report) -> str:
 
 def _origin_note(report: Report) -> str:
     when = format_moment(report.snapshot.taken, zone=True)
-    taken = _("The machine was looked at on {taken}.", taken=when) if when else ""
+    taken = _("The machine was scanned on {taken}.", taken=when) if when else ""
     code = session_code.encode_report(session_code.summarise(report))
     return join_sentences(
         taken,
@@ -128,7 +128,7 @@ def _parts(report: Report) -> tuple[tuple[str, str, str], ...]:
         ("machine", _("What is on the machine"), machine_facts(report.snapshot)),
         ("libraries", _("Which files would be loaded"), libraries_table(report.snapshot)),
         ("history", _("What was changed and undone"), history_table(report.history)),
-        ("not-looked-at", _("What could not be looked at"), _errors(report)),
+        ("not-looked-at", _("What could not be examined"), _errors(report)),
     )
 
 
@@ -138,7 +138,7 @@ def _steps(report: Report) -> str:
         found = report.of(step)
         seen = any(getattr(report.snapshot, s) is not None for s in SECTIONS_OF_STEP[step])
         if not found:
-            result = html_cell(_("Looked at; nothing to say") if seen else _("Not looked at"), tag="td")
+            result = html_cell(_("Examined; nothing to report") if seen else _("Not looked at"), tag="td")
         else:
             worst = step_standing(report, step)[0]
             result = html_cell(f"{SEVERITY_MARKS[worst][0]} {_(SEVERITY_WORDS[worst])}", tag="td", css=worst.word)
@@ -146,9 +146,7 @@ def _steps(report: Report) -> str:
         rows.append(
             f'<tr><th scope="row">{name}</th>{result}{html_cell(step_standing(report, step)[1] if found else "", tag="td")}</tr>'
         )
-    return html_table(
-        _("Each step and the worst that was found in it"), (_("Step"), _("Result"), _("Foremost")), "".join(rows)
-    )
+    return html_table(_("Each step and its worst finding"), (_("Step"), _("Result"), _("Main finding")), "".join(rows))
 
 
 def _finding_in_step(f: Finding, step: Step) -> str:
@@ -173,7 +171,7 @@ def _finding(f: Finding) -> str:
     if f.why:
         lines.append(f"<p>{html_cell(f.why)}</p>")
     if f.follows_from:
-        lines.append(f'<p class="aside">{_("It follows from another finding; cure that one first.")}</p>')
+        lines.append(f'<p class="aside">{_("It is a consequence of another finding; fix that one first.")}</p>')
     if f.evidence:
         rows = "".join(_evidence(e) for e in f.evidence)
         lines.append(html_table(_("How we know"), (_("What"), _("Seen"), _("Where")), rows))
@@ -195,7 +193,7 @@ def _fix(f: Finding) -> str:
         lines.append(f"<pre>{html_cell(line.strip())}</pre>" if line.startswith(" ") else f"<p>{html_cell(line)}</p>")
     shown = "\n".join(line for change in f.fix.changes for line in change.lines())
     if shown:
-        lines.append(f"<p>{_('What Convalesce would change, line by line:')}</p><pre>{html_cell(shown)}</pre>")
+        lines.append(f"<p>{_('Convalesce would change, line by line:')}</p><pre>{html_cell(shown)}</pre>")
     if f.fix.restart:
         lines.append(f"<p>{html_cell(restart_after_fix(f.fix.restart))}</p>")
     return "".join(lines)
@@ -213,9 +211,7 @@ def _errors(report: Report) -> str:
         for e in report.snapshot.errors
     )
     return (
-        html_table(
-            _("Parts of the examination that gave no answer"), (_("Part"), _("What happened"), _("Message")), rows
-        )
+        html_table(_("Parts of the scan that did not respond"), (_("Part"), _("What happened"), _("Message")), rows)
         if rows
         else ""
     )

@@ -21,7 +21,7 @@ STATE_WORDS = {
     "rolled back": N_("Rolled back: nothing was changed"),
     "begun": N_("Interrupted"),
     "undoing": N_("Interrupted while undoing"),
-    "stuck": N_("Could not be taken back"),
+    "stuck": N_("Could not be undone"),
     "unreadable": N_("Not known"),
 }
 
@@ -68,7 +68,7 @@ def machine_facts(s: Snapshot) -> str:
             ),
             plain_table(
                 _("CUDA toolkits and sets of CUDA libraries"),
-                (_("Folder"), _("Version"), _("From"), _("Named by")),
+                (_("Folder"), _("Version"), _("From"), _("Set by")),
                 [
                     (t.root, t.version, t.owner or translate_fact(t.origin), ", ".join(t.named_by))
                     for t in s.toolkits or ()
@@ -76,7 +76,7 @@ def machine_facts(s: Snapshot) -> str:
             ),
             plain_table(
                 _("Copies of cuDNN"),
-                (_("Folder"), _("Version"), _("For CUDA"), _("From"), _("Files that are not in order")),
+                (_("Folder"), _("Version"), _("For CUDA"), _("From"), _("Files with problems")),
                 [
                     (
                         c.folder,
@@ -102,7 +102,7 @@ def machine_facts(s: Snapshot) -> str:
                 ],
             ),
             plain_table(
-                _("Frameworks, tried in their own Python"),
+                _("Frameworks, tested in their own Python"),
                 (_("Framework"), _("Environment"), _("Passed"), _("On a GPU"), _("CUDA and cuDNN"), _("Problem")),
                 [_trial(t) for t in s.trials or ()],
             ),
@@ -166,7 +166,7 @@ def _resolution(r: Resolution) -> str:
     rows = [_attempt(n, a, taken=a is winner) for n, a in shown]
     if not shown:
         rows = [
-            f'<td></td><td class="path"></td><td></td>{html_cell(_("Found at none of {count} places", count=absent), tag="td", css="warning")}'
+            f'<td></td><td class="path"></td><td></td>{html_cell(_("Found at none of {count} locations", count=absent), tag="td", css="warning")}'
         ]
     by = "\n" + _("for {name}", name=file_name(form_of(r.wanted_by), r.wanted_by)) if r.wanted_by else ""
     head = f'<th scope="rowgroup" rowspan="{len(rows)}">{html_cell(r.name + by)}</th>'

@@ -91,11 +91,11 @@ def redact(report: Report) -> Report:
 def redaction_sentence(report: Report) -> str:
     """Return one sentence on what was taken out, for the report itself."""
     if report.taken_out is None:
-        return _("This report holds names of users, machines and devices as they are: it is for your own use.")
+        return _("This report contains names of users, machines and devices: it is for your own use.")
     if not report.taken_out:
-        return _("Names and identifiers were looked for to be taken out; there were none.")
+        return _("Names and identifiers were searched for so that they can be removed; there were none.")
     what = ", ".join(f"{_(REDACTED_KINDS.get(t.kind, t.kind))} ({t.places})" for t in report.taken_out)
-    return _("Taken out of this report, each replaced by a word in angle brackets: {what}.", what=what)
+    return _("Removed from this report, each replaced by a word in angle brackets: {what}.", what=what)
 
 
 class Cleaner:

@@ -148,10 +148,12 @@ def decode_report(text: str) -> DecodedReport:
     """
     bare = re.sub(r"[-\s]", "", text).upper().removeprefix(CODE_PREFIX).translate(_ALIKE)
     if not bare or any(c not in ALPHABET for c in bare) or not 5 <= len(bare) <= 31:
-        raise CodeError(_("This is not a session code: it has another form than CV-XXXX-XXXX."))
+        raise CodeError(_("This is not a session code: a code has the form CV-XXXX-XXXX."))
     symbols = [ALPHABET.index(c) for c in bare]
     if check_symbols(symbols[:-2]) != symbols[-2:]:
-        raise CodeError(_("There is a mistake in this session code; compare it sign by sign, and type it again."))
+        raise CodeError(
+            _("This session code has a typing error; compare it character by character, and type it again.")
+        )
     bits = "".join(f"{n:05b}" for n in symbols[:-2])
     return _read(iter(bits))
 
@@ -235,7 +237,7 @@ def code_text(t: DecodedReport, vocabulary: Sequence[CauseRow], width: int = 96)
         unnamed = (
             _("A finding without a named cause.")
             if item.cause == NO_CAUSE
-            else _("A cause that this version does not know.")
+            else _("This version does not know the cause.")
         )
         cause = f"  [{known.cause}]" if known else ""
         head = _("{word}, step {step}", word=_(word), step=item.step.value)
@@ -244,9 +246,9 @@ def code_text(t: DecodedReport, vocabulary: Sequence[CauseRow], width: int = 96)
         text = f"{sign} {head}: {_(known.meaning) if known else unnamed}{cause}"
         lines += wrap(text, width, "  ", "    ")
     if t.more:
-        lines.append("  " + _("There were more findings than a code holds."))
+        lines.append("  " + _("There were more findings than a session code can hold."))
     if any(i.cause < len(vocabulary) for i in t.items):
-        lines += ["", _("More about one of them: convalesce explain and the word in brackets.")]
+        lines += ["", _("To learn more about one of them: convalesce explain and the word in brackets.")]
     return "\n".join(lines) + "\n"
 
 

@@ -25,9 +25,9 @@ def step_standing(report: Report, step: Step) -> tuple[Severity, str]:
         more = sum(f.severity >= Severity.WARNING for f in findings) - (worst >= Severity.WARNING)
         return worst, first.title + (" " + n_("({n} more below)", "({n} more below)", more) if more else "")
     if step is Step.BENCHMARK and not findings:
-        return Severity.NOTE, _("Not run yet; it is the last proof, at the press of a button.")
+        return Severity.NOTE, _("Not run yet; press the button to get this last proof.")
     if not looked_at(report.snapshot, step):
-        return Severity.UNKNOWN, join_sentences(_("This was not looked at."), _("Another look decides it."))
+        return Severity.UNKNOWN, join_sentences(_("This was not examined."), _("Another scan decides it."))
     # a note alone is no praise: there may be nothing that could be in order
     for severity in (Severity.GOOD, Severity.NOTE):
         titles = [f.title for f in findings if f.severity is severity]

@@ -49,7 +49,7 @@ def report_text(report: Report, *, colour: bool = False, width: int = TEXT_WIDTH
             architecture=machine.architecture,
         )
     ]
-    lines[0] += "  " + _("(looked for {took} s)", took=format_plain_number(took, 1)) if took else ""
+    lines[0] += "  " + _("(scanned in {took} s)", took=format_plain_number(took, 1)) if took else ""
     head, primary = report.headline, report.primary
     rest = [f for f in report.findings if f is not head]
     stands = machine_standing(report)
@@ -67,7 +67,7 @@ def report_text(report: Report, *, colour: bool = False, width: int = TEXT_WIDTH
         lines += ["", f"{_mark(sign, colour)} {healthy_verdict(stands)}"]
     follow = [f for f in rest if primary and f.follows_from == primary.id and f.severity > Severity.NOTE]
     if follow:
-        lines += ["", _("What follows from it")]
+        lines += ["", _("Consequences")]
         lines += [f"  {_mark(f.severity, colour)} {_head(f)}" for f in follow]
     for title, severities in (
         (_("Also wrong"), (Severity.ERROR, Severity.WARNING)),
@@ -128,7 +128,7 @@ def healthy_verdict(stands: Severity) -> str:
     """Return the verdict on a machine without a fault."""
     if stands is Severity.UNKNOWN:
         return _("Nothing wrong was found, but not everything could be decided.")
-    return _("Nothing wrong was found in what was looked at.")
+    return _("Nothing wrong was found in what was examined.")
 
 
 def _mark(severity: Severity, colour: bool) -> str:
@@ -162,10 +162,10 @@ def restart_now(restart: Restart) -> str:
     """Return what must be started anew, as a sentence; empty for nothing."""
     return {
         "": "",
-        "program": _("Start anew: the program."),
-        "terminal": _("Start anew: the terminal."),
-        "session": _("Start anew: the session."),
-        "computer": _("Start anew: the computer."),
+        "program": _("Restart the program."),
+        "terminal": _("Open a new terminal."),
+        "session": _("Sign out and back in."),
+        "computer": _("Restart the computer."),
     }[restart]
 
 
@@ -173,10 +173,10 @@ def restart_after_fix(restart: Restart) -> str:
     """Return what must be started anew after a cure, as a sentence; empty for nothing."""
     return {
         "": "",
-        "program": _("Afterwards, start anew: the program."),
-        "terminal": _("Afterwards, start anew: the terminal."),
-        "session": _("Afterwards, start anew: the session."),
-        "computer": _("Afterwards, start anew: the computer."),
+        "program": _("Restart the program afterwards."),
+        "terminal": _("Open a new terminal afterwards."),
+        "session": _("Sign out and back in afterwards."),
+        "computer": _("Restart the computer afterwards."),
     }[restart]
 
 

@@ -227,13 +227,13 @@ def triage_text(table: TriageTable) -> str:
     """Return the table for a terminal; ``--json`` has every machine, this the worst."""
     lines = [
         _(
-            "{reports} reports; {bad} files passed over",
+            "{reports} reports; {bad} files skipped",
             reports=format_number(table.reports),
             bad=format_number(len(table.malformed)),
         )
     ]
     if table.worst:
-        lines += ["", _("Machines by the worst that was found")]
+        lines += ["", _("Machines by their worst finding")]
         lines += [f"  {c.machines:>7}  {_(c.what)}" for c in table.worst]
     if table.causes:
         lines += ["", _("Root causes")]

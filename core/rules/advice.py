@@ -52,33 +52,33 @@ def install_command(
 def reinstall(seen: Snapshot, copy: CudnnCopy) -> Fix:
     """Return how to put a damaged, incomplete or mixed set right: the whole set again, never one file."""
     package, shell = nvidia_package(copy.owner), shell_of(seen.machine.system)
-    whole = _("Always replace the whole set; one file of another release makes it worse.")
+    whole = _("Always replace the whole set; a single file of another release makes it worse.")
     if copy.origin == "wheel" and package:
         line = pip_command(
             seen, copy.environment, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", "==".join(package)
         )
         return manual_fix(
-            _("Install {package} {version} again", package=package[0], version=package[1]), line, restart="program"
+            _("Reinstall {package} {version}", package=package[0], version=package[1]), line, restart="program"
         )
     if copy.origin == "conda":
         line = shell_command("conda", "install", "-p", copy.environment, "--force-reinstall", "cudnn", of=shell)
-        return manual_fix(_("Install conda's cuDNN again"), line, restart="program")
+        return manual_fix(_("Reinstall conda's cuDNN"), line, restart="program")
     if copy.origin == "distribution":
         name = _system_package(copy.owner)
         commands = (
             f"sudo apt-get install --reinstall {name} (Debian, Ubuntu) or: sudo dnf reinstall {name}"
             if name
             else _(
-                "Find the package and install it again: dpkg -S {folder}/*cudnn* or rpm -qf {folder}/*cudnn*",
+                "Find the package and reinstall it: dpkg -S {folder}/*cudnn* or rpm -qf {folder}/*cudnn*",
                 folder=quote(copy.folder),
             )
         )
-        return manual_fix(_("Install the distribution's cuDNN again"), commands, whole, restart="program")
+        return manual_fix(_("Reinstall the distribution's cuDNN"), commands, whole, restart="program")
     if copy.origin == "framework":
         return manual_fix(
-            _("Install {owner} again", owner=copy.owner or _("the program that brought it")),
+            _("Reinstall {owner}", owner=copy.owner or _("the program that brought it")),
             _(
-                "These files came with {owner}: install it again, without pip's cache (--no-cache-dir).",
+                "These files came with {owner}: reinstall it, without pip's cache (--no-cache-dir).",
                 owner=copy.owner or _("a program"),
             ),
             restart="program",
@@ -99,7 +99,7 @@ def reinstall(seen: Snapshot, copy: CudnnCopy) -> Fix:
         )
     )
     return manual_fix(
-        _("Put the whole set of {version} there again", version=version),
+        _("Put the complete set of {version} there again", version=version),
         get,
         whole,
         restart="program",
@@ -111,17 +111,17 @@ def another_release(seen: Snapshot, copy: CudnnCopy, row: FaultyRelease) -> Fix:
     package = nvidia_package(copy.owner)
     if package is None:
         return manual_fix(
-            _("Keep another cuDNN {major} off its search path", major=copy.major),
-            _("It works as long as no other cuDNN {major} lies on the search path.", major=copy.major),
+            _("Keep other copies of cuDNN {major} off its search path", major=copy.major),
+            _("It works as long as no other cuDNN {major} is on the search path.", major=copy.major),
             _(
-                "A release of {owner} that brings cuDNN {instead} or a newer one does not have the fault ({source}).",
+                "A release of {owner} that includes cuDNN {instead} or later does not have the fault ({source}).",
                 owner=copy.owner,
                 instead=row.instead,
                 source=row.instead_source,
             )
             if copy.owner
             else _(
-                "cuDNN {instead} and newer ones do not have the fault ({source}); replace the whole set.",
+                "cuDNN {instead} and newer releases do not have the fault ({source}); replace the whole set.",
                 instead=row.instead,
                 source=row.instead_source,
             ),
@@ -130,7 +130,7 @@ def another_release(seen: Snapshot, copy: CudnnCopy, row: FaultyRelease) -> Fix:
         _("Install {package} {instead} instead", package=package[0], instead=row.instead),
         pip_command(seen, copy.environment, "install", "--no-deps", f"{package[0]}=={row.instead}"),
         _(
-            "({instead_source}. A framework that pins {version} is named by pip; that is only a message.)",
+            "({instead_source}. pip reports that a framework pins {version}; you can ignore that message.)",
             instead_source=row.instead_source,
             version=row.version,
         ),
@@ -161,7 +161,7 @@ def add_to_search_path(seen: Snapshot, folder: str) -> Fix:
             _("Put {folder} on the search path", folder=folder),
             _("Start menu: Edit environment variables for your account; select Path, Edit, New; paste this folder:"),
             folder,
-            _("Confirm, then start your programs anew. (Do not use setx: it cuts long values.)"),
+            _("Confirm, then restart your programs. (Do not use setx: it truncates long values.)"),
             restart="program",
         )
     return manual_fix(
@@ -187,11 +187,11 @@ def without_variable(folders: list[str]) -> Fix:
     """Return how to take folders out of LD_LIBRARY_PATH."""
     named = join_names(folders) or _("the folder")
     return manual_fix(
-        _("Take {named} out of LD_LIBRARY_PATH", named=named),
+        _("Remove {named} from LD_LIBRARY_PATH", named=named),
         _("For this terminal: unset LD_LIBRARY_PATH (or set it without that folder)."),
         _(
-            "Lasting: remove the line that sets it; look in ~/.bashrc, ~/.profile, /etc/environment and your "
-            "job script."
+            "Permanently: remove the line that sets it; look in ~/.bashrc, ~/.profile, /etc/environment and "
+            "your job script."
         ),
         restart="terminal",
     )

@@ -112,7 +112,7 @@ def load_failures(c: ConsumerLoad) -> list[Evidence]:
     version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
     if rows and "zlibwapi" in output.lower() and is_older(version, "8.9.4") is False:
         fact = compatibility_table().fact("zlib_static")
-        rows.insert(0, observation(_("This message misleads"), _(fact.fact), fact.source))
+        rows.insert(0, observation(_("This message is misleading"), _(fact.fact), fact.source))
     return rows
 
 

@@ -38,12 +38,12 @@ def tidy_paths(seen: Snapshot) -> Iterator[Finding]:
                 NOTE,
                 "untidy-path",
                 n_(
-                    "{name} has {n} entry that does nothing.",
-                    "{name} has {n} entries that do nothing.",
+                    "{name} has {n} entry that has no effect.",
+                    "{name} has {n} entries that have no effect.",
                     len(odd),
                     name=name,
                 ),
-                why=_("The loader skips them. They are told so that nobody looks for a fault there."),
+                why=_("The loader skips them. They are listed for information only."),
                 evidence=[
                     observation(
                         _("{name} entry {index}", name=name, index=e.index + 1),
@@ -84,7 +84,10 @@ def broken_entries(seen: Snapshot) -> Iterator[Finding]:
                 Step.ENVIRONMENT,
                 WARNING,
                 "broken-entry",
-                _("{variable} names a CUDA folder in a way that the loader does not understand.", variable=e.variable),
+                _(
+                    "{variable} contains a CUDA folder in a form that the loader does not understand.",
+                    variable=e.variable,
+                ),
                 cause="cudnn_not_on_search_path" if "cudnn" in e.text.lower() else "cuda_not_on_search_path",
                 why=why,
                 evidence=[
@@ -96,9 +99,9 @@ def broken_entries(seen: Snapshot) -> Iterator[Finding]:
                 ],
                 subject=e.text,
                 fix=manual_fix(
-                    _("Write the folder plainly"),
+                    _("Write the folder without quotation marks or variables"),
                     _(
-                        "Replace the entry {text} in {variable} by the folder's full path.",
+                        "Replace the entry {text} in {variable} with the full path of the folder.",
                         text=e.text,
                         variable=e.variable,
                     ),
@@ -109,11 +112,11 @@ def broken_entries(seen: Snapshot) -> Iterator[Finding]:
 
 def _broken(e: PathEntry, windows: bool) -> str:
     if "quoted" in e.marks and windows:
-        return _("The entry stands in quotation marks, which the Windows loader takes for a part of the name.")
+        return _("The entry is in quotation marks, which the Windows loader takes as part of the name.")
     if "unexpanded" in e.marks:
-        return _("The entry holds a variable or a ~ that is not replaced, so that the folder is not found.")
+        return _("The entry contains a variable or a ~ that is not expanded, so the folder is not found.")
     if "relative" in e.marks and "empty" not in e.marks:
-        return _("The entry is no full path, so it depends on the folder that a program is started in.")
+        return _("The entry is not a full path, so it depends on the folder that a program starts in.")
     return ""
 
 
@@ -127,11 +130,11 @@ def exceeded_limits(seen: Snapshot) -> Iterator[Finding]:
             "limit",
             translate_fact(limit.text),
             cause="path_too_long" if beyond else "",
-            why=_("Programs may get a shortened or unusable value."),
+            why=_("Programs can get a shortened or unusable value."),
             subject=limit.text[:80],
             fix=manual_fix(
                 _("Shorten or repair the variable"),
-                _("Remove entries that are not needed, in the system's own dialogue."),
+                _("Remove entries that are not needed, in the system's own dialog."),
             ),
         )
 
@@ -153,12 +156,12 @@ def writable_folders(seen: Snapshot) -> Iterator[Finding]:
                 NOTE,
                 "writable-by-others",
                 n_(
-                    "Everybody on this machine may put files into {n} folder of {name}.",
-                    "Everybody on this machine may put files into {n} folders of {name}.",
+                    "Everyone on this machine can put files into {n} folder of {name}.",
+                    "Everyone on this machine can put files into {n} folders of {name}.",
                     len(mine),
                     name=name,
                 ),
-                why=_("A library that somebody puts there is loaded by your programs."),
+                why=_("Your programs load any library that somebody puts there."),
                 evidence=[observation(_("{name} entry {index}", name=name, index=e.index + 1), e.text) for e in mine],
                 subject=name,
             )
@@ -174,8 +177,12 @@ def variables_in_order(seen: Snapshot) -> Iterator[Finding]:
         Step.ENVIRONMENT,
         GOOD,
         "in-order",
-        n_("The search paths are in order: {n} entry read.", "The search paths are in order: {n} entries read.", count),
-        evidence=[observation(_("Variables about CUDA"), ", ".join(sorted(set(names))) or _("none"))],
+        n_(
+            "The search paths are correct: {n} entry checked.",
+            "The search paths are correct: {n} entries checked.",
+            count,
+        ),
+        evidence=[observation(_("CUDA variables"), ", ".join(sorted(set(names))) or _("none"))],
     )
 
 
@@ -195,13 +202,14 @@ def changed_since_session(seen: Snapshot) -> Iterator[Finding]:
             if at_once
             else _("This session still has {name} from before a change; new programs get the new one.", name=r.name),
             why=_(
-                "Everything here was looked at with the values that programs get once the environment is activated "
-                "again. What is started from here before that, or without it, gets the old ones."
+                "Everything here was examined with the values that programs get once the environment is "
+                "activated again. Programs that are started from here before that, or without it, get the old "
+                "ones."
             )
             if at_once
             else _(
-                "Everything here was looked at with the values that newly started programs get. What runs already keeps "
-                "the old ones."
+                "Everything here was examined with the values that newly started programs get. Running programs "
+                "keep the old ones."
             ),
             evidence=[
                 observation(_("This session has"), _("nothing") if r.old is None else repr(r.old), r.name),
@@ -209,7 +217,7 @@ def changed_since_session(seen: Snapshot) -> Iterator[Finding]:
             ],
             subject=r.name,
             fix=manual_fix(
-                _("Activate the environment in a new terminal") if at_once else _("Log out and in again"),
+                _("Activate the environment in a new terminal") if at_once else _("Sign out and back in"),
                 activation_command(seen, r.at) if at_once else "",
                 restart="terminal" if at_once else "session",
             ),

@@ -47,7 +47,7 @@ def rule_failed(name: str, error: Exception, step: Step | None = None) -> Findin
         step=step,
         severity=Severity.UNKNOWN,
         title=_("Convalesce's rule {name} failed, so what it judges is not decided.", name=name),
-        why=_("This is a fault of Convalesce's own, not of this machine. Everything else stands."),
+        why=_("This is a bug in Convalesce, not a fault of this machine. All other results are valid."),
         subject=name,
         evidence=(Evidence(label=_("What happened"), value=type(error).__name__, source=name),),
     )

@@ -31,7 +31,7 @@ def probe_errors(seen: Snapshot) -> Iterator[Finding]:
             UNKNOWN,
             "not-examined",
             join_sentences(_("Not decided: {what}.", what=_(what)), _end_text(error.kind)),
-            why=_("Nothing is said about it, neither good nor bad. The scan has to be run again to decide it."),
+            why=_("This report says nothing about it, neither good nor bad. Scan again to decide it."),
             evidence=[
                 observation(
                     _("What happened"),
@@ -46,10 +46,10 @@ def probe_errors(seen: Snapshot) -> Iterator[Finding]:
 
 def _end_text(kind: str) -> str:
     return {
-        "crash": _("The examination broke off."),
-        "time-out": _("The examination ran out of time."),
-        "cancelled": _("The examination was cancelled."),
-    }.get(kind, _("The examination was refused."))
+        "crash": _("The scan was interrupted."),
+        "time-out": _("The scan ran out of time."),
+        "cancelled": _("The scan was cancelled."),
+    }.get(kind, _("The scan was refused."))
 
 
 def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
@@ -61,10 +61,13 @@ def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
             Step.ENVIRONMENT if one.what == "folder" else Step.FRAMEWORKS,
             UNKNOWN if wanted else NOTE,
             "not-examined" if wanted else "left-alone",
-            _("{path} gives no answer, so what lies there was not examined.", path=one.path)
+            _("{path} does not respond, so its content was not examined.", path=one.path)
             if one.what == "folder"
-            else _("{path} did not end in time, so it was tried no further.", path=one.path),
-            why=_("Everything else was examined. A program that looks there hangs as well, until it answers again.")
+            else _("{path} did not finish in time, so it was not tested further.", path=one.path),
+            why=_(
+                "Everything else was examined. A program that looks there hangs as well, until the place "
+                "responds again."
+            )
             if wanted
             else _("Nothing that was named or is active leads there. Everything else was examined."),
             evidence=[
@@ -73,8 +76,8 @@ def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
             ],
             subject=one.path,
             fix=manual_fix(
-                _("See why it gives no answer"),
-                _("Connect the network folder or the disk again, or take it out of what leads there; then scan again."),
+                _("See why it does not respond"),
+                _("Reconnect the network folder or the disk, or remove what points to it; then scan again."),
             )
             if wanted and one.what == "folder"
             else None,

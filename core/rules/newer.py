@@ -56,8 +56,8 @@ def not_judged(
         id,
         title,
         why=join_sentences(
-            _("The tables were last compared with what is published on {date}.", date=horizon_of(name).known_until),
-            _("A newer version of Convalesce, or its maker's own documentation, decides what suits it."),
+            _("The tables were last compared with published releases on {date}.", date=horizon_of(name).known_until),
+            _("A newer version of Convalesce, or the maker's documentation, tells you what fits."),
         ),
         evidence=[*evidence, horizon_evidence(name)],
         subject=subject,

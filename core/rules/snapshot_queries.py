@@ -113,7 +113,7 @@ def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
         spelt = normalise(system, folder) == normalise(system, text) and bool({"quoted", "unexpanded"} & set(e.marks))
         if e.variable in ("PATH", "LD_LIBRARY_PATH") and ((near and depth <= 2) or spelt):
             label = (
-                _("{variable} names in quotes or with a variable that is not replaced", variable=e.variable)
+                _("{variable} contains it in quotation marks or with an unexpanded variable", variable=e.variable)
                 if spelt
                 else _("{variable} names a folder above it only", variable=e.variable)
             )

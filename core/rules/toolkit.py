@@ -48,12 +48,12 @@ def misleading_variables(seen: Snapshot) -> Iterator[Finding]:
             cause="cuda_path_env_wrong",
             why=_(
                 "Frameworks on Windows, compilers and build tools look for CUDA in the folder that this variable "
-                "names. They then find nothing, or another version."
+                "specifies. They then find nothing, or another version."
             ),
             evidence=[
                 observation(name, repr(value.value), value.source or value.scope),
                 *(
-                    observation(_("Toolkit that is there"), f"{t.root} (CUDA {t.version or _('unknown')})", t.source)
+                    observation(_("Installed toolkit"), f"{t.root} (CUDA {t.version or _('unknown')})", t.source)
                     for t in _installed_toolkits(seen)
                 ),
             ],
@@ -75,16 +75,16 @@ def _problem(seen: Snapshot, name: str, value: str) -> str:
     marks = entry.marks if entry else ()
     if "relative" in marks or value.strip() in (".", ".."):
         return _(
-            "The variable {name} is {value}, which depends on the folder that a program is started in.",
+            "The variable {name} is {value}, which depends on the folder that a program starts in.",
             name=name,
             value=value,
         )
     if "missing" in marks or (entry is not None and not entry.exists):
-        return _("The variable {name} names {value}, which does not exist.", name=name, value=value)
+        return _("The variable {name} points to {value}, which does not exist.", name=name, value=value)
     if "not a folder" in marks:
-        return _("The variable {name} names {value}, which is no folder.", name=name, value=value)
+        return _("The variable {name} points to {value}, which is not a folder.", name=name, value=value)
     if "unexpanded" in marks:
-        return _("The variable {name} is {value}, in which another variable was not replaced.", name=name, value=value)
+        return _("The variable {name} is {value}, which contains an unexpanded variable.", name=name, value=value)
     if entry is None or seen.toolkits is None or "unreadable" in marks:
         return ""
     folder = entry.expanded or value
@@ -93,7 +93,7 @@ def _problem(seen: Snapshot, name: str, value: str) -> str:
             is_inside(seen.machine.system, x, folder) for x in (toolkit.root, toolkit.folder)
         ):
             return ""
-    return _("The variable {name} names {value}, where no CUDA library lies.", name=name, value=value)
+    return _("The variable {name} points to {value}, which contains no CUDA library.", name=name, value=value)
 
 
 def _entries(seen: Snapshot) -> tuple[PathEntry, ...]:
@@ -117,9 +117,9 @@ def _set_variable(seen: Snapshot, name: str, better: Toolkit | None) -> Fix:
     if better is None:
         return manual_fix(
             _("Remove the variable {name}", name=name),
-            _("There is no toolkit that it could name. Remove it in the Start menu under Edit environment variables.")
+            _("There is no toolkit for it to point to. Remove it in the Start menu under Edit environment variables.")
             if windows
-            else _("There is no toolkit that it could name. Remove it with: unset {name}.", name=name),
+            else _("There is no toolkit for it to point to. Remove it with: unset {name}.", name=name),
             restart="terminal",
         )
     line = (
@@ -127,7 +127,7 @@ def _set_variable(seen: Snapshot, name: str, better: Toolkit | None) -> Fix:
         if windows
         else f"export {name}={quote(better.root)}"
     )
-    return manual_fix(_("Let {name} name {root}", name=name, root=better.root), line, restart="terminal")
+    return manual_fix(_("Set {name} to {root}", name=name, root=better.root), line, restart="terminal")
 
 
 def disagreeing_variables(seen: Snapshot) -> Iterator[Finding]:
@@ -140,8 +140,8 @@ def disagreeing_variables(seen: Snapshot) -> Iterator[Finding]:
                 Step.TOOLKIT,
                 NOTE,
                 "variables-disagree",
-                _("CUDA_PATH and CUDA_HOME name different folders."),
-                why=_("Some programs ask the one, some the other. It matters if the two are of different versions."),
+                _("CUDA_PATH and CUDA_HOME point to different folders."),
+                why=_("Some programs use one of them, some the other. It matters if the two have different versions."),
                 evidence=[observation(v.name, v.value, v.source or v.scope) for v in (one, two)],
                 subject="CUDA_PATH",
             )
@@ -233,7 +233,7 @@ def _bad_libraries(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[Cause, st
         (
             "library_unreadable",
             "unreadable",
-            N_("{names} of CUDA may not be read by this user."),
+            N_("This user has no permission to read {names} of CUDA."),
             [f for f in files if f.state == "unreadable"],
         ),
         (
@@ -257,7 +257,7 @@ def _bad_libraries(seen: Snapshot, toolkit: Toolkit) -> Iterator[tuple[Cause, st
         yield (
             "dll_wrong_architecture",
             "wrong-architecture",
-            N_("{names} of CUDA is for another kind of processor."),
+            N_("{names} of CUDA was built for another kind of processor."),
             odd,
         )
 
@@ -268,13 +268,13 @@ def _reinstall(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile], _severi
     if toolkit.origin == "wheel" and packages:
         names = list(dict.fromkeys("==".join(p) for p in packages))
         return manual_fix(
-            _("Install {names} again", names=" ".join(names)),
+            _("Reinstall {names}", names=" ".join(names)),
             pip_command(seen, home, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", *names),
             restart="program",
         )
     return manual_fix(
-        _("Install this toolkit again"),
-        _("Install CUDA {version} in {root} again.", version=toolkit.version or "", root=toolkit.root),
+        _("Reinstall this toolkit"),
+        _("Reinstall CUDA {version} in {root}.", version=toolkit.version or "", root=toolkit.root),
     )
 
 
@@ -293,8 +293,8 @@ def toolkits_in_order(seen: Snapshot) -> Iterator[Finding]:
             GOOD,
             "whole",
             n_(
-                "CUDA {version} in {folder}: {n} library, all whole.",
-                "CUDA {version} in {folder}: {n} libraries, all whole.",
+                "CUDA {version} in {folder}: {n} library, all intact.",
+                "CUDA {version} in {folder}: {n} libraries, all intact.",
                 len(toolkit.libraries),
                 version=toolkit.version or _("of unknown version"),
                 folder=toolkit.folder or toolkit.root,
@@ -307,7 +307,7 @@ def toolkits_in_order(seen: Snapshot) -> Iterator[Finding]:
 def _facts(toolkit: Toolkit, owner: str) -> list[Evidence]:
     rows = [observation(_("Toolkit"), f"{toolkit.root}{owner}", toolkit.source)]
     if toolkit.named_by:
-        rows.append(observation(_("Named by"), join_names(toolkit.named_by)))
+        rows.append(observation(_("Set by"), join_names(toolkit.named_by)))
     if toolkit.nvcc_version and versions_differ(toolkit.nvcc_version, toolkit.version):
         rows.append(observation(_("Its compiler"), f"nvcc {toolkit.nvcc_version}", toolkit.nvcc))
     return rows

@@ -24,14 +24,14 @@ def deciding_steps(finding: Finding, seen: Snapshot) -> Fix:
         _("Find out more") if finding.severity is Severity.UNKNOWN else _("Find out what causes it"),
         *(
             _(
-                "Let its framework compute once: {command}",
+                "Let its framework run one computation: {command}",
                 command=shell_command("convalesce", "scan", "--try", "--python", python, of=shell_of(system)),
             )
             for python in (python_of_environment(seen, p) for p in prefixes[:2])
         ),
-        "" if seen.thorough else _("Check every file's content: {command}", command="convalesce scan --thorough"),
+        "" if seen.thorough else _("Verify the content of every file: {command}", command="convalesce scan --thorough"),
         _("Measure cuDNN without any framework: {command}", command="convalesce benchmark")
         if usable and seen.benchmark is None
         else "",
-        _("Give the program's own message to: {command}", command="convalesce explain"),
+        _("Pass the program's own message to: {command}", command="convalesce explain"),
     )

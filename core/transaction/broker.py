@@ -148,7 +148,7 @@ def _no_search_path(change: EditPath, ground: Ground) -> str:
     if change.scope == "machine" and name in SEARCH_PATHS[ground.system]:
         return ""
     return _(
-        "{name} ({scope}) is not a search path that is edited with an administrator's rights.",
+        "{name} ({scope}) is not a search path that is edited with administrator rights.",
         name=visible_text(change.name),
         scope=change.scope,
     )
@@ -166,20 +166,24 @@ def _not_everybodys(folder: str, name: str, ground: Ground, back: bool, *, below
     """
     if not _is_plain(folder, ground.system):
         return _(
-            "{folder} is not the plain name of a folder from the root on; {name} gets no other.",
+            "{folder} is not the absolute, plain path of a folder; nothing else is added to {name}.",
             folder=visible_text(folder),
             name=name,
         )
     kind = ground.kind(folder)
     if kind != "folder" and not (back and kind == "missing"):
-        return _("{folder} is no folder that is there; everybody's {name} gets no other.", folder=folder, name=name)
+        return _(
+            "{folder} is not an existing folder; nothing else is added to the {name} of all users.",
+            folder=folder,
+            name=name,
+        )
     loose = ground.loose(folder)
     if not loose and kind == "folder":
         inside = (folder.rstrip("/\\") + os.sep + n for n in ground.names(folder))
         seen = (f for f in inside if below or ground.kind(f) != "folder")
         loose = next((where for f in seen if (where := ground.loose(f))), "")
     return loose and _(
-        "{loose} can be changed by ordinary users, so {folder} must not stand in everybody's {name}.",
+        "{loose} can be changed by ordinary users, so {folder} must not be in the {name} of all users.",
         loose=loose,
         folder=folder,
         name=name,
@@ -210,7 +214,7 @@ def _leave_path(change: Change, ground: Ground, back: bool) -> str:
     if len(same) > 1 or not Path(folder).is_absolute() or ground.kind(folder) != "folder":
         return ""
     return _(
-        "{folder} is there and stands in {name} once; such an entry is not taken out with an administrator's rights.",
+        "{folder} exists and is in {name} once; such an entry is not removed with administrator rights.",
         folder=visible_text(folder),
         name=change.name,
     )
@@ -236,7 +240,7 @@ def _variable(change: Change, ground: Ground, back: bool) -> str:
 
 def _odd(change: SetVariable) -> str:
     return _(
-        "{name} ({scope}) is not a variable that is set with an administrator's rights.",
+        "{name} ({scope}) is not a variable that is set with administrator rights.",
         name=visible_text(change.name),
         scope=change.scope,
     )
@@ -263,22 +267,20 @@ def _file(item: FileItem, ground: Ground, back: bool) -> str:
     for each in (name, source, linked):
         if each and not NVIDIA_LIBRARY.fullmatch(each):
             return _(
-                "{name} is not one of NVIDIA's libraries; nothing else is touched with an administrator's rights.",
+                "{name} is not one of NVIDIA's libraries; nothing else is changed with administrator rights.",
                 name=visible_text(each),
             )
     if not _is_below(folder, ground):
-        return _(
-            "{folder} is not a folder that is changed with an administrator's rights.", folder=visible_text(folder)
-        )
+        return _("{folder} is not a folder that is changed with administrator rights.", folder=visible_text(folder))
     bytes_come = bool(item.after) and not linked
     if "folder" in (item.before, item.after) or item.text is not None or (bytes_come and not back and not item.source):
-        return _("The plan does not say from which file the bytes of {path} come.", path=item.path)
+        return _("The plan does not say which file the bytes of {path} come from.", path=item.path)
     if item.after and not back and _is_windows_own(folder, ground):
-        return _("Nothing is placed in {folder}, Windows' own folder.", folder=folder)
+        return _("Convalesce puts nothing into {folder}, Windows' own folder.", folder=folder)
     for path in (item.path, item.source):
         if path and (loose := ground.loose(path)):
             return _(
-                "{loose} can be changed by other users, so {path} is not used with an administrator's rights.",
+                "{loose} can be changed by other users, so {path} is not used with administrator rights.",
                 loose=loose,
                 path=path,
             )
@@ -292,7 +294,7 @@ def _folder(folder: str, change: FileSet, ground: Ground, back: bool) -> str:
     except ChangeError as e:
         return str(e)
     if not _is_below(folder, ground) or not inside or change.unmake != back or ground.loose(folder):
-        return _("{folder} is not a folder that is made with an administrator's rights.", folder=visible_text(folder))
+        return _("{folder} is not a folder that is created with administrator rights.", folder=visible_text(folder))
     return ""
 
 
@@ -317,7 +319,7 @@ def _words_enter(change: Change) -> tuple[str, ...]:
     place = (change.new or 0) + 1
     return (
         _(
-            "Put {folder} into everybody's {name}, at place {place}.",
+            "Add {folder} to the {name} of all users, at position {place}.",
             folder=change.entry,
             name=change.name,
             place=place,
@@ -327,14 +329,14 @@ def _words_enter(change: Change) -> tuple[str, ...]:
 
 def _words_leave(change: Change) -> tuple[str, ...]:
     assert isinstance(change, EditPath)
-    return (_("Take {folder} out of everybody's {name}.", folder=change.entry, name=change.name),)
+    return (_("Remove {folder} from the {name} of all users.", folder=change.entry, name=change.name),)
 
 
 def _words_variable(change: Change) -> tuple[str, ...]:
     assert isinstance(change, SetVariable)
     if change.after is None:
-        return (_("Take the variable {name} away for everybody.", name=change.name),)
-    return (_("Set the variable {name} for everybody to {value}.", name=change.name, value=change.after.text),)
+        return (_("Remove the variable {name} for all users.", name=change.name),)
+    return (_("Set the variable {name} for all users to {value}.", name=change.name, value=change.after.text),)
 
 
 def _words_files(change: Change) -> tuple[str, ...]:
@@ -342,19 +344,19 @@ def _words_files(change: Change) -> tuple[str, ...]:
     rows = []
     for item in change.items:
         if not item.after:
-            rows.append(_("Put {path} aside.", path=item.path))
+            rows.append(_("Quarantine {path}.", path=item.path))
         elif item.source:
             rows.append(_("Place {path}, from {source}.", path=item.path, source=item.source))
         elif item.after.startswith("-> "):
-            rows.append(_("Make {path} a link to {target}.", path=item.path, target=item.after[3:]))
+            rows.append(_("Turn {path} into a link to {target}.", path=item.path, target=item.after[3:]))
         else:
-            rows.append(_("Put {path} back from the history.", path=item.path))
+            rows.append(_("Restore {path} from the history.", path=item.path))
     if change.folders:
         count = len(change.folders)
         rows.append(
             n_("Remove {n} folder if it is empty.", "Remove {n} folders if they are empty.", count)
             if change.unmake
-            else n_("Make {n} folder.", "Make {n} folders.", count)
+            else n_("Create {n} folder.", "Create {n} folders.", count)
         )
     return tuple(rows)
 

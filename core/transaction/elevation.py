@@ -142,7 +142,7 @@ def ask_elevated(order: ElevationOrder, *, host: Host, journal: Journal) -> Outc
         return _written_answer(run_elevated(argv, timeout=CONSENT_TIMEOUT_SECONDS), path, digest)
     by_hand = "sudo " + shlex.join(argv)
     if loose:
-        own = _("With your own password it can be done. Run this in a terminal: {by_hand}", by_hand=by_hand)
+        own = _("It can be done with your own password. Run this in a terminal: {by_hand}", by_hand=by_hand)
         return _refusal(join_sentences(_loose_program(loose), own))
     try:
         done = host.run(["pkexec", *argv], timeout=CONSENT_TIMEOUT_SECONDS)
@@ -150,19 +150,19 @@ def ask_elevated(order: ElevationOrder, *, host: Host, journal: Journal) -> Outc
             return msgspec.json.decode(done.out, type=Outcome)
         if done.status != 126:
             return _refusal(
-                _("No window asks for the password here. Run this in a terminal: {by_hand}", by_hand=by_hand)
+                _("No window can ask for the password here. Run this in a terminal: {by_hand}", by_hand=by_hand)
             )
     except msgspec.DecodeError:
-        words = _("The elevated Convalesce gave no answer that can be read; look at the history of the machine.")
+        words = _("The elevated Convalesce gave no readable answer; check the history of the machine.")
         return Outcome(kind="stuck", sentence=words, problems=(words,))
     Path(path).unlink(missing_ok=True)
-    return _refusal(_("The password was not given."))
+    return _refusal(_("No password was entered."))
 
 
 def _loose_program(loose: str) -> str:
     return _(
-        "{loose} can be changed without an administrator's rights, so no other account's password may start this "
-        "Convalesce; the one that is installed for all users can do it.",
+        "{loose} can be changed without administrator rights, so no other account's password may start "
+        "this Convalesce; use the one that is installed for all users.",
         loose=loose,
     )
 
@@ -180,7 +180,7 @@ def _written_answer(done: CompletedProcess, path: str, digest: str) -> Outcome:
     if done.status is None and not done.timed_out:
         Path(path).unlink(missing_ok=True)
         return _refusal(done.ended)
-    words = _("The elevated Convalesce gave no answer that can be read; look at the history of the machine.")
+    words = _("The elevated Convalesce gave no readable answer; check the history of the machine.")
     return Outcome(kind="stuck", sentence=words, problems=(words,))
 
 
@@ -209,7 +209,7 @@ def execute_order(
         order = _read(path, digest, trusted := _trusted_users(env))
         rows = gate(_changes(order, journal), order.plan is None)
         if not rows and summary and summary != describe_order(order, journal)[1]:
-            rows = (_("The command line says something else than the plan does."),)
+            rows = (_("The command line and the plan differ."),)
         if not rows and (words := agreed(broker.describe_changes(_changes(order, journal)))):
             rows = (words,)
     except (ChangeError, OSError) as e:
@@ -233,14 +233,14 @@ def _trusted_users(env: Mapping[str, str]) -> frozenset[int]:
 
 def _read(path: str, digest: str, trusted: frozenset[int]) -> ElevationOrder:
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
-        raise ChangeError(_("The command line does not name the plan's SHA-256."))
+        raise ChangeError(_("The command line does not contain the plan's SHA-256."))
     if loose := file_preconditions.writable_by_others(path, trusted):
         raise ChangeError(_("{loose} can be changed by other users, so no plan is taken from there.", loose=loose))
     folder, name = safe_folder.split_path(path)
     with safe_folder.open_folder(folder) as place:
         data = place.read(name, MAX_PLAN_BYTES)
     if data is None or hashlib.sha256(data).hexdigest() != digest:
-        raise ChangeError(_("The plan is not the one that was confirmed (its SHA-256 differs)."))
+        raise ChangeError(_("The plan is not the confirmed one (its SHA-256 differs)."))
     try:
         order = msgspec.json.decode(data, type=ElevationOrder)
     except RecursionError:
@@ -303,14 +303,14 @@ def _consent_question(env: Mapping[str, str]) -> Agreed:
     if sys.platform == "win32":
         from core.host.windows_elevation import ask_in_box
 
-        return lambda rows: "" if ask_in_box(_question(rows)) else _("It was not agreed to.")
+        return lambda rows: "" if ask_in_box(_question(rows)) else _("You did not agree to it.")
     if env.get("PKEXEC_UID"):
         return lambda _rows: ""
     return _ask_terminal
 
 
 def _question(rows: tuple[str, ...]) -> str:
-    return "\n".join([_("Convalesce will do this with an administrator's rights:"), "", *rows, "", _("Go on?")])
+    return "\n".join([_("Convalesce will do this with administrator rights:"), "", *rows, "", _("Continue?")])
 
 
 def _ask_terminal(rows: tuple[str, ...]) -> str:
@@ -319,8 +319,8 @@ def _ask_terminal(rows: tuple[str, ...]) -> str:
             terminal.write(f"{_question(rows)} [y/N] ".encode(errors="replace"))
             answer = terminal.readline().decode(errors="replace").strip().lower()
     except OSError:
-        return _("There is no terminal on which to ask.")
-    return "" if answer in ("y", "yes") else _("It was not agreed to.")
+        return _("There is no terminal to ask on.")
+    return "" if answer in ("y", "yes") else _("You did not agree to it.")
 
 
 def _writer() -> VariableStore:

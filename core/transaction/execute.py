@@ -118,7 +118,7 @@ def _refusal(rows: tuple[str, ...]) -> Outcome:
 
 
 def _stuck_outcome(entry: str, *rows: str) -> Outcome:
-    words = join_sentences(*rows, _("It is stuck between before and after, and is taken back at the next start."))
+    words = join_sentences(*rows, _("It is stuck halfway, and is rolled back at the next start."))
     return Outcome(kind="stuck", sentence=words, problems=tuple(r for r in rows if r), entry=entry)
 
 
@@ -167,7 +167,7 @@ def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal,
         writer.write(change.name, change.scope, change.at, change.rebased_on(now))
         return
     if not values_agree(change.before, now):
-        raise ChangeError(_("{name} was changed by another program at this moment.", name=change.name))
+        raise ChangeError(_("Another program changed {name} just now.", name=change.name))
     writer.write(change.name, change.scope, change.at, change.after)
 
 
@@ -210,7 +210,7 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
     except (ChangeError, OSError) as e:
         return _stuck_outcome(entry.id, why, *rows, error_sentence(e))
     if rows:
-        words = join_sentences(why, _("It could not be taken back wholly: {problem}", problem=rows[0]))
+        words = join_sentences(why, _("It could not be undone completely: {problem}", problem=rows[0]))
         return Outcome(kind="stuck", sentence=words, problems=tuple(rows), entry=entry.id)
     with suppress(ChangeError, OSError):  # a backup too many harms nobody; the next end tries again
         journal.forget_unneeded()
@@ -231,7 +231,9 @@ def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journa
             writer.write(change.name, change.scope, change.at, change.inverse().rebased_on(now))
         else:
             return (
-                NotRestored(_("{name} was changed by another program since, and was left as it is.", name=change.name)),
+                NotRestored(
+                    _("Another program has changed {name} since, so Convalesce left it unchanged.", name=change.name)
+                ),
             )
     except OSError as e:
         return (NotRestored(error_sentence(e), again=True),)
@@ -256,9 +258,7 @@ def undo(id: str, *, writer: VariableStore, journal: Journal, gate: Gate = open_
             if entry.state == "stuck":
                 return _take_back(entry, writer, journal, "", "undone", gate)
             if not entry.undoable:
-                return _refusal(
-                    (_("Entry {id} is {state}; there is nothing to take back.", id=id, state=_(entry.state)),)
-                )
+                return _refusal((_("Entry {id} is {state}; there is nothing to undo.", id=id, state=_(entry.state)),))
             rows = _undo_problems(entry, writer, journal, gate)
             if rows:
                 return _refusal(rows)
@@ -319,7 +319,7 @@ def recover_locked(*, writer: VariableStore, journal: Journal, gate: Gate = open
             entry,
             writer,
             journal,
-            _("It had been interrupted before it was finished."),
+            _("It was interrupted before it finished."),
             "rolled back" if entry.state == "begun" else "undone",
             gate,
         )

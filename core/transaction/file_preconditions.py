@@ -49,12 +49,12 @@ def form_problems(change: FileSet) -> tuple[str, ...]:
             rows.append(str(e))
     for item in change.items:
         if not _STATE.match(item.before) or not _STATE.match(item.after) or item.before == item.after:
-            rows.append(_("The plan does not say what becomes of {path}.", path=item.path))
+            rows.append(_("The plan does not say what happens to {path}.", path=item.path))
         whole = "folder" in (item.before, item.after) and "" not in (item.before, item.after)
         if item.after in ("-> .", "-> ..") or item.size < 0 or whole or (item.after == "folder" and not change.unmake):
-            rows.append(_("The plan makes no sense for {path}.", path=item.path))
+            rows.append(_("The plan for {path} is inconsistent.", path=item.path))
         if item.text is not None and _digest(item.text) != item.after:
-            rows.append(_("The text planned for {path} is not the one that was shown.", path=item.path))
+            rows.append(_("The planned text for {path} is not the one that was shown.", path=item.path))
     return tuple(rows)
 
 
@@ -67,14 +67,14 @@ def _folder_problems(folder: str, change: FileSet) -> list[str]:
     if change.unmake:
         return []
     if os.path.lexists(folder):
-        return [_("The folder {folder} is there already.", folder=folder)]
+        return [_("The folder {folder} already exists.", folder=folder)]
     try:
         with safe_folder.open_folder(parent):
             return []
     except FileNotFoundError:
-        return [] if _is_made(parent, change) else [_("The folder {parent} is not there.", parent=parent)]
+        return [] if _is_made(parent, change) else [_("The folder {parent} does not exist.", parent=parent)]
     except (ChangeError, OSError) as e:
-        return [_("{folder} cannot be made: {e}.", folder=folder, e=e)]
+        return [_("{folder} cannot be created: {e}.", folder=folder, e=e)]
 
 
 def _item_problems(item: FileItem, change: FileSet, trusted: frozenset[int] | None) -> list[str]:
@@ -86,17 +86,17 @@ def _item_problems(item: FileItem, change: FileSet, trusted: frozenset[int] | No
         if now != item.before:
             rows.append(
                 _(
-                    "{path} changed since it was shown: {before}, and now {now}.",
+                    "{path} changed since it was shown: it was {before}, and is now {now}.",
                     path=item.path,
                     before=describe_state(item.before),
                     now=describe_state(now),
                 )
             )
         if not os.access(folder, os.W_OK):
-            rows.append(_("This user may not change {folder}.", folder=folder))
+            rows.append(_("This user has no permission to change {folder}.", folder=folder))
     except FileNotFoundError:
         if item.before or change.unmake or not _is_made(folder, change):
-            rows.append(_("The folder {folder} is not there.", folder=folder))
+            rows.append(_("The folder {folder} does not exist.", folder=folder))
     except (ChangeError, OSError) as e:
         rows.append(_("{path} cannot be changed: {e}.", path=item.path, e=e))
     if item.source:
@@ -130,7 +130,7 @@ def _source_problems(item: FileItem, trusted: frozenset[int] | None) -> list[str
             os.close(fd)
     except (ChangeError, OSError) as e:
         return [_("The source {source} cannot be read: {e}.", source=item.source, e=e)]
-    return [] if size == item.size else [_("The source {source} changed since it was shown.", source=item.source)]
+    return [] if size == item.size else [_("The source {source} has changed since it was shown.", source=item.source)]
 
 
 def writable_by_others(path: str, trusted: frozenset[int] | None = None) -> str:
@@ -220,6 +220,6 @@ def _resolve_item(item: FileItem) -> FileItem:
         with safe_folder.open_folder(origin) as place:
             after, found = place.state(base), place.status(base)
         if found is None or after.startswith("-> "):
-            raise ChangeError(_("{source} is not there, so nothing can be taken from it.", source=source))
+            raise ChangeError(_("{source} does not exist, so nothing can be taken from it.", source=source))
         size = found.st_size
     return msgspec.structs.replace(item, path=path, before=before, after=after, source=source, size=size)

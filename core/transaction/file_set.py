@@ -46,7 +46,7 @@ def place_files(change: FileSet, entry: Entry, journal: Journal) -> None:
         folder, name = safe_folder.split_path(item.path)
         with safe_folder.open_folder(folder) as place:
             if _signature(place, name) != seen[item.path]:
-                raise ChangeError(_("{path} was changed by another program at this moment.", path=item.path))
+                raise ChangeError(_("Another program changed {path} just now.", path=item.path))
             if "folder" in (item.before, item.after):
                 _turn(place, name, entry.id, back=item.after == "folder")
             elif item.after:
@@ -70,7 +70,7 @@ def _look_as_owner(item: FileItem) -> None:
         return
     owner = Path(item.path).parent.stat()
     if not ownership.may_read(item.path, owner.st_uid, ownership.groups_of(owner.st_uid, owner.st_gid)):
-        raise ChangeError(_("{path} could not be read by the owner of its folder.", path=item.path))
+        raise ChangeError(_("{path} is not readable for the owner of its folder.", path=item.path))
 
 
 def restore_files(change: FileSet, entry: Entry, journal: Journal) -> tuple[NotRestored, ...]:  # noqa: PLR0912 - a row a case
@@ -93,7 +93,7 @@ def restore_files(change: FileSet, entry: Entry, journal: Journal) -> tuple[NotR
                         rows.append(
                             NotRestored(
                                 _(
-                                    "There is a new {path}; the old one lies beside it as {aside}.",
+                                    "The new {path} exists; the old one is next to it as {aside}.",
                                     path=item.path,
                                     aside=_aside_name(name, entry.id),
                                 )
@@ -109,7 +109,10 @@ def restore_files(change: FileSet, entry: Entry, journal: Journal) -> tuple[NotR
                 elif now != item.before:
                     rows.append(
                         NotRestored(
-                            _("{path} was changed by another program since, and was left as it is.", path=item.path)
+                            _(
+                                "Another program has changed {path} since, so Convalesce left it unchanged.",
+                                path=item.path,
+                            )
                         )
                     )
                 place.sync()
@@ -126,7 +129,7 @@ def restore_files(change: FileSet, entry: Entry, journal: Journal) -> tuple[NotR
                     )
                 )
         except (ChangeError, OSError) as e:
-            words = _("{path} could not be put back: {e}.", path=item.path, e=error_sentence(e).rstrip("."))
+            words = _("{path} could not be restored: {e}.", path=item.path, e=error_sentence(e).rstrip("."))
             rows.append(NotRestored(words, again=isinstance(e, OSError)))
     if not rows:
         try:
@@ -155,7 +158,7 @@ def _turn(place: SafeFolder, name: str, entry: str, *, back: bool) -> None:
     """Put a folder aside, or back, by one rename."""
     aside = _aside_name(name, entry)
     if place.status(name if back else aside) is not None:
-        raise ChangeError(_("{path} is there already.", path=place.path + os.sep + (name if back else aside)))
+        raise ChangeError(_("{path} already exists.", path=place.path + os.sep + (name if back else aside)))
     place.rename(*((aside, name) if back else (name, aside)))
 
 
@@ -197,21 +200,21 @@ def _stage(item: FileItem, entry: Entry, journal: Journal, *, keep: bool) -> tup
         if now != item.before:
             raise ChangeError(
                 _(
-                    "{path} changed since it was shown: {before}, and now {now}.",
+                    "{path} changed since it was shown: it was {before}, and is now {now}.",
                     path=item.path,
                     before=describe_state(item.before),
                     now=describe_state(now),
                 )
             )
         if _signature(place, name) != seen:
-            raise ChangeError(_("{path} was changed by another program at this moment.", path=item.path))
+            raise ChangeError(_("Another program changed {path} just now.", path=item.path))
         if "folder" in (item.before, item.after):
             return seen
         if keep and len(now) == SHA256_LETTERS:
             _keep(place, name, now, journal)
             kept = _signature(place, name)
             if seen is None or kept is None or kept[:3] != seen[:3]:  # a second name changes the time of its status
-                raise ChangeError(_("{path} was changed by another program at this moment.", path=item.path))
+                raise ChangeError(_("Another program changed {path} just now.", path=item.path))
             seen = kept
         beside = _beside_name(name, entry.id)
         place.remove(beside)
@@ -244,7 +247,7 @@ def _fill(item: FileItem, place: SafeFolder, entry: Entry, journal: Journal) -> 
                 _write(item, origin, source, place, beside, old)
     if place.state(beside) != item.after:
         place.remove(beside)
-        raise ChangeError(_("The bytes for {path} are not those that were planned (SHA-256 differs).", path=item.path))
+        raise ChangeError(_("The bytes for {path} are not the planned ones (SHA-256 differs).", path=item.path))
 
 
 def _given_back(state: str, was: PreviousAttributes | None, kept: SafeFolder, place: SafeFolder, beside: str) -> bool:

@@ -137,7 +137,8 @@ class Journal:
             if loose := self._loose(place):
                 raise JournalError(
                     _(
-                        "{loose} belongs to another account, or others can change it; the history in {folder} is not obeyed.",
+                        "{loose} belongs to another account, or others can change it; Convalesce ignores the history in "
+                        "{folder}.",
                         loose=loose,
                         folder=self.folder,
                     )
@@ -193,7 +194,7 @@ class Journal:
         try:
             if not is_own(folder.status(name)):
                 foreign = _(
-                    "Entry {own} belongs to another account, or others can change it; it is not obeyed.", own=own
+                    "Entry {own} belongs to another account, or others can change it; Convalesce ignores it.", own=own
                 )
                 return UnreadableEntry(id=own, problem=foreign)
             data = folder.read(name, MAX_ENTRY_BYTES) or b""
@@ -213,7 +214,9 @@ class Journal:
         return (
             entry
             if entry.id == own
-            else UnreadableEntry(id=own, problem=_("Entry {own} is damaged: it names itself otherwise.", own=own))
+            else UnreadableEntry(
+                id=own, problem=_("Entry {own} is damaged: its name and its content disagree.", own=own)
+            )
         )
 
     # --- writing ---------------------------------------------------------------------------------------------
@@ -380,7 +383,7 @@ class Journal:
         try:
             if not _take(fd):
                 raise JournalError(
-                    _("Another Convalesce is changing this machine at this moment; try again when it is done.")
+                    _("Another Convalesce is changing this machine right now; try again when it has finished.")
                 )
             yield
         finally:
@@ -436,7 +439,8 @@ else:
                 return False
             raise JournalError(
                 _(
-                    "The folder of the history has no locks ({strerror}); name another one in CONVALESCE_STATE.",
+                    "The folder of the history does not support locks ({strerror}); set another one in "
+                    "CONVALESCE_STATE.",
                     strerror=e.strerror,
                 )
             ) from None

@@ -69,11 +69,11 @@ def unmet_preconditions(
 def _variable_problems(change: SetVariable | EditPath, now: Value | None, writer: VariableStore) -> list[str]:
     rows = []
     if not change.name or any(c in change.name for c in "=\0\r\n") or (change.after and "\0" in change.after.text):
-        return [_("The plan names a variable that cannot be.")]
+        return [_("The plan names an invalid variable.")]
     if not values_agree(change.before, now):
         rows.append(
             _(
-                "{name} changed since it was shown: {before}, and now {now}.",
+                "{name} changed since it was shown: it was {before}, and is now {now}.",
                 name=change.name,
                 before=_words(change.before),
                 now=_words(now),
@@ -92,7 +92,7 @@ def _variable_problems(change: SetVariable | EditPath, now: Value | None, writer
         if change.new is not None and change.old is None and kind == "REG_SZ" and "%" in change.entry:
             rows.append(
                 _(
-                    "{name} is kept as REG_SZ, in which Windows does not expand {entry}.",
+                    "{name} is stored as REG_SZ, in which Windows does not expand {entry}.",
                     name=change.name,
                     entry=change.entry,
                 )
@@ -100,7 +100,7 @@ def _variable_problems(change: SetVariable | EditPath, now: Value | None, writer
         if writer.system == "windows" and kind not in ("REG_SZ", "REG_EXPAND_SZ"):
             rows.append(
                 _(
-                    "{name} is kept as {kind}, which no search path is.",
+                    "{name} is stored as {kind}, which cannot be a search path.",
                     name=change.name,
                     kind=kind or _("an unknown kind"),
                 )
@@ -123,7 +123,7 @@ def _both_scopes(change: EditPath, writer: VariableStore) -> list[str]:
         return []
     return [
         _(
-            "PATH would have {both} characters in a program; Windows takes at most {longest}.",
+            "PATH would have {both} characters in a program; Windows allows at most {longest}.",
             both=format_number(both),
             longest=format_number(path_list.MAX_CHARACTERS["windows"]),
         )

@@ -99,7 +99,7 @@ class LinuxVariables:
             paths = [p for p, _ in self._scripts(at, {})] if scope == "environment" else [self._file(scope, at)]
             for path in paths:
                 if not os.access(safe_folder.nearest_existing(path), os.W_OK):
-                    return _("This user may not change {path}.", path=path)
+                    return _("This user has no permission to change {path}.", path=path)
         except (ChangeError, OSError) as e:
             return error_sentence(e)
         return ""
@@ -162,7 +162,7 @@ def _is_conda(prefix: str) -> bool:
     if (Path(prefix) / "conda-meta").is_dir():
         return True
     if not (Path(prefix) / "pyvenv.cfg").is_file() or not (Path(prefix) / "bin/activate").is_file():
-        raise ChangeError(_("{prefix} is not a Python environment with an activation of its own.", prefix=prefix))
+        raise ChangeError(_("{prefix} is not a Python environment with its own activation.", prefix=prefix))
     return False
 
 
@@ -177,7 +177,7 @@ def _text(path: str) -> str:
     try:
         return (data or b"").decode()
     except UnicodeDecodeError:
-        raise ChangeError(_("{path} is not a text in UTF-8; change it by hand.", path=path)) from None
+        raise ChangeError(_("{path} is not UTF-8 text; change it by hand.", path=path)) from None
 
 
 def _replace(path: str, text: str, *, missing_ok: bool = True) -> None:
@@ -211,7 +211,7 @@ def _follow_none_of_others(path: str) -> None:
         return
     for part in ownership.who_can_write(path):
         if part.kind == "link" and part.owner not in ownership.ADMINISTRATORS:
-            raise ChangeError(_("{link} is a link of another account's; no administrator follows it.", link=part.path))
+            raise ChangeError(_("{link} is a link of another account; no administrator follows it.", link=part.path))
 
 
 def error_sentence(error: ChangeError | OSError) -> str:

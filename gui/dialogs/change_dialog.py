@@ -133,7 +133,7 @@ class ChangeDialog(QDialog):
         """Cancel what is under way, and stay until it has ended; with nothing under way, close."""
         if self._working:
             self.cancel.setEnabled(False)
-            self.saying.say(_("Stopping; what was begun is taken back") + " ...")
+            self.saying.say(_("Stopping; changes so far are rolled back") + " ...")
             self._controller.cancel()
             return
         super().reject()
@@ -150,7 +150,7 @@ class ChangeDialog(QDialog):
         if not self._working:
             return
         self._working = False
-        self._result(Severity.ERROR, _("Convalesce itself failed: {reason}", reason=sentence), ())
+        self._result(Severity.ERROR, _("Internal error in Convalesce: {reason}", reason=sentence), ())
 
     def _finished(self, done: ActionResult) -> None:
         if not self._working:
@@ -204,7 +204,7 @@ class FixDialog(ChangeDialog):
     def _planning(self, box: QVBoxLayout) -> None:
         box.addWidget(heading_label(self.windowTitle(), 1.3))
         box.addWidget(prose_label(self._finding.title, muted=True))
-        box.addWidget(plain_label(_("Working out what would change, and rehearsing it. Nothing is changed yet.")))
+        box.addWidget(plain_label(_("Preparing and rehearsing the changes. Nothing has changed yet.")))
 
     def _proposed(self, preview: Preview) -> None:
         if not self._working:
@@ -237,13 +237,11 @@ class FixDialog(ChangeDialog):
         self.lines = DiffView(proposal.plan.lines(), self._theme)
         box.addWidget(self.lines)
         if proposal.elevated:
-            rights = _("This needs an administrator's rights: the system will ask for them, for these changes alone.")
+            rights = _("This needs administrator rights: the system asks for them, for these changes only.")
             box.addWidget(plain_label(rights))
         fix = self._finding.fix
         again = restart_words(fix.restart) if fix else ""
-        box.addWidget(
-            plain_label(" ".join(t for t in (again, _("It can be undone at any later time.")) if t), muted=True)
-        )
+        box.addWidget(plain_label(" ".join(t for t in (again, _("You can undo it at any time.")) if t), muted=True))
 
     def _commit(self) -> None:
         preview = self.preview
@@ -252,7 +250,7 @@ class FixDialog(ChangeDialog):
 
         def working(box: QVBoxLayout) -> None:
             box.addWidget(heading_label(self.windowTitle(), 1.3))
-            box.addWidget(plain_label(_("The changes are made, and then verified by looking again.")))
+            box.addWidget(plain_label(_("The changes are applied, and then verified by a new scan.")))
             box.addWidget(DiffView(preview.proposal.plan.lines(), self._theme))
 
         self._phase(working, working=True)
@@ -272,7 +270,7 @@ class FixDialog(ChangeDialog):
             )
             rows.append(_("These running programs still have the old variables: {names}", names=names))
         elif done.running is None:
-            rows.append(_("Programs that are running now keep the old variables until they are started anew."))
+            rows.append(_("Running programs keep the old variables until you restart them."))
         return tuple(rows)
 
 
@@ -290,7 +288,7 @@ class UndoDialog(ChangeDialog):
             box.addWidget(prose_label(entry.title))
             inverses: tuple[Change, ...] = tuple(c.inverse() for c in reversed(entry.changes))
             box.addWidget(DiffView(tuple(line for c in inverses for line in c.lines()), self._theme))
-        box.addWidget(plain_label(_("What others have changed in the same place since is left as it is."), muted=True))
+        box.addWidget(plain_label(_("Changes that others have since made in the same place are kept."), muted=True))
 
     def _commit(self) -> None:
         if self._working:
@@ -298,7 +296,7 @@ class UndoDialog(ChangeDialog):
 
         def working(box: QVBoxLayout) -> None:
             box.addWidget(heading_label(self.windowTitle(), 1.3))
-            box.addWidget(plain_label(_("The changes are taken back, and the machine is looked at again.")))
+            box.addWidget(plain_label(_("The changes are undone, and the machine is scanned again.")))
 
         self._phase(working, working=True)
         self._controller.undo(tuple(e.id for e in self._entries))

@@ -40,8 +40,8 @@ def restart_words(restart: Restart) -> str:
     """Return what must be started anew, in one sentence; empty for nothing."""
     return {
         "": "",
-        "program": _("Start the program anew afterwards."),
-        "terminal": _("Open a new terminal afterwards; the ones that are open keep the old values."),
-        "session": _("Log out and in again afterwards."),
+        "program": _("Restart the program afterwards."),
+        "terminal": _("Open a new terminal afterwards; open terminals keep the old values."),
+        "session": _("Sign out and back in afterwards."),
         "computer": _("Restart the computer afterwards."),
     }[restart]

@@ -75,7 +75,7 @@ def _chart(run: GpuRun, theme: Theme) -> QWidget:
     title = f"GPU {run.index} {run.card.name if run.card else ''}".strip()
     grid.addWidget(plain_label(title, strong=True), 0, 0, 1, 3)
     limits = {limit.type: limit for limit in run.limits}
-    says = _("TFLOP/s of the large convolution, and the part of the card's limit that this is.")
+    says = _("TFLOP/s of the large convolution, and its share of the card's limit.")
     if any(limit.typical for limit in run.limits):
         says = _("TFLOP/s of the large convolution; the line marks what such cards usually reach.")
     grid.addWidget(plain_label(says, muted=True), 1, 0, 1, 3)

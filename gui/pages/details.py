@@ -100,7 +100,7 @@ def _toolkits(report: Report, theme: Theme) -> QWidget | None:
     found = report.snapshot.toolkits
     if not found:
         return None
-    columns = (_("Version"), _("Where"), _("From"), _("Named by"))
+    columns = (_("Version"), _("Where"), _("From"), _("Set by"))
     return RowTable(
         _("CUDA toolkits"), columns, _rows(Step.TOOLKIT, detail_rows.toolkit_rows(found), report), theme, paths=(1,)
     )
@@ -126,7 +126,7 @@ def _environment(report: Report, theme: Theme) -> QWidget | None:
     paths = _rows(Step.ENVIRONMENT, detail_rows.search_paths(report.snapshot), report)
     variables = _rows(Step.ENVIRONMENT, detail_rows.variable_rows(report), report)
     if paths:
-        columns = (_("Variable"), _("Place"), _("Entry"), _("Remarks"), _("Set for"))
+        columns = (_("Variable"), _("Position"), _("Entry"), _("Remarks"), _("Set for"))
         box.addWidget(RowTable(_("Search paths, in the loader's order"), columns, paths, theme, paths=(2,)))
     if variables:
         headers = (_("Variable"), _("Value"), _("Set for"))

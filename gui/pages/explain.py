@@ -54,8 +54,8 @@ class ExplainPage(LazyPage):
     def _form(self, box: QVBoxLayout) -> None:
         box.addWidget(heading_label(self.title))
         explained = _(
-            "Paste what the program said. It is read here and sent nowhere; every cause that it suggests is then held "
-            "against what was found on this computer."
+            "Paste the output of the program. Convalesce reads it here and sends it nowhere; it then checks "
+            "every cause that the text suggests against this computer."
         )
         box.addWidget(plain_label(explained, muted=True))
         box.addWidget(self.text)
@@ -151,7 +151,7 @@ def verdict_sign(word: str, theme: Theme) -> tuple[str, str, str]:
     """Return icon, colour and words of what the machine says to a cause."""
     return {
         "proved": ("error", theme.error, _("Proved on this computer")),
-        "may": ("unknown", theme.unknown, _("This computer can make such a message; not proved")),
+        "may": ("unknown", theme.unknown, _("This computer can cause such a message; not proved")),
         "refuted": ("good", theme.good, _("Ruled out on this computer")),
         "open": ("unknown", theme.unknown, _("Not decided")),
     }[word]
@@ -166,7 +166,7 @@ def reasons_label(because: tuple[str, ...]) -> QLabel:
 def _wrong_cure(w: WrongCure, theme: Theme) -> Card:
     word = _("Do not do this")
     card = Card(picture_label("warning", theme.warning, word), word, theme.warning, w.title)
-    for text in (w.harm, _("To take it back: {steps}", steps=w.undo) if w.undo else ""):
+    for text in (w.harm, _("To undo it: {steps}", steps=w.undo) if w.undo else ""):
         if text:
             card.add(prose_label(text))
     if w.seen:

@@ -75,7 +75,7 @@ class SummaryPage(LazyPage):
             self.cards = [FindingCard(report.headline, theme, self._acts)]
             box.addWidget(self.cards[0])
         elif texts.in_place(report):
-            box.addWidget(plain_label(_("Every part was looked at, and each says so for itself:"), muted=True))
+            box.addWidget(plain_label(_("Every part was examined; the result of each:"), muted=True))
         box.addWidget(_verdicts(report, theme, self._to))
         self._left_to_do(box, report)
         self._changed(box, theme)
@@ -92,7 +92,7 @@ class SummaryPage(LazyPage):
         titles = list(dict.fromkeys(fix.title for fix in fixes))
         if not titles:
             return
-        box.addWidget(plain_label(_("Left to do by hand"), selectable=False, strong=True))
+        box.addWidget(plain_label(_("To do by hand"), selectable=False, strong=True))
         for title in titles[:FINDINGS_AT_ONCE]:
             box.addWidget(prose_label(f"•  {title}"))
         if len(titles) > FINDINGS_AT_ONCE:
@@ -159,7 +159,7 @@ def scan_headline(report: Report) -> str:
         return _("No fault was found, but not everything could be examined")
     if stands is Severity.UNKNOWN:
         return _("No fault was found, but not everything could be decided")
-    return _("Everything needed is in place") if texts.in_place(report) else _("No fault was found")
+    return _("Everything needed is present") if texts.in_place(report) else _("No fault was found")
 
 
 def can_undo(entry: Entry | UnreadableEntry) -> bool:

@@ -231,7 +231,7 @@ class Window(QWidget):
         self._ended = set()
         self._scanning = True
         self.notice.hide()
-        self._show_waiting(_("Looking ... Nothing is changed by it."))
+        self._show_waiting(_("Scanning ... This changes nothing."))
         self._controller.scan()
 
     def _show_waiting(self, sentence: str) -> None:
@@ -285,7 +285,7 @@ class Window(QWidget):
             self._fill(self.report)
             self.stack.refresh()
         else:
-            self._show_waiting(_("Cancelled before it was looked at."))
+            self._show_waiting(_("Cancelled before it was examined."))
         self._announce(_("Cancelled"))
 
     def _failed(self, sentence: str) -> None:
@@ -293,11 +293,11 @@ class Window(QWidget):
             return
         self._scanning = False
         if self.report is None:
-            self._show_waiting(_("Not decided: Convalesce itself failed."))
+            self._show_waiting(_("Not decided: internal error in Convalesce."))
         else:
             self._fill(self.report)
             self.stack.refresh()
-        self._tell(Severity.ERROR, _("Convalesce itself failed: {reason}", reason=sentence))
+        self._tell(Severity.ERROR, _("Internal error in Convalesce: {reason}", reason=sentence))
 
     def _tell(self, severity: Severity, sentence: str) -> None:
         self.notice.say(sentence, severity, self._theme)
@@ -307,7 +307,7 @@ class Window(QWidget):
 
     def _help(self, word: str) -> None:
         if not self.sheet.explain(word):
-            self._tell(Severity.NOTE, _("There is no page about this yet."))
+            self._tell(Severity.NOTE, _("There is no help page about this yet."))
 
     def _measure(self, quick: bool) -> None:
         if self.report is not None and not self._controller.busy:
@@ -328,7 +328,7 @@ class Window(QWidget):
 
     def _explain(self, text: str) -> None:
         self._explanation = None
-        waiting = _("Reading it. It is held against this computer as soon as that has been looked at.")
+        waiting = _("Reading the text. Convalesce checks it against this computer as soon as the scan is complete.")
         self.explain_page.show_waiting(waiting)
         self._controller.explain(text, self._snapshot)
 

@@ -93,6 +93,6 @@ def test_what_was_not_looked_at_is_not_blamed_on_the_files() -> None:
     gpus = Driver(gpus=(Gpu(index=0, name="NVIDIA H200", compute_capability="9.0"),))
     seen = Snapshot(machine=Machine(system="linux"), driver=gpus, pythons=(torch,))
     ((cell,),) = (row.cells for row in make_grid(seen).rows)
-    assert (cell.verdict, cell.reason) == ("not decided", "How it was built was not looked at.")
+    assert (cell.verdict, cell.reason) == ("not decided", "Its build was not examined.")
     ((cell,),) = (row.cells for row in make_grid(replace(seen, frameworks=Frameworks())).rows)
-    assert cell.reason == "Its files do not tell whether it was built for CUDA."
+    assert cell.reason == "Its files do not show whether it was built for CUDA."

@@ -165,7 +165,7 @@ WRONG = replace(RIGHT, right=False, detail="1 of 1152 elements are wrong: elemen
 def test_wrong_results_are_an_error_whose_cause_the_evidence_separates() -> None:
     plain = findings(run(checks=(RIGHT, WRONG)))["benchmark.wrong-result"]
     assert (plain.severity, plain.cause) == (Severity.ERROR, "wrong_results")
-    assert "would decide" in plain.why
+    assert "run the same benchmark" in plain.why
     mixed = run(
         checks=(WRONG,),
         mapped=(
@@ -212,9 +212,9 @@ BUSY = replace(IDLE, load=97, processes=(GpuProcess(pid=9, name="train", memory=
 @pytest.mark.parametrize(
     ("its", "id", "severity", "words"),
     [
-        (run(timings=SLOW), "benchmark.slow", Severity.UNKNOWN, "nothing that was seen"),
+        (run(timings=SLOW), "benchmark.slow", Severity.UNKNOWN, "nothing that was observed"),
         (run(timings=SLOW, before=BUSY), "benchmark.busy", Severity.WARNING, "another program"),
-        (run(before=BUSY), "benchmark.busy", Severity.WARNING, "no measure"),
+        (run(before=BUSY), "benchmark.busy", Severity.WARNING, "not valid"),
         (run(timings=SLOW, states=(replace(WORK, reasons=4, clock=1200),) * 4), "benchmark.slow", Severity.WARNING, "power limit"),
         (run(timings=SLOW, states=(replace(WORK, reasons=64),) * 4), "benchmark.slow", Severity.WARNING, "too hot"),
         (run(timings=SLOW, card=replace(CARD, power_limit=300.0, power_limit_default=700.0)), "benchmark.slow", Severity.WARNING, "300 W"),
@@ -302,7 +302,7 @@ def test_a_framework_that_errs_where_cudnn_is_right_is_to_blame_itself() -> None
     its = FrameworkRun(framework="torch 2.11.0", python="/e/bin/python", problem="CUDNN_STATUS_INTERNAL_ERROR")
     assert "framework's build" in findings(run(frameworks=(its,)))["benchmark.framework"].why
     both = findings(run(frameworks=(replace(its, problem="", right=False, detail="3 wrong"),), checks=(WRONG,)))
-    assert "cuDNN alone fails" in both["benchmark.framework"].why
+    assert "cuDNN fails outside the framework" in both["benchmark.framework"].why
 
 
 CPU = FrameworkRun(framework="onnxruntime 1.22.1", python="/e/bin/python", right=True, gpu=False)
@@ -314,7 +314,7 @@ def test_a_framework_without_a_part_for_the_gpu_is_a_note_and_one_that_leaves_it
     idle = replace(CPU, cuda="12.8", output="Failed to load library: libcudnn.so.9: not found")
     error = findings(run(frameworks=(idle,)))["benchmark.framework"]
     assert error.severity is Severity.ERROR
-    assert "leaves the GPU alone" in error.title
+    assert "does not use the GPU" in error.title
     assert {"Failed to load library: libcudnn.so.9: not found", "12.8"} <= {e.value for e in error.evidence}
 
 

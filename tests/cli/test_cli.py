@@ -141,7 +141,7 @@ def scanned(monkeypatch: pytest.MonkeyPatch, report: Report) -> None:
     monkeypatch.setattr("core.doctor.history.machine_state_folder", lambda: Path("/nowhere/at/all"))
 
     def examine(_host: object, watch: object, **_options: object) -> Report:
-        watch.say("Asking the driver and the GPU")  # type: ignore[attr-defined] # a Watch
+        watch.say("Querying the driver and the GPU")  # type: ignore[attr-defined] # a Watch
         return report
 
     monkeypatch.setattr("core.doctor.examine.examine", examine)
@@ -157,7 +157,7 @@ def test_json_is_one_document_on_stdout_and_progress_is_on_stderr(
     document = json.loads(out)
     assert document["schema"] == 1
     assert document["history"] == []
-    assert "Asking the driver" in err
+    assert "Querying the driver" in err
     assert not (tmp_path / "state").exists()
 
 
@@ -414,9 +414,9 @@ def test_an_empty_history_is_told_and_none_is_made(
 ) -> None:
     monkeypatch.setenv("CONVALESCE_STATE", str(tmp_path / "state"))
     assert run("undo", "--list") == OK
-    assert "Nothing was ever changed" in capsys.readouterr().out
+    assert "Convalesce has never changed" in capsys.readouterr().out
     assert run("undo", "--yes") == OK
-    assert "nothing to take back" in capsys.readouterr().out
+    assert "nothing to undo" in capsys.readouterr().out
     assert not (tmp_path / "state").exists()
 
 

@@ -104,7 +104,7 @@ def test_fixed_verified_listed_and_undone(broken: Broken) -> None:
     assert line["changes"]
     back = broken.run("undo", line["entry"], "--yes")
     assert back.returncode == 0, back.stderr
-    assert "nothing to take back" in broken.run("undo", "--all").stdout
+    assert "nothing to undo" in broken.run("undo", "--all").stdout
     after = {path: state for path, state in broken.tree().items() if not path.startswith(str(broken.root / "state"))}
     assert after == before
 

@@ -100,7 +100,7 @@ def test_who_names_the_language(environment: dict[str, str], chosen: str, uses: 
 
 def test_a_language_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["scan", "--language", "klingon"]) == 2
-    assert "--language does not know 'klingon'; its words are en" in capsys.readouterr().err
+    assert "--language does not know 'klingon'; use one of en" in capsys.readouterr().err
     assert main.main(["--language=en", "replay", "/nonexistent.json"]) == 2
     assert "nonexistent.json" in capsys.readouterr().err
 

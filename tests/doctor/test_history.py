@@ -41,11 +41,11 @@ def test_a_machine_that_was_never_changed_has_an_empty_history(folders: tuple[Pa
 def test_both_journals_are_told_with_what_became_of_each_change(folders: tuple[Path, Path]) -> None:
     user, machine = (Journal(f) for f in folders)
     user.change_state(user.begin("Name the toolkit", (CHANGE,)), "done")
-    machine.change_state(machine.begin("Take it back", (CHANGE.inverse(),)), "undone", "By hand.")
+    machine.change_state(machine.begin("Undo it", (CHANGE.inverse(),)), "undone", "By hand.")
     found = {d.title: d for d in history()}
     assert found["Name the toolkit"].state == "done"
     assert "+ /home/marialopez/cuda" in found["Name the toolkit"].lines
-    assert (found["Take it back"].state, found["Take it back"].note) == ("undone", "By hand.")
+    assert (found["Undo it"].state, found["Undo it"].note) == ("undone", "By hand.")
 
 
 def test_a_damaged_entry_and_a_closed_journal_are_told(folders: tuple[Path, Path]) -> None:

@@ -63,7 +63,7 @@ def test_the_text_alone_narrows_it_to_twelve(name: str) -> None:
 def test_ambiguous_texts_spread(text: str) -> None:
     explained = explain(text)
     assert explained.causes[0].score < 0.5
-    assert explained.decide.startswith("To decide between the best: ")
+    assert explained.decide.startswith("To decide between the most likely ones: ")
 
 
 def test_context_counts() -> None:

@@ -27,11 +27,13 @@ KEPLER = Gpu(
 )
 
 SAYS = {
-    CNN: "Windows did not load cudnn_cnn_infer64_8.dll. Error 126 means that the file itself, or a library that it needs in turn, was not found.",
-    OPS: "Windows did not load cudnn_ops_infer64_8.dll. Error 126 means that the file itself, or a library that it needs in turn, was not found.",
-    PAIR: "The program was built with cuDNN 8.9.2, and found cuDNN 8.5.0 when it ran: an older one than it needs.",
+    CNN: "Windows did not load cudnn_cnn_infer64_8.dll. Error 126 means that the file itself, or a "
+    "library that it depends on, was not found.",
+    OPS: "Windows did not load cudnn_ops_infer64_8.dll. Error 126 means that the file itself, or a "
+    "library that it depends on, was not found.",
+    PAIR: "The program was built with cuDNN 8.9.2 and found cuDNN 8.5.0 at runtime: an older one than it needs.",
     ARCH: "This cuDNN has no code for this GPU.",
-    LOADED: "cuDNN could not make its handle. libcudnn.so.7 was found and opened before that: it is not missing.",
+    LOADED: "cuDNN could not create its handle. libcudnn.so.7 was found and opened before that: it is not missing.",
 }
 NAMES = {
     CNN: {"cudnn_cnn_infer64_8.dll", "ERROR_MOD_NOT_FOUND (126)", "Windows"},
@@ -97,7 +99,7 @@ def test_without_a_machine_the_message_speaks_first_and_the_steps_last(text: str
     assert {n.name for n in told.says.names} >= NAMES[text]
     assert (told.link, told.shows) == ("", ())
     assert shown.startswith(f"What the message says\n  {SAYS[text]}")
-    assert last_part(shown).startswith("What to do\n  If it is this: ")
+    assert last_part(shown).startswith("What to do\n  If this is the cause: ")
     assert told.causes[0].steps
 
 

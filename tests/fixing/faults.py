@@ -106,7 +106,7 @@ class Case:
                 self.rows.append(f"{what}: said {said.sentence!r}, and the machine is another")
             if unfinished:
                 self.rows.append(f"{what}: said {said.sentence!r}, and an entry is unfinished")
-        if said is not None and said.kind == "stuck" and "taken back at the next start" not in said.sentence:
+        if said is not None and said.kind == "stuck" and "rolled back at the next start" not in said.sentence:
             self.rows.append(f"{what}: stuck without a word on what becomes of it: {said.sentence!r}")
         again = recover(writer=self.writer, journal=self.journal)
         if any(o.kind not in ("rolled back", "undone") for o in again) or self.journal.unfinished():

@@ -154,7 +154,7 @@ def test_what_the_owner_could_not_read_is_taken_back(machine: Path, journal: Jou
     (machine / LIB).chmod(0o600)
     before = (machine / LIB).stat().st_ino
     outcome = execute(replaced(machine), writer=memory(), journal=journal)
-    assert (outcome.kind, "could not be read by the owner" in outcome.sentence) == ("rolled back", True)
+    assert (outcome.kind, "is not readable for the owner" in outcome.sentence) == ("rolled back", True)
     assert (machine / LIB).stat().st_ino == before
 
 

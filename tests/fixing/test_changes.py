@@ -62,7 +62,7 @@ def test_the_preview_shows_what_was_and_what_will_be() -> None:
     assert "+ /opt/cudnn/libcudnn.so.9 -> libcudnn.so.9.1" in files
 
 
-@pytest.mark.parametrize(("scope", "nothing"), [("environment", "(left as it is)"), ("user", "(not set)")])
+@pytest.mark.parametrize(("scope", "nothing"), [("environment", "(unchanged)"), ("user", "(not set)")])
 def test_the_preview_says_what_no_value_means(scope: PersistentScope, nothing: str) -> None:
     assert f"- {nothing}" in SetVariable(name="X", scope=scope, after=Value(text="1")).lines()
 

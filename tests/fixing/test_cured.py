@@ -36,10 +36,10 @@ def test_the_identical_change_is_not_offered_again() -> None:
     told = without_made_changes(FOUND, SEEN)
     assert (told.id, told.severity) == (FOUND.id, FOUND.severity)
     assert told.evidence == (
-        Evidence(label="Already cured", value="through the activation of /v", source="entry E of the history"),
+        Evidence(label="Already fixed", value="through the activation of /v", source="entry E of the history"),
         ROW,
     )
-    assert told.why == "What is started through the activation of /v is cured already."
+    assert told.why == "Programs that start through the activation of /v are already fixed."
     assert told.fix
     assert told.fix.changes == ()
     assert "source /v/bin/activate" in told.fix.advice
@@ -60,4 +60,4 @@ def test_of_two_environments_the_other_one_is_still_offered() -> None:
     both = replace(FOUND, fix=replace(FOUND.fix, changes=(drop("/v"), drop("/w"))))
     told = without_made_changes(both, SEEN)
     assert told.fix == replace(FOUND.fix, changes=(drop("/w"),))
-    assert told.evidence[0].label == "Already cured"
+    assert told.evidence[0].label == "Already fixed"

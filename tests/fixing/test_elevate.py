@@ -209,7 +209,7 @@ def test_a_plan_of_another_user_than_the_one_who_asked_is_refused(
 def test_what_is_not_listed_is_refused_by_the_elevated_side_itself(box: Machine) -> None:
     evil = SetVariable(name="LD_PRELOAD", scope="machine", after=Value(text="/evil.so"))
     path, digest = elevation.write_order(ElevationOrder(plan=Plan(title="t", changes=(evil,))), box.mine)
-    refused(box, path, digest, "administrator's rights")
+    refused(box, path, digest, "administrator rights")
 
 
 def test_a_source_that_others_can_write_is_refused_although_its_bytes_are_right(
@@ -251,7 +251,7 @@ def test_pkexec_gets_the_plan_by_file_with_its_hash(box: Machine) -> None:
     )
     assert (outcome.kind, outcome.entry) == ("done", "x")
     option, path, digest, summary = host.asked[-4:]
-    assert (option, summary) == ("--elevated-variable", "Set the variable CUDA_PATH for everybody to /usr/local.")
+    assert (option, summary) == ("--elevated-variable", "Set the variable CUDA_PATH for all users to /usr/local.")
     assert host.asked[0] == "pkexec"
     assert hashlib.sha256(Path(path).read_bytes()).hexdigest() == digest
 
@@ -259,7 +259,7 @@ def test_pkexec_gets_the_plan_by_file_with_its_hash(box: Machine) -> None:
 @pytest.mark.parametrize(
     ("completed", "kind", "words"),
     [
-        (CompletedProcess(status=126), "refused", "password was not given"),
+        (CompletedProcess(status=126), "refused", "No password was entered"),
         (CompletedProcess(status=127), "refused", "Run this in a terminal: sudo "),
         (CompletedProcess(status=None, ended="is not there"), "refused", "Run this in a terminal: sudo "),
         (CompletedProcess(status=0, out="{ what"), "stuck", "history"),

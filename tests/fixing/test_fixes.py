@@ -508,7 +508,7 @@ def test_a_copy_for_this_processor_is_moved_before_one_for_another() -> None:
     finding = told(seen, "dll_wrong_architecture")
     [change] = changes(finding, seen)
     assert (change.scope, change.after.text) == ("machine", "C:\\new;C:\\x86;C:\\a")
-    assert finding.fix.title == "Let C:\\new be found before C:\\x86"
+    assert finding.fix.title == "Make sure that C:\\new is found before C:\\x86"
 
 
 # --- what belongs to a set -----------------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ def test_a_file_that_a_program_holds_is_refused_with_the_name_of_the_program(mac
     ("entry", "kind", "words"),
     [
         ("%CUDA%\\bin", "REG_SZ", "does not expand"),
-        ("C:\\x", "REG_BINARY", "no search path"),
+        ("C:\\x", "REG_BINARY", "cannot be a search path"),
         ("C:\\" + "x" * 32_760, "REG_EXPAND_SZ", "at most 32,766"),
     ],
 )

@@ -82,7 +82,7 @@ def test_the_command_by_hand_does_precisely_the_plan() -> None:
     [
         ("tampered", "SHA-256 differs"),
         ("another hash", "SHA-256 differs"),
-        ("not listed", "administrator's rights"),
+        ("not listed", "administrator rights"),
         ("loose source", "can be changed by other users"),
         ("loose order", "can be changed by other users"),
     ],

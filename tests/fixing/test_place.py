@@ -134,7 +134,7 @@ def test_the_set_for_the_wanted_cuda_is_chosen_of_several(
 ) -> None:
     for cuda in (11, 12):
         shutil.copytree(libraries("8.9.7", cuda), tmp_path / f"v8/bin/{cuda}")
-    with pytest.raises(ArchiveError, match="holds 2 sets"):
+    with pytest.raises(ArchiveError, match="contains 2 sets"):
         recognise(tmp_path / "v8", journal)
     found = recognise(tmp_path / "v8", journal, SetRequirement(system="linux", architecture="x86_64", cuda_major=11))
     assert found.cuda_major == 11
@@ -251,7 +251,7 @@ def test_names_that_lead_out_are_refused(tmp_path: Path, journal: Journal, name:
         with tarfile.open(target, "w") as archive:
             add(archive, name, b"x")
     before = tree(tmp_path / "state") if (tmp_path / "state").exists() else {}
-    with pytest.raises(ArchiveError, match="leads out of it"):
+    with pytest.raises(ArchiveError, match="points outside the archive"):
         recognise(target, journal)
     assert {k: v for k, v in tree(tmp_path / "state").items() if k != "staging"} == before
 
@@ -314,7 +314,7 @@ def test_a_bomb_is_refused_before_it_fills_the_disk(tmp_path: Path, journal: Jou
                 out.write(bytes(1 << 20))
             out.write(bytes(1024))
     assert target.stat().st_size < 1 << 20
-    with pytest.raises(ArchiveError, match="honestly"):
+    with pytest.raises(ArchiveError, match="implausible"):
         recognise(target, journal)
     assert list(journal.staging.iterdir()) == []
 

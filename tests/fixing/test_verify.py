@@ -107,7 +107,7 @@ def test_another_fault_is_no_cure(tmp_path: Path) -> None:
     there = machine(tmp_path, GOOD, GOOD, GOOD)
     other = replace(report(), findings=(replace(FAULT, id="x.y", title="Worse."),))
     problem, _found = verify(FAULT, report(FAULT), (KEPT,), session=there, inherited=there, examine=Looks(other))
-    assert problem == "It would bring another fault: Worse."
+    assert problem == "It would cause another fault: Worse."
 
 
 def test_what_could_not_be_looked_at_is_not_decided(tmp_path: Path) -> None:
@@ -164,17 +164,17 @@ def test_an_activation_is_verified_by_a_real_shell(tmp_path: Path) -> None:
 def test_the_words_say_for_which() -> None:
     ways = [VerifiedFor(way="process", holds=False), VerifiedFor(way="activation", at="/v", holds=True)]
     assert verification_sentences(ways) == (
-        "Verified: the fault is gone for some ways of starting a program, and nothing became worse.",
+        "Verified: the fault is gone for some ways of starting a program, and nothing got worse.",
         "Started from here: the fault is still there.",
         "Started while /v is active: the fault is gone.",
     )
     whole = verification_sentences(
         [VerifiedFor(way="process", holds=True, supposed=True), VerifiedFor(way="bare", at="/v", holds=True)]
     )
-    assert whole[0] == "Verified: the fault is gone, and nothing became worse."
+    assert whole[0] == "Verified: the fault is gone, and nothing got worse."
     assert whole[1] == "Started from here, once this session has the new values: the fault is gone."
     assert verification_sentences([VerifiedFor(way="login")]) == (
-        "It could not be verified: nowhere could everything be looked at.",
-        "Started from a new log-in: not decided, since its shell or something else gave no answer.",
+        "It could not be verified: the scan was incomplete in every case.",
+        "Started after a new sign-in: not decided, because its shell or something else did not respond.",
     )
     assert verification_sentences([]) == ()

@@ -83,7 +83,7 @@ def test_the_next_look_says_what_verified_said(terminals: Terminals, everywhere:
         found = faults(terminals.looked(way))
         assert bool(found) is not holds, f"{way}: verified said {holds}"
         for finding in found:
-            rows = [r for r in finding["evidence"] if r["label"] == "Already cured"]
+            rows = [r for r in finding["evidence"] if r["label"] == "Already fixed"]
             assert [r["value"] for r in rows] == [f"through the activation of {terminals.prefix}"]
             assert line["entry"] in rows[0]["source"]
             assert finding["fix"].get("changes", []) == [], "the same cure is offered again"

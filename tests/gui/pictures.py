@@ -119,7 +119,7 @@ def pages(album: Album, machine: str, titles: tuple[str, ...] = ()) -> None:
 def waiting(album: Album) -> None:
     """Take the window while it looks."""
     window = album.window(Showing(recorded.report("healthy")))
-    window._show_waiting("Looking ... Nothing is changed by it.")
+    window._show_waiting("Scanning ... This changes nothing.")
     window.steps.setCurrentRow(0)
     window._busy(True)
     window._section("driver", "looked")

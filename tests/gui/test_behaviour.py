@@ -189,7 +189,7 @@ def test_a_fault_of_ours_in_a_fix_is_said_in_its_dialog(opened: Opened) -> None:
     window = opened(Showing(report))  # its propose raises
     hand = Hand(window, keyboard=False)
     hand.press(window.stack.currentWidget().cards[0].fix_button.text())
-    assert "Convalesce itself failed: NotImplementedError" in shown_text(hand.dialog)
+    assert "Internal error in Convalesce: NotImplementedError" in shown_text(hand.dialog)
     hand.press("Close")
     assert not window.notice.isVisible()
 

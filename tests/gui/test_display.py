@@ -21,7 +21,7 @@ def test_without_a_display() -> None:
 
 
 def test_a_display_that_does_not_answer() -> None:
-    assert display.why_no_window({"DISPLAY": ":98765"}, PLUGINS) == "The display :98765 does not answer."
+    assert display.why_no_window({"DISPLAY": ":98765"}, PLUGINS) == "The display :98765 does not respond."
 
 
 def test_a_library_that_is_not_installed_is_named(tmp_path: Path) -> None:

@@ -95,9 +95,9 @@ def test_what_is_cured_in_part_is_told_so_in_the_window_and_in_every_terminal(di
     assert "Started from here: the fault is still there." in said["dialog"]
     for left in (said["after"], said["again"]):
         [finding] = left
-        assert finding["evidence"][0]["label"] == "Already cured"
+        assert finding["evidence"][0]["label"] == "Already fixed"
         assert said["journal"][0] in finding["evidence"][0]["source"]
-    assert f"What is started through the activation of {terminals.prefix} is cured already." in said["page"]
+    assert f"Programs that start through the activation of {terminals.prefix} are already fixed." in said["page"]
     assert "ld_library_path_override" not in said["offered"], "the same cure is offered again"
     for way, holds in verified.items():
         found = [f for f in terminals.looked(way)["findings"] if f["cause"] == "ld_library_path_override"]

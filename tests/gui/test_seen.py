@@ -112,14 +112,14 @@ PATH = {"name": "Path", "scope": "user", "system": "windows", "entry": "C:\\x"}
 VERBS = {
     "Add folder to PATH": (EditPath(**PATH, old=None, new=0),),
     "Change the order of PATH": (EditPath(**PATH, old=1, new=0),),
-    "Take a folder out of PATH": (EditPath(**PATH, old=1, new=None),),
+    "Remove a folder from PATH": (EditPath(**PATH, old=1, new=None),),
     "Take 2 entries out of PATH": (EditPath(**PATH, old=1, new=None), EditPath(**PATH, old=2, new=None)),
-    "Take CUDA_VISIBLE_DEVICES away": (SetVariable(name="CUDA_VISIBLE_DEVICES", scope="user", before=Value(text="-1")),),
+    "Remove CUDA_VISIBLE_DEVICES": (SetVariable(name="CUDA_VISIBLE_DEVICES", scope="user", before=Value(text="-1")),),
     "Set CUDA_PATH": (SetVariable(name="CUDA_PATH", scope="user", after=Value(text="C:\\CUDA")),),
     "Add folder to LD_LIBRARY_PATH": (SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="prepend /x")),),
-    "Take a folder out of LD_LIBRARY_PATH": (SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="drop /x")),),
+    "Remove a folder from LD_LIBRARY_PATH": (SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="drop /x")),),
     "Place 1 file": (FileSet(title="t", items=(FileItem(path="/a", after="?"),)),),
-    "Put 2 files aside": (FileSet(title="t", items=(FileItem(path="/a", before="?"), FileItem(path="/b", before="?"))),),
+    "Quarantine 2 files": (FileSet(title="t", items=(FileItem(path="/a", before="?"), FileItem(path="/b", before="?"))),),
 }  # fmt: skip
 
 

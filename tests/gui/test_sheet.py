@@ -35,7 +35,7 @@ def test_a_cause_is_explained_beside_its_page_and_escape_leads_back(open_window:
     button = press(window, "What does this mean?", qtbot)
     assert window.sheet.word == reports.CAUSE.cause
     assert window.stack.isVisible()
-    assert "What cures it" in window.sheet.body.toPlainText()
+    assert "How to fix it" in window.sheet.body.toPlainText()
     assert window.sheet.body.hasFocus()
     qtbot.keyClick(window.sheet.body, Qt.Key.Key_Escape)
     assert window.sheet.isHidden()

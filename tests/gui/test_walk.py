@@ -19,13 +19,13 @@ from tests.gui.hand import Hand
 from tests.gui.screen import shown_text
 
 LANDS = {
-    "healthy": ("Summary", "Everything needed is in place"),
+    "healthy": ("Summary", "Everything needed is present"),
     "sub-library missing": ("cuDNN", "libcudnn_cnn.so.9 is missing"),
     "no driver": ("Driver", "has no NVIDIA driver"),
     "no gpu": ("Summary", "No fault was found"),
-    "ten gpus": ("Summary", "Everything needed is in place"),
-    "fifty pythons": ("Summary", "Everything needed is in place"),
-    "everything broken": ("Driver", "two halves are of different versions"),
+    "ten gpus": ("Summary", "Everything needed is present"),
+    "fifty pythons": ("Summary", "Everything needed is present"),
+    "everything broken": ("Driver", "two halves have different versions"),
 }
 BEFORE = {
     "folder not on path": r"C:\Users\ada\bin",
@@ -80,7 +80,7 @@ def test_from_the_start_to_a_verified_cure_and_its_undoing(
     assert engine.path == AFTER[name]
     assert "Verified: the fault is gone" in shown_text(hand.dialog)
     hand.press("Close")
-    assert "Everything needed is in place" in shown_text(window.stack.currentWidget())
+    assert "Everything needed is present" in shown_text(window.stack.currentWidget())
 
     hand.go_to("Summary")
     assert "done." in shown_text(window.summary)

@@ -32,7 +32,7 @@ def test_it_lands_on_the_page_of_the_cause(open_window: Open) -> None:
 
 def test_a_machine_in_order_lands_on_the_summary(open_window: Open) -> None:
     window = open_window(reports.HEALTHY)
-    assert "Everything needed is in place" in shown_text(window.stack.currentWidget())
+    assert "Everything needed is present" in shown_text(window.stack.currentWidget())
 
 
 def test_what_could_not_be_examined_is_said_at_the_top(open_window: Open) -> None:
@@ -40,7 +40,7 @@ def test_what_could_not_be_examined_is_said_at_the_top(open_window: Open) -> Non
     report = diagnose_snapshot(replace(machines.wheel_machine(), unexamined=(missed,)))
     text = shown_text(open_window(report).stack.currentWidget())
     assert "not everything could be examined" in text
-    assert "/net/data gives no answer" in text.partition("driver")[0]
+    assert "/net/data does not respond" in text.partition("driver")[0]
 
 
 def test_walking_by_mouse(open_window: Open, qtbot: QtBot) -> None:

@@ -74,7 +74,7 @@ def test_a_forged_entry_is_not_obeyed(box: Box, spoil: str, elevated: bool) -> N
     assert said.kind == "refused"
     words = " ".join([*(o.sentence for o in outcomes), said.sentence])
     assert "another account" in words, words
-    assert "is not obeyed" in words, words
+    assert "Convalesce ignores" in words, words
 
 
 def test_an_entry_of_root_s_own_goes_through_the_gate_of_a_plan(box: Box) -> None:
@@ -111,7 +111,7 @@ def test_root_refuses_the_history_of_another_account(box: Box) -> None:
         theirs.entries()
     change = SetVariable(name="CUDA_HOME", scope="user", after=Value(text="/usr"))
     said = execute(Plan(title="t", changes=(change,)), writer=box.writer, journal=theirs)
-    assert (said.kind, "is not obeyed" in said.sentence) == ("refused", True)
+    assert (said.kind, "Convalesce ignores" in said.sentence) == ("refused", True)
 
 
 def test_listing_changes_nothing(box: Box) -> None:

@@ -49,7 +49,7 @@ def test_a_plan_that_is_changed_while_the_person_reads_is_the_one_that_was_read(
     path, digest = order
 
     def swap(rows: tuple[str, ...]) -> str:
-        assert rows == ("Take the variable CUDA_VISIBLE_DEVICES away for everybody.",)
+        assert rows == ("Remove the variable CUDA_VISIBLE_DEVICES for all users.",)
         Path(path).write_bytes(b"{}")
         return ""
 
@@ -82,8 +82,8 @@ def test_a_folder_that_becomes_another_s_while_the_person_reads_is_refused(box: 
 
 def test_what_the_dialog_showed_must_be_what_the_plan_does(box: Box, order: tuple[str, str]) -> None:
     said = carried(box, *order, summary="Install the security updates.")
-    assert (said.kind, "says something else than the plan" in said.sentence) == ("refused", True)
-    assert carried(box, *order, summary="Take the variable CUDA_VISIBLE_DEVICES away for everybody.").kind == "done"
+    assert (said.kind, "The command line and the plan differ" in said.sentence) == ("refused", True)
+    assert carried(box, *order, summary="Remove the variable CUDA_VISIBLE_DEVICES for all users.").kind == "done"
 
 
 def test_the_words_of_a_plan_have_no_place_in_what_is_asked(box: Box) -> None:
@@ -97,8 +97,8 @@ def test_the_words_of_a_plan_have_no_place_in_what_is_asked(box: Box) -> None:
 
 
 def test_a_refusal_by_the_person_changes_nothing(box: Box, order: tuple[str, str]) -> None:
-    said = carried(box, *order, said="It was not agreed to.")
-    assert (said.kind, said.sentence) == ("refused", "Nothing was changed. It was not agreed to.")
+    said = carried(box, *order, said="You did not agree to it.")
+    assert (said.kind, said.sentence) == ("refused", "Nothing was changed. You did not agree to it.")
     assert not Path(box.machines.folder).exists()
 
 
@@ -117,14 +117,14 @@ def test_the_terminal_is_asked_in_words_of_our_own(answer: bytes, agreed: bool) 
     out, _ = process.communicate(timeout=60)
     os.close(ours)
     os.close(theirs)
-    assert b"Convalesce will do this with an administrator's rights:\r\n\r\nTake it away.\r\n" in shown
-    assert out == (b"said ''\n" if agreed else b"said 'It was not agreed to.'\n")
+    assert b"Convalesce will do this with administrator rights:\r\n\r\nTake it away.\r\n" in shown
+    assert out == (b"said ''\n" if agreed else b"said 'You did not agree to it.'\n")
 
 
 def test_without_a_terminal_nothing_is_done() -> None:
     code = "import os; os.setsid(); from core.transaction import elevation as elevate; print(elevate._ask_terminal(('x',)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.stdout == "There is no terminal on which to ask.\n"
+    assert done.stdout == "There is no terminal to ask on.\n"
 
 
 class Pkexec:
@@ -147,8 +147,8 @@ def test_an_installation_that_its_user_can_write_asks_for_no_password(
     host = Pkexec()
     said = elevation.ask_elevated(ElevationOrder(plan=Plan(title="t", changes=(UNHIDE,))), host=host, journal=box.mine)
     assert (said.kind, host.asked) == ("refused", False)
-    assert "home/eve can be changed without an administrator's rights" in said.sentence
-    assert "With your own password it can be done. Run this in a terminal: sudo " in said.sentence
+    assert "home/eve can be changed without administrator rights" in said.sentence
+    assert "It can be done with your own password. Run this in a terminal: sudo " in said.sentence
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_the_elevated_side_goes_on_only_for_whose_installation_it_is(
     monkeypatch.setattr(sys, "executable", str(program))
     refused = elevation._refuse_changeable_program(env, "")
     assert (refused is None) == allowed
-    assert allowed or "can be changed without an administrator's rights" in refused.sentence
+    assert allowed or "can be changed without administrator rights" in refused.sentence
 
 
 def test_the_policy_has_an_action_for_every_kind_that_is_asked_for() -> None:

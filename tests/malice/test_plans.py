@@ -68,7 +68,7 @@ PATHS: dict[str, tuple[Callable[[Box], Change], str]] = {
     "a link to a user's folder": (lambda b: entry(link(b, b.eve)), "home/eve can be changed"),
     "a relative link to it": (lambda b: entry(link(b, "../home/eve")), "home/eve can be changed"),
     "a link of a user's in root's folder": (lambda b: entry(give(link(b, b.root / "opt/cuda"))), "opt/link can be"),
-    "a link in a circle": (lambda b: entry(link(b, b.root / "opt/link")), "is no folder that is there"),
+    "a link in a circle": (lambda b: entry(link(b, b.root / "opt/link")), "is not an existing folder"),
     "a folder that everybody may write": (lambda b: entry(mode(b.root / "opt/cuda", 0o777)), "opt/cuda can be"),
     "one that a user may write by its list": (lambda b: entry(grant(b.root / "opt/cuda")), "opt/cuda can be"),
     "one on the way that a user may write so": (
@@ -77,22 +77,22 @@ PATHS: dict[str, tuple[Callable[[Box], Change], str]] = {
     ),
     "a group's": (lambda b: entry(group(b.root / "opt/cuda")), "opt/cuda can be changed"),
     "the sticky folder": (lambda _: entry("/var/tmp"), "/var/tmp can be changed"),
-    "one that is not there yet": (lambda _: entry("/var/tmp/convalesce-not-yet"), "no folder that is there"),
-    "a file": (lambda b: entry(b.root / "opt/cuda/lib64/libcudnn_cnn.so.9"), "no folder that is there"),
+    "one that is not there yet": (lambda _: entry("/var/tmp/convalesce-not-yet"), "not an existing folder"),
+    "a file": (lambda b: entry(b.root / "opt/cuda/lib64/libcudnn_cnn.so.9"), "not an existing folder"),
     "a file of a user's in it": (lambda b: entry(loose_file(b)), "libcudnn_cnn.so.9 can be changed"),
-    "the current folder": (lambda _: entry("."), "not the plain name"),
-    "a relative folder": (lambda _: entry("bin"), "not the plain name"),
-    "dots": (lambda b: entry(f"{b.root}/opt/../home/eve"), "not the plain name"),
-    "a variable in it": (lambda _: entry("/opt/$USER"), "not the plain name"),
-    "a command in it": (lambda _: entry("/opt/`id`"), "not the plain name"),
-    "letters that turn the line": (lambda _: entry("/opt/\u202egnihton"), "not the plain name"),
-    "two slashes": (lambda _: entry("//server/share"), "not the plain name"),
+    "the current folder": (lambda _: entry("."), "not the absolute, plain path"),
+    "a relative folder": (lambda _: entry("bin"), "not the absolute, plain path"),
+    "dots": (lambda b: entry(f"{b.root}/opt/../home/eve"), "not the absolute, plain path"),
+    "a variable in it": (lambda _: entry("/opt/$USER"), "not the absolute, plain path"),
+    "a command in it": (lambda _: entry("/opt/`id`"), "not the absolute, plain path"),
+    "letters that turn the line": (lambda _: entry("/opt/\u202egnihton"), "not the absolute, plain path"),
+    "two slashes": (lambda _: entry("//server/share"), "not the absolute, plain path"),
     "the libraries' path": (lambda b: entry(b.eve, "LD_LIBRARY_PATH"), "home/eve can be changed"),
     "Python's path": (lambda b: entry(b.root / "opt/cuda", "PYTHONPATH"), "not a search path"),
     "PATH in small letters": (lambda b: entry(b.root / "opt/cuda", "Path"), "not a search path"),
     "the system's own entry": (
         lambda _: changes.remove_entry(OLD, 0, "linux", name="PATH", scope="machine"),
-        "stands in PATH once",
+        "is in PATH once",
     ),
 }
 
@@ -131,7 +131,7 @@ def test_the_machine_s_search_path_gets_no_folder_that_others_can_change(box: Bo
 )
 def test_no_variable_is_set_that_makes_programs_load_or_write(box: Box, name: str, value: str | None) -> None:
     [row] = box.allowed(variable(name, value))
-    assert "not a variable that is set with an administrator's rights" in row
+    assert "not a variable that is set with administrator rights" in row
     assert "\n" not in row
 
 
@@ -150,8 +150,8 @@ FILES: dict[str, tuple[Callable[[Box], Change], str]] = {
     "through a link to it": (lambda b: place(b.root / "opt/cuda/lib64" / LIB, link(b, b.eve) / LIB), "can be changed"),
     "into a user's folder": (lambda b: place(give(b.root / "opt/spare") / "libcudnn.so.9", b.root / "opt/cuda/lib64" / LIB), "opt/spare can be"),
     "over a user's file": (lambda b: place(loose_file(b) / LIB, b.root / "opt/spare" / LIB), f"{LIB} can be changed"),
-    "the text of the plan": (lambda b: place(b.root / "opt/spare/libcudnn.so", text="evil", after=hashlib.sha256(b"evil").hexdigest()), "from which file"),
-    "bytes of nowhere": (lambda b: place(b.root / "opt/spare/libcudnn.so"), "from which file"),
+    "the text of the plan": (lambda b: place(b.root / "opt/spare/libcudnn.so", text="evil", after=hashlib.sha256(b"evil").hexdigest()), "which file"),
+    "bytes of nowhere": (lambda b: place(b.root / "opt/spare/libcudnn.so"), "which file"),
     "a secret": (lambda b: place(b.root / "opt/spare/libcudnn.so", "/etc/shadow"), "shadow is not one of NVIDIA's"),
     "the system's library": (lambda b: place(b.root / "opt/spare/libc.so.6", b.root / "opt/spare" / LIB), "not one of"),
     "a name that only begins so": (lambda b: place(b.root / "opt/spare/libcudnn.so.9\n", b.root / "opt/spare" / LIB), "not one of"),
@@ -159,12 +159,12 @@ FILES: dict[str, tuple[Callable[[Box], Change], str]] = {
     "out by dots": (lambda b: place(f"{b.root}/opt/../etc/libcudnn.so.9", b.root / "opt/spare" / LIB), "dots"),
     "a neighbour of them": (lambda b: place(f"{b.root}/optional/libcudnn.so.9", b.root / "opt/spare" / LIB), "not a folder that is changed"),
     "a link to another name": (lambda b: place(b.root / "opt/spare/libcudnn.so", after="-> passwd"), "passwd is not one of"),
-    "a whole folder aside": (lambda b: FileSet(title="t", items=(FileItem(path=f"{b.root}/opt/libcuda.so", before="folder", after=""),)), "from which file"),
-    "a folder for nothing": (lambda b: FileSet(title="t", folders=(f"{b.root}/opt/systemd",), items=()), "not a folder that is made"),
-    "a folder taken away": (lambda b: FileSet(title="t", folders=(f"{b.root}/opt/spare",), items=(), unmake=True), "not a folder that is made"),
+    "a whole folder aside": (lambda b: FileSet(title="t", items=(FileItem(path=f"{b.root}/opt/libcuda.so", before="folder", after=""),)), "which file"),
+    "a folder for nothing": (lambda b: FileSet(title="t", folders=(f"{b.root}/opt/systemd",), items=()), "not a folder that is created"),
+    "a folder taken away": (lambda b: FileSet(title="t", folders=(f"{b.root}/opt/spare",), items=(), unmake=True), "not a folder that is created"),
     "a folder that is taken away though files go into it": (
         lambda b: FileSet(title="t", folders=(f"{b.root}/opt/new",), items=place(f"{b.root}/opt/new/libcudnn.so", b.root / "opt/spare" / LIB).items, unmake=True),
-        "not a folder that is made",
+        "not a folder that is created",
     ),
     "a folder below a user's": (
         lambda b: FileSet(

@@ -76,7 +76,7 @@ def test_a_part_that_was_not_examined_makes_no_row_with_none() -> None:
     bare = replace(m.wheel_machine(), loads=None, pythons=None, environment=None)
     comparison = compared(bare, m.wheel_machine())
     assert comparison.differences == ()
-    assert {"torch", "cuDNN 9 that torch would load"} <= set(comparison.only_one_looked)
+    assert {"torch", "cuDNN 9 as torch would load it"} <= set(comparison.only_one_looked)
 
 
 def test_a_package_that_only_one_machine_has_is_a_difference() -> None:
@@ -109,7 +109,7 @@ def test_what_differs_in_the_same_way_for_several_programs_is_told_once() -> Non
 
     broken = m.with_load(m.wheel_machine(), roll_call=m.refused(m.cudnn(), "cnn", "file too short"))
     rows = [d.what for d in compared(two(broken), two(m.wheel_machine())).differences]
-    assert rows.count("what cuDNN 9 answered to torch, jax") == 1
+    assert rows.count("what cuDNN 9 returned to torch, jax") == 1
 
 
 def test_another_users_home_is_no_difference() -> None:

@@ -11,7 +11,7 @@ from core.model.steps import Step
 from core.report.help_pages import PAGE_SYNONYMS, find_page, page_names, page_text
 
 CAUSES = [k.cause for k in cause_rows()]
-HEADINGS = ("## How one sees it", "## What cures it", "## What not to do")
+HEADINGS = ("## Symptoms", "## How to fix it", "## What not to do")
 
 
 @pytest.mark.parametrize("word", [*CAUSES, *Step])

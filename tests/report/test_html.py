@@ -110,7 +110,7 @@ def test_every_recorded_machine_makes_a_page(recorded: object) -> None:
 def test_a_machine_in_order_says_so_first(name: str) -> None:
     report = diagnose_snapshot(m.HEALTHY[name]())
     shown = "".join(checked(report).texts)
-    assert "Nothing wrong was found in what was looked at." in shown
+    assert "Nothing wrong was found in what was examined." in shown
 
 
 def test_the_policy_allows_nothing_but_this_very_style() -> None:

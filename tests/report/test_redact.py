@@ -170,7 +170,7 @@ def test_the_report_says_what_was_taken_out_in_every_form() -> None:
     assert msgspec.json.decode(to_json(clean))["taken_out"]
     for form in (report_text, as_markdown, as_html):
         assert "network shares" in form(clean)
-    assert "as they are" in redaction_sentence(planted("x"))
+    assert "it is for your own use" in redaction_sentence(planted("x"))
 
 
 def test_the_same_thing_keeps_its_placeholder_and_another_gets_another() -> None:

@@ -103,7 +103,7 @@ def test_a_search_path_without_which_cuinit_fails_alike_is_not_blamed(name: str)
             machines.with_variable(seen, "LD_LIBRARY_PATH", "/opt/any"), cuda_clean=replace(cuda, library=WORKS.library)
         )
         for found in errors(refuted, Step.DRIVER):
-            assert found.fix is None or "out of LD_LIBRARY_PATH where" not in found.fix.advice, found.id
+            assert found.fix is None or "from LD_LIBRARY_PATH where" not in found.fix.advice, found.id
 
 
 @pytest.mark.parametrize("name", EVERY)

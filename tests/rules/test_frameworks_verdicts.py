@@ -178,7 +178,7 @@ def cell(seen: Snapshot, framework: str = "PyTorch") -> GridCell:
     [
         (machine(build(sass=(80, 90)), trials=(trial(),)), "runs"),
         (machine(build(sass=(80, 90))), "should run"),
-        (machine(build()), "should run"),  # for which GPUs is not told, but cuDNN answered
+        (machine(build()), "should run"),  # the GPUs are not stated, but cuDNN answered
         (replace(machine(build(version="2.11.0+cu128", cuda="12.8")), loads=()), "not decided"),
         (machine(build(cuda=None)), "not decided"),
         (machine(CPU), "cpu only"),
@@ -207,8 +207,8 @@ def test_a_framework_that_nothing_here_runs_is_told_of_in_the_choice() -> None:
     [
         (machine(build("tensorflow", "2.20.0", ""), base=ON_WINDOWS), "TensorFlow", "cpu only", "use WSL2"),
         (machine(build("tensorrt-cu12-libs", "10.13.0", "12", sass=(80, 86))), "TensorRT", "should run", "CUDA 12"),
-        (machine(build("tensorrt-cu12", "10.13.0", "12")), "TensorRT", "not decided", "for which GPUs is not told"),
-        (machine(build("tensorrt", "8.6.1", None)), "TensorRT", "not decided", "do not tell"),
+        (machine(build("tensorrt-cu12", "10.13.0", "12")), "TensorRT", "not decided", "the GPUs are not stated"),
+        (machine(build("tensorrt", "8.6.1", None)), "TensorRT", "not decided", "do not show"),
         (machine(build("cupy-cuda12x", "14.2.0", "12", sass=(50, 80, 90))), "CuPy", "should run", "CUDA 12"),
     ],
 )  # fmt: skip
@@ -254,7 +254,7 @@ INDEX = "--index-url https://download.pytorch.org/whl/"
         (m.with_driver(machine(build(version="2.13.0+cpu", cuda="")), cuda=m.CudaInit(status=0, driver_cuda="12.4", device_count=1)), f"torch==2.13.0 {INDEX}cu126"),
         (m.with_driver(machine(build(version="2.13.0+cpu", cuda="")), gpus=(GTX1080,)), f"torch==2.13.0 {INDEX}cu126"),
         (m.with_driver(machine(build(version="2.13.0+cpu", cuda="")), cuda=m.CudaInit(status=0, driver_cuda="11.8", device_count=1), nvml=None), f'"torch==2.7.*" {INDEX}cu118'),
-        (m.with_driver(machine(build(version="2.13.0+cpu", cuda="")), cuda=m.CudaInit(status=0, driver_cuda="9.2", device_count=1), nvml=None), "No known build of PyTorch suits"),
+        (m.with_driver(machine(build(version="2.13.0+cpu", cuda="")), cuda=m.CudaInit(status=0, driver_cuda="9.2", device_count=1), nvml=None), "No known build of PyTorch fits"),
         (m.with_driver(machine(build(sass=(50, 90))), gpus=(RTX5090,)), f'"torch==2.15.*" {INDEX}cu130'),
         (machine(build("tensorflow", "2.18.0", ""), base=ON_WINDOWS), "No TensorFlow after 2.10 can see a GPU on native Windows: use WSL2."),
         (machine(build("tensorflow", "2.18.0", "")), '"tensorflow[and-cuda]==2.18.0"'),

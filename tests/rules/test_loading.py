@@ -456,14 +456,14 @@ def test_misleading_message_is_called_misleading() -> None:
     damaged = m.with_file(zlib("8.9.7", NO_ZLIB), "cnn_infer", state="truncated")
     finding = loud(damaged)[0]
     assert finding.cause == "corrupt_or_truncated_file"
-    assert any(e.label == "This message misleads" for e in finding.evidence)
+    assert any(e.label == "This message is misleading" for e in finding.evidence)
 
 
 @pytest.mark.parametrize(
     ("entry", "marks", "says"),
     [
         (m.INSTALLER.rpartition("\\")[0], (), "PATH names a folder above it only"),
-        (f'"{m.INSTALLER}"', ("quoted",), "PATH names in quotes or with a variable that is not replaced"),
+        (f'"{m.INSTALLER}"', ("quoted",), "PATH contains it in quotation marks or with an unexpanded variable"),
     ],
 )
 def test_entry_that_nearly_names_the_folder_is_shown(entry: str, marks: tuple[Mark, ...], says: str) -> None:

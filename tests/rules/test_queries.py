@@ -74,8 +74,8 @@ def test_who_is_led_away_is_told_for_each_environment_apart() -> None:
 
 
 def test_the_folder_to_take_out_is_named() -> None:
-    assert without_variable(["/opt/cudnn/lib"]).title == "Take /opt/cudnn/lib out of LD_LIBRARY_PATH"
-    assert without_variable([]).title == "Take the folder out of LD_LIBRARY_PATH"
+    assert without_variable(["/opt/cudnn/lib"]).title == "Remove /opt/cudnn/lib from LD_LIBRARY_PATH"
+    assert without_variable([]).title == "Remove the folder from LD_LIBRARY_PATH"
 
 
 OWNER = "nvidia-cublas-cu12 12.4.5.8"

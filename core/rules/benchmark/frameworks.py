@@ -27,7 +27,7 @@ def framework_results(seen: Snapshot) -> Iterator[Finding]:
                     Step.BENCHMARK,
                     NOTE,
                     "framework-without-gpu",
-                    _("{name} computes on the processor here: this build has no part for the GPU.", name=its.framework),
+                    _("{name} computes on the processor here: this build has no GPU support.", name=its.framework),
                     why=_("There is nothing to compare with, and nothing that the driver or cuDNN could do about it."),
                     subject=its.python,
                 )
@@ -37,11 +37,11 @@ def _framework_fails(run: GpuRun, its: FrameworkRun, *, alone: bool) -> Finding:
     idle = its.gpu is False and bool(its.cuda) and not its.problem
     named_ = {"named": gpu_name(run), "framework": its.framework}
     if idle:
-        title = _("{named}: {framework} leaves the GPU alone and computes on the processor.", **named_)
+        title = _("{named}: {framework} does not use the GPU and computes on the processor.", **named_)
     elif alone:
-        title = _("{named}: {framework} does not convolve rightly, although cuDNN alone does.", **named_)
+        title = _("{named}: {framework} computes wrong convolutions, although cuDNN alone does not.", **named_)
     else:
-        title = _("{named}: {framework} does not convolve rightly.", **named_)
+        title = _("{named}: {framework} computes wrong convolutions.", **named_)
     said = its.problem or its.detail or its.output.strip()[-600:]
     return make_finding(
         Step.BENCHMARK,
@@ -49,11 +49,11 @@ def _framework_fails(run: GpuRun, its: FrameworkRun, *, alone: bool) -> Finding:
         "framework",
         title,
         why=_(
-            "cuDNN computes rightly without it, with the files that the search predicts, so it is the framework's build or "
-            "what it loads besides."
+            "cuDNN computes correctly without it, with the files that the search predicts, so the cause is "
+            "the framework's build or something else that it loads."
         )
         if alone
-        else _("cuDNN alone fails, too; cure that first."),
+        else _("cuDNN fails outside the framework, too; fix that first."),
         subject=its.python,
         evidence=[
             *([observation(_("It said"), said)] if said else []),
@@ -87,7 +87,8 @@ def framework_files(seen: Snapshot) -> Iterator[Finding]:
                     _("{name} loads cuDNN's files from {n} folders.", name=its.framework, n=len(folders)),
                     cause="ld_library_path_override" if override else "mixed_cudnn_sublibraries",
                     why=_(
-                        "The parts of cuDNN are made for each other. Mixed ones may work by chance, fail, or compute wrongly."
+                        "The parts of cuDNN are made for each other. Mixed ones might work by chance, fail, or compute "
+                        "wrong results."
                     ),
                     subject=its.python,
                     evidence=[*(observation(_("Mapped from"), f) for f in folders), *run_concerns(run)],
@@ -99,7 +100,10 @@ def framework_files(seen: Snapshot) -> Iterator[Finding]:
                     WARNING,
                     "framework-other-files",
                     _("{name} uses other files of cuDNN than the search predicts.", name=its.framework),
-                    why=_("What a program really maps decides; cuDNN alone was measured with the predicted files."),
+                    why=_(
+                        "Only the files that a program really maps decide it; cuDNN alone was measured with the "
+                        "predicted files."
+                    ),
                     subject=its.python,
                     evidence=[
                         observation(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]

@@ -53,7 +53,7 @@ def broken_rung(seen: Snapshot) -> Iterator[Finding]:
                 severity,
                 f"ladder-{rung.layer}",
                 _(
-                    "{named}: it breaks where {lower}{name}.",
+                    "{named}: it fails where {lower}{name}.",
                     named=gpu_name(run),
                     lower=rung.name[0].lower(),
                     name=rung.name[1:],
@@ -83,23 +83,23 @@ def broken_rung(seen: Snapshot) -> Iterator[Finding]:
 
 def _xids(run: GpuRun) -> list[Evidence]:
     """Return what the kernel wrote meanwhile: it often says more than the call."""
-    return [observation(_("Kernel log, during the run"), line.strip(), "kernel") for line in run.xids[-3:]]
+    return [observation(_("Kernel log during the run"), line.strip(), "kernel") for line in run.xids[-3:]]
 
 
 def _why(rung: Rung, cause: OptionalCause, run: GpuRun, *, hidden: bool) -> str:
     passed = [r.name for r in run.rungs if r.state == "passed"]
     below = _("Everything below it works, up to: {passed}.", passed=_(passed[-1])) if passed else ""
     layer = {
-        "driver": _("This is the driver's layer: no program can use the GPU before it works."),
-        "device": _("This is the card's own layer: the driver answers, but the GPU does not do its work."),
-        "toolkit": _("This is a library of the CUDA toolkit; programs that do not use it are not concerned."),
-        "cudnn": _("Driver and card work, so this is cuDNN's layer: its files, or what it needs of CUDA."),
+        "driver": _("This is the layer of the driver: no program can use the GPU until it works."),
+        "device": _("This is the layer of the card: the driver responds, but the GPU does not work."),
+        "toolkit": _("This is a library of the CUDA toolkit; programs that do not use it are not affected."),
+        "cudnn": _("Driver and card work, so the fault is in cuDNN: its files, or the CUDA libraries that it needs."),
     }[rung.layer]
     if hidden:
-        return _("CUDA_VISIBLE_DEVICES keeps programs from this GPU, so it was not measured.")
+        return _("CUDA_VISIBLE_DEVICES hides this GPU from programs, so it was not measured.")
     if cause == "gpu_memory_exhausted":
         return below + _(
-            "Nearly all of the GPU's memory was taken before the benchmark began, so the failure says little else."
+            "Nearly all of the GPU's memory was in use before the benchmark began, so the failure says little else."
         )
     return below + layer
 
@@ -123,12 +123,12 @@ def process_died(seen: Snapshot) -> Iterator[Finding]:
                 "died",
                 _("{named}: cuDNN ended the program, or hung, while {what}.", named=gpu_name(run), what=what),
                 why=_(
-                    "A program that does the same ends in the same way. The other measurements were made without "
+                    "A program that does the same fails in the same way. The other measurements were made without "
                     "this step."
                 ),
                 subject=run_subject(run),
                 evidence=[
-                    observation(_("How it ended"), run.ended),
+                    observation(_("Outcome"), run.ended),
                     *_xids(run),
                     *run_concerns(run),
                     *([observation(_("It printed"), run.output.strip()[:300])] if run.output.strip() else []),
@@ -149,22 +149,22 @@ def one_way(seen: Snapshot) -> Iterator[Finding]:
                     WARNING,
                     "one-way",
                     _(
-                        "{named}: cuDNN convolves by one of its interfaces only; the {way} do not work.",
+                        "{named}: cuDNN convolves through one of its interfaces only; the {way} do not work.",
                         named=gpu_name(run),
                         way=way,
                     )
                     if way.endswith("s")
                     else _(
-                        "{named}: cuDNN convolves by one of its interfaces only; the {way} interface does not work.",
+                        "{named}: cuDNN convolves through one of its interfaces only; the {way} interface does not work.",
                         named=gpu_name(run),
                         way=way,
                     ),
                     why=_(
-                        "Programs ask cuDNN in either way: PyTorch by the graph interface, others by the older "
-                        "convolution functions. So one program works and the next one fails."
+                        "Programs call cuDNN in either of two ways: PyTorch through the graph interface, others through "
+                        "the older convolution functions. So one program works and the next one fails."
                     ),
                     subject=run_subject(run),
-                    evidence=[observation(_("It answers"), said), *run_concerns(run)],
+                    evidence=[observation(_("It responds"), said), *run_concerns(run)],
                 )
 
 
@@ -207,25 +207,27 @@ def _blamed_cause(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[Cause,
         rows = [observation(_("Also wrong without cuDNN"), name) for name in plain]
         rows += [observation(_("Uncorrected memory errors"), errors, "NVML")] if errors else []
         rows += [observation(_("Kernel log"), line) for line in xids[-2:]]
-        return "hardware_fault", _("The card itself errs: there are signs of it outside cuDNN, too."), rows
+        return "hardware_fault", _("The card itself is faulty: there are signs of it outside cuDNN, too."), rows
     folders = cudnn_folders(run, seen)
     if len(folders) > 1:
         rows = [observation(_("cuDNN files were mapped from"), folder) for folder in folders]
-        return "mixed_cudnn_sublibraries", _("Files of different copies of cuDNN are loaded together."), rows
+        return "mixed_cudnn_sublibraries", _("Files from different copies of cuDNN are loaded together."), rows
     preloaded = next(
         (v for v in (seen.environment.variables if seen.environment else ()) if v.name == "LD_PRELOAD" and v.value),
         None,
     )
     if preloaded:
         row = observation(_("Preloaded into every program"), preloaded.value, preloaded.source or "LD_PRELOAD")
-        why = _("A preloaded library may alter what cuDNN computes. Without it, the benchmark shows whether it does.")
+        why = _(
+            "A preloaded library can alter what cuDNN computes. Run the benchmark without it to see whether it does."
+        )
         return "wrong_results", why, [row]
     unsteady = any(c.kind == "repeated" for c in bad)
-    steady = _("The same run gives other bits each time, which points to the card.") if unsteady else ""
+    steady = _("The same run gives different bits each time, which points to the card.") if unsteady else ""
     why = _(
-        "{steady}Our own kernel and the copies are right, and all cuDNN files come from one folder. What "
-        "would decide: the same benchmark with another cuDNN release (wrong again: the card) and on "
-        "another card (wrong again: cuDNN).",
+        "{steady}Our own kernel and the copies are right, and all cuDNN files come from one folder. To "
+        "decide it, run the same benchmark with another cuDNN release (if it is wrong again: the card) "
+        "and on another card (if it is wrong again: cuDNN).",
         steady=steady,
     )
     return (
@@ -260,8 +262,8 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
                 "other-files",
                 _("{named}: other library files were used than the search predicts.", named=gpu_name(run)),
                 why=_(
-                    "What a program really maps decides. Something beyond search paths is at work: a preloaded "
-                    "library, a file that was replaced, or a loader's cache."
+                    "Only the files that a program really maps decide it. Something besides search paths is at work: "
+                    "a preloaded library, a file that was replaced, or a loader's cache."
                 ),
                 subject=run_subject(run),
                 evidence=[observation(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]]
@@ -276,8 +278,8 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
                 _("{named}: cuDNN's files came from {count} folders.", named=gpu_name(run), count=len(folders)),
                 cause="ld_library_path_override" if override else "mixed_cudnn_sublibraries",
                 why=_(
-                    "The parts of cuDNN are made for each other. Mixed ones may work by chance, fail, or compute "
-                    "wrongly."
+                    "The parts of cuDNN are made for each other. Mixed ones might work by chance, fail, or compute "
+                    "wrong results."
                 ),
                 subject=run_subject(run),
                 evidence=[*(observation(_("Mapped from"), f) for f in folders), *run_concerns(run)],
@@ -294,7 +296,7 @@ def right_results(seen: Snapshot) -> Iterator[Finding]:
             kinds = join_names(dict.fromkeys(c.type for c in told))
             yield make_finding(
                 Step.BENCHMARK, GOOD, "right",
-                _("{named}: all {count} checks of convolutions are right ({kinds}), with cuDNN {version}.", named=gpu_name(run), count=len(told), kinds=kinds, version=run.version or _('of unknown version')),
+                _("{named}: all {count} convolution checks are right ({kinds}), with cuDNN {version}.", named=gpu_name(run), count=len(told), kinds=kinds, version=run.version or _('of unknown version')),
                 subject=run_subject(run),
             )  # fmt: skip
 

@@ -70,7 +70,7 @@ def slow_card(seen: Snapshot) -> Iterator[Finding]:
                 "slow",
                 WARNING,
                 _(
-                    "{named} is slower than such a card should be; what was seen during the run explains it.",
+                    "{named} is slower than such a card should be; observations during the run explain it.",
                     named=gpu_name(run),
                 ),
                 [*rows, *reasons, *around],
@@ -81,14 +81,14 @@ def slow_card(seen: Snapshot) -> Iterator[Finding]:
                 "slow",
                 UNKNOWN,
                 _(
-                    "{named} is slower than such a card should be; nothing that was seen explains it.",
+                    "{named} is slower than such a card should be; nothing that was observed explains it.",
                     named=gpu_name(run),
                 ),
                 [*rows, *around],
             )
         elif is_busy(run):
             yield make_finding(
-                Step.BENCHMARK, WARNING, "busy", _("{named}: another program computes on it, so the figures are no measure.", named=gpu_name(run)),
+                Step.BENCHMARK, WARNING, "busy", _("{named}: another program computes on it, so the figures are not valid.", named=gpu_name(run)),
                 subject=run_subject(run), evidence=reasons,
             )  # fmt: skip
         elif judged:
@@ -104,15 +104,15 @@ def slow_card(seen: Snapshot) -> Iterator[Finding]:
             text = join_names(f"{t.type} {f:.0%}" for t, _, f in reached)
             yield make_finding(
                 Step.BENCHMARK, NOTE, "speed-unjudged",
-                _("{named} reaches these parts of its limit: {text}. Whether that is as fast as such a card should be is not decided.", named=gpu_name(run), text=text),
-                why=_("Nobody has measured here what such a card usually reaches. What would decide: the same benchmark on another card of its kind."),
+                _("{named} reaches these shares of its limit: {text}. Whether that is as fast as such a card should be is not decided.", named=gpu_name(run), text=text),
+                why=_("There is no measurement of what such a card usually reaches. To decide it, run the same benchmark on another card of the same model."),
                 subject=run_subject(run), evidence=[*reasons, *around],
             )  # fmt: skip
 
 
 def _slow(run: GpuRun, name: str, severity: Severity, title: str, rows: list[Evidence]) -> Finding:
     samples = n_(
-        "{n} look at the card during the work", "{n} looks at the card during the work", len(working_states(run))
+        "{n} sample of the card during the work", "{n} samples of the card during the work", len(working_states(run))
     )
     return make_finding(
         Step.BENCHMARK,
@@ -120,7 +120,7 @@ def _slow(run: GpuRun, name: str, severity: Severity, title: str, rows: list[Evi
         name,
         title,
         cause="gpu_busy" if name == "busy" else "",
-        why=_("The results are right; only the speed is low. What would decide, where nothing explains it: the same benchmark after a cold start, with nothing else running.") if name == "slow" else _("End the other program, or measure when it has finished."),
+        why=_("The results are right; only the speed is low. If nothing explains it, run the same benchmark after a cold start, with nothing else running.") if name == "slow" else _("Close the other program, or measure when it has finished."),
         subject=run_subject(run),
         evidence=[*rows, observation(_("Based on"), samples)],
     )  # fmt: skip
@@ -135,11 +135,11 @@ def card_memory_full(seen: Snapshot) -> Iterator[Finding]:
                 Step.BENCHMARK,
                 WARNING,
                 "memory",
-                _("{named}: nearly all of its memory is taken.", named=gpu_name(run)),
+                _("{named}: nearly all of its memory is in use.", named=gpu_name(run)),
                 cause="gpu_memory_exhausted",
                 why=_(
-                    "The benchmark came through with less; a training run would fail with CUDA_ERROR_OUT_OF_MEMORY "
-                    "or CUDNN_STATUS_INTERNAL_ERROR."
+                    "The benchmark passed with less; a training run would fail with CUDA_ERROR_OUT_OF_MEMORY or "
+                    "CUDNN_STATUS_INTERNAL_ERROR."
                 ),
                 subject=run_subject(run),
                 evidence=gpu_holders(run),
@@ -156,11 +156,12 @@ def memory_errors(seen: Snapshot) -> Iterator[Finding]:
                 Step.BENCHMARK,
                 WARNING,
                 "memory-errors",
-                _("{named}: its memory had errors that could not be corrected.", named=gpu_name(run)),
+                _("{named}: its memory had uncorrectable errors.", named=gpu_name(run)),
                 cause="hardware_fault",
                 why=_(
-                    "The results of this run are right. Data that such an error hits are lost, and the program that holds "
-                    "them ends; the driver takes the place out of use at its next start. Errors that come again mean a fault of the card."
+                    "The results of this run are right. Data that such an error affects is lost, and the program "
+                    "that holds it ends; the driver takes the memory out of use at its next start. Recurring errors "
+                    "mean a faulty card."
                 ),
                 subject=run_subject(run),
                 evidence=[

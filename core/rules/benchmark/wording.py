@@ -92,7 +92,7 @@ def gpu_holders(run: GpuRun) -> list[Evidence]:
         free, total = before.memory_free / GIB, run.card.memory_total / GIB
         rows.append(
             observation(
-                _("Memory that was free"),
+                _("Free memory"),
                 _("{free} of {total} GiB", free=format_plain_number(free, 1), total=format_plain_number(total, 1)),
                 _("NVML, before the benchmark"),
             )
@@ -169,7 +169,7 @@ def free_memory(run: GpuRun) -> Fix:
     names = [_process(p)[1] for p in _greediest(run.before)] if run.before else []
     return manual_fix(
         _("Free the GPU's memory"),
-        *(_("End this program if you can do without it: {name}", name=name) for name in names[:4]),
+        *(_("Close this program if you can do without it: {name}", name=name) for name in names[:4]),
         _("Then run the benchmark again."),
     )
 

@@ -47,24 +47,21 @@ def no_cudnn(seen: Snapshot) -> Iterator[Finding]:
         Step.CUDNN,
         WARNING if usable else NOTE,
         "none",
-        _("No cuDNN lies in the places that were searched."),
+        _("There is no cuDNN in the folders that were searched."),
         cause="cudnn_not_installed",
         why=join_sentences(
-            _(
-                "Deep-learning programs need it on an NVIDIA GPU. Most Python frameworks bring their own when "
-                "they are installed."
-            ),
-            "" if usable else _("Without a GPU that works, nothing misses it."),
+            _("Deep-learning programs need it on an NVIDIA GPU. Most Python frameworks include it."),
+            "" if usable else _("Without a working GPU, nothing misses it."),
         ),
         evidence=[
             *_searched_places(seen),
             *installed_programs(seen, "cudnn"),
         ],
         fix=manual_fix(
-            _("Install a framework that brings cuDNN, or cuDNN itself"),
+            _("Install a framework that includes cuDNN, or cuDNN itself"),
             _(
-                "For Python, install your framework with pip into an environment of its own: it brings cuDNN and "
-                "CUDA's libraries."
+                "For Python, install your framework with pip into its own environment: it includes cuDNN and the "
+                "CUDA libraries."
             ),
             _("For other programs, get cuDNN from developer.nvidia.com/cudnn."),
         ),
@@ -119,11 +116,8 @@ def lone_main_libraries(seen: Snapshot) -> Iterator[Finding]:
                 Step.CUDNN,
                 NOTE,
                 "main-library-alone",
-                _("A program brings cuDNN's main library alone and uses the rest from elsewhere."),
-                why=_(
-                    "That is how some packages ship it. The parts must then be found on the search path, in one "
-                    "release."
-                ),
+                _("A program ships only cuDNN's main library and takes the rest from elsewhere."),
+                why=_("Some packages ship it this way. The parts must then be on the search path, in one release."),
                 evidence=[observation(_("Copy"), describe_copy(copy), copy.folder)],
                 subject=copy.folder,
             )
@@ -141,17 +135,19 @@ def misleading_headers(seen: Snapshot) -> Iterator[Finding]:
             NOTE if not newer or other_major else WARNING,
             "header-differs",
             _(
-                "The header beside cuDNN {version} is of {header_version}.",
+                "The header next to cuDNN {version} has version {header_version}.",
                 version=copy.version,
                 header_version=copy.header_version,
             ),
             cause="cudnn_minor_too_old" if newer and not other_major else "",
             why=_(
-                "Programs that are compiled here are built for the header's version, and then refuse this older library."
+                "Programs that are compiled here are built for the header's version, and then reject this older "
+                "library."
             )
             if newer
             else _(
-                "Programs that are compiled here are built for the header's version; finished programs are not affected."
+                "Programs that are compiled here are built for the header's version; existing programs are not "
+                "affected."
             ),
             evidence=[
                 observation(_("Header"), copy.header_version, copy.header),
@@ -159,8 +155,8 @@ def misleading_headers(seen: Snapshot) -> Iterator[Finding]:
             ],
             subject=copy.header or copy.folder,
             fix=manual_fix(
-                _("Make header and library agree before you compile"),
-                _("Install header and libraries of one release; the header is {header}.", header=copy.header),
+                _("Make header and library match before you compile"),
+                _("Install the header and the libraries of one release; the header is {header}.", header=copy.header),
             ),
         )
 
@@ -173,18 +169,18 @@ def stale_cache(seen: Snapshot) -> Iterator[Finding]:
                 Step.CUDNN,
                 NOTE if _found_by_someone(seen, copy) else WARNING,
                 "stale-loader-cache",
-                _("The loader's cache is out of date: it lists a cuDNN that is not there any more."),
+                _("The loader's cache is out of date: it lists a cuDNN that no longer exists."),
                 cause="cudnn_not_on_search_path",
                 why=_(
-                    "Linux finds system libraries through /etc/ld.so.cache, which ldconfig writes. It was not "
-                    "written since the files changed."
+                    "Linux finds system libraries through /etc/ld.so.cache, which ldconfig writes. The files have "
+                    "changed since it was last written."
                 ),
                 evidence=[
                     observation(_("Listed"), copy.cached_elsewhere, "/etc/ld.so.cache"),
                     observation(_("Copy"), describe_copy(copy), copy.folder),
                 ],
                 subject=copy.folder,
-                fix=manual_fix(_("Write the cache anew"), "sudo ldconfig", restart="program"),
+                fix=manual_fix(_("Rebuild the cache"), "sudo ldconfig", restart="program"),
             )
 
 
@@ -197,9 +193,9 @@ def misleading_links(seen: Snapshot) -> Iterator[Finding]:
                 Step.CUDNN,
                 NOTE,
                 "link-differs",
-                _("Links for compilers beside cuDNN {version} lead elsewhere.", version=copy.version or copy.major),
+                _("Compiler links next to cuDNN {version} point elsewhere.", version=copy.version or copy.major),
                 why=_(
-                    "Programs that are linked here get another release than the one in this folder. Finished "
+                    "Programs that are linked here get another release than the one in this folder. Existing "
                     "programs are not affected."
                 ),
                 evidence=[

@@ -130,7 +130,7 @@ def is_own(c: ConsumerLoad, toolkit: Toolkit) -> bool:
 def wanted_by(c: ConsumerLoad, gone: AbsentLibrary) -> Evidence:
     """Return which file names the library, as evidence."""
     by = gone.search.wanted_by or (c.winner.path if c.winner else "")
-    return observation(_("Wanted"), gone.search.name, _("named by {by}", by=by) if by else "")
+    return observation(_("Required"), gone.search.name, _("named by {by}", by=by) if by else "")
 
 
 def other_cuda(c: ConsumerLoad) -> Iterator[Finding]:
@@ -161,15 +161,15 @@ def _other_toolkit(c: ConsumerLoad, gone: AbsentLibrary, majors: str, rows: list
         ERROR,
         "other-cuda",
         _(
-            "{framework} was built for CUDA {major}; only CUDA {majors} is there.",
+            "{framework} was built for CUDA {major}; only CUDA {majors} is installed.",
             framework=capitalise(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
             major=gone.major,
             majors=majors,
         ),
         cause="cuda_toolkit_version_mismatch",
         why=_(
-            "It asks for {name} by this name. Libraries of another major CUDA version have other names; "
-            "renaming or linking them does not help. Several versions may lie side by side.",
+            "It asks for {name} by this name. Libraries of another CUDA major version have other names; "
+            "renaming or linking them does not help. Several versions can coexist.",
             name=gone.search.name,
         ),
         evidence=[*rows, *candidate_evidence(gone.search), *load_failures(c)],
@@ -183,7 +183,7 @@ def _other_build(c: ConsumerLoad, gone: AbsentLibrary, majors: str, rows: list[E
     package = nvidia_package(c.copy.owner) if c.copy else None
     cure = manual_fix(
         _("Install the cuDNN that was built for CUDA {majors}", majors=majors),
-        _("Take the same cuDNN version, built for that CUDA."),
+        _("Use the same cuDNN version, built for that CUDA."),
     )
     if package and majors.isdigit() and c.load.consumer.prefix:
         right = f"nvidia-cudnn-cu{majors}"
@@ -193,7 +193,7 @@ def _other_build(c: ConsumerLoad, gone: AbsentLibrary, majors: str, rows: list[E
             _("Install the cuDNN that was built for CUDA {majors}", majors=majors),
             pip_command(c.seen, c.load.consumer.prefix, "uninstall", "-y", package[0]),
             pip_command(c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", exact),
-            "" if wish else _("Take the exact version that your framework asks for, if it names one."),
+            "" if wish else _("Use the exact version that your framework asks for, if it names one."),
             restart="program",
         )
     return make_finding(
@@ -201,12 +201,12 @@ def _other_build(c: ConsumerLoad, gone: AbsentLibrary, majors: str, rows: list[E
         ERROR,
         "other-cuda-build",
         _(
-            "This cuDNN was built for CUDA {major}, but the libraries beside it are of CUDA {majors}.",
+            "This cuDNN was built for CUDA {major}, but the libraries next to it belong to CUDA {majors}.",
             major=gone.major,
             majors=majors,
         ),
         cause="cudnn_cuda_major_mismatch",
-        why=join_sentences(_(fact.fact), _("Without them it loads, and fails when it computes.")),
+        why=join_sentences(_(fact.fact), _("It loads without them, and fails when it computes.")),
         evidence=[
             *rows,
             *candidate_evidence(gone.search),
@@ -225,7 +225,7 @@ def install_library(c: ConsumerLoad, gone: AbsentLibrary) -> Fix:
     wish = pinned_package(c.seen, prefix, f"nvidia-{middle}")
     if wish and (gone.major >= 13 or wish[0].endswith(f"-cu{gone.major}")):
         return manual_fix(
-            _("Install {package} {version}, which the framework asks for", package=wish[0], version=wish[1]),
+            _("Install {package} {version}, which the framework requires", package=wish[0], version=wish[1]),
             pip_command(c.seen, prefix, "install", "==".join(wish)),
             restart="program",
         )
@@ -264,11 +264,11 @@ def cublas_mismatch(c: ConsumerLoad) -> Iterator[Finding]:
             Step.TOOLKIT,
             ERROR,
             "cublas-pair",
-            _("Two halves of cuBLAS are of different releases."),
+            _("The two halves of cuBLAS belong to different releases."),
             cause="cuda_lib_shadowed",
             why=_(
-                "cuBLAS and cuBLASLt call each other and must be of one release; else symbols are missing. A "
-                "folder that is searched early brings one of the two."
+                "cuBLAS and cuBLASLt call each other and must belong to one release; otherwise symbols are "
+                "missing. A folder that is searched early supplies one of the two."
             ),
             evidence=[
                 *(observation(f.path, _("version {version}", version=f.version), f.version_source) for f in (one, two)),
@@ -277,9 +277,9 @@ def cublas_mismatch(c: ConsumerLoad) -> Iterator[Finding]:
             ],
             subject=c.load.consumer.id,
             fix=manual_fix(
-                _("Let both be found in one folder"),
+                _("Make both available in one folder"),
                 _(
-                    "Take {one} or {other} out of the search path (LD_LIBRARY_PATH or PATH), whichever does not "
+                    "Remove {one} or {other} from the search path (LD_LIBRARY_PATH or PATH), whichever does not "
                     "belong to this program.",
                     one=parent(c.system, search.winner.path),
                     other=parent(c.system, other.winner.path),
@@ -323,13 +323,13 @@ def runtime_not_found(c: ConsumerLoad) -> Iterator[Finding]:
             _("CUDA's libraries in {folder} are not on the search path.", folder=folder),
             cause="cuda_not_on_search_path",
             why=_(
-                "{label} asks for {names}. The files are on this machine, but the loader does not look in their folder.",
+                "{label} needs {names}. The files are on this machine, but the loader does not search their folder.",
                 label=capitalise(translate_fact(c.load.consumer.label)),
                 names=join_names(g.search.name for g in gone),
             ),
             evidence=[
                 wanted_by(c, one),
-                observation(_("It lies in"), folder, places[0][0].source),
+                observation(_("Location"), folder, places[0][0].source),
                 *near_misses(c.seen, folder),
                 *candidate_evidence(one.search),
             ],
@@ -354,8 +354,8 @@ def _runtime_nowhere(c: ConsumerLoad, gone: list[AbsentLibrary], *, calm: bool) 
         ),
         cause="cuda_runtime_missing",
         why=_(
-            "The GPU driver does not bring them; they come with a CUDA toolkit or as Python packages. cuDNN "
-            "loads without them, and fails when it computes."
+            "The GPU driver does not include them; they come with a CUDA toolkit or as Python packages. "
+            "cuDNN loads without them, and fails when it computes."
         ),
         evidence=[*(wanted_by(c, g) for g in gone), *candidate_evidence(gone[0].search), *load_failures(c)],
         subject=c.load.consumer.id,

@@ -25,12 +25,12 @@ SPOILT_STATES = ("missing", "dangling", "empty", "truncated", "damaged")
 """States of a file of a set that an identical set can replace."""
 BROKEN_STATES = ("empty", "truncated", "damaged", "not a library")
 LAZY_LOADING_TEXT = N_(
-    "cuDNN's main library opens its parts later and by name, so it loads although a part is broken; "
+    "cuDNN's main library opens its parts later and by name, so it loads even if a part is broken; "
     "the program fails only when it needs that part."
 )
 
 
-MAIN_NAME_TEXT = N_("Programs open cuDNN's main library by this name, and there is no file behind it.")
+MAIN_NAME_TEXT = N_("Programs open cuDNN's main library by this name, but no file is behind it.")
 
 
 def file_faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
@@ -97,11 +97,9 @@ def unreadable_files(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             Step.CUDNN,
             ERROR,
             "unreadable",
-            _("This user may not read {named} of cuDNN.", named=_file_names(shut)),
+            _("This user has no permission to read {named} of cuDNN.", named=_file_names(shut)),
             cause="library_unreadable",
-            why=_(
-                "The file is there, but its permissions shut this user out. The loader then passes it over or fails."
-            ),
+            why=_("The file is there, but its permissions exclude this user. The loader then skips it or fails."),
             evidence=[
                 observation(_("Copy"), describe_copy(copy), copy.folder),
                 *(
@@ -131,12 +129,12 @@ def other_architecture(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             seen,
             copy,
             "wrong-architecture",
-            _("{named} of cuDNN is for another kind of processor.", named=_file_names(other)),
+            _("{named} of cuDNN was built for another kind of processor.", named=_file_names(other)),
             cause="dll_wrong_architecture",
             why=join_sentences(
                 _(
-                    "This computer is {mine}. The loader passes such a file over, or says that it is not there or is "
-                    "no valid program.",
+                    "This computer is {mine}. The loader skips such a file, or reports that it does not exist or is "
+                    "not a valid program.",
                     mine=mine,
                 ),
                 _(LAZY_LOADING_TEXT),
@@ -179,7 +177,7 @@ def damaged_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             n_("{named} of cuDNN is damaged.", "{named} of cuDNN are damaged.", len(broken), named=_file_names(broken)),
             cause="corrupt_or_truncated_file",
             why=join_sentences(
-                _("The file is not what was published: a download or a copy broke off, or the disk was full."),
+                _("The file is not the published one: a download or a copy was interrupted, or the disk was full."),
                 _(LAZY_LOADING_TEXT),
             ),
             rows=rows,
@@ -220,8 +218,8 @@ def renamed_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         _("{named} is really {names}, under another name.", named=_file_names([f for f, _name in other]), names=names),
         cause="cudnn_major_mismatch",
         why=_(
-            "A link or a copy with another name does not make one library into another. Programs that ask for this name expect "
-            "other functions, and fail when they call them."
+            "A link or a copy with another name does not turn one library into another. Programs that ask "
+            "for this name expect other functions, and fail when they call them."
         ),
         evidence=[
             observation(_("Copy"), describe_copy(copy), copy.folder),
@@ -238,9 +236,9 @@ def renamed_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         fix=reinstall(seen, copy)
         if owned
         else manual_fix(
-            _("Take the file with the wrong name away, and install the cuDNN that is asked for"),
+            _("Remove the file with the wrong name, and install the required cuDNN"),
             *(shell_command(remove, f.path, of=shell_of(seen.machine.system)) for f, _name in other),
-            _("Then install cuDNN {major} beside the other one: both may lie side by side.", major=copy.major),
+            _("Then install cuDNN {major} next to the other one: both can coexist.", major=copy.major),
             restart="program",
         ),
     )
@@ -286,7 +284,7 @@ def foreign_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         cause="mixed_cudnn_sublibraries",
         why=(
             _(
-                "All libraries of cuDNN must be of one release. Mixed ones load, and then fail with a version "
+                "All cuDNN libraries must belong to one release. Mixed ones load, and then fail with a version "
                 "mismatch, a missing symbol, or wrong results."
             )
         ),
@@ -312,8 +310,8 @@ def unlisted_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
             cause="corrupt_or_truncated_file",
             why=(
                 _(
-                    "The package's list says which size and checksum each file must have. A file that differs was "
-                    "damaged or exchanged; it may crash or compute wrongly without a message."
+                    "The package's list states the size and checksum of each file. A file that differs was damaged "
+                    "or replaced; it might crash or compute wrong results without a message."
                 )
             ),
             rows=[observation(f.path, _(f.record), _("the package's RECORD")) for f in changed],
@@ -347,7 +345,7 @@ def missing_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         cause="cudnn_sublibrary_missing",
         why=join_sentences(
             _(MAIN_NAME_TEXT if main_gone else LAZY_LOADING_TEXT),
-            _("With another cuDNN on the search path, a file of that one may be taken in silence."),
+            _("If another cuDNN is on the search path, a file of that one might be loaded without a message."),
         ),
         rows=rows,
     )

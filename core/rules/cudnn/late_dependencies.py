@@ -38,9 +38,9 @@ def missing_nvrtc(c: ConsumerLoad) -> Iterator[Finding]:
             Step.TOOLKIT,
             NOTE if is_unimportant(c) else ERROR if gone.by_framework else WARNING,
             "nvrtc-missing",
-            _("CUDA's run-time compiler ({name}) is nowhere.", name=gone.search.name),
+            _("CUDA's runtime compiler ({name}) is not on this machine.", name=gone.search.name),
             cause="nvrtc_missing_or_mismatch",
-            why=_("cuDNN and frameworks compile some kernels when they run. Those fail without it; the rest works."),
+            why=_("cuDNN and frameworks compile some kernels at runtime. Those fail without it; the rest works."),
             evidence=[wanted_by(c, gone), *candidate_evidence(gone.search)],
             subject=c.load.consumer.id,
             fix=install_library(c, gone),
@@ -97,18 +97,18 @@ def _builtins_beside(c: ConsumerLoad, toolkit: Toolkit, compiler_file: LibraryFi
     version_ = version or ""
     title = (
         _(
-            "The built-ins of CUDA's run-time compiler {version} have a name that it does not know: {names}.",
+            "The built-ins of CUDA's runtime compiler {version} have a name that it does not know: {names}.",
             version=version_,
             names=join_names(file_name(c.system, f.path) for f in same),
         )
         if same
         else _(
-            "The built-ins of CUDA's run-time compiler {version} are of {others}.",
+            "The built-ins of CUDA's runtime compiler {version} have version {others}.",
             version=version_,
             others=join_names(f.version or "?" for f in beside),
         )
         if beside
-        else _("The built-ins of CUDA's run-time compiler {version} are not there.", version=version_)
+        else _("The built-ins of CUDA's runtime compiler {version} are missing.", version=version_)
     )
     yield make_finding(
         Step.TOOLKIT,
@@ -117,8 +117,8 @@ def _builtins_beside(c: ConsumerLoad, toolkit: Toolkit, compiler_file: LibraryFi
         title.replace("  ", " "),
         cause="nvrtc_missing_or_mismatch",
         why=_(
-            "The compiler opens its built-ins by name, in exactly its own version. Without them every kernel "
-            "that is compiled at run time fails."
+            "The compiler opens its built-ins by name, in exactly its own version. Without them, every "
+            "kernel that is compiled at runtime fails."
         ),
         evidence=[
             observation(
@@ -148,14 +148,14 @@ def _compiler_again(c: ConsumerLoad, toolkit: Toolkit, file: LibraryFile) -> Fix
     package = nvidia_package(file.version_source)
     if toolkit.origin == "wheel" and package:
         return manual_fix(
-            _("Install {package} {version} again", package=package[0], version=package[1]),
+            _("Reinstall {package} {version}", package=package[0], version=package[1]),
             pip_command(
                 c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", "==".join(package)
             ),
             restart="program",
         )
     return manual_fix(
-        _("Install this toolkit again"), _("The toolkit in {root} is incomplete: install it again.", root=toolkit.root)
+        _("Reinstall this toolkit"), _("The toolkit in {root} is incomplete: reinstall it.", root=toolkit.root)
     )
 
 
@@ -183,19 +183,20 @@ def missing_zlibwapi(c: ConsumerLoad) -> Iterator[Finding]:
         "zlib-missing" if wrong is None else "zlib-wrong-architecture",
         _("cuDNN needs zlibwapi.dll, and it cannot be found.")
         if wrong is None
-        else _("The zlibwapi.dll that is found is not for this processor."),
+        else _("The zlibwapi.dll that is found was built for another processor."),
         cause="zlibwapi_missing" if wrong is None else "dll_wrong_architecture",
         why=join_sentences(
-            _("This version of cuDNN opens the 64-bit zlibwapi.dll by name when it first convolves."),
-            "" if version else _("Its version could not be read: from 8.9.4 on it needs no such file."),
+            _("This version of cuDNN opens the 64-bit zlibwapi.dll by name when it runs its first convolution."),
+            "" if version else _("Its version could not be read: from 8.9.4 on, it does not need such a file."),
         ),
         evidence=[*rows, observation(_("Known from"), fact.source)],
         subject=c.load.consumer.id,
         fix=manual_fix(
-            _("Put the 64-bit zlibwapi.dll where it is searched"),
-            _("Best: install cuDNN 8.9.7, which brings zlib inside."),
+            _("Put the 64-bit zlibwapi.dll into a searched folder"),
+            _("Best option: install cuDNN 8.9.7, which has zlib built in."),
             _(
-                "Or put the 64-bit zlibwapi.dll that NVIDIA's installation guide names into cuDNN's own folder: {folder}",
+                "Or put the 64-bit zlibwapi.dll that NVIDIA's installation guide describes into cuDNN's own "
+                "folder: {folder}",
                 folder=parent(c.system, c.winner.path),
             ),
             restart="program",
@@ -214,7 +215,7 @@ def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:
     names = join_names(s.name for s in gone)
     listed_as_installed = installed_programs(c.seen, _("Redistributable (x64)"))
     again = (
-        (_("Windows lists it as installed: in Settings, Apps, choose it, Modify, Repair."),)
+        (_("Windows lists it as installed: in Settings, Apps, select it, then Modify, Repair."),)
         if listed_as_installed
         else ()
     )
@@ -229,11 +230,11 @@ def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:
         ),
         cause="vc_runtime_missing",
         why=_(
-            "The framework's own DLLs import it. Windows then says that a module could not be found (error "
-            "126), and names the framework's DLL, which is there."
+            "The framework's own DLLs import it. Windows then reports that a module could not be found "
+            "(error 126), and names the framework's DLL, which exists."
         ),
         evidence=[
-            observation(_("Wanted"), gone[0].name, _("imported by {wanted_by}", wanted_by=gone[0].wanted_by)),
+            observation(_("Required"), gone[0].name, _("imported by {wanted_by}", wanted_by=gone[0].wanted_by)),
             *candidate_evidence(gone[0]),
             *listed_as_installed,
         ],
@@ -245,7 +246,7 @@ def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:
             *again,
             _(
                 'Get it from Microsoft\'s page "Microsoft Visual C++ Redistributable latest supported downloads": '
-                "the file for X64, vc_redist.x64.exe."
+                "the X64 file, vc_redist.x64.exe."
             ),
             restart="program",
         ),
@@ -268,11 +269,11 @@ def bare_libcuda(c: ConsumerLoad) -> Iterator[Finding]:
         Step.DRIVER,
         WARNING,
         "wsl-bare-libcuda",
-        _("On WSL this cuDNN looks for libcuda.so, and only libcuda.so.1 is found."),
+        _("On WSL, this cuDNN looks for libcuda.so, but only libcuda.so.1 is found."),
         cause="wsl_libcuda_not_found",
         why=_(
-            "The driver's library lies in {wsl_folder}, but WSL makes only libcuda.so.1 known to the loader. "
-            "cuDNN then says that it could not load one of its own parts.",
+            "The driver's library is in {wsl_folder}, but WSL makes only libcuda.so.1 known to the loader. "
+            "cuDNN then reports that it could not load one of its own parts.",
             wsl_folder=WSL_FOLDER,
         ),
         evidence=[
@@ -283,7 +284,7 @@ def bare_libcuda(c: ConsumerLoad) -> Iterator[Finding]:
         fix=manual_fix(
             _("Let the loader search {wsl_folder}", wsl_folder=WSL_FOLDER),
             f"export LD_LIBRARY_PATH={WSL_FOLDER}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",
-            _("Put that line into the environment's own activation script to keep it."),
+            _("To keep it, put that line into the environment's own activation script."),
             restart="terminal",
         ),
     )

@@ -63,8 +63,8 @@ def roll_call_failed(c: ConsumerLoad) -> Iterator[Finding]:
         "roll-call-failed",
         _("cuDNN does not load completely for {label}.", label=translate_fact(c.load.consumer.label)),
         why=_(
-            "A child process loaded cuDNN as this program would and called every part. The files look sound, "
-            "so the reason is not decided; what the loader said is shown."
+            "A child process loaded cuDNN as this program does and called every part. The files look sound, "
+            "so the reason is not decided; the loader's message is shown."
         ),
         evidence=[*rows, *candidate_evidence(c.main)],
         subject=c.load.consumer.id,
@@ -142,7 +142,7 @@ def not_tried(c: ConsumerLoad) -> Iterator[Finding]:
             UNKNOWN,
             "not-called",
             _(
-                "Whether {copy} loads for {label} was not tried.",
+                "Whether {copy} loads for {label} was not tested.",
                 copy=describe_copy(c.copy),
                 label=translate_fact(c.load.consumer.label),
             ),
@@ -162,13 +162,14 @@ def without_driver(c: ConsumerLoad) -> Iterator[Finding]:
         NOTE,
         "waits-for-driver",
         n_(
-            "{n} library of cuDNN opens for {label} only where the GPU's driver is.",
-            "{n} libraries of cuDNN open for {label} only where the GPU's driver is.",
+            "{n} library of cuDNN opens for {label} only on a machine with the GPU driver.",
+            "{n} libraries of cuDNN open for {label} only on a machine with the GPU driver.",
             len(parts),
             label=translate_fact(c.load.consumer.label),
         ),
         why=_(
-            "The driver's own library is not on this machine. That is no fault of cuDNN; what else it needs was found."
+            "The driver's own library is not on this machine. That is not a fault of cuDNN; everything else "
+            "that it needs was found."
         ),
         evidence=[
             *(
@@ -197,8 +198,8 @@ def loads_completely(c: ConsumerLoad) -> Iterator[Finding]:
         GOOD,
         "loads",
         n_(
-            "cuDNN {version} loads completely for {label}: {n} answer, all good.",
-            "cuDNN {version} loads completely for {label}: {n} answers, all good.",
+            "cuDNN {version} loads completely for {label}: {n} part responded, all good.",
+            "cuDNN {version} loads completely for {label}: {n} parts responded, all good.",
             len(roll.calls),
             version=roll.version or c.load.major,
             label=translate_fact(c.load.consumer.label),

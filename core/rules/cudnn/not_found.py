@@ -73,14 +73,14 @@ def overridden_by_variable(c: ConsumerLoad) -> Iterator[Finding]:
             ERROR,
             "overridden-by-variable",
             _(
-                "LD_LIBRARY_PATH makes {label} load another cuDNN than the one that it brings.",
+                "LD_LIBRARY_PATH makes {label} load another cuDNN than its own.",
                 label=translate_fact(c.load.consumer.label),
             ),
             cause="ld_library_path_override",
             why=_(
-                "Folders in LD_LIBRARY_PATH are searched before the folders that these libraries name "
-                "themselves (by RUNPATH; the older RPATH would come first). The program then runs with files of another "
-                "release, or of two releases at once, often without a message."
+                "Folders in LD_LIBRARY_PATH are searched before the folders that these libraries specify "
+                "themselves (with RUNPATH; the older RPATH would come first). The program then runs with files "
+                "of another release, or of two releases at once, often without a message."
             ),
             evidence=[
                 *rows,
@@ -102,7 +102,7 @@ def _needs_overridden(c: ConsumerLoad) -> Finding:
         Step.CUDNN,
         ERROR,
         "needs-overridden",
-        _("LD_LIBRARY_PATH keeps cuDNN from loading for {label}.", label=translate_fact(c.load.consumer.label)),
+        _("LD_LIBRARY_PATH prevents cuDNN from loading for {label}.", label=translate_fact(c.load.consumer.label)),
         cause="ld_library_path_override",
         why=_(
             "The same load works without that variable: a library in one of its folders takes the place of the right one."
@@ -147,12 +147,12 @@ STOP_REASONS: dict[str, tuple[str, Cause, str]] = {
     "unreadable": (
         "unreadable",
         "library_unreadable",
-        N_("{path} is found first, and it may not be read by this user."),
+        N_("{path} is found first, and this user has no permission to read it."),
     ),
     "wrong architecture": (
         "wrong-architecture",
         "dll_wrong_architecture",
-        N_("{path} is found first, and it is for another kind of processor."),
+        N_("{path} is found first, and it was built for another kind of processor."),
     ),
     "damaged": ("damaged", "corrupt_or_truncated_file", N_("{path} is found first, and it is damaged.")),
 }
@@ -175,12 +175,12 @@ def search_stopped(c: ConsumerLoad) -> Iterator[Finding]:
             name,
             _(words, path=winner.path),
             cause=cause,
-            why=_("The loader takes the first file of this name and stops there, even if a good one lies further on."),
+            why=_("The loader takes the first file of this name and stops there, even if a good one comes later."),
             evidence=[*candidate_evidence(search), *load_failures(c)],
             subject=winner.path,
             fix=manual_fix(
-                _("Replace that file, or take its folder off the search path"),
-                _("Install the package or program that owns {path} again, or move the file away.", path=winner.path),
+                _("Replace that file, or remove its folder from the search path"),
+                _("Reinstall the package or program that owns {path}, or move the file away.", path=winner.path),
                 _("Then {later} is found.", later=later[0]) if later else "",
                 restart="program",
             ),
@@ -222,13 +222,13 @@ def _unusable_file(c: ConsumerLoad, attempt: Attempt) -> Finding:
         Step.CUDNN,
         ERROR,
         "unreadable" if shut else "wrong-architecture",
-        _("This user may not read {name}, and there is no other.", name=name)
+        _("This user has no permission to read {name}, and there is no other.", name=name)
         if shut
-        else _("The loader passes over {name}, and there is no other.", name=name),
+        else _("The loader skips {name}, and there is no other.", name=name),
         cause="library_unreadable" if shut else "dll_wrong_architecture",
-        why=_("The file is there, but its permissions shut this user out.")
+        why=_("The file is there, but its permissions exclude this user.")
         if shut
-        else _("The file is there, but it is for another processor."),
+        else _("The file is there, but it was built for another processor."),
         evidence=candidate_evidence(c.main),
         subject=parent(c.system, attempt.path),
         fix=manual_fix(_("Allow reading"), shell_command("sudo", "chmod", "-R", "a+rX", parent(c.system, attempt.path)))
@@ -252,10 +252,10 @@ def _off_path(c: ConsumerLoad, here: list[CudnnCopy]) -> Iterator[Finding]:
         _("{best} is on this machine, but its folder is not searched.", best=describe_copy(best)),
         cause="cudnn_not_on_search_path",
         why=(
-            _("The Python environments bring their own cuDNN, so only other programs would miss it.")
+            _("The Python environments include their own cuDNN, so only other programs would miss it.")
             if calm
             else _(
-                "The files are complete; the loader does not look there for {label}.",
+                "The files are complete, but the loader does not search that folder for {label}.",
                 label=translate_fact(c.load.consumer.label),
             )
         ),
@@ -277,7 +277,7 @@ def _other_major(c: ConsumerLoad, others: list[CudnnCopy]) -> Finding:
         ERROR,
         "other-major",
         _(
-            "{framework} needs cuDNN {wanted}; only {versions} is there.",
+            "{framework} needs cuDNN {wanted}; only {versions} is installed.",
             framework=capitalise(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
             wanted=wanted,
             versions=versions_text(others),
@@ -285,12 +285,12 @@ def _other_major(c: ConsumerLoad, others: list[CudnnCopy]) -> Finding:
         cause="cudnn_major_mismatch",
         why=_(
             "It opens {main_name} by this name. Files of another major version have other names and "
-            "functions; renaming or linking them does not help. Both majors may lie side by side.",
+            "functions; renaming or linking them does not help. Both majors can coexist.",
             main_name=shipped_name("", wanted, c.system),
         ),
         evidence=[
             *(observation(_("On this machine"), describe_copy(x), x.folder) for x in others),
-            *([observation(_("Wanted"), f"cuDNN {c.load.wanted_version or wanted}", c.load.wanted_source)]),
+            *([observation(_("Required"), f"cuDNN {c.load.wanted_version or wanted}", c.load.wanted_source)]),
             *candidate_evidence(c.main),
         ],
         subject=c.load.consumer.id,
@@ -304,16 +304,16 @@ def _cudnn_nowhere(c: ConsumerLoad) -> Finding:
         ERROR,
         "not-installed",
         _(
-            "{framework} needs cuDNN {major}, and none lies where it looks.",
+            "{framework} needs cuDNN {major}, and there is none where it looks.",
             framework=capitalise(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
             major=c.load.major,
         ),
         cause="cudnn_not_installed",
         why=_(
-            "No file of this name lies in the folders that are listed, nor in any other place where cuDNN was looked for."
+            "No file of this name is in the listed folders, or in any other place where Convalesce looked for cuDNN."
         ),
         evidence=[
-            observation(_("Wanted"), f"cuDNN {c.load.wanted_version or c.load.major}", c.load.wanted_source),
+            observation(_("Required"), f"cuDNN {c.load.wanted_version or c.load.major}", c.load.wanted_source),
             *candidate_evidence(c.main),
             *installed_programs(c.seen, "cudnn"),
         ],
@@ -328,14 +328,18 @@ def install_cudnn(c: ConsumerLoad) -> Fix:
     wish = pinned_package(c.seen, prefix, "nvidia-cudnn")
     if wish and wish[1].startswith(f"{c.load.major}."):
         return manual_fix(
-            _("Install {package} {version}, which the framework asks for", package=wish[0], version=wish[1]),
+            _("Install {package} {version}, which the framework requires", package=wish[0], version=wish[1]),
             pip_command(c.seen, prefix, "install", "==".join(wish)),
             restart="program",
         )
     what = f"cuDNN {c.load.wanted_version}" if c.load.wanted_version else f"cuDNN {c.load.major}"
     if prefix:
         cuda = next((x.cuda_major for x in c.seen.cudnn or () if x.environment == prefix and x.cuda_major), None)
-        name = f"nvidia-cudnn-cu{cuda}" if cuda else _("nvidia-cudnn-cu12 (or -cu11, -cu13: as the framework's CUDA)")
+        name = (
+            f"nvidia-cudnn-cu{cuda}"
+            if cuda
+            else _("nvidia-cudnn-cu12 (or -cu11, -cu13: to match the framework's CUDA)")
+        )
         return manual_fix(
             _("Install {what} into this environment", what=what),
             pip_command(c.seen, prefix, "install", f"{name}=={c.load.major}.*")
@@ -343,7 +347,7 @@ def install_cudnn(c: ConsumerLoad) -> Fix:
             else _(
                 "Install {name}, version {major}.*, with pip in {prefix}.", name=name, major=c.load.major, prefix=prefix
             ),
-            _("Or install a release of the framework that was built for the cuDNN that is there."),
+            _("Or install a release of the framework that was built for the installed cuDNN."),
             restart="program",
         )
     return manual_fix(

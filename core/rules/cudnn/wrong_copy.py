@@ -89,7 +89,7 @@ def past_foreign(c: ConsumerLoad) -> Fix | None:
         return None
     wrong = parent(c.system, c.winner.path)
     return manual_fix(
-        _("Let {folder} be found before {other}", folder=right.folder, other=wrong),
+        _("Make sure that {folder} is found before {other}", folder=right.folder, other=wrong),
         _("Move {folder} before {other} in PATH.", folder=right.folder, other=wrong),
         _("Programs of the other kind still find their own there."),
         restart="program",
@@ -123,9 +123,9 @@ def _shadowed_finding(c: ConsumerLoad, right: CudnnCopy, *, certain: bool) -> Fi
         evidence=[*wanted, *candidate_evidence(c.main), *load_failures(c)],
         subject=folder,
         fix=manual_fix(
-            _("Let {folder} be found before {other}", folder=right.folder, other=folder),
+            _("Make sure that {folder} is found before {other}", folder=right.folder, other=folder),
             *(
-                [_("Move {folder} before {other} in PATH, or take the latter out.", folder=right.folder, other=folder)]
+                [_("Move {folder} before {other} in PATH, or remove the latter.", folder=right.folder, other=folder)]
                 if windows
                 else _unnaming_steps(c, winner)
             ),
@@ -171,7 +171,7 @@ def _unnaming_steps(c: ConsumerLoad, winner: Attempt) -> list[str]:
     if winner.how is How.LD_CACHE and named:
         return [
             _(
-                "Line {number} of {file} names {folder} for every program. Take it out, and let the loader read anew:",
+                "Line {number} of {file} adds {folder} for every program. Remove it, and update the loader's cache:",
                 number=named[2],
                 file=named[1],
                 folder=folder,
@@ -179,9 +179,7 @@ def _unnaming_steps(c: ConsumerLoad, winner: Attempt) -> list[str]:
             f"sudo sed -i '{named[2]}s/^/# /' {named[1]} && sudo ldconfig",
         ]
     place = c.copy.source if winner.how is How.LD_CACHE and c.copy and c.copy.source else winner.via or winner.how.value
-    return [
-        _("Remove {folder} from where it is named ({named_in}), then: sudo ldconfig", folder=folder, named_in=place)
-    ]
+    return [_("Remove {folder} from where it is set ({named_in}), then: sudo ldconfig", folder=folder, named_in=place)]
 
 
 def too_old(c: ConsumerLoad) -> Iterator[Finding]:
@@ -203,7 +201,7 @@ def too_old(c: ConsumerLoad) -> Iterator[Finding]:
         cause="cudnn_minor_too_old",
         why=_(
             "A program runs with the cuDNN that it was built with or a newer one of the same major version. "
-            "With an older one it stops with a version incompatibility."
+            "With an older one, it stops with a version incompatibility."
         ),
         evidence=[
             observation(_("Built with"), wanted, c.load.wanted_source),
@@ -234,9 +232,9 @@ def parts_missing(c: ConsumerLoad) -> Iterator[Finding]:
         cause="cudnn_not_on_search_path" if there else "cudnn_sublibrary_missing",
         why=join_sentences(
             _("The main library opens its parts later, by bare name, through the ordinary search path."),
-            _("They lie beside it, and the loader does not look there.")
+            _("They are next to it, but the loader does not search that folder.")
             if there
-            else _("They are in none of its folders."),
+            else _("None of its folders contains them."),
         ),
         evidence=[
             observation(_("Copy"), describe_copy(c.copy), parent(c.system, c.winner.path)),
@@ -275,7 +273,7 @@ def mixed_releases(c: ConsumerLoad) -> Iterator[Finding]:
         "mixed",
         _("Parts of two cuDNN releases are loaded together for {label}.", label=translate_fact(c.load.consumer.label)),
         cause="mixed_cudnn_sublibraries",
-        why=_("The main library comes from one folder, other parts from another. All must be of one release."),
+        why=_("The main library comes from one folder, other parts from another. All must belong to one release."),
         evidence=[
             *(observation(_("Copy"), describe_copy(x), x.folder) for x in ([base] if base else []) + others),
             *([observation(_("Known fault of this release"), row.what, row.source)] if row else []),
@@ -295,8 +293,8 @@ def _one_release(c: ConsumerLoad) -> Fix | None:
     strays = [s.winner.path for _role, s in c.parts if s.winner and s.winner.how in SYSTEM_FOLDERS]
     if strays and c.winner and c.winner.how not in SYSTEM_FOLDERS:
         return manual_fix(
-            _("Take the stray files out of {folder}", folder=parent(c.system, strays[0])),
-            _("Nothing installs cuDNN there; move these files to another place: {files}", files=join_names(strays)),
+            _("Remove the stray files from {folder}", folder=parent(c.system, strays[0])),
+            _("No installer puts cuDNN there; move these files to another place: {files}", files=join_names(strays)),
             restart="program",
         )
     return another_release(c.seen, c.copy, row) if row else reinstall(c.seen, c.copy)
@@ -319,13 +317,13 @@ def path_too_long(c: ConsumerLoad) -> Iterator[Finding]:
             ERROR if load_failures(c) else WARNING,
             "path-too-deep",
             n_(
-                "The path of cuDNN is too long: {n} file lies beyond {most} characters.",
-                "The path of cuDNN is too long: {n} files lie beyond {most} characters.",
+                "The path of cuDNN is too long: {n} file exceeds {most} characters.",
+                "The path of cuDNN is too long: {n} files exceed {most} characters.",
                 len(deep),
                 most=MAX_PATH_CHARACTERS,
             ),
             cause="install_path_characters",
-            why=_("As long as long paths are not switched on, Windows says of such a file that it is not there."),
+            why=_("Unless long paths are enabled, Windows reports that such a file does not exist."),
             evidence=[
                 *(observation(_("{n} characters", n=len(f.path)), f.path, _("file system")) for f in deep),
                 observation(_("LongPathsEnabled"), "0", _("registry")),
@@ -334,8 +332,8 @@ def path_too_long(c: ConsumerLoad) -> Iterator[Finding]:
             subject=copy.folder,
             fix=manual_fix(
                 _("Move the environment to a shorter path"),
-                _("Make the environment anew in a folder near the drive's root, such as {folder}.", folder="C:\\ml"),
-                _("Or switch long paths on (as an administrator): {command}", command=LONG_PATHS_ON),
+                _("Recreate the environment in a short path, such as {folder}.", folder="C:\\ml"),
+                _("Or enable long paths (as an administrator): {command}", command=LONG_PATHS_ON),
                 restart="program",
             ),
         )
@@ -355,20 +353,17 @@ def path_characters(c: ConsumerLoad) -> Iterator[Finding]:
         Step.CUDNN,
         ERROR if load_failures(c) else WARNING,
         "path-characters",
-        _("The path of cuDNN contains {what}, on which programs stumble.", what=what),
+        _("The path of cuDNN contains {what}, which programs cannot handle.", what=what),
         cause="install_path_characters",
         why=_(
             "Frameworks search their own folder for libraries with patterns in which such characters have a "
-            "meaning, or with functions that know no other alphabet. They then find nothing, or run on the "
-            "processor without a message."
+            "special meaning, or with functions that handle no other alphabet. They then find nothing, or "
+            "run on the processor without a message."
         ),
         evidence=[observation(_("Folder"), copy.folder, copy.source), *load_failures(c)],
         subject=copy.folder,
         fix=manual_fix(
             _("Move the environment to a plain path"),
-            _(
-                "Make the environment anew in a folder whose path has only letters, digits, dots, dashes and "
-                "underscores."
-            ),
+            _("Recreate the environment in a path that has only letters, digits, dots, hyphens and underscores."),
         ),
     )

@@ -60,8 +60,8 @@ def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
             why=join_sentences(
                 newest,
                 _(
-                    "A driver runs programs that were built for its own CUDA major version or an older one, never for a "
-                    "newer major."
+                    "A driver runs programs that were built for its own CUDA major version or an older one, not for "
+                    "a newer major."
                 ),
             ),
             evidence=[
@@ -236,7 +236,7 @@ def _fits(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu) -> Iterator[Finding]:
         cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
         why=join_sentences(
             _(compatibility_table().fact("machine_code").fact),
-            _("Here the driver must compile cuDNN's PTX first: slow, and not for every function.")
+            _("Here the driver must first compile cuDNN's PTX, which is slow and does not cover every function.")
             if compiled and new
             else "",
         ),
@@ -261,7 +261,7 @@ def _other_release(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu, capability: int, 
     ended = ""
     if not new and architecture and architecture.last_cuda:
         ended = _(
-            "CUDA {last_cuda} is the last that supports the {architecture} generation ({source}).",
+            "CUDA {last_cuda} is the last version that supports the {architecture} generation ({source}).",
             last_cuda=architecture.last_cuda,
             architecture=architecture.architecture,
             source=architecture.source,
@@ -270,10 +270,11 @@ def _other_release(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu, capability: int, 
     if pick:
         values = {"version": pick.version, "cuda": pick.cuda_major, "source": pick.source}
         step = (
-            _("cuDNN {version} for CUDA {cuda} has machine code for this GPU, so have newer ones ({source}).", **values)
+            _("cuDNN {version} for CUDA {cuda} has machine code for this GPU, as do newer ones ({source}).", **values)
             if new
             else _(
-                "cuDNN {version} for CUDA {cuda} has machine code for this GPU, it is the newest that is known to ({source}).",
+                "cuDNN {version} for CUDA {cuda} has machine code for this GPU; it is the newest that is known "
+                "to have it ({source}).",
                 **values,
             )
         )
@@ -283,10 +284,7 @@ def _other_release(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu, capability: int, 
         else _("Use a release that was built for this older GPU"),
         step,
         ended,
-        _(
-            "For a framework: install its release that was built with that cuDNN; its own list of supported "
-            "GPUs counts."
-        ),
+        _("For a framework: install its release that was built with that cuDNN; check its own list of supported GPUs."),
         restart="program",
     )
 
@@ -307,9 +305,13 @@ def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
                 Step.TOOLKIT,
                 NOTE,
                 "compiler-without-gpu",
-                _("The compiler of CUDA {cuda} makes no machine code for the {name}.", cuda=row.cuda, name=gpu.name),
+                _(
+                    "The compiler of CUDA {cuda} cannot generate machine code for the {name}.",
+                    cuda=row.cuda,
+                    name=gpu.name,
+                ),
                 cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
-                why=_("This matters only to those who compile CUDA programs with it."),
+                why=_("This matters only if you compile CUDA programs with it."),
                 evidence=_compiler_rows(gpu, row.cuda, row.source, toolkit.nvcc),
                 subject=toolkit.root,
             )

@@ -97,16 +97,16 @@ def _hidden(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, 
         cause="gpu_hidden_by_env",
         why=join_sentences(
             _(
-                "CUDA knows two values of this variable, {orders}, and gives a program no GPU with any other.",
+                "CUDA knows two values of this variable, {orders}. With any other value, programs get no GPU.",
                 orders=join_names(DEVICE_ORDERS),
             )
             if name == HIDING_VARIABLES[1]
             else _(
-                "CUDA shows a program only the GPUs that this variable names. An empty value, -1, a number that does not "
-                "exist, one that comes twice, or a name that CUDA does not know hides them all, and programs say that "
-                "there is no GPU."
+                "CUDA shows a program only the GPUs that this variable lists. An empty value, -1, a number that "
+                "does not exist, a duplicate, or a name that CUDA does not know hides them all, and programs "
+                "report that there is no GPU."
             ),
-            "" if certain else _("It will do so as soon as there is a GPU that works."),
+            "" if certain else _("It will do so as soon as there is a working GPU."),
         ),
         evidence=[*(observation(v.name, repr(v.value), v.source or v.scope) for v in names), *evidence],
         subject=name,
@@ -129,34 +129,36 @@ def lost_devices(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     container = seen.machine.container
     steps = (
         (
-            _("Start the container anew: {container} restart NAME, or make it again.", container=container)
+            _("Restart the container: {container} restart NAME, or create it again.", container=container)
             if container in ("docker", "podman")
-            else _("Start the container anew where it is defined."),
-            _("Containers lose their devices when the host's systemd reads its units again (systemctl daemon-reload)."),
+            else _("Restart the container where it is defined."),
+            _("Containers lose their devices when systemd on the host reloads its units (systemctl daemon-reload)."),
             _(
-                "To prevent that, pass the GPU by CDI (--device nvidia.com/gpu=all), or name each device file with --device."
+                "To prevent that, pass the GPU with CDI (--device nvidia.com/gpu=all), or name each device file "
+                "with --device."
             ),
         )
         if container
         else (
-            _("In a job of a cluster, ask the queue for a GPU (Slurm: --gres=gpu:1)."),
-            _("In a service of systemd, allow the device files with DeviceAllow=."),
+            _("In a cluster job, request a GPU from the queue (Slurm: --gres=gpu:1)."),
+            _("In a systemd service, allow the device files with DeviceAllow=."),
         )
     )
     yield make_finding(
         Step.DRIVER,
         ERROR,
         "devices-lost",
-        _("This {container} container may not use the GPU's devices any more.", container=container)
+        _("This {container} container has lost access to the GPU's devices.", container=container)
         if container
         else _("The system does not let this program use the GPU's devices."),
         cause="container_lost_devices",
         why=_(
-            "The device files are open to everybody by their mode, and the kernel refuses them all the same (EPERM): the "
-            "control group of this container, job or service does not list them. Rights of the files do not matter here."
+            "The mode of the device files lets everyone open them, but the kernel refuses all of them "
+            "(EPERM): the control group of this container, job or service does not list them. File "
+            "permissions do not matter here."
         ),
         evidence=[*_nodes(refused), *driver_answers(driver)],
-        fix=manual_fix(_("Let this container or job have the GPU's devices"), *steps),
+        fix=manual_fix(_("Give this container or job the GPU's devices"), *steps),
     )
 
 
@@ -167,7 +169,7 @@ def closed_nodes(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         return
     groups = sorted({n.group for n in shut if n.group and n.group != "root"})
     join = (
-        _("sudo usermod -aG {groups} $USER, then log out and in again.", groups=quote(",".join(groups)))
+        _("sudo usermod -aG {groups} $USER, then sign out and back in.", groups=quote(",".join(groups)))
         if groups
         else ""
     )
@@ -175,14 +177,14 @@ def closed_nodes(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         Step.DRIVER,
         ERROR,
         "node-permission",
-        _("This user may not open the GPU's device files."),
+        _("This user has no permission to open the GPU's device files."),
         cause="device_node_permission",
-        why=_("The driver is loaded, but the files through which programs reach it are closed to this user."),
+        why=_("The driver is loaded, but this user has no access to the files through which programs reach it."),
         evidence=[*_nodes(shut), *driver_answers(driver)],
         fix=manual_fix(
-            _("Let this user open the device files"),
+            _("Give this user access to the device files"),
             join,
-            "" if join else _("Ask the administrator for access: the files' owner and mode are shown above."),
+            "" if join else _("Ask the administrator for access: the owner and mode of the files are shown above."),
             restart="session" if join else "",
         ),
     )
@@ -212,13 +214,13 @@ def mig_without_instance(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             Step.DRIVER,
             ERROR,
             "mig",
-            _("The GPU is divided (MIG), and programs see no part of it."),
+            _("The GPU is partitioned (MIG), and programs see no part of it."),
             cause="mig_misconfigured",
-            why=_("With MIG on, CUDA offers only the parts that were made, not the whole GPU."),
+            why=_("With MIG on, CUDA offers only the instances that were created, not the whole GPU."),
             evidence=[*(observation(_("GPU with MIG"), g.name, g.source) for g in divided), *driver_answers(driver)],
             fix=manual_fix(
-                _("Make a part, or turn MIG off"),
-                _("nvidia-smi -L lists the parts; name one: export CUDA_VISIBLE_DEVICES=MIG-..."),
+                _("Create an instance, or turn MIG off"),
+                _("nvidia-smi -L lists the instances; select one: export CUDA_VISIBLE_DEVICES=MIG-..."),
                 _("Or turn MIG off: sudo nvidia-smi -mig 0"),
             ),
         )
@@ -245,8 +247,8 @@ def gpu_memory_full(seen: Snapshot) -> Iterator[Finding]:
                 ),
                 cause="gpu_memory_exhausted",
                 why=_(
-                    "cuDNN needs some hundred MiB before it computes anything. Now it would fail with "
-                    "CUDNN_STATUS_INTERNAL_ERROR or NOT_INITIALIZED, which does not name memory."
+                    "cuDNN needs several hundred MiB before it computes anything. Now it would fail with "
+                    "CUDNN_STATUS_INTERNAL_ERROR or NOT_INITIALIZED, which does not mention memory."
                 ),
                 evidence=[
                     observation(_("Free memory"), _("{free} MiB of {total} MiB", free=free, total=total), gpu.source)
@@ -254,7 +256,7 @@ def gpu_memory_full(seen: Snapshot) -> Iterator[Finding]:
                 subject=f"GPU {gpu.index}",
                 fix=manual_fix(
                     _("Free the GPU's memory"),
-                    _("nvidia-smi lists the programs that hold it; close them."),
+                    _("nvidia-smi lists the programs that use it; close them."),
                     restart="program",
                 ),
             )
@@ -278,17 +280,17 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
         Step.DRIVER,
         WARNING,
         "compute-cache",
-        _("The driver's cache of compiled kernels cannot be written by this user.")
+        _("The driver's cache of compiled kernels is not writable for this user.")
         if cache.writable is False
-        else _("The driver's cache of compiled kernels cannot be read."),
+        else _("The driver's cache of compiled kernels is not readable."),
         cause="nv_compute_cache_bad",
         why=_(
-            "CUDA keeps kernels there that it compiled for this GPU. If it cannot, programs start very "
+            "CUDA keeps the kernels there that it compiled for this GPU. If it cannot, programs start very "
             "slowly, and some fail."
         ),
         evidence=evidence,
         subject=cache.path,
-        fix=manual_fix(_("Move the cache aside; the driver makes a new one"), move, restart="program"),
+        fix=manual_fix(_("Move the cache away; the driver creates a new one"), move, restart="program"),
         remedy=PutCacheAside(folder=cache.aside) if cache.aside else None,
     )
 
@@ -303,11 +305,13 @@ def kernel_log(seen: Snapshot) -> Iterator[Finding]:
                 Step.DRIVER,
                 WARNING,
                 f"xid-{known.code}",
-                _("The kernel has logged a fault of the GPU: {meaning}.", meaning=_(known.meaning)),
+                _("The kernel logged a fault of the GPU: {meaning}.", meaning=_(known.meaning)),
                 cause="hardware_fault",
                 why=n_(
-                    "{n} line with Xid {number} since the start of the computer. NVIDIA counts it among the faults of the GPU itself.",
-                    "{n} lines with Xid {number} since the start of the computer. NVIDIA counts it among the faults of the GPU itself.",
+                    "{n} line with Xid {number} since the computer started. NVIDIA lists it as a fault of the GPU "
+                    "itself.",
+                    "{n} lines with Xid {number} since the computer started. NVIDIA lists it as a fault of the GPU "
+                    "itself.",
                     len(lines),
                     number=known.code,
                 ),
@@ -321,7 +325,7 @@ def _card(first: str) -> Fix:
         _("Check the card"),
         first,
         _("Shut the computer down, check power cables and cooling, and start it again."),
-        _("If it returns, have the card examined."),
+        _("If it happens again, have the card examined."),
         restart="computer",
     )
 

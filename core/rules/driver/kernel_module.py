@@ -53,9 +53,10 @@ def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         yield driver_error(
             "open-module-required",
             "open_kernel_module_required",
-            _("This GPU needs NVIDIA's open kernel module, and the closed one is installed."),
+            _("This GPU needs NVIDIA's open kernel module, but the proprietary one is installed."),
             _(
-                "The module that is loaded says so in the kernel's log, and leaves the GPU alone. The version of the driver is no matter."
+                "The loaded module says so in the kernel log, and ignores the GPU. The version of the driver "
+                "does not matter."
             ),
             evidence=[*rows, *driver_answers(driver)],
             fix=manual_fix(
@@ -64,7 +65,7 @@ def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
                 if branch
                 else _("Ubuntu: take the driver whose name ends with -open."),
                 _("From NVIDIA's package repository: sudo apt install nvidia-open (or: sudo dnf install nvidia-open)"),
-                _("NVIDIA's installer asks for the kind of module: choose MIT/GPL."),
+                _("When NVIDIA's installer asks for the type of kernel module, choose MIT/GPL."),
                 restart="computer",
             ),
         )
@@ -77,14 +78,14 @@ def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             _("This GPU is too old for the installed driver: it needs NVIDIA's branch {branch}.", branch=legacy[1])
             if legacy
             else _("This GPU is too old for the installed driver's kernel module."),
-            _("The module that is loaded says so in the kernel's log, and ignores the GPU."),
+            _("The loaded module says so in the kernel log, and ignores the GPU."),
             evidence=[*rows, *driver_answers(driver)],
             fix=manual_fix(
                 _("Install the driver that still supports this GPU"),
-                _("Take the branch {branch} from your distribution, or from www.nvidia.com/drivers.", branch=legacy[1])
+                _("Get the branch {branch} from your distribution, or from www.nvidia.com/drivers.", branch=legacy[1])
                 if legacy
                 else _(
-                    "Choose this GPU on www.nvidia.com/drivers, and take a driver with the proprietary kernel module."
+                    "Select this GPU on www.nvidia.com/drivers, and choose a driver with the proprietary kernel module."
                 ),
                 _("Then choose builds of your frameworks for a CUDA that this driver runs."),
                 restart="computer",
@@ -116,7 +117,7 @@ def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         title, steps = _("The NVIDIA GPU has no NVIDIA driver."), [_(_WINDOWS_DRIVER)]
     elif other:
         title, steps = (
-            _("The driver {other} holds the GPU, so that NVIDIA's cannot.", other=other),
+            _("The driver {other} holds the GPU, so NVIDIA's driver cannot.", other=other),
             _other_driver(other),
         )
     elif not missing:
@@ -137,7 +138,7 @@ def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         "driver_module_not_loaded",
         title,
         _(
-            "Without the kernel's part of the driver no program reaches the GPU. CUDA and cuDNN cannot work "
+            "Without the kernel part of the driver, no program reaches the GPU. CUDA and cuDNN cannot work "
             "before it does."
         ),
         evidence=evidence,
@@ -163,22 +164,22 @@ def _is_nvidia(name: str) -> bool:
 
 def _other_driver(other: str) -> list[str]:
     if other == "vfio-pci":
-        return [_("The GPU is set aside for a virtual machine (vfio-pci). Undo that if this system is to use it.")]
+        return [_("The GPU is reserved for a virtual machine (vfio-pci). Undo that if this system is to use it.")]
     return [
         _(
-            "Install NVIDIA's driver for your distribution; it turns {other} off. Then restart the computer.",
+            "Install NVIDIA's driver for your distribution; it disables {other}. Then restart the computer.",
             other=other,
         )
     ]
 
 
 def _module_steps(driver: Driver) -> list[str]:
-    steps = ["sudo modprobe nvidia", _("If that fails, its message says why; also: sudo dmesg | grep -i nvidia")]
+    steps = ["sudo modprobe nvidia", _("If that fails, the message says why; see also: sudo dmesg | grep -i nvidia")]
     if driver.secure_boot and driver.kernel_log is None:
         steps.append(
-            _("Secure Boot is on: 'Key was rejected by service' in that log means that it refuses the module.")
+            _("Secure Boot is on: 'Key was rejected by service' in that log means that it rejects the module.")
         )
-    steps.append(_("After a kernel update, install the headers of the running kernel and the driver again."))
+    steps.append(_("After a kernel update, reinstall the headers of the running kernel and the driver."))
     return steps
 
 
@@ -186,16 +187,16 @@ def _secure_boot(evidence: list[Evidence]) -> Finding:
     return driver_error(
         "secure-boot",
         "secure_boot_blocks_module",
-        _("Secure Boot refuses the NVIDIA kernel module."),
+        _("Secure Boot rejects the NVIDIA kernel module."),
         _("The module is not signed with a key that this computer trusts, so the kernel did not load it."),
         evidence=evidence,
         fix=manual_fix(
             _("Have the module signed with a trusted key"),
             _(
-                "Enrol your machine's own key: sudo mokutil --import /var/lib/dkms/mok.pub (Ubuntu: "
+                "Enroll your machine's own key: sudo mokutil --import /var/lib/dkms/mok.pub (Ubuntu: "
                 "/var/lib/shim-signed/mok/MOK.der)"
             ),
-            _("Restart, choose Enroll MOK in the blue screen, and give the password that you set."),
+            _("Restart, choose Enroll MOK in the blue screen, and enter the password that you set."),
             _("Or use your distribution's signed driver package, or turn Secure Boot off in the firmware."),
             restart="computer",
         ),
@@ -227,23 +228,25 @@ def version_mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     ]
     inside_container = bool(seen.machine.container)
     steps = (
-        [_("Remove the driver packages (libnvidia-*, libcuda1) inside the container: the host's are passed in.")]
+        [_("Remove the driver packages (libnvidia-*, libcuda1) inside the container: the host passes its own in.")]
         if inside_container
         else [
             _("Restart the computer: the new kernel module is then loaded."),
-            _("If it persists, install the driver again."),
+            _("If it persists, reinstall the driver."),
         ]
     )
     yield driver_error(
         "library-mismatch",
         "driver_library_mismatch",
-        _("The GPU driver's two halves are of different versions."),
+        _("The GPU driver's two halves have different versions."),
         _(
-            "The kernel module and the libraries of one driver must be of the same version. This is usual "
-            "after an update until the computer is restarted."
+            "The kernel module and the libraries of a driver must have the same version. This is usual after "
+            "an update until you restart the computer."
         ),
         evidence=rows + driver_answers(driver),
-        fix=manual_fix(_("Bring both halves to one version"), *steps, restart="" if inside_container else "computer"),
+        fix=manual_fix(
+            _("Bring both halves to the same version"), *steps, restart="" if inside_container else "computer"
+        ),
     )
 
 
@@ -259,17 +262,17 @@ def stale_uvm(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     yield driver_error(
         "stale-after-suspend",
         "uvm_stale_after_suspend",
-        _("Since the computer slept, CUDA no longer starts."),
+        _("CUDA has not started since the computer slept."),
         _(
-            "The GPU answers, but CUDA's memory module (nvidia_uvm) did not survive the suspend. Loading it "
-            "again cures that."
+            "The GPU responds, but CUDA's memory module (nvidia_uvm) did not survive the suspend. Reload it "
+            "to fix that."
         ),
         evidence=[
             *driver_answers(driver),
             observation(_("Last resume"), _("after the last start of the computer"), "kernel"),
         ],
         fix=manual_fix(
-            _("Load the module again"),
+            _("Reload the module"),
             _("Close all programs that use the GPU."),
             "sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm",
             _("If that is refused, restart the computer."),

@@ -37,12 +37,12 @@ def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
             Step.DRIVER,
             UNKNOWN,
             "gpu-unknown",
-            _("Whether there is an NVIDIA GPU could not be seen."),
+            _("Convalesce could not determine whether there is an NVIDIA GPU."),
             why=_(
-                "The list of devices could not be read, and no NVIDIA driver answered. The list of devices decides it."
+                "The list of devices could not be read, and no NVIDIA driver responded. The list of devices decides it."
             ),
             evidence=driver_answers(driver),
-            fix=manual_fix(_("Look at the list of devices"), _how_to_list(seen)),
+            fix=manual_fix(_("Check the list of devices"), _how_to_list(seen)),
         )
         return
     bus = (
@@ -56,7 +56,7 @@ def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
         "no-gpu",
         _("There is no NVIDIA GPU in {where}.", where=where),
         cause="no_nvidia_gpu",
-        why=_("Programs run on the processor here. Everything else was judged all the same."),
+        why=_("Programs run on the processor here. Everything else was judged anyway."),
         evidence=(
             observation(_("Display devices"), bus, _("list of devices")),
             *(observation(_("Device"), f"{d.name or d.device_id} ({d.vendor_id})") for d in (driver.pci or ())[:3]),
@@ -88,13 +88,13 @@ def _good(driver: Driver) -> Finding:
             evidence.append(observation(_("Newest CUDA that this driver runs"), text, "cuDriverGetVersion"))
     title = (
         n_(
-            "The driver {version} works: {n} GPU answered.",
-            "The driver {version} works: {n} GPUs answered.",
+            "The driver {version} works: {n} GPU responded.",
+            "The driver {version} works: {n} GPUs responded.",
             count,
             version=version,
         )
         if version
-        else n_("The driver works: {n} GPU answered.", "The driver works: {n} GPUs answered.", count)
+        else n_("The driver works: {n} GPU responded.", "The driver works: {n} GPUs responded.", count)
     )
     return make_finding(Step.DRIVER, GOOD, "works", title, evidence=evidence)
 

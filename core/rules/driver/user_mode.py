@@ -45,21 +45,22 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     evidence = [observation(_("File that is found first"), path or _("unknown"), "loader")]
     if wrong and wrong.size == 0:
         evidence.append(observation(_("Its size"), _("0 bytes"), path))
-    evidence += [observation(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named]
+    evidence += [observation(_("LD_LIBRARY_PATH contains"), e.text, "LD_LIBRARY_PATH") for e in named]
     what = _("the stub that is meant for building programs") if stub else _("a file that is not the driver's library")
     yield from blame(
         outcome,
         lambda: driver_error(
             "wrong-libcuda",
             "libcuda_wrong_library",
-            _("Programs load {what} in place of the GPU driver.", what=what),
+            _("Programs load {what} instead of the GPU driver.", what=what),
             _(
-                "The first libcuda.so.1 on the search path wins. A stub or an empty file answers every program "
-                "with an error, however good the real driver is; messages about a missing driver mislead here."
+                "The first libcuda.so.1 on the search path wins. A stub or an empty file returns an error to "
+                "every program, however good the real driver is; messages about a missing driver are misleading "
+                "here."
             ),
             evidence=evidence + driver_answers(driver),
             fix=manual_fix(
-                _("Take the wrong libcuda off the search path"),
+                _("Remove the wrong libcuda from the search path"),
                 *(_out_of_variable(named) or _off_the_cache(folder)),
                 restart="terminal",
             ),
@@ -90,30 +91,31 @@ def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     evidence = [observation(_("File that is found first"), path or _("unknown"), "loader")]
     if version:
         evidence.append(observation(_("Its version"), version, path))
-    evidence += [observation(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named]
+    evidence += [observation(_("LD_LIBRARY_PATH contains"), e.text, "LD_LIBRARY_PATH") for e in named]
     away = _out_of_variable(named)
     if not away and outcome is CounterOutcome.PROVED:
-        away = [_("Take the folder of that file out of LD_LIBRARY_PATH where it is set, then open a new terminal.")]
+        away = [_("Remove the folder of that file from LD_LIBRARY_PATH where it is set, then open a new terminal.")]
     yield driver_error(
         "compat-not-for-this-gpu" if unsupported else "compat-mismatch",
         "cuda_compat_unsupported" if unsupported else "cuda_compat_mismatch",
         _("CUDA's forward-compatibility library is loaded, and it does not support this GPU.")
         if unsupported
-        else _("A libcuda of another release stands in the place of the GPU driver's own."),
+        else _("A libcuda of another release takes the place of the GPU driver's own."),
         _(
-            "The package cuda-compat brings a newer libcuda for older drivers. NVIDIA supports it on data-centre GPUs "
-            "only; on this GPU every CUDA program fails as long as it is found first."
+            "The package cuda-compat contains a newer libcuda for older drivers. NVIDIA supports it on "
+            "data-center GPUs only; on this GPU, every CUDA program fails as long as it is found first."
         )
         if unsupported
         else _(
-            "Such a libcuda comes with the package cuda-compat, or was copied there. It works with some drivers only, and "
-            "the kernel module that is loaded here is none of them. The driver itself needs no repair."
+            "Such a libcuda comes with the package cuda-compat, or was copied there. It works with some "
+            "drivers only, and the loaded kernel module is not one of them. The driver itself needs no "
+            "repair."
         ),
         evidence=evidence + driver_answers(driver),
         fix=manual_fix(
             _("Let programs find the driver's own libcuda"),
             *(away or _off_the_cache(folder)),
-            _("Or remove the package that brought it (Debian, Ubuntu: its name begins with cuda-compat)."),
+            _("Or remove the package that installed it (on Debian and Ubuntu, its name begins with cuda-compat)."),
             _("If a program needs a newer CUDA than the driver has, install a newer driver."),
             restart="terminal",
         ),
@@ -135,17 +137,17 @@ def hidden_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     yield driver_error(
         "hidden-by-library-path",
         "libcuda_wrong_library" if foreign else "ld_library_path_override",
-        _("LD_LIBRARY_PATH keeps the GPU driver from starting."),
+        _("LD_LIBRARY_PATH prevents the GPU driver from starting."),
         _(
             "The same call works without that variable: a library in one of its folders takes the place of the driver's own."
         ),
         evidence=[
             *([observation(_("File that is found first"), path, "loader")] if path else ()),
-            *(observation(_("LD_LIBRARY_PATH names"), e.text, "LD_LIBRARY_PATH") for e in named or every),
+            *(observation(_("LD_LIBRARY_PATH contains"), e.text, "LD_LIBRARY_PATH") for e in named or every),
             *driver_answers(driver),
         ],
         fix=manual_fix(
-            _("Take the folder out of LD_LIBRARY_PATH"),
+            _("Remove the folder from LD_LIBRARY_PATH"),
             *(
                 _out_of_variable(named)
                 or [_("For this terminal: unset LD_LIBRARY_PATH (or set it without that folder).")]
@@ -182,17 +184,17 @@ def _entries(seen: Snapshot, folder: str) -> list[PathEntry]:
 
 def _out_of_variable(named: list[PathEntry]) -> list[str]:
     return [
-        _("Take {text} out of LD_LIBRARY_PATH where it is set, then open a new terminal.", text=e.text) for e in named
+        _("Remove {text} from LD_LIBRARY_PATH where it is set, then open a new terminal.", text=e.text) for e in named
     ]
 
 
 def _off_the_cache(folder: str) -> list[str]:
     """Return how every program stops looking into a folder that LD_LIBRARY_PATH does not name."""
     if not re.fullmatch(r"/[\w./+-]+", folder):
-        words = _("Take the folder {folder} out of the search path, or move that file away.", folder=folder)
+        words = _("Remove the folder {folder} from the search path, or move that file away.", folder=folder)
         return [words] if folder else []
     return [
-        _("Find the file and the line that name its folder for every program:"),
+        _("Find the file and the line that add its folder for every program:"),
         f"grep -rnxF {folder} /etc/ld.so.conf /etc/ld.so.conf.d",
         _('Put a "#" before that line, then: sudo ldconfig'),
     ]
@@ -237,7 +239,7 @@ def container_without_gpu(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     how = (
         _("On the host: {run}", run=run)
         if kind in ("docker", "podman")
-        else _("Ask for a GPU where this container is defined.")
+        else _("Request a GPU where this container is defined.")
     )
     yield driver_error(
         "container-without-gpu",
@@ -250,7 +252,7 @@ def container_without_gpu(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         evidence=evidence + driver_answers(driver),
         fix=manual_fix(
             _("Start the container with the GPU"),
-            _("Install the NVIDIA Container Toolkit on the host, if it is not there."),
+            _("Install the NVIDIA Container Toolkit on the host if it is missing."),
             how,
             _("Do not install a driver inside the container."),
         ),
@@ -277,7 +279,7 @@ def wsl_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         if foreign
         else [
             _("In this terminal: export LD_LIBRARY_PATH={wsl_folder}", wsl_folder=WSL_FOLDER),
-            _("Lasting: sudo ldconfig, then wsl --shutdown"),
+            _("Permanently: sudo ldconfig, then wsl --shutdown"),
         ]
     )
     yield driver_error(
@@ -285,8 +287,7 @@ def wsl_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         "wsl_libcuda_not_found",
         title,
         _(
-            "In WSL the driver comes from Windows, and its library lies in {wsl_folder}. Only that one "
-            "reaches the GPU.",
+            "In WSL, the driver comes from Windows, and its library is in {wsl_folder}. Only that one reaches the GPU.",
             wsl_folder=WSL_FOLDER,
         ),
         evidence=[observation(_("WSL's library"), ours[0].path, ours[0].source), *driver_answers(driver)],
@@ -301,7 +302,7 @@ def no_library(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "library-missing",
             "driver_library_mismatch",
             _("The driver's library for CUDA (libcuda.so.1) is not installed."),
-            _("The kernel module is loaded, but programs have no library to reach it with."),
+            _("The kernel module is loaded, but programs have no library to access it with."),
             evidence=driver_answers(driver),
             fix=manual_fix(
                 _("Install the driver's libraries"),
@@ -323,16 +324,16 @@ def lost_gpu(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     yield driver_error(
         "gpu-lost",
         "hardware_fault",
-        _("The GPU itself has stopped answering."),
+        _("The GPU itself has stopped responding."),
         _(
-            "The driver's management library says that {meaning}. Overheating, power or a fault of the card "
-            "can cause that.",
+            "The driver's management library reports that {meaning}. Overheating, power or a faulty card can "
+            "cause that.",
             meaning=_(known.meaning),
         ),
         evidence=driver_answers(driver),
         fix=manual_fix(
-            _("Start the GPU anew"),
-            _("Shut the computer down, wait, start it again. If it returns, check power and cooling."),
+            _("Restart the GPU"),
+            _("Shut the computer down, wait, and start it again. If it happens again, check power and cooling."),
             restart="computer",
         ),
     )
@@ -348,19 +349,19 @@ def unexplained_failure(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             Step.DRIVER,
             UNKNOWN,
             "not-asked",
-            _("Whether CUDA starts was not tried: the process for it could not be started."),
-            why=_("The question is put in a process of its own, and the system refused to start one."),
+            _("CUDA was not tested: its process could not be started."),
+            why=_("The question runs in a separate process, and the system refused to start one."),
             evidence=driver_answers(driver),
-            fix=manual_fix(_("Scan again"), _("Close programs that use much memory, then scan again.")),
+            fix=manual_fix(_("Scan again"), _("Close programs that use a lot of memory, then scan again.")),
         )
         return
     left = answer_unhidden(driver) or cuda
     known = status_code("cuInit", left.status)
-    log = _("Look at the kernel log: sudo dmesg | grep -i -e nvidia -e nvrm")
+    log = _("Check the kernel log: sudo dmesg | grep -i -e nvidia -e nvrm")
     if seen.machine.system == "windows":
         log = _("Open the Event Viewer, Windows Logs, System, and look for entries of nvlddmkm or Display.")
     steps = [_(known.next)] if known and known.next else [log]
-    title = _("CUDA does not start on this GPU, and the reason could not be seen.")
+    title = _("CUDA does not start on this GPU, and the reason is not known.")
     if known and left.status == 802:
         title = _("CUDA does not start: {meaning}.", meaning=_(known.meaning))
     yield driver_error(

@@ -30,7 +30,7 @@ def whole_again(seen: Snapshot, python: PythonEnvironment, name: str, version: s
     command = framework_pip_command(
         seen, python, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", f"{name}=={release}", *index
     )
-    return manual_fix(_("Install {name} {version} again", name=name, version=version), command, restart="program")
+    return manual_fix(_("Reinstall {name} {version}", name=name, version=version), command, restart="program")
 
 
 def another_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild) -> Fix:
@@ -52,7 +52,7 @@ def another_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBui
     other = (
         ""
         if choice.same_release
-        else _("No build of {version} suits this GPU and driver; this release does.", version=build.version)
+        else _("No build of {version} fits this GPU and driver; this release does.", version=build.version)
     )
     return manual_fix(
         _("Install PyTorch's build for CUDA {cuda}", cuda=choice.build.cuda),
@@ -81,13 +81,14 @@ def newer_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild
             date=known.known_until,
             where=PYTORCH_SITE,
         ),
-        _("This driver runs CUDA up to {cuda}; take a build for that version or an older one.", cuda=side.cuda)
+        _("This driver runs CUDA up to {cuda}; use a build for that version or an older one.", cuda=side.cuda)
         if side.cuda
         else "",
         *(
             (
                 _(
-                    "PyTorch {newest}, the newest that is known, has one for CUDA {cuda} that suits. If {release} has it too:",
+                    "PyTorch {newest}, the newest that is known, has a build for CUDA {cuda} that fits. If {release} "
+                    "has it too:",
                     newest=newest,
                     cuda=choice.build.cuda,
                     release=release,
@@ -126,7 +127,7 @@ def for_jetson() -> Fix:
     return manual_fix(
         _("Install the build for Jetson"),
         _("This is a Jetson: builds that use its GPU are made for its JetPack release and come from NVIDIA."),
-        _("Builds of pip's default index and of pytorch.org for this processor are for servers."),
+        _("For this processor, the builds on pip's default index and on pytorch.org are for servers."),
     )
 
 
@@ -138,26 +139,27 @@ def no_torch(side: GpuSide) -> Fix:
         return manual_fix(
             _("Choose the build at {where}", where=PYTORCH_SITE),
             _(
-                "Which build suits this GPU and processor is newer than this program knows, or not in its tables of {date}.",
+                "The builds that fit this GPU and processor are newer than this program knows, or not in its "
+                "tables of {date}.",
                 date=horizon_of("torch").known_until,
             ),
         )
     gpus = ", ".join(f"{g.name} ({g.compute_capability})" for g in side.gpus) or _("this GPU")
     return manual_fix(
-        _("No known build of PyTorch suits"),
+        _("No known build of PyTorch fits"),
         _(
-            "Of all builds that are known here none runs on {gpus} with driver {driver} (CUDA up to {cuda}).",
+            "None of the known builds runs on {gpus} with driver {driver} (CUDA up to {cuda}).",
             gpus=gpus,
             driver=side.driver or _("unknown"),
             cuda=side.cuda,
         )
         if side.cuda
         else _(
-            "Of all builds that are known here none runs on {gpus} with driver {driver}.",
+            "None of the known builds runs on {gpus} with driver {driver}.",
             gpus=gpus,
             driver=side.driver or _("unknown"),
         ),
-        _("A newer driver for this GPU, where there is one, allows newer builds: www.nvidia.com/drivers."),
+        _("A newer driver for this GPU, if there is one, allows newer builds: www.nvidia.com/drivers."),
     )
 
 
@@ -166,7 +168,7 @@ def gpu_onnxruntime(seen: Snapshot, python: PythonEnvironment, remove: tuple[str
     if gpu_side(seen).tegra:
         return for_jetson()
     return manual_fix(
-        _("Take both packages away, then install onnxruntime-gpu"),
+        _("Remove both packages, then install onnxruntime-gpu"),
         framework_pip_command(seen, python, "uninstall", "-y", *remove),
         framework_pip_command(seen, python, "install", f"onnxruntime-gpu=={version}" if version else "onnxruntime-gpu"),
         restart="program",
@@ -190,7 +192,7 @@ def tensorflow_on_windows(seen: Snapshot) -> Fix:
         _("No TensorFlow after 2.10 can see a GPU on native Windows: use WSL2. In PowerShell as administrator:"),
         "wsl --install",
         _(
-            "Then, inside that Linux, in an environment of its own with a Python that TensorFlow {release} takes, {python}:",
+            "Then, inside that Linux, in a new environment with a Python that TensorFlow {release} supports, {python}:",
             release=newest.tensorflow,
             python=newest.python,
         ),
@@ -255,15 +257,13 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
         p for p in framework_tables().jax if side.runs_cuda(p.plugin[8:10]) and _takes_python(p.capability, side)
     ]
     if not fitting:
-        return manual_fix(
-            _("No CUDA plugin of JAX suits"), _("The plugins that are known need a newer driver, or a newer GPU.")
-        )
+        return manual_fix(_("No CUDA plugin of JAX fits"), _("The known plugins need a newer driver or a newer GPU."))
     best = max(fitting, key=lambda p: p.plugin)
     return manual_fix(
         _("Install JAX's plugin for CUDA {plugin}", plugin=best.plugin[8:10]),
         framework_pip_command(seen, python, "install", f"jax[cuda{best.plugin[8:10]}]=={version}"),
         _(
-            "(It needs driver {driver} or newer and compute capability {capability}: {source}.)",
+            "(It requires driver {driver} or later and compute capability {capability}: {source}.)",
             driver=best.driver,
             capability=best.capability,
             source=best.source,
@@ -279,5 +279,5 @@ def _takes_python(capability: str, side: GpuSide) -> bool:
 def reinstall_requirement(seen: Snapshot, python: PythonEnvironment, *wanted: str) -> Fix:
     """Return how to install what was required."""
     return manual_fix(
-        _("Install what is required"), framework_pip_command(seen, python, "install", *wanted), restart="program"
+        _("Install the required packages"), framework_pip_command(seen, python, "install", *wanted), restart="program"
     )

@@ -232,7 +232,8 @@ def _newer_cuda(home: EnvironmentView, build: FrameworkBuild) -> Finding:
         ),
         cause="driver_too_old",
         why=_(
-            "A driver runs programs that were built for its own CUDA major version or an older one, never for a newer one."
+            "A driver runs programs that were built for its own CUDA major version or an older one, not for "
+            "a newer one."
         ),
         evidence=[
             observation(_("Built for CUDA"), build.cuda, build.cuda_source),

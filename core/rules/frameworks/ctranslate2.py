@@ -70,22 +70,22 @@ def _lost_cublas(home: EnvironmentView, build: FrameworkBuild, places: list[Tool
     helped = bool(torch and torch.cuda and torch.cuda.partition(".")[0] == (build.cuda or "").partition(".")[0])
     version, prefix = build.version, home.python.prefix
     rows = [
-        observation(_("Wanted"), name, _(FACT_SOURCE)),
-        *(observation(_("It lies in"), t.folder or t.root, t.source) for t in places[:3]),
+        observation(_("Required"), name, _(FACT_SOURCE)),
+        *(observation(_("Location"), t.folder or t.root, t.source) for t in places[:3]),
     ]
     if not places:
         title = _(
-            "CTranslate2 {version} in {prefix} needs {name}, which is nowhere on this machine.",
+            "CTranslate2 {version} in {prefix} needs {name}, which is not on this machine.",
             version=version,
             prefix=prefix,
             name=name,
         )
         cause: Cause = "cuda_runtime_missing"
-        why = _("Its package does not bring cuBLAS. It loads without it, and fails when it computes.")
+        why = _("Its package does not include cuBLAS. It loads without it, and fails when it computes.")
     else:
         title = _("CTranslate2 {version} in {prefix} does not find {name}.", version=version, prefix=prefix, name=name)
         cause = "cuda_not_on_search_path"
-        why = _("It asks for the bare name, and the loader does not look in the folder where it lies.")
+        why = _("It asks for the bare name, and the loader does not search the folder that contains it.")
     if helped:
         rows.append(
             observation(
@@ -93,7 +93,8 @@ def _lost_cublas(home: EnvironmentView, build: FrameworkBuild, places: list[Tool
             )
         )
         why = _(
-            "Once torch is imported in the same program, its cuBLAS serves CTranslate2 too. Without that it fails when it computes."
+            "Once the same program imports torch, CTranslate2 uses its cuBLAS. Without that, CTranslate2 "
+            "fails when it computes."
         )
     return make_finding(
         Step.FRAMEWORKS,

@@ -96,14 +96,14 @@ def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
                 prefix=started.prefix,
             ),
             cause="wrong_environment_active",
-            why=_("What is installed in the activated environment is not what runs."),
+            why=_("The program does not run in the activated environment."),
             evidence=[
                 observation(active.name, active.value, active.source),
                 observation(_("python on PATH"), started.executable or started.prefix, started.found_by),
             ],
             subject=active.value,
             fix=manual_fix(
-                _("Activate it anew in a new terminal"),
+                _("Activate it again in a new terminal"),
                 _activation(seen, active.name, active.value),
                 restart="terminal",
             ),
@@ -171,15 +171,15 @@ def older_variables(seen: Snapshot) -> Iterator[Finding]:
                 "older-variables",
                 _("Programs of this session do not have {folder} on their PATH yet.", folder=folder),
                 cause="process_env_not_inherited",
-                why=_("The PATH was changed after this session's programs were started. They keep the old one."),
+                why=_("PATH changed after this session's programs were started. They keep the old one."),
                 evidence=[
-                    observation(_("PATH of new programs names"), folder, v.source),
+                    observation(_("PATH of new programs contains"), folder, v.source),
                     observation(_("PATH of this session"), _("does not name it"), "environment"),
                 ],
                 subject=folder,
                 fix=manual_fix(
-                    _("Start your terminal, editor or service anew"),
-                    _("If that does not help, sign out and in again."),
+                    _("Restart your terminal, editor or service"),
+                    _("If that does not help, sign out and back in."),
                     restart="session",
                 ),
             )
@@ -298,7 +298,7 @@ def _other_compiler(home: EnvironmentView, torch: str, cuda: str, version: str, 
         NOTE,
         "other-compiler",
         _(
-            "nvcc is of CUDA {version}, and torch {torch} in {prefix} was built for CUDA {cuda}.",
+            "nvcc belongs to CUDA {version}, but torch {torch} in {prefix} was built for CUDA {cuda}.",
             version=version,
             torch=torch,
             prefix=home.python.prefix,
@@ -313,8 +313,8 @@ def _other_compiler(home: EnvironmentView, torch: str, cuda: str, version: str, 
         ],
         subject=home.python.prefix,
         fix=manual_fix(
-            _("Compile with the toolkit that fits"),
-            set_it or _("Install the CUDA {cuda} toolkit beside this one; several versions live together.", cuda=cuda),
+            _("Compile with the matching toolkit"),
+            set_it or _("Install the CUDA {cuda} toolkit next to this one; several versions can coexist.", cuda=cuda),
         ),
     )
 

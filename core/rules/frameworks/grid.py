@@ -97,9 +97,9 @@ def _verdict(
     if trial and trial.gpu and not trial_failed(trial) and not against:
         return (
             "runs",
-            _("It convolved on {device}, forward and backward.", device=trial.device or _("the GPU"))
+            _("It ran a convolution on {device}, forward and backward.", device=trial.device or _("the GPU"))
             if trial.backward
-            else _("It convolved on {device}.", device=trial.device or _("the GPU")),
+            else _("It ran a convolution on {device}.", device=trial.device or _("the GPU")),
             f"frameworks.trial-{what.name}",
         )
     if against and against.severity is Severity.ERROR:
@@ -120,7 +120,7 @@ def _verdict(
     if side.there is False:
         return "cpu only", _("This machine has no NVIDIA GPU."), ""
     if trial and trial.gpu is False and trial.devices == 0 and not trial_failed(trial):
-        return "cpu only", _("It was run, works, and saw no GPU."), f"frameworks.trial-{what.name}"
+        return "cpu only", _("It ran and works, but saw no GPU."), f"frameworks.trial-{what.name}"
     return _by_files(home, what, build, side, against)
 
 
@@ -129,9 +129,9 @@ def _by_files(
 ) -> Judged:
     """Judge by what was read, where nothing was run and no error stands against it."""
     if build is None and home.seen.frameworks is None:
-        return "not decided", _("How it was built was not looked at."), ""
+        return "not decided", _("Its build was not examined."), ""
     if build is None or build.cuda is None:
-        return "not decided", _("Its files do not tell whether it was built for CUDA."), ""
+        return "not decided", _("Its files do not show whether it was built for CUDA."), ""
     if side.there and not side.works:
         return "cannot run", _("The GPU driver does not work for any program."), ""
     if side.runs_cuda(build.cuda) is False:
@@ -155,9 +155,9 @@ def _by_files(
     if against:
         return "not decided", against.title, against.id
     if side.there is None:
-        return "not decided", _("Whether this machine has an NVIDIA GPU could not be seen."), ""
+        return "not decided", _("Convalesce could not determine whether this machine has an NVIDIA GPU."), ""
     if build_fits(build, side) is None and not _loads_well(home, what):
-        return "not decided", _("It was built for CUDA {cuda}; for which GPUs is not told.", cuda=build.cuda), ""
+        return "not decided", _("It was built for CUDA {cuda}; the GPUs are not stated.", cuda=build.cuda), ""
     return "should run", _("It was built for CUDA {cuda}, which driver and GPU run.", cuda=build.cuda), ""
 
 

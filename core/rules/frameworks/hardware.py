@@ -65,8 +65,8 @@ def without_instructions(seen: Snapshot) -> Iterator[Finding]:
                     ],
                     subject=home.python.prefix,
                     fix=manual_fix(
-                        _("Use a computer with {names}, or a build that does without", names=names),
-                        _("In a virtual machine: let it pass the host's processor through."),
+                        _("Use a computer with {names}, or a build that does not need them", names=names),
+                        _("In a virtual machine: pass through the host's processor."),
                         _(
                             "The publisher's own packages need {names} from {package} {first} on.",
                             names=names,
@@ -92,23 +92,25 @@ def page_file(seen: Snapshot) -> Iterator[Finding]:
             min(home.severity, ERROR if never else WARNING),
             "page-file",
             _(
-                "Windows cannot promise the memory that torch {version} in {prefix} asks for.",
+                "Windows cannot commit the memory that torch {version} in {prefix} needs.",
                 version=build.version,
                 prefix=home.python.prefix,
             ),
             cause="page_file_too_small",
             why=_(
-                "Every process that imports it asks for a private copy of what its libraries may write to, used or not. Where the page file is too small, the import fails with WinError 1455."
+                "Every process that imports it needs a private copy of what its libraries can write to, used or "
+                "not. If the page file is too small, the import fails with WinError 1455."
             )
             if never
             else _(
-                "Every process that imports it asks for a private copy of what its libraries may write to, used or not. Other programs have taken so much that the import fails now, with WinError 1455."
+                "Every process that imports it needs a private copy of what its libraries can write to, used or "
+                "not. Other programs have taken so much that the import fails now, with WinError 1455."
             ),
             evidence=[
                 observation(
                     _("Its libraries ask for"), _size(build.commit), _("writable sections of the DLLs in torch\\lib")
                 ),
-                observation(_("Windows can still promise"), _size(left), "GlobalMemoryStatusEx"),
+                observation(_("Windows can still commit"), _size(left), "GlobalMemoryStatusEx"),
                 observation(_("Memory and page file together"), _size(limit), "GlobalMemoryStatusEx"),
                 home.concerns("torch"),
             ],

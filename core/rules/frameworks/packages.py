@@ -63,12 +63,12 @@ def _duplicates(home: EnvironmentView, folder: str, here: list[Distribution]) ->
     mild = folder == "cv2" or not side.there
     severity = NOTE if mild else home.severity if really else min(home.severity, WARNING)
     concerned = [""] if folder == "nvidia/cudnn" else list(dict.fromkeys(d.name for d in here))
-    rows = [observation(_("Both write"), folder, here[0].location), *(home.concerns(name) for name in concerned)]
+    rows = [observation(_("Written by both"), folder, here[0].location), *(home.concerns(name) for name in concerned)]
     if really:
         rows.insert(
             1,
             observation(
-                _("The files there are of, instead of {distribution}", distribution=really.distribution),
+                _("The files there have version, instead of {distribution}", distribution=really.distribution),
                 really.really,
                 really.cuda_source,
             ),
@@ -77,12 +77,12 @@ def _duplicates(home: EnvironmentView, folder: str, here: list[Distribution]) ->
         Step.FRAMEWORKS,
         severity,
         f"duplicates-{folder.replace('/', '-')}",
-        _("{names} lie in one environment and overwrite each other's files.", names=names),
+        _("{names} are in one environment and overwrite each other's files.", names=names),
         cause="duplicate_framework_packages",
         why=(
             _(fact.fact)
             if folder == "onnxruntime"
-            else _("They write the same folder: what was installed last wins, and removing one breaks the other.")
+            else _("They write to the same folder: the last one installed wins, and removing one breaks the other.")
         ),
         evidence=rows,
         subject=home.python.prefix,
@@ -126,12 +126,13 @@ def _installed_twice(home: EnvironmentView) -> Iterator[Finding]:
                 ),
                 cause="duplicate_framework_packages",
                 why=_(
-                    "One of them was not removed when the other came: whose files lie there is not told by the records."
+                    "One of them was not removed when the other was installed: the records do not show whose files "
+                    "are there."
                 ),
                 evidence=[observation(_("Records"), join_names(versions), location), home.concerns()],
                 subject=home.python.prefix,
                 fix=manual_fix(
-                    _("Take {name} away until nothing is left, then install it once", name=name),
+                    _("Remove every copy of {name}, then install it once", name=name),
                     framework_pip_command(home.seen, home.python, "uninstall", "-y", name),
                     framework_pip_command(home.seen, home.python, "uninstall", "-y", name),
                     framework_pip_command(
@@ -166,7 +167,7 @@ def _unmet(home: EnvironmentView, b: UnmetRequirement, *, loaded: bool) -> Findi
         severity,
         f"requires-{b.wanted}",
         _(
-            "{name} {version} requires {wanted}{specifier}, and {installed} is installed.",
+            "{name} {version} requires {wanted}{specifier}, but {installed} is installed.",
             name=b.of.name,
             version=b.of.version,
             wanted=b.wanted,
@@ -176,7 +177,7 @@ def _unmet(home: EnvironmentView, b: UnmetRequirement, *, loaded: bool) -> Findi
         cause=cause,
         why=join_sentences(
             _("Something that was installed later brought another version."),
-            _("The library that is loaded decides whether it matters.")
+            _("The loaded library decides whether it matters.")
             if severity <= NOTE
             else _("The two were not built for each other."),
         ),

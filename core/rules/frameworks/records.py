@@ -74,15 +74,16 @@ def _damaged_finding(home: EnvironmentView, files: list[DamagedFile]) -> Finding
     if broken:
         title = _("Damaged in {prefix}: {names} of {package}.", **values)
         why = _(
-            "The content is not what the package installed: a download or a copy broke off, or the disk has faults."
+            "The content is not what the package installed: a download or a copy was interrupted, or the "
+            "disk is faulty."
         )
     elif gone:
         title = _("Missing in {prefix}: {names} of {package}.", **values)
-        why = _("The package installed it, and it is not there any more. What needs it fails.")
+        why = _("The package installed it, but it no longer exists. Whatever needs it fails.")
     else:
-        title = _("Altered in {prefix}: {names} of {package}.", **values)
+        title = _("Modified in {prefix}: {names} of {package}.", **values)
         why = _(
-            "It is a library, but not the one that was installed: another package overwrote it, or a tool changed it."
+            "It is a library, but not the one that was installed: another package overwrote it, or a tool modified it."
         )
     return make_finding(
         Step.FRAMEWORKS,

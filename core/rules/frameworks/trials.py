@@ -43,7 +43,7 @@ KNOWN_MESSAGES = (
     KnownMessage(
         r"WinError 1455|paging file is too small|winerror.?1455",
         "page_file_too_small",
-        N_("Windows could not promise enough memory for the libraries: the page file is too small."),
+        N_("Windows could not commit enough memory for the libraries: the page file is too small."),
         N_(
             "Settings, System, About, Advanced system settings, Performance, Advanced, Virtual memory: let Windows manage the "
             "size, and restart. Fewer workers (num_workers) need less."
@@ -52,7 +52,7 @@ KNOWN_MESSAGES = (
     KnownMessage(
         r"(vcruntime140|msvcp140|vcruntime140_1|libomp140|vcomp140)[\w.]*\.dll",
         "vc_runtime_missing",
-        N_("A library of Microsoft's Visual C++ run time is missing."),
+        N_("A library of the Microsoft Visual C++ runtime is missing."),
         N_(
             "Install the newest Visual C++ Redistributable for x64 from Microsoft (aka.ms/vs/17/release/vc_redist.x64.exe)."
         ),
@@ -60,7 +60,7 @@ KNOWN_MESSAGES = (
     KnownMessage(
         r"WinError 1114",
         "vc_runtime_missing",
-        N_("A library refused to start. An old Visual C++ run time is the usual reason."),
+        N_("A library failed to initialize. An old Visual C++ runtime is the usual reason."),
         N_(
             "Install the newest Visual C++ Redistributable for x64 from Microsoft (aka.ms/vs/17/release/vc_redist.x64.exe)."
         ),
@@ -74,7 +74,7 @@ KNOWN_MESSAGES = (
     KnownMessage(
         r"out of memory|OutOfMemoryError|RESOURCE_EXHAUSTED|CUDA_ERROR_OUT_OF_MEMORY|CUDNN_STATUS_ALLOC_FAILED",
         "gpu_memory_exhausted",
-        N_("The GPU has no memory left, even for one small convolution: another program holds it."),
+        N_("The GPU has no memory left, even for one small convolution: another program uses it."),
         N_("Close other programs that use the GPU; nvidia-smi lists them."),
     ),
     KnownMessage(
@@ -86,9 +86,7 @@ KNOWN_MESSAGES = (
         r"CUDA_ERROR_SYSTEM_DRIVER_MISMATCH|unsupported display driver / cuda driver combination"
         r"|CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE|forward compatibility was attempted on non supported HW",
         "",
-        N_(
-            "The libcuda that is loaded does not fit the driver or the GPU. The step about the driver says which of them is wrong."
-        ),
+        N_("The loaded libcuda does not match the driver or the GPU. The driver step says which of them is wrong."),
     ),
     KnownMessage(
         r"CUDA driver version is insufficient|driver on your system is too old",
@@ -99,7 +97,7 @@ KNOWN_MESSAGES = (
     KnownMessage(
         r"cuDNN version incompatibility|Loaded runtime CuDNN library: \S+ but source was compiled with",
         "cudnn_minor_too_old",
-        N_("The cuDNN that is loaded is older than the one that the framework was compiled with."),
+        N_("The loaded cuDNN is older than the one that the framework was compiled with."),
     ),
     KnownMessage(
         r"SUBLIBRARY_VERSION_MISMATCH|cudnnGetLibConfig",
@@ -109,7 +107,7 @@ KNOWN_MESSAGES = (
     KnownMessage(
         r"(file too short|invalid ELF header|WinError 193|not a valid Win32 application)",
         "corrupt_or_truncated_file",
-        N_("A library is damaged, or made for another kind of computer."),
+        N_("A library is damaged, or was built for another kind of computer."),
     ),
 )
 """In the order in which they are tried. Sources: the frameworks' own messages, as people quote them in their reports."""
@@ -189,12 +187,12 @@ def _rows(home: EnvironmentView, trial: FrameworkTrial) -> list[Evidence]:
         rows.append(observation(_("It printed"), trial.printed[-600:], source))
     reached = {"nothing": _("not even the import"), "import": _("the import"), "devices": _("counting the GPUs")}
     whole = _("a convolution, forward and backward") if trial.backward else _("a convolution")
-    rows.append(observation(_("It came through"), reached.get(trial.reached, whole), source))
+    rows.append(observation(_("Passed"), reached.get(trial.reached, whole), source))
     if trial.devices is not None:
         rows.append(observation(_("GPUs that it sees"), f"{trial.devices} {trial.device}".strip(), source))
     versions = [f"CUDA {trial.cuda}" if trial.cuda else "", f"cuDNN {trial.cudnn}" if trial.cudnn else ""]
     if any(versions):
-        rows.append(observation(_("Versions in its own words"), join_names(v for v in versions if v), source))
+        rows.append(observation(_("Versions according to the files"), join_names(v for v in versions if v), source))
     owners: dict[str, list[str]] = {}
     for m in trial.mapped:
         owners.setdefault(m.origin, []).append(m.name)
@@ -238,9 +236,9 @@ def _override(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
             prefix=home.python.prefix,
         ),
         cause="ld_library_path_override",
-        why=_("The same without LD_LIBRARY_PATH works.")
+        why=_("The same load works without LD_LIBRARY_PATH.")
         if proved
-        else _("It works now, with files that it was not made for."),
+        else _("It works now, with files that it was not built for."),
         evidence=[
             observation(_("From LD_LIBRARY_PATH"), join_names(files), _("files of the process")),
             *_rows(home, trial),
@@ -262,12 +260,13 @@ def _waiting_finding(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
         NOTE,
         f"trial-{trial.framework}",
         _(
-            "{name} in {prefix} can be imported only where the GPU's driver is.",
+            "{name} in {prefix} can be imported only on a machine with the GPU driver.",
             name=_name(trial),
             prefix=home.python.prefix,
         ),
         why=_(
-            "The build needs the driver's own library, and this machine has no NVIDIA GPU and no driver. That is no fault of it."
+            "The build needs the driver's own library, and this machine has no NVIDIA GPU and no driver. "
+            "That is not a fault of the build."
         ),
         evidence=_rows(home, trial),
         subject=home.python.prefix,
@@ -281,8 +280,8 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
             TRIAL_STEP,
             UNKNOWN,
             f"trial-{trial.framework}",
-            _("{name} in {prefix} gave no answer in time.", name=_name(trial), prefix=home.python.prefix),
-            why=_("Whether it works is not decided. A first start may take long on a slow disk: look again."),
+            _("{name} in {prefix} did not respond in time.", name=_name(trial), prefix=home.python.prefix),
+            why=_("Whether it works is not decided. A first start can take long on a slow disk: scan again."),
             evidence=_rows(home, trial),
             subject=home.python.prefix,
         )
@@ -297,7 +296,7 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
         if trial.reached == "nothing"
         else _("{name} in {prefix} fails when it is used.", name=_name(trial), prefix=home.python.prefix),
         cause=cause,
-        why=_(message.meaning) if message else _("Its own words tell no cause by themselves."),
+        why=_(message.meaning) if message else _("The text alone shows no cause."),
         evidence=_rows(home, trial),
         subject=home.python.prefix,
         fix=_cure(home, trial, message),
@@ -314,7 +313,7 @@ def _is_newer(home: EnvironmentView, trial: FrameworkTrial) -> bool:
 def _cure(home: EnvironmentView, trial: FrameworkTrial, message: KnownMessage | None) -> Fix | None:
     build = home.build(trial.framework)
     if message and message.advice:
-        return manual_fix(_("Cure it"), *_(message.advice).splitlines(), restart="program")
+        return manual_fix(_("Fix it"), *_(message.advice).splitlines(), restart="program")
     if message and message.cause == "gpu_arch" and build and build.distribution == "torch":
         return another_torch(home.seen, home.python, build)
     if trial.reached == "nothing" and (its := home.has(trial.framework)):
@@ -327,8 +326,8 @@ def _wrong_finding(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
         TRIAL_STEP,
         ERROR,
         f"trial-{trial.framework}",
-        _("{name} in {prefix} computes wrong results in a convolution.", name=_name(trial), prefix=home.python.prefix),
-        why=_("One small convolution and its gradients differ from those of the processor by far more than rounding."),
+        _("{name} in {prefix} computes a wrong convolution.", name=_name(trial), prefix=home.python.prefix),
+        why=_("One small convolution and its gradients differ from the processor's results by far more than rounding."),
         evidence=_rows(home, trial),
         subject=home.python.prefix,
     )
@@ -347,9 +346,9 @@ def _passed_finding(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     if trial.reached != "convolution":
         title = _("{name} in {prefix} can be imported.", **values)
     elif trial.backward:
-        title = _("{name} in {prefix} convolves on {where}, forward and backward.", **values)
+        title = _("{name} in {prefix} runs a convolution on {where}, forward and backward.", **values)
     else:
-        title = _("{name} in {prefix} convolves on {where}.", **values)
+        title = _("{name} in {prefix} runs a convolution on {where}.", **values)
     return make_finding(
         TRIAL_STEP,
         GOOD if trial.gpu or not side.there else NOTE,
@@ -374,8 +373,8 @@ def _without_gpu(home: EnvironmentView, trial: FrameworkTrial, build: FrameworkB
         _("{name} in {prefix} works, but sees no GPU.", name=_name(trial), prefix=home.python.prefix),
         cause=message.cause if message and message.cause != "gpu_arch" else "",
         why=join_sentences(
-            _("The driver answers for a GPU, and this build was made for CUDA."),
-            _("Its machine code suits the GPU.") if fits else "",
+            _("The driver reports a GPU, and this build was made for CUDA."),
+            _("Its machine code matches the GPU.") if fits else "",
             _(message.meaning) if message else "",
         ),
         evidence=_rows(home, trial),

@@ -27,7 +27,7 @@ WINES_FAULT = b"could not be started: Internal error"
 """Wine now and then fails to start a process, which Windows does not; the scan is then made once more."""
 LONGEST = 32_767
 """Characters of a variable that a process can be given."""
-MISLEADS = "This message misleads"
+MISLEADS = "This message is misleading"
 OURS = dict(os.environ)
 STATE = HOME / "convalesce-state"
 
