@@ -178,7 +178,7 @@ def test_no_record_no_verdict(tmp_path: Path) -> None:
     [
         (Path.unlink, False, "Missing", "warning"),
         (cut, False, "Damaged", "error"),
-        (lengthen, False, "Altered", "warning"),
+        (lengthen, False, "Modified", "warning"),
         (flip, True, "Damaged", "error"),
     ],
 )

@@ -94,7 +94,10 @@ def damaged(build: Callable[[], Snapshot], origin: str) -> Snapshot:
 
 @pytest.mark.parametrize(
     ("build", "origin", "command"),
-    [(m.wheel_machine, "wheel", "pip install --force-reinstall"), (m.system_machine, "installer", "Install CUDA 12.4")],
+    [
+        (m.wheel_machine, "wheel", "pip install --force-reinstall"),
+        (m.system_machine, "installer", "Reinstall CUDA 12.4"),
+    ],
 )
 def test_a_damaged_toolkit_is_installed_again_as_it_came(
     build: Callable[[], Snapshot], origin: str, command: str
@@ -195,7 +198,7 @@ def test_a_header_of_another_release_refuses_only_an_older_library(
 ) -> None:
     [found] = misleading_headers(m.with_copy(m.system_machine(), header_version=header))
     assert (found.cause, found.severity) == (cause, severity)
-    assert ("refuse this older library" in found.why) is refuses
+    assert ("reject this older library" in found.why) is refuses
 
 
 @pytest.mark.parametrize(
@@ -226,8 +229,8 @@ def shut(outcome: str, copy: bool = True) -> Snapshot:
 @pytest.mark.parametrize(
     ("outcome", "cause", "title", "advice"),
     [
-        ("unreadable", "library_unreadable", "may not read", f"sudo chmod -R a+rX {m.CUDNN}"),
-        ("wrong architecture", "dll_wrong_architecture", "passes over", "This computer is x86_64."),
+        ("unreadable", "library_unreadable", "no permission to read", f"sudo chmod -R a+rX {m.CUDNN}"),
+        ("wrong architecture", "dll_wrong_architecture", "skips", "This computer is x86_64."),
     ],
 )
 def test_a_file_that_is_passed_over_is_told_with_its_own_reason(
