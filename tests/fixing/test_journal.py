@@ -261,7 +261,7 @@ def test_a_folder_is_put_aside_whole_and_comes_back(machine: Path, journal: Jour
     assert not (machine / "cache").exists()
     (machine / "cache").mkdir()
     refused = undo(done.entry, writer=memory(), journal=journal)
-    assert (refused.kind, "and now a folder" in refused.sentence) == ("refused", True)
+    assert (refused.kind, "and is now a folder" in refused.sentence) == ("refused", True)
     (machine / "cache").rmdir()
     assert undo(done.entry, writer=memory(), journal=journal).kind == "undone"
     assert tree(machine) == before

@@ -68,7 +68,7 @@ def test_the_command_by_hand_does_precisely_the_plan() -> None:
     said = told()["by hand"]
     assert (said["kind"], said["said"]) == (
         "refused",
-        "Nothing was changed. No window asks for the password here. Run this in a terminal: ",
+        "Nothing was changed. No window can ask for the password here. Run this in a terminal: ",
     )
     assert said["done"] == "done", said
     [changed] = said["changed"]

@@ -91,10 +91,10 @@ def test_each_way_of_starting_is_looked_at(
 def test_a_change_is_judged_by_the_way_that_it_is_for(tmp_path: Path) -> None:
     there = machine(tmp_path, BAD, BAD, BAD)
     problem, found = verify(FAULT, report(FAULT), (STEPS,), session=there, inherited=there, examine=Looks())
-    assert (problem, found) == ("Still so: It is broken.", ())
+    assert (problem, found) == ("Still present: It is broken.", ())
     there = machine(tmp_path, BAD, GOOD, GOOD)
     problem, found = verify(FAULT, report(FAULT), (KEPT,), session=there, inherited=there, examine=Looks())
-    assert (problem, found) == ("Still so: It is broken.", ())
+    assert (problem, found) == ("Still present: It is broken.", ())
     renewal = Renewal(name="LD_LIBRARY_PATH", at="/f", old="/bad", new="/good")
     session = NewSessionHost(there, GOOD, renewals=(renewal,))
     problem, found = verify(FAULT, report(FAULT), (KEPT,), session=session, inherited=session, examine=Looks())
