@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QDeadlineTimer, QEvent, QLockFile, QObject, QSettings, QStandardPaths, QTimer
+from PySide6.QtCore import QDeadlineTimer, QDir, QEvent, QLockFile, QObject, QSettings, QStandardPaths, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from core.common import frozen
@@ -123,6 +123,8 @@ def make_application() -> QApplication:
 
 def _own_folder() -> str:
     """Return a folder that nobody but this user can write, for the lock and the socket; empty where there is none."""
+    if sys.platform == "win32":
+        return QDir.tempPath()  # each account has its own there
     kinds = QStandardPaths.StandardLocation
     if os.environ.get("XDG_RUNTIME_DIR") and (place := QStandardPaths.writableLocation(kinds.RuntimeLocation)):
         return place  # Qt has looked whose it is
@@ -132,8 +134,6 @@ def _own_folder() -> str:
         found = os.stat(place)  # noqa: PTH116 - the same
     except OSError:
         return ""
-    if sys.platform == "win32":
-        return place
     return place if found.st_uid == os.getuid() and not found.st_mode & 0o022 else ""
 
 
