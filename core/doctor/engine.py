@@ -140,7 +140,7 @@ class ThisMachine:
     def apply(self, preview: Preview, watch: Progress) -> ActionResult:
         """See Engine."""
         from core.doctor import repair
-        from core.host import linux_processes as running
+        from core.host.linux import processes as running
 
         shop, seen = self._shop(), []
 

@@ -153,7 +153,7 @@ def _with_verification(outcome: Outcome, plan: Plan, found: Sequence[VerifiedFor
     if outcome.kind == "done":
         outcome = replace(outcome, verified_for=tuple(found))
     if sys.platform == "win32" and outcome.kind == "done":
-        from core.host.windows_processes import programs_with_old_value
+        from core.host.windows.processes import programs_with_old_value
 
         new = [c.entry for c in plan.changes if isinstance(c, EditPath) and c.old is None and c.name.upper() == "PATH"]
         names = sorted({program for entry in new for program in programs_with_old_value("PATH", entry)})

@@ -94,8 +94,8 @@ def may_enter(folder: str, uid: int, gids: frozenset[int]) -> bool:
 
 
 if sys.platform == "win32":
-    from core.host.windows_ownership import ADMINISTRATOR_SIDS as _ADMINISTRATORS
-    from core.host.windows_ownership import owner_and_rights
+    from core.host.windows.ownership import ADMINISTRATOR_SIDS as _ADMINISTRATORS
+    from core.host.windows.ownership import owner_and_rights
 
     ADMINISTRATORS = _ADMINISTRATORS
 

@@ -138,7 +138,7 @@ class _Running:
 
 def _tree(process: subprocess.Popen[bytes]) -> _Tree:
     if sys.platform == "win32":
-        from core.host.windows_job import Job
+        from core.host.windows.job import Job
 
         return Job(process)
     return _Group(process)
@@ -146,7 +146,7 @@ def _tree(process: subprocess.Popen[bytes]) -> _Tree:
 
 def _start(argv: Sequence[str], env: Mapping[str, str] | None, account: Account | None) -> subprocess.Popen[bytes]:
     if sys.platform == "win32":
-        from core.host.windows_job import start_process
+        from core.host.windows.job import start_process
 
         return start_process(argv, env)
     pipe = subprocess.PIPE

@@ -186,7 +186,7 @@ def _mode(path: str) -> str:
 
 
 if sys.platform == "win32":
-    from core.host.windows_ownership import own_account
+    from core.host.windows.ownership import own_account
 
     def _this_person() -> Person:
         from ctypes import windll

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 def this_host() -> Host:
     """Return the Host of the running system."""
     if sys.platform == "win32":
-        from core.host.windows import WindowsHost as ThisHost
+        from core.host.windows.host import WindowsHost as ThisHost
     else:
-        from core.host.linux import LinuxHost as ThisHost
+        from core.host.linux.host import LinuxHost as ThisHost
     return ThisHost()
 
 
 def display_language() -> str:
     """Return the language in which Windows shows its own texts; empty on Linux, where variables name it."""
     if sys.platform == "win32":
-        from core.host import windows_system
+        from core.host.windows import system as windows_system
 
         return windows_system.windows_display_language()
     return ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from core.host import activation_scripts
-from core.host.windows_environment import compose_environment
+from core.host.windows.environment import compose_environment
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, FileSet, SetVariable
 from core.model.facts import Variable

@@ -133,8 +133,8 @@ def ask_elevated(order: ElevationOrder, *, host: Host, journal: Journal) -> Outc
     argv = elevated_command(path, digest, action, summary)
     loose = loose_installation()
     if sys.platform == "win32":
-        from core.host.windows_elevation import run_elevated
-        from core.host.windows_ownership import consents_for_itself
+        from core.host.windows.elevation import run_elevated
+        from core.host.windows.ownership import consents_for_itself
 
         if loose and not consents_for_itself():
             Path(path).unlink(missing_ok=True)
@@ -285,7 +285,7 @@ def _refuse_changeable_program(env: Mapping[str, str], path: str) -> Outcome | N
     """Return a refusal where others can change this program than the person who consents; None where it may go on."""
     trusted: frozenset[str] = frozenset()
     if sys.platform == "win32":
-        from core.host.windows_ownership import own_account, owner_and_rights
+        from core.host.windows.ownership import own_account, owner_and_rights
 
         try:
             mine = own_account()
@@ -301,7 +301,7 @@ def _refuse_changeable_program(env: Mapping[str, str], path: str) -> Outcome | N
 def _consent_question(env: Mapping[str, str]) -> Agreed:
     """Return how the person is asked: polkit's dialog has shown the command line; else a box, or the terminal."""
     if sys.platform == "win32":
-        from core.host.windows_elevation import ask_in_box
+        from core.host.windows.elevation import ask_in_box
 
         return lambda rows: "" if ask_in_box(_question(rows)) else _("You did not agree to it.")
     if env.get("PKEXEC_UID"):

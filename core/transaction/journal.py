@@ -315,7 +315,7 @@ class Journal:
             JournalError: they are there, and others can change them. OSError: they cannot be made.
         """
         if sys.platform == "win32" and self._mode == SHARED_MODE:
-            from core.host.windows_ownership import MACHINE_BACKUPS, make_protected
+            from core.host.windows.ownership import MACHINE_BACKUPS, make_protected
 
             make_protected(self.folder)
             make_protected(self._part("kept"), MACHINE_BACKUPS)
@@ -400,7 +400,7 @@ def is_own(found: os.stat_result | None) -> bool:
 if sys.platform == "win32":
 
     def _loose_on_windows(place: str) -> str:
-        from core.host.windows_ownership import is_protected
+        from core.host.windows.ownership import is_protected
 
         if loose := ownership.first_loose(place):
             return loose

@@ -14,8 +14,8 @@ from core.model.facts import System
 
 assert sys.platform == "win32"  # tells mypy, too
 
-from core.host.windows import MACHINE_KEY, USER_KEY, WindowsHost, is_elevated  # noqa: E402 - known on Windows alone
-from core.host.windows_processes import may_change, programs_using  # noqa: E402
+from core.host.windows.host import MACHINE_KEY, USER_KEY, WindowsHost, is_elevated  # noqa: E402 - known on Windows alone
+from core.host.windows.processes import may_change, programs_using  # noqa: E402
 
 VALUE_KINDS = {winreg.REG_SZ: "REG_SZ", winreg.REG_EXPAND_SZ: "REG_EXPAND_SZ"}
 """Kinds of registry value that programs get as variables."""

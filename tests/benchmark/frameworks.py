@@ -18,7 +18,7 @@ from core.benchmark.frameworks import FrameworkEvent, read_script_answer, script
 from core.benchmark.shapes import Problem, Shape
 from core.common.progress import Progress
 from core.host.child import read_answer
-from core.host.linux import LinuxHost
+from core.host.linux.host import LinuxHost
 from core.model.facts import FrameworkRun, Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
 from core.probes.python.trials import Trial

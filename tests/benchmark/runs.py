@@ -9,7 +9,7 @@ from core.benchmark.child import ladder, worker
 from core.benchmark.protocol import BenchmarkEvent, BenchmarkJob, GpuSelector, LadderRequest
 from core.benchmark.shapes import SMALL_SHAPES, Problem, Shape
 from core.host.child import ChildAnswer, ask_child
-from core.host.linux import LinuxHost
+from core.host.linux.host import LinuxHost
 from core.model.facts import Check, Rung, Timing
 from tests.benchmark.standin import built
 

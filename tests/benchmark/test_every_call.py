@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from core.benchmark.child.cuda_api import CUDA_FORMS as CUDA
-from core.benchmark.child.cudnn_api import CUDNN_FORMS as CUDNN
+from core.benchmark.child.cudnn.api import CUDNN_FORMS as CUDNN
 from core.benchmark.child.ladder import CUBLAS_FORMS, NVRTC_FORMS
 from tests.benchmark.every_call import Tried
 from tests.benchmark.runs import env

@@ -26,7 +26,7 @@ from core.benchmark.shapes import LARGE_SHAPE, SMALL_SHAPES, TIMED_SHAPES, refer
 from core.common.progress import Progress
 from core.host.child import read_answer
 from core.host.interface import CompletedProcess
-from core.host.linux import LinuxHost
+from core.host.linux.host import LinuxHost
 from core.model.facts import FrameworkBuild, FrameworkRun, Frameworks, Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
 from core.probes.python.trials import Trial

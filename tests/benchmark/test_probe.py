@@ -19,7 +19,7 @@ from core.benchmark.plan import full_run, quick_run
 from core.benchmark.protocol import BenchmarkJob
 from core.benchmark.shapes import DIRECTIONS, TIMED_SHAPES, Problem
 from core.common.progress import CancelledError, Progress
-from core.host.linux import LinuxHost
+from core.host.linux.host import LinuxHost
 from core.model.facts import (
     Benchmark,
     CudaInit,

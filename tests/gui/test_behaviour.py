@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from core.common.progress import Progress
 from core.doctor.examine import diagnose_snapshot
 from core.doctor.scan import take_snapshot
-from core.host import linux_processes
+from core.host.linux import processes as linux_processes
 from core.model.changes import SetVariable, Value
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Report

@@ -13,7 +13,7 @@ if sys.platform == "win32":
 
 import pwd
 
-from core.host.linux import LinuxHost
+from core.host.linux.host import LinuxHost
 from core.model.facts import Variable
 from tests.host.test_linux_files import put
 

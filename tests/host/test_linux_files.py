@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.host import linux_files
+from core.host.linux import files as linux_files
 from core.model.facts import PciDevice, Variable
 
 POSIX_ONLY = pytest.mark.skipif(sys.platform == "win32", reason="FIFOs, devices and links are POSIX")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.host import windows_environment
-from core.host.windows_environment import compose_environment, expand_variables
+from core.host.windows import environment as windows_environment
+from core.host.windows.environment import compose_environment, expand_variables
 from core.model.facts import Scope, Variable
 
 

@@ -33,8 +33,8 @@ WHOLE = (
     ),
     *(
         "core/host/process.py",
-        "core/host/windows_job.py",
-        "core/host/linux_files.py",
+        "core/host/windows/job.py",
+        "core/host/linux/files.py",
         "gui/window/app.py",
         "resources/__init__.py",
     ),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 assert sys.platform == "win32"
 
-from core.host.windows import WindowsHost  # noqa: E402 - known on Windows alone
+from core.host.windows.host import WindowsHost  # noqa: E402 - known on Windows alone
 
 WATCHED = tuple(Path(os.environ[name]) for name in ("LOCALAPPDATA", "APPDATA", "ProgramFiles", "ProgramData"))
 """Folders in which a program could leave something, however deep."""

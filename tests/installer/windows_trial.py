@@ -19,7 +19,7 @@ from typing import Any
 
 assert sys.platform == "win32"
 
-from core.host.windows import WindowsHost  # noqa: E402 - known on Windows alone
+from core.host.windows.host import WindowsHost  # noqa: E402 - known on Windows alone
 from tests.installer.windows_machine import (  # noqa: E402
     close,
     difference,

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from core.host import ownership, windows_elevation, windows_ownership
-from core.host.windows import WindowsHost
-from core.host.windows_elevation import ERROR_CANCELLED, run_elevated
+from core.host import ownership
+from core.host.windows import elevation as windows_elevation
+from core.host.windows import ownership as windows_ownership
+from core.host.windows.elevation import ERROR_CANCELLED, run_elevated
+from core.host.windows.host import WindowsHost
 from core.model.changes import SetVariable, Value
 from core.transaction import elevation
 from core.transaction.execute import Plan

@@ -16,7 +16,7 @@ import pytest
 
 from core.host import child
 from core.host.child import ask_child
-from core.host.windows import USER_KEY, WindowsHost
+from core.host.windows.host import USER_KEY, WindowsHost
 from core.model.facts import Variable
 from tests.host.child_work import Asked, Said, chatter
 

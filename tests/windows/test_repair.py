@@ -11,7 +11,7 @@ import pytest
 
 from core.doctor import repair
 from core.host.interface import Host
-from core.host.windows import WindowsHost
+from core.host.windows.host import WindowsHost
 from core.model.changes import insert_entry
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Finding, Fix, Report

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from core.common.i18n import available_languages, nearest_language
-from core.host.windows import WindowsHost
-from core.host.windows_elevation import run_elevated
-from core.host.windows_system import (
+from core.host.windows.elevation import run_elevated
+from core.host.windows.host import WindowsHost
+from core.host.windows.system import (
     APP_PATHS_KEY,
     commit_memory,
     enabled_instructions,

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from core.host.windows import WindowsHost
+from core.host.windows.host import WindowsHost
 from core.transaction.journal import Journal, state_folder
 from tests.gui.conftest import qapp_args  # noqa: F401 - the style that the window is made for
 from tests.gui.real_run import WENT_WELL, run

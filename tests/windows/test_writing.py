@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from core.host.windows import WindowsHost
-from core.host.windows_processes import loaded_modules, program_name, programs_with_old_value, variables_of
+from core.host.windows.host import WindowsHost
+from core.host.windows.processes import loaded_modules, program_name, programs_with_old_value, variables_of
 from core.model.changes import ChangeError, FileItem, FileSet, SetVariable, Value
 from core.transaction.windows_variable_store import WindowsVariables
 

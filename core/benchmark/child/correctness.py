@@ -10,7 +10,7 @@ from functools import cache
 from msgspec.structs import replace
 
 from core.benchmark.child.c_api import CallError, describe_call_error
-from core.benchmark.child.cudnn_api import Buffers, Plan
+from core.benchmark.child.cudnn.api import Buffers, Plan
 from core.benchmark.child.session import CudnnSession
 from core.benchmark.number_types import decode_numbers, encode_numbers, error_bound, random_data, random_integers
 from core.benchmark.shapes import Problem, Shape, reference_result, to_layout

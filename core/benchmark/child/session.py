@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from core.benchmark.child.c_api import CallError, Library
 from core.benchmark.child.cuda_api import Device
-from core.benchmark.child.cudnn_api import Buffers, ConvolutionApi, Plan, last_words
+from core.benchmark.child.cudnn.api import Buffers, ConvolutionApi, Plan, last_words
 from core.benchmark.shapes import Problem
 
 MAX_WORKSPACE_BYTES = 8 << 30

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from core.benchmark.child.c_api import CallError, context_is_lost
 from core.benchmark.child.correctness import result_type
 from core.benchmark.child.cuda_api import CLOCK_RATE, MULTIPROCESSORS, Recording
-from core.benchmark.child.cudnn_api import Buffers, Plan
+from core.benchmark.child.cudnn.api import Buffers, Plan
 from core.benchmark.child.session import CudnnSession
 from core.benchmark.child.spot_check import sample_positions, true_value
 from core.benchmark.number_types import decode_numbers, error_bound, random_data

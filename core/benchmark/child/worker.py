@@ -8,13 +8,13 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from core.benchmark.child import cudnn_api
 from core.benchmark.child.c_api import CallError, Library, context_is_lost, describe_call_error, system_loader
 from core.benchmark.child.correctness import check_algorithms_agree, check_exact
 from core.benchmark.child.cuda_api import CLOCK_RATE, MULTIPROCESSORS
-from core.benchmark.child.cudnn_api import ConvolutionApi, create_handle, is_supported
-from core.benchmark.child.cudnn_graph_api import GraphApi
-from core.benchmark.child.cudnn_legacy_api import LegacyApi
+from core.benchmark.child.cudnn import api as cudnn_api
+from core.benchmark.child.cudnn.api import ConvolutionApi, create_handle, is_supported
+from core.benchmark.child.cudnn.graph_api import GraphApi
+from core.benchmark.child.cudnn.legacy_api import LegacyApi
 from core.benchmark.child.ladder import DriverLadder, Step, WrongResultError, failed_rung, rung_runner
 from core.benchmark.child.session import CudnnSession
 from core.benchmark.child.timing import fit_shape, time_problem

@@ -18,7 +18,7 @@ from core.doctor import repair
 from core.doctor.examine import examine
 from core.explain import explain
 from core.host.interface import Host
-from core.host.windows import WindowsHost
+from core.host.windows.host import WindowsHost
 from core.model.findings import Finding, Report
 from tests.windows.faultlab.machine import HOME, Machine, fingerprint, import_error, load_error, version_checks
 from tests.windows.faultlab.rows import ROWS, Row

@@ -17,8 +17,8 @@ from core.common.fact_text import fact_text
 from core.common.progress import Progress
 from core.host import process
 from core.host.interface import Account, CompletedProcess
-from core.host.linux_files import loader_architecture
-from core.host.windows_environment import compose_environment, is_display, pci_address, pci_ids, release_name
+from core.host.linux.files import loader_architecture
+from core.host.windows.environment import compose_environment, is_display, pci_address, pci_ids, release_name
 from core.model.facts import Machine, PciDevice, Scope, Signature, System, Variable, path_text
 
 assert sys.platform == "win32"  # tells mypy, too
@@ -35,7 +35,7 @@ _KINDS = {
     for name in ("REG_SZ", "REG_EXPAND_SZ", "REG_MULTI_SZ", "REG_BINARY", "REG_DWORD", "REG_QWORD", "REG_NONE")
 }
 
-from core.host.windows_system import (  # noqa: E402 - known on Windows alone
+from core.host.windows.system import (  # noqa: E402 - known on Windows alone
     commit_memory,
     enabled_instructions,
     file_signature,

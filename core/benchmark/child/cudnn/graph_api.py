@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from core.benchmark.child.c_api import CallError, Library
-from core.benchmark.child.cudnn_api import CUDNN_DATA_TYPES, FLOAT, INT32, Buffers, Plan
+from core.benchmark.child.cudnn.api import CUDNN_DATA_TYPES, FLOAT, INT32, Buffers, Plan
 from core.benchmark.shapes import Problem
 from core.common.fact_text import fact_text
 from core.model.facts import Direction

@@ -13,7 +13,7 @@ from pathlib import Path
 from core.common.progress import Progress
 from core.host import process
 from core.host.interface import Account, CompletedProcess
-from core.host.linux_files import (
+from core.host.linux.files import (
     container_of,
     environment_file,
     is_wsl,
@@ -27,7 +27,7 @@ from core.host.linux_files import (
 from core.host.provenance import environment_for, may_run
 from core.model.facts import Machine, PciDevice, Signature, System, Variable, path_text
 
-assert sys.platform != "win32"  # here for mypy; what does not need Linux itself is in linux_files.py
+assert sys.platform != "win32"  # here for mypy; what does not need Linux itself is in files.py
 
 
 class LinuxHost:

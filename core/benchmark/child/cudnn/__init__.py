@@ -1,0 +1,1 @@
+"""cuDNN, called through its C interface."""
