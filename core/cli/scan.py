@@ -44,7 +44,9 @@ def _scan(options: argparse.Namespace) -> int:
         from core.report.json_form import to_json
 
         write_file(options.out, to_json(report))
-    return _show(report, as_json=options.json)
+    status = _show(report, as_json=options.json)
+    gc.freeze()  # nor does the interpreter look for any at its end
+    return status
 
 
 def _replay(options: argparse.Namespace) -> int:
