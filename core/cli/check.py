@@ -63,6 +63,7 @@ def run_check(options: argparse.Namespace) -> int:
     form = FORMS[options.form] if options.form else PLAIN
     policy = _policy(options.expect) if options.expect else None
     steps = chosen_steps(options.only)
+    report: Report | None
     if options.report:
         outcome, report = check_report(read_report(options.report), policy, steps, full_names=options.full_names)
     else:
