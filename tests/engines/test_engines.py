@@ -59,8 +59,6 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        folder.chmod(0o755)  # daemons of other accounts come this way
     return Machine(tmp_path)
 
 
