@@ -26,6 +26,8 @@ class CompletedProcess(Frozen, frozen=True, kw_only=True):
     timed_out: bool = False
     started: bool = True
     """False: the system refused to start it."""
+    mapped: tuple[str, ...] = ()
+    """Files that it had mapped whenever it waited for that to be looked at, as the system told us."""
 
 
 class Account(Frozen, frozen=True, kw_only=True):
@@ -96,11 +98,13 @@ class Host(Protocol):
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
+        answering: bool = False,
     ) -> CompletedProcess:
         """Run a program to its end or its time-out (seconds), with all its descendants killed at the time-out.
 
         A cancelled watch kills it, too. ``env`` None stands for our own environment; the current folder is a neutral
-        one. ``account``: whose rights it gets, for an administrator alone; one's own for None. Never raises for a program that is not there or fails: ``Completed.ended`` says so. Output beyond 4 MiB
+        one. ``account``: whose rights it gets, for an administrator alone; one's own for None. ``answering``: it has a
+        pipe of its own for its answer, ``out``, as ``core.host.answer_pipe`` says; what it prints is in ``err``. Never raises for a program that is not there or fails: ``Completed.ended`` says so. Output beyond 4 MiB
         a stream is dropped; invalid UTF-8 is replaced.
         """
         ...

@@ -68,7 +68,10 @@ class HostWithEnvironment(msgspec.Struct, frozen=True):
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
+        answering: bool = False,
     ) -> CompletedProcess:
         """The real one's, in the environment as it would be."""
         given = self.fresh_environment() if env is None else env
-        return self.host.run(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)
+        return self.host.run(
+            argv, timeout=timeout, env=given, input=input, watch=watch, account=account, answering=answering
+        )

@@ -136,10 +136,13 @@ class LinuxHost:
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
+        answering: bool = False,
     ) -> CompletedProcess:
         """Run a program; see ``Host.run``."""
         given = self.fresh_environment() if env is None else env
-        return process.run_program(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)
+        return process.run_program(
+            argv, timeout=timeout, env=given, input=input, watch=watch, account=account, answering=answering
+        )
 
     def _home(self) -> str:
         home = self._environ.get(b"HOME", b"")

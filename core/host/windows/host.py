@@ -133,9 +133,12 @@ class WindowsHost:
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
+        answering: bool = False,
     ) -> CompletedProcess:
         """Run a program; see ``Host.run``."""
-        return process.run_program(argv, timeout=timeout, env=env, input=input, watch=watch, account=account)
+        return process.run_program(
+            argv, timeout=timeout, env=env, input=input, watch=watch, account=account, answering=answering
+        )
 
     def announce_environment(self, timeout: float = 5.0) -> bool:
         """Tell all windows that variables changed (WM_SETTINGCHANGE); False when one did not answer in time (seconds).
