@@ -154,7 +154,7 @@ def _run(
         input=json.dumps(script_request(problems, 0 if only else gpu.ordinal, seconds)).encode(),
         watch=request.watch,
         account=verdict.account,
-        answering=True,
+        kind="answering",
     )
     run = read_script_answer(read_answer(completed, FrameworkEvent), problems, request, trial, predicted=predicted)
     return replace(run, seconds=round(time.monotonic() - start, 2))

@@ -145,7 +145,7 @@ def ask_child(
         )
     env = {**env, **frozen.child_variables()}
     done = host.run(
-        child_command(), timeout=timeout, env=env, input=order, watch=watch, account=account, answering=True
+        child_command(), timeout=timeout, env=env, input=order, watch=watch, account=account, kind="answering"
     )
     return read_answer(done, event, token)
 

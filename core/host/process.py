@@ -17,7 +17,7 @@ from core.common.fact_text import fact_text
 from core.common.progress import Progress
 from core.host.answer_pipe import AnswerPipe
 from core.host.exit_status import describe_exit
-from core.host.interface import Account, CompletedProcess
+from core.host.interface import Account, CompletedProcess, ProgramKind
 
 MAX_STREAM_BYTES = 4 << 20
 """Bytes of each stream that are kept; what comes after is read and dropped."""
@@ -37,7 +37,7 @@ def run_program(
     input: bytes = b"",
     watch: Progress | None = None,
     account: Account | None = None,
-    answering: bool = False,
+    kind: ProgramKind = "program",
 ) -> CompletedProcess:
     """Run a program, feed it ``input`` and return what it wrote and how it ended. ``Host.run`` on every system.
 
@@ -47,8 +47,8 @@ def run_program(
     if watch is not None and watch.cancelled:
         return CompletedProcess(status=None, ended=fact_text("was not started: the work was cancelled"))
     try:
-        pipe = AnswerPipe() if answering else None
-        process = _start(argv, env, account, pipe)
+        pipe = AnswerPipe() if kind == "answering" else None
+        process = _start(argv, env, account, pipe, leashed=kind == "tool")
     except (OSError, ValueError) as e:  # ValueError: a NUL or an unencodable character in an argument
         return CompletedProcess(status=None, ended=fact_text("could not be started: {e}", e=_reason(e)), started=False)
     return _Running(process, input, watch.on_output if watch else _ignore_output, pipe).finish(timeout, watch)
@@ -86,6 +86,10 @@ class _Group:
         self.kill()
         with self._lock:
             self._process.wait()
+        if sys.platform != "win32":
+            from core.host.linux import leash
+
+            leash.end(self._process.pid)
 
     def mapped(self) -> Iterable[str]:
         from core.host.linux.processes import mapped_files
@@ -171,7 +175,12 @@ def _tree(process: subprocess.Popen[bytes]) -> _Tree:
 
 
 def _start(
-    argv: Sequence[str], env: Mapping[str, str] | None, account: Account | None, answers: AnswerPipe | None
+    argv: Sequence[str],
+    env: Mapping[str, str] | None,
+    account: Account | None,
+    answers: AnswerPipe | None,
+    *,
+    leashed: bool,
 ) -> subprocess.Popen[bytes]:
     if answers:
         env = {**(os.environ if env is None else env), **answers.variable}
@@ -180,14 +189,20 @@ def _start(
             from core.host.windows.job import start_process
 
             return start_process(argv, env, ends)
+        from core.host.linux import leash
+
         pipe = subprocess.PIPE
         rights: dict[str, Any] = {}
         if account:
             rights = {"user": account.uid, "group": account.gid, "extra_groups": account.groups}
-        return subprocess.Popen(
-            argv, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT if ends else pipe, env=env, bufsize=0,
-            start_new_session=True, cwd="/", pass_fds=ends, **rights,
-        )  # fmt: skip
+
+        def make() -> subprocess.Popen[bytes]:
+            return subprocess.Popen(
+                argv, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT if ends else pipe, env=env, bufsize=0,
+                start_new_session=True, cwd="/", pass_fds=ends, **rights,
+            )  # fmt: skip
+
+        return leash.start(make, leashed=leashed)
 
 
 def _thread(work: Callable[..., None], *args: object) -> threading.Thread:

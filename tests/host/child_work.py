@@ -171,7 +171,7 @@ def map_a_file(asked: Asked, emit: Callable[[Said | None], None]) -> None:
     """Map a file, be looked at, and let go of it."""
     import mmap
 
-    with open(asked.what, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ):
+    with open(asked.what, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ):  # noqa: PTH123 - pathlib would be one more import
         emit(Said(text="mapped"))
         emit(None)
     emit(Said(text="gone"))

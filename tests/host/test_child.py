@@ -272,7 +272,7 @@ def test_an_orphan_does_nothing() -> None:
     if WINDOWS:  # there the job object ends it
         return
     order = marshal.dumps(("tests.host.child_work:echo", 1, b"{}", ""))
-    done = HOST.run(child.child_command(), timeout=60, env={}, input=order, answering=True)
+    done = HOST.run(child.child_command(), timeout=60, env={}, input=order, kind="answering")
     assert "+" not in done.out
     assert done.status == 1
 

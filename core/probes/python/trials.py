@@ -151,7 +151,7 @@ def run_trial(
     start = time.monotonic()
     env = {**env, "PYTHONDONTWRITEBYTECODE": "1"}
     done = request.host.run(
-        command, timeout=TRIAL_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account, answering=True
+        command, timeout=TRIAL_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account, kind="answering"
     )
     answer = child.read_answer(done, TrialEvent)
     said = answer.events

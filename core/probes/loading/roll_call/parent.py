@@ -39,6 +39,7 @@ class _Tally(msgspec.Struct):
     version: str | None = None
     output: str = ""
     ended: str = ""
+    uncaged: bool = False
 
 
 Ask = Callable[[RollCallRequest], ChildAnswer[RollCallEvent]]
@@ -80,6 +81,7 @@ def run_roll_call(roll: RollCallRequest, fragile: Mapping[str, int], known: Cudn
         mapped=tuple(Mapped(path=path, name=file_name(roll.system, path)) for path in tally.mapped),
         output=tally.output[:MAX_OUTPUT_BYTES],
         ended=tally.ended,
+        uncaged=tally.uncaged,
     )
 
 
@@ -107,6 +109,7 @@ def _count(said: ChildAnswer[RollCallEvent], tally: _Tally, roll: RollCallReques
                 _add(_call(event, roll.major, known), tally)
             case "loaded":
                 tally.loaded = event.name
+    tally.uncaged = tally.uncaged or said.uncaged
     tally.mapped |= {p: None for p in said.mapped if is_cuda_file(file_name(roll.system, p))}
     if said.output and said.output not in tally.output:
         tally.output += said.output
