@@ -69,6 +69,8 @@ Cause = Literal[
     "open_kernel_module_required",
     "legacy_driver_required",
     "container_lost_devices",
+    "system_library_too_old",
+    "noexec_mount",
 ]
 """Written by ``python3 dev.py causes`` from the rows; do not edit. A misspelt cause fails the type check."""
 

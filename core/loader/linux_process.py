@@ -23,6 +23,11 @@ GLIBC = re.compile(
 PYTHON_NAME = re.compile(r"_?Py[A-Z_]|_Py")
 """Symbols that the interpreter itself offers."""
 
+NVIDIA_NAME = re.compile(
+    r"(__)?(cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|cuFile|cupti|cutensor|nccl|ncclx|npp[is]|nvJitLink|nvjpeg|nvrtc|nvshmem)[A-Z_a-z]"
+)
+"""Beginnings of the functions that NVIDIA's libraries offer."""
+
 MAX_FILES = 600
 MAX_GAPS = 8
 
@@ -144,16 +149,12 @@ class Process:
     ) -> list[Gap]:
         """Return the symbols that a loaded library wants and that no library of its scope exports.
 
-        ``everything``: all of its symbols; else those whose version belongs to a library that it names itself and that is no
-        part of glibc.
+        ``everything``: all of its symbols; else those that NVIDIA's libraries offer, by their names.
         """
-        versioned = None if everything else frozenset(n for n in library.file.image.needed if not GLIBC.fullmatch(n))
-        if versioned is not None and not versioned:
-            return []
         root = self._search.policy.root
         wanted = [
             u
-            for u in undefined_symbols(library.file.path, root=root, versioned_by=versioned)
+            for u in undefined_symbols(library.file.path, root=root, named=None if everything else NVIDIA_NAME)
             if not GLIBC.fullmatch(u.library) and not PYTHON_NAME.match(u.name)
         ]
         left = {u.name: gnu_hash(u.name) for u in wanted}

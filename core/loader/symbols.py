@@ -6,6 +6,7 @@ After the generic ABI's "Symbol Versioning" and "GNU hash" as glibc reads them (
 from __future__ import annotations
 
 import os
+import re
 import struct
 from array import array
 from collections.abc import Iterator
@@ -129,20 +130,17 @@ def _offered(file: Layout) -> Iterator[tuple[str, int]]:
 
 
 def undefined_symbols(
-    path: str, *, root: str | os.PathLike[str] = "/", versioned_by: frozenset[str] | None = None
+    path: str, *, root: str | os.PathLike[str] = "/", named: re.Pattern[str] | None = None
 ) -> tuple[Undefined, ...]:
-    """Return the strong undefined symbols of a library.
-
-    ``versioned_by``: only those whose version belongs to one of these DT_NEEDED names; None for all.
-    """
+    """Return the strong undefined symbols of a library; ``named``: only those whose names begin so."""
     try:
         with open_layout(path_under_root(root, os.fspath(path))) as file:
-            return tuple(_undefined(file, versioned_by)) if file.format == "ELF" and file.bits == 64 else ()
+            return tuple(_undefined(file, named)) if file.format == "ELF" and file.bits == 64 else ()
     except (UnfitError, struct.error, OSError):
         return ()
 
 
-def _undefined(file: Layout, versioned_by: frozenset[str] | None) -> Iterator[Undefined]:
+def _undefined(file: Layout, named: re.Pattern[str] | None) -> Iterator[Undefined]:
     symbols, versions, hashed = (_section(file, kind) for kind in (DYNSYM, VERSYM, GNU_HASH))
     strings = _strings(file, symbols) if symbols else None
     if symbols is None or strings is None:
@@ -155,20 +153,14 @@ def _undefined(file: Layout, versioned_by: frozenset[str] | None) -> Iterator[Un
     wants = {index: want for want, index in _wanted(file)}
     numbers = array("H", file.source.read(versions.offset, min(2 * count, MAX_READ_BYTES))) if versions else array("H")
     table = _read(file, Section(name="", offset=symbols.offset, size=24 * count, address=0))
-    if versioned_by is None:
-        chosen = range(1, len(table) // 24)
-    else:
-        right = {index for index, want in wants.items() if want.library in versioned_by}
-        chosen = [n for n, index in enumerate(numbers) if index in right]  # type: ignore[assignment]
-        if not chosen:
-            return
-    names = _read(file, strings) if len(chosen) > 64 else b""
-    for number in chosen:
-        at, info, _other, section = struct.unpack_from("<IBBH", table, 24 * number)
+    names = _read(file, strings) if count > 64 else b""
+    for number, (at, info, _other, section, _value, _size) in enumerate(struct.iter_unpack("<IBBHQQ", table)):
         if section or info >> 4 == WEAK or not at:
             continue
-        want = wants.get(numbers[number] & 0x7FFF) if number < len(numbers) else None
         name = _text(names, at) if names else _name(file, strings, at)
+        if named and not named.match(name):
+            continue
+        want = wants.get(numbers[number] & 0x7FFF) if number < len(numbers) else None
         yield Undefined(name=name, version=want.version if want else "", library=want.library if want else "")
 
 

@@ -20,6 +20,7 @@ from core.rules.driver import compatibility as gpu_fit
 from core.rules.driver import gpu_access as devices
 from core.rules.driver import status as driver
 from core.rules.frameworks import environments as frameworks
+from core.rules.frameworks import libraries
 
 Rule = Callable[[Snapshot], Iterator[Finding]]
 
@@ -32,6 +33,7 @@ RULES: tuple[Rule, ...] = (
     *cudnn.RULES,
     *environment.RULES,
     *frameworks.RULES,
+    *libraries.RULES,
     *benchmark.RULES,
     *newer.RULES,
     *scan.RULES,

@@ -26,6 +26,7 @@ from core.model.facts.benchmark import (
     Rung,
     Timing,
 )
+from core.model.facts.closure import Closure, Edge, EdgeState, Gap, Opening
 from core.model.facts.driver import ComputeCache, CudaInit, DeviceNode, Driver, DriverLibrary, Gpu, Nvml, PciDevice
 from core.model.facts.environment import Activation, Environment, Limit, Mark, PathEntry, Renewal, Scope, Variable
 from core.model.facts.frameworks import (
@@ -80,6 +81,7 @@ __all__ = [
     "Call",
     "Changeable",
     "Check",
+    "Closure",
     "ComputeCache",
     "Consumer",
     "CudaInit",
@@ -90,6 +92,8 @@ __all__ = [
     "Distribution",
     "Driver",
     "DriverLibrary",
+    "Edge",
+    "EdgeState",
     "Environment",
     "Execution",
     "FileState",
@@ -98,6 +102,7 @@ __all__ = [
     "FrameworkTrial",
     "Frameworks",
     "Frozen",
+    "Gap",
     "Gpu",
     "GpuCard",
     "GpuProcess",
@@ -114,6 +119,7 @@ __all__ = [
     "Mark",
     "NumberType",
     "Nvml",
+    "Opening",
     "Origin",
     "Outcome",
     "PackageRecords",

@@ -26,6 +26,8 @@ class Edge(Frozen, frozen=True, kw_only=True):
     """Where it was looked for, in order."""
     elsewhere: tuple[str, ...] = ()
     """Files of this name that the search does not come to."""
+    by_name: bool = False
+    """Opened by its name at run time, not linked."""
     optional: bool = False
     """Wanted by a binary that not every program loads."""
 

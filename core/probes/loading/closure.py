@@ -14,14 +14,16 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.versions import is_older, marker_applies, parse_requirement
+from core.host.provenance import Verdict
 from core.knowledge.gpu_binaries import GpuFramework, OpenStep, gpu_binaries
 from core.knowledge.horizon import is_beyond_horizon, release_family
 from core.loader.linux import LibrarySearch, LoadedFile
 from core.loader.linux_process import LoadedLibrary, Process
 from core.loader.read_image import read_image
 from core.model.facts import Distribution, PythonEnvironment
-from core.model.facts.closure import Closure, Edge, Gap
+from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.probes.loading.linux import consumer_policy
+from core.probes.loading.openings import OpeningStep, open_libraries
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.wheel_record import record_rows
@@ -60,6 +62,9 @@ class Setting(msgspec.Struct, frozen=True):
     where: Sysroot
     folders: tuple[str, ...]
     """Folders of packages."""
+    request: ProbeRequest
+    verdicts: list[Verdict]
+    """Whether the interpreter may be run, once it was asked."""
 
 
 def look(request: ProbeRequest) -> tuple[Closure, ...]:
@@ -71,7 +76,7 @@ def look(request: ProbeRequest) -> tuple[Closure, ...]:
             continue
         request.watch.check()
         search = LibrarySearch(consumer_policy(request.env, request.seen.machine, where))
-        setting = Setting(python, search, where, python.site_packages)
+        setting = Setting(python, search, where, python.site_packages, request, [])
         for made in environment_closures(setting):
             found.append(made)
             request.keep(made)
@@ -152,6 +157,10 @@ class Walk:
         self._files: dict[str, None] = {}
         self._opened: dict[str, list[LoadedLibrary]] = {}
         self.global_scope: list[LoadedLibrary] = list(base.global_scope) if base else []
+        self.steps: list[OpeningStep] = list(base.steps) if base else []
+        """What a child opens to see it happen: all that comes before, then its own."""
+        self._before = len(self.steps)
+        self.heavy = base.heavy if base else False
 
     def closure(self) -> Closure:
         """Return what was found."""
@@ -163,7 +172,22 @@ class Walk:
             files=tuple(self._files),
             edges=tuple(replace(e, elsewhere=self._elsewhere(e)) for e in self.edges if not (newer and e.optional)),
             gaps=tuple(self.gaps),
+            openings=self._opened_in_child(),
         )
+
+    def _opened_in_child(self) -> tuple[Opening, ...] | None:
+        """Open it for real: always where that is cheap, else where something looks wrong or everything is asked for."""
+        request = self._setting.request
+        suspect = bool(self.edges or self.gaps)
+        steps = self.steps
+        if self.heavy and not (suspect or request.thorough):
+            steps = [s for s in self.steps[self._before :] if s.work]
+        elif self._base and not suspect and self._base.heavy:
+            return None
+        consumer = self._setting.python.consumer(f"{self._distribution.name} {self._distribution.version}").full_id
+        opened = open_libraries(self._setting.python, steps, consumer, request, self._setting.verdicts)
+        before = {s.path for s in self.steps[: self._before]}
+        return tuple(o for o in opened if o.library not in before) if opened is not None else None
 
     # --- a framework of the table --------------------------------------------------------------------------
 
@@ -172,6 +196,7 @@ class Walk:
         if is_beyond_horizon(release_family(self._distribution.name), self._distribution.version) and row.opens:
             row = replace(row, opens=())
         number = self.cuda(row)
+        self.heavy = self.heavy or row.heavy
         for step in row.linux:
             if not step.first or is_older(self._distribution.version, step.first) is not True:
                 self._step(step, number)
@@ -213,8 +238,10 @@ class Walk:
                         self._process.open(file)
                 opened, edges = self._process.open(path)
             if step.may_fail and edges:
+                self.steps.append(OpeningStep(path, quiet=True))
                 continue
             self._add(opened if not edges else [], edges)
+            self.steps.append(OpeningStep(path, everywhere=step.is_global, quiet=step.may_fail))
             if step.is_global and not edges:
                 self.global_scope += opened
 
@@ -253,6 +280,8 @@ class Walk:
                 return
             self.binaries.append(path)
             opened, edges = self._process.open(path)
+            if not edges or any(e.name not in own and GPU_LIBRARY.fullmatch(e.name) for e in edges):
+                self.steps.append(OpeningStep(path))
             asked = [e for e in edges if e.name not in own and (GPU_LIBRARY.fullmatch(e.name) or e.state != "absent")]
             self._add(opened if not edges else [], asked)
 
@@ -260,7 +289,11 @@ class Walk:
 
     def _open(self, name: str, by: Sequence[LoadedFile]) -> None:
         opened, edges = self._process.open(name, by)
-        self._add(opened if not edges else [], edges)
+        self._add(opened if not edges else [], [replace(e, by_name=e.name == name) for e in edges])
+        found = self._process.provider(name)
+        if found and not edges:
+            compiler = name.startswith("libnvrtc.so")
+            self.steps.append(OpeningStep(found.file.path, work="compile" if compiler else ""))
 
     def _add(self, opened: list[LoadedLibrary], edges: list[Edge]) -> None:
         """Keep what was opened, none where the open fails, and what it lacks."""
