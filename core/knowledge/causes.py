@@ -72,6 +72,8 @@ Cause = Literal[
     "driver_component_missing",
     "device_node_wrong",
     "driver_broken_by_env",
+    "system_library_too_old",
+    "noexec_mount",
 ]
 """Written by ``python3 dev.py causes`` from the rows; do not edit. A misspelt cause fails the type check."""
 

@@ -21,6 +21,7 @@ from core.rules.driver import gpu_access as devices
 from core.rules.driver import parts
 from core.rules.driver import status as driver
 from core.rules.frameworks import environments as frameworks
+from core.rules.frameworks import libraries
 
 Rule = Callable[[Snapshot], Iterator[Finding]]
 
@@ -34,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     *cudnn.RULES,
     *environment.RULES,
     *frameworks.RULES,
+    *libraries.RULES,
     *benchmark.RULES,
     *newer.RULES,
     *scan.RULES,

@@ -26,6 +26,7 @@ from core.model.facts.benchmark import (
     Rung,
     Timing,
 )
+from core.model.facts.closure import Closure, Edge, EdgeState, Gap, Opening
 from core.model.facts.driver import (
     ComputeCache,
     CudaInit,
@@ -100,6 +101,7 @@ __all__ = [
     "Call",
     "Changeable",
     "Check",
+    "Closure",
     "ComputeCache",
     "Consumer",
     "CudaInit",
@@ -111,6 +113,8 @@ __all__ = [
     "Driver",
     "DriverLibrary",
     "DriverPart",
+    "Edge",
+    "EdgeState",
     "Environment",
     "EnvironmentFault",
     "Execution",
@@ -122,6 +126,7 @@ __all__ = [
     "FrameworkTrial",
     "Frameworks",
     "Frozen",
+    "Gap",
     "Gpu",
     "GpuCard",
     "GpuProcess",
@@ -139,6 +144,7 @@ __all__ = [
     "Mark",
     "NumberType",
     "Nvml",
+    "Opening",
     "Origin",
     "Outcome",
     "PackageRecords",

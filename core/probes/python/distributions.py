@@ -10,7 +10,7 @@ from core.probes.sysroot import Sysroot
 
 RELEVANT_DISTRIBUTION = re.compile(
     r"(nvidia-.*|torch|torchvision|torchaudio|tensorflow.*|tf-nightly.*|keras|jax.*|onnxruntime.*|ctranslate2|faster-whisper"
-    r"|cupy.*|paddlepaddle.*|mxnet.*|tensorrt.*|opencv-.*|numba.*|pynvml|triton.*|cuda-toolkit)"
+    r"|xformers|bitsandbytes|flash-attn.*|torchao|torch-[a-z].*|pytorch3d|deepspeed|vllm|llama-cpp-python|cupy.*|paddlepaddle.*|mxnet.*|tensorrt.*|opencv-.*|numba.*|pynvml|triton.*|cuda-toolkit)"
 )
 """Normalised names of the distributions that are listed."""
 
