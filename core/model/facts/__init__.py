@@ -26,7 +26,18 @@ from core.model.facts.benchmark import (
     Rung,
     Timing,
 )
-from core.model.facts.driver import ComputeCache, CudaInit, DeviceNode, Driver, DriverLibrary, Gpu, Nvml, PciDevice
+from core.model.facts.driver import (
+    ComputeCache,
+    CudaInit,
+    DeviceNode,
+    Driver,
+    DriverLibrary,
+    DriverPart,
+    ExpectedNode,
+    Gpu,
+    Nvml,
+    PciDevice,
+)
 from core.model.facts.environment import Activation, Environment, Limit, Mark, PathEntry, Renewal, Scope, Variable
 from core.model.facts.frameworks import (
     DamagedFile,
@@ -99,9 +110,11 @@ __all__ = [
     "Distribution",
     "Driver",
     "DriverLibrary",
+    "DriverPart",
     "Environment",
     "EnvironmentFault",
     "Execution",
+    "ExpectedNode",
     "FileState",
     "FoundModule",
     "FrameworkBuild",
