@@ -72,6 +72,11 @@ Cause = Literal[
     "driver_component_missing",
     "device_node_wrong",
     "driver_broken_by_env",
+    "module_shadowed",
+    "python_environment_broken",
+    "package_for_another_python",
+    "installation_interrupted",
+    "variable_value_wrong",
 ]
 """Written by ``python3 dev.py causes`` from the rows; do not edit. A misspelt cause fails the type check."""
 

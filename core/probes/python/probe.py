@@ -134,7 +134,9 @@ def _with_further_folders(its: PythonEnvironment, request: ProbeRequest, where: 
     python = read_interpreter(its.prefix, its.executable, where)
     if python is None:
         return its
-    order = [e.path for e in python_search_path(python, request.env, "", where).entries if e.origin != "standard library"]
+    order = [
+        e.path for e in python_search_path(python, request.env, "", where).entries if e.origin != "standard library"
+    ]
     known = {where.real(f) for f in its.site_packages}
     new = {f: d for f in order if where.real(f) not in known and (d := find_distributions(f, where, every=True))}
     place = {f: n for n, f in enumerate(order)}
