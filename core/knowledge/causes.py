@@ -74,6 +74,11 @@ Cause = Literal[
     "driver_broken_by_env",
     "system_library_too_old",
     "noexec_mount",
+    "module_shadowed",
+    "python_environment_broken",
+    "package_for_another_python",
+    "installation_interrupted",
+    "variable_value_wrong",
 ]
 """Written by ``python3 dev.py causes`` from the rows; do not edit. A misspelt cause fails the type check."""
 
