@@ -27,6 +27,7 @@ from core.probes.python import builds, records
 from core.probes.python import probe as frameworks
 from core.probes.python import trials as framework_run
 from core.probes.silent import unexamined_places
+from core.probes.starting import probe as starting
 from core.probes.toolkit import probe as toolkit
 from core.probes.variables import probe as environment
 
@@ -44,6 +45,8 @@ PROBES: tuple[Probe, ...] = (
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
+    Probe("starts", starting.look, needs=("environment", "pythons"), timeout=20),
+    Probe("start_looks", starting.look_again, needs=("starts", "loads"), timeout=90),
 )
 """Every probe, and the sections that it reads. A new probe is a row here and a section in core/model/facts."""
 
@@ -57,6 +60,8 @@ PROGRESS_TEXTS = {
     "toolkits": N_("Looking for CUDA toolkits"),
     "cudnn": N_("Reading every copy of cuDNN"),
     "loads": N_("Loading every cuDNN library in a child process"),
+    "starts": N_("Reading how programs are started here"),
+    "start_looks": N_("Comparing the ways of starting a program"),
 }
 THOROUGH_FACTOR = 20
 """With --thorough whole files are hashed: each time-out is this much longer."""
@@ -89,6 +94,7 @@ def take_snapshot(
     thorough: bool = False,
     trials: bool = False,
     pythons: tuple[str, ...] = (),
+    programs: tuple[str, ...] = (),
     probes: tuple[Probe, ...] = PROBES,
     meanwhile: Callable[[Snapshot], object] = _nothing,
 ) -> Snapshot:
@@ -113,6 +119,7 @@ def take_snapshot(
         watch=watch,
         thorough=thorough,
         pythons=(*pythons, *getattr(host, "pythons", ())),
+        programs=programs,
     )
     waiting = [p for p in probes if p.section in wanted]
     running: dict[str, float] = {}

@@ -16,6 +16,7 @@ from core.rules import RULES, Rule
 from core.rules.consumer_loads import environment_rank
 from core.rules.guard import rule_name, run_guarded
 from core.rules.undecided import deciding_steps
+from core.rules.ways import with_other_ways
 
 PLAIN_IMPORTANCE, NOBODY_IMPORTANCE = 2, 3
 """Importance of any program, which gets what the search path gives, and of a fault that is nobody's in particular."""
@@ -35,7 +36,7 @@ def diagnose(snapshot: Snapshot) -> tuple[Finding, ...]:
 
     A rule that fails is a finding, too.
     """
-    found = _without_duplicates(run_rules(snapshot))
+    found = with_other_ways(_without_duplicates(run_rules(snapshot)), snapshot, run_rules)
     head = _headline(found, importance_of_findings(snapshot))
     if head is not None and head.cause:
         found = [mark_consequences(f, head) for f in found]

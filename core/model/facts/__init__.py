@@ -71,6 +71,7 @@ from core.model.facts.machine import (
     platform_machine,
 )
 from core.model.facts.snapshot import Snapshot
+from core.model.facts.starting import ExaminedProgram, LineForm, Start, StartKind, StartLine, StartLook
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -91,6 +92,7 @@ __all__ = [
     "Driver",
     "DriverLibrary",
     "Environment",
+    "ExaminedProgram",
     "Execution",
     "FileState",
     "FrameworkBuild",
@@ -108,6 +110,7 @@ __all__ = [
     "Layout",
     "LibraryFile",
     "Limit",
+    "LineForm",
     "Load",
     "Machine",
     "Mapped",
@@ -131,6 +134,10 @@ __all__ = [
     "Scope",
     "Signature",
     "Snapshot",
+    "Start",
+    "StartKind",
+    "StartLine",
+    "StartLook",
     "System",
     "Timing",
     "Toolkit",

@@ -10,6 +10,7 @@ from core.model.facts.frameworks import Frameworks, FrameworkTrial, PackageRecor
 from core.model.facts.libraries import CudnnCopy, Toolkit
 from core.model.facts.loading import Load
 from core.model.facts.machine import Execution, Machine, ProbeError, Unexamined
+from core.model.facts.starting import ExaminedProgram, Start, StartLook
 
 
 class Snapshot(Frozen, frozen=True, kw_only=True):
@@ -29,6 +30,12 @@ class Snapshot(Frozen, frozen=True, kw_only=True):
     """None: none was asked for."""
     records: tuple[PackageRecords, ...] | None = None
     loads: tuple[Load, ...] | None = None
+    starts: tuple[Start, ...] | None = None
+    """The ways in which programs are started here, beside that of this session."""
+    start_looks: tuple[StartLook, ...] | None = None
+    """What differs for programs of some of these ways; ways that are not named here agree with this session."""
+    programs: tuple[ExaminedProgram, ...] | None = None
+    """Programs that the person named; None: none was."""
     benchmark: Benchmark | None = None
     """None: it was not asked for."""
     errors: tuple[ProbeError, ...] = ()
