@@ -23,6 +23,7 @@ from core.probes.driver import probe as driver
 from core.probes.known_names import with_known_names
 from core.probes.loading import probe as loading
 from core.probes.probe import Probe, ProbeRequest
+from core.probes.programs import probe as programs_probe
 from core.probes.python import builds, records
 from core.probes.python import probe as frameworks
 from core.probes.python import trials as framework_run
@@ -46,6 +47,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
     Probe("starts", starting.look, needs=("environment", "pythons"), timeout=20),
+    Probe("programs", programs_probe.look, needs=("environment", "cudnn", "toolkits"), timeout=60),
     Probe("start_looks", starting.look_again, needs=("starts", "loads"), timeout=90),
 )
 """Every probe, and the sections that it reads. A new probe is a row here and a section in core/model/facts."""
@@ -61,6 +63,7 @@ PROGRESS_TEXTS = {
     "cudnn": N_("Reading every copy of cuDNN"),
     "loads": N_("Loading every cuDNN library in a child process"),
     "starts": N_("Reading how programs are started here"),
+    "programs": N_("Following the programs that were named"),
     "start_looks": N_("Comparing the ways of starting a program"),
 }
 THOROUGH_FACTOR = 20
@@ -107,8 +110,8 @@ def take_snapshot(
     behind, and starts anew without that folder, which is told in ``unexamined_places``.
     """
     wanted = wanted_sections(steps, probes)
-    if not (trials or thorough):  # an import alone takes longer than everything else together
-        wanted.discard("trials")
+    # an import alone takes longer than everything else together
+    wanted -= {s for s, asked in (("programs", bool(programs)), ("trials", trials or thorough)) if not asked}
     snapshot = Snapshot(
         machine=host.machine(), taken=datetime.now(UTC).isoformat(timespec="seconds"), thorough=thorough
     )

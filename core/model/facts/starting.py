@@ -96,6 +96,8 @@ class ExaminedProgram(Frozen, frozen=True, kw_only=True):
     architecture: str = ""
     resolutions: tuple[Resolution, ...] = ()
     """Every library that it needs, and those that these need, each with its candidates in search order."""
+    linked: tuple[str, ...] = ()
+    """Names of these that are linked against: who wants them cannot be loaded without. The others are opened by name."""
     mapped: tuple[Mapped, ...] | None = None
     """CUDA and cuDNN files that the running process has mapped; None: not a running process, or closed to this user."""
     gone: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ def surroundings() -> Surroundings:
         return "file" if Path(path).is_file() else "folder" if Path(path).is_dir() else "missing"
 
     def names(path: str) -> tuple[str, ...]:
-        return tuple(sorted(os.listdir(path))) if Path(path).is_dir() else ()
+        return tuple(sorted(p.name for p in Path(path).iterdir())) if Path(path).is_dir() else ()
 
     return Surroundings(read, kind, names, os.geteuid(), "ada")
 
