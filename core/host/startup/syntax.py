@@ -63,13 +63,13 @@ def tokens(text: str) -> list[Token]:
             while at < len(text) and text[at] in " \t":
                 at += 1
             if redirect[1] in ("<", ">", ">>", "&>", "&>>", ">|", "<<<", "<<", "<<-", ">&", "<&"):
-                end = _word_end(text, at) if at < len(text) and text[at] not in "\n;&|()" else at
+                end = word_end(text, at) if at < len(text) and text[at] not in "\n;&|()" else at
                 if redirect[1].startswith("<<") and redirect[1] != "<<<":
                     heredocs.append(text[at:end].strip("'\"\\"))
                 line += text.count("\n", at, end)
                 at = end
         else:
-            end = _word_end(text, at)
+            end = word_end(text, at)
             found.append(Token(text[at:end].replace("\\\n", ""), line))
             line += text.count("\n", at, end)
             at = end
@@ -77,7 +77,8 @@ def tokens(text: str) -> list[Token]:
     return found
 
 
-def _word_end(text: str, at: int) -> int:
+def word_end(text: str, at: int) -> int:
+    """Return the place behind the word that begins at ``at``."""
     start = at
     while at < len(text):
         char = text[at]
