@@ -69,6 +69,9 @@ Cause = Literal[
     "open_kernel_module_required",
     "legacy_driver_required",
     "container_lost_devices",
+    "driver_component_missing",
+    "device_node_wrong",
+    "driver_broken_by_env",
 ]
 """Written by ``python3 dev.py causes`` from the rows; do not edit. A misspelt cause fails the type check."""
 
