@@ -145,7 +145,7 @@ def line_evidence(seen: Snapshot, name: str, ways: Iterable[str]) -> list[Eviden
         for s in seen.starts or ()
         if not wanted or s.id in wanted
         for row in s.lines
-        if row.name == name and row.does != "unset"
+        if row.name == name and row.does != "unset" and not row.overridden
     ]
     known = dict.fromkeys((r.file, r.line, r.added or r.value) for r in rows)
     return [

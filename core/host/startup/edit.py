@@ -258,10 +258,11 @@ def _pam(body: str, edit: Edit) -> str | None:
 def _systemd(body: str, edit: Edit) -> str | None:
     if not re.match(r"\s*Environment\s*=", body):
         return _assignments(body, edit)
-    found = re.search(rf"(?<=[\s=])([\"']?){edit.name}=((?:(?!\1)[^\s]|(?<=x)\Z)*|[^\"']*)\1(?=\s|\Z)", body)
+    quoted = rf"(?<=[\s=])([\"']){edit.name}=((?:(?!\1).)*)\1(?=\s|\Z)"
+    found = re.search(quoted, body) or re.search(rf"(?<=[\s=])(){edit.name}=([^\s\"']*)(?=\s|\Z)", body)
     if found is None:
         raise _by_hand(edit)
-    quote, value = found[1], found[2]
+    value = found[2]
     if edit.value:
         return body[: found.start(2)] + edit.value + body[found.end(2) :]
     left = None if _takes_all(edit) else _without_entry(value, edit)
@@ -270,7 +271,6 @@ def _systemd(body: str, edit: Edit) -> str | None:
     head, rest = body[: found.start()], body[found.end() :]
     if re.fullmatch(r"\s*Environment\s*=\s*", head) and not rest.strip():
         return None
-    _ = quote
     return (head.rstrip() + rest) if not head.rstrip().endswith("=") else head + rest.lstrip()
 
 

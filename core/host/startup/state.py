@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from core.model.facts import LineForm, StartLine
 
 UNKNOWN = "\ufffc"
@@ -60,7 +62,7 @@ class State:
             )
         else:
             self.open.discard(name)
-            self.lines[name] = []
+            self._override(name)
             row = StartLine(name=name, does="set", value=value, file=file, line=line, form=form)
         self.lines.setdefault(name, []).append(row)
 
@@ -70,7 +72,14 @@ class State:
         self.values.pop(name, None)
         self.exported.discard(name)
         self.open.discard(name)
-        self.lines[name] = [StartLine(name=name, does="unset", file=file, line=line, form=form)] if known else []
+        self._override(name)
+        if known:
+            row = StartLine(name=name, does="unset", file=file, line=line, form=form)
+            self.lines.setdefault(name, []).append(row)
+
+    def _override(self, name: str) -> None:
+        """Note that what came before gives the variable no value any more."""
+        self.lines[name] = [replace(row, overridden=True) for row in self.lines.get(name, ())]
 
     def join(self, others: list[State], file: str, line: int, form: LineForm) -> None:
         """Take what one of several courses left, where it is not known which was run: what differs is open."""

@@ -44,6 +44,8 @@ class StartLine(Frozen, frozen=True, kw_only=True):
     line: int
     """The first line, from 1."""
     form: LineForm = "posix"
+    overridden: bool = False
+    """Whether a later line gives the variable another value: it counts once that one is gone."""
 
 
 class Start(Frozen, frozen=True, kw_only=True):

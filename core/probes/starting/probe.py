@@ -108,7 +108,7 @@ def _start(way: Reached, known: EnvironmentKnowledge) -> Start:
 
 
 def _source(lines: Iterable[StartLine]) -> str:
-    return ", ".join(f"{row.file}:{row.line}" for row in lines)
+    return ", ".join(f"{row.file}:{row.line}" for row in lines if not row.overridden)
 
 
 # --- asking a shell ------------------------------------------------------------------------------------------------
