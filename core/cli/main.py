@@ -140,6 +140,13 @@ def _parser() -> argparse.ArgumentParser:
         "--python", action="append", default=[], metavar="PATH", help=_("an interpreter or environment to examine")
     )
     scan.add_argument(
+        "--program",
+        action="append",
+        default=[],
+        metavar="PATH|PID",
+        help=_("a program or a running process to examine: what it needs, and what it finds"),
+    )
+    scan.add_argument(
         "--only", default="", metavar="STEP,...", help=_("driver, toolkit, cudnn, environment, frameworks")
     )
     scan.add_argument("--thorough", action="store_true", help=_("also compare every file with its wheel's hashes"))

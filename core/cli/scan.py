@@ -28,14 +28,23 @@ def _scan(options: argparse.Namespace) -> int:
     gc.disable()  # a scan is over before its garbage matters; looking for it took a tenth of the time
     from core.doctor.examine import examine
     from core.doctor.history import with_history
+    from core.doctor.programs import scan_options
+    from core.host.this_host import this_host
     from core.report.redact import redact
     from core.transaction.session_host import current_host
 
     steps = chosen_steps(options.only)
-    pythons = tuple(options.python)
+    named = scan_options(options.program, this_host())
+    pythons = (*options.python, *named.pythons)
     with progress_on_stderr() as watch:
         report = examine(
-            current_host(), watch, steps=steps, thorough=options.thorough, trials=options.trials, pythons=pythons
+            current_host(),
+            watch,
+            steps=steps,
+            thorough=options.thorough,
+            trials=options.trials,
+            pythons=pythons,
+            programs=named.programs,
         )
     report = with_history(report)
     if not options.full_names:

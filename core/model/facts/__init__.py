@@ -92,6 +92,7 @@ from core.model.facts.machine import (
     platform_machine,
 )
 from core.model.facts.snapshot import Snapshot
+from core.model.facts.starting import ExaminedProgram, LineForm, Start, StartKind, StartLine, StartLook
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -117,6 +118,7 @@ __all__ = [
     "EdgeState",
     "Environment",
     "EnvironmentFault",
+    "ExaminedProgram",
     "Execution",
     "ExpectedNode",
     "FileState",
@@ -138,6 +140,7 @@ __all__ = [
     "Layout",
     "LibraryFile",
     "Limit",
+    "LineForm",
     "Load",
     "Machine",
     "Mapped",
@@ -165,7 +168,11 @@ __all__ = [
     "SearchOrigin",
     "Signature",
     "Snapshot",
+    "Start",
     "StartCode",
+    "StartKind",
+    "StartLine",
+    "StartLook",
     "System",
     "Timing",
     "Toolkit",
