@@ -157,6 +157,14 @@ def _parser() -> argparse.ArgumentParser:
         help=_("also import the frameworks and convolve, in their interpreters"),
     )
     scan.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
+    scan.add_argument(
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help=_(
+            "examine the Linux system below DIR (a mounted disk, a container's host); nothing of it is loaded or run"
+        ),
+    )
     scan.set_defaults(command=_scan)
 
     fix = commands.add_parser("fix", help=_("fix a finding: shown first, rehearsed, and only with your consent"))
