@@ -100,6 +100,8 @@ def _systems(_text: str, low: str, _v: dict[str, Version], _l: tuple[LibraryName
         found.add("windows")
     if re.search(r"(?<![\w.:])/(?:usr|home|opt|lib|root|dev|proc|etc|mnt)/", low):
         found.add("linux")
+    if re.search(r"(?<![a-z:\w\\/])/users/[^/\s:]{1,40}/", low):
+        found.add("macos")
     if so_far & {"wsl", "container", "ubuntu"}:
         found.add("linux")
     if {"windows", "linux"} <= so_far | found and "wsl" not in so_far:

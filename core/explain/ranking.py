@@ -14,6 +14,8 @@ BASE_RATE_WEIGHT = 0.8
 """Weight of the base rates beside the clues."""
 LOG_ODDS_DIVISOR = 1.25
 """Divides the log-odds, because clues of one text overlap and would count twice."""
+UNNAMED_LOSS = 6.0
+"""Log-odds that a cause loses that an exact message of the text does not name: no word of the surroundings outvotes it."""
 
 
 def rank_causes(reading: ParsedText) -> tuple[tuple[str, float, tuple[str, ...]], ...]:
@@ -21,13 +23,17 @@ def rank_causes(reading: ParsedText) -> tuple[tuple[str, float, tuple[str, ...]]
     table = known_clues()
     odds = {cause: BASE_RATE_WEIGHT * log(count) for cause, count in table.base.items()}
     said: dict[str, list[tuple[float, str]]] = {cause: [] for cause in odds}
+    named: set[str] = set()
     for clue in table.clues:
         if not conditions_hold(clue.when, reading.marks):
             continue
+        named |= {cause for cause, weight in clue.causes.items() if clue.exact and weight > 0}
         for cause, weight in clue.causes.items():
             odds[cause] += weight
             if clue.because and weight > 0:
                 said[cause].append((weight, clue.because))
+    if named:
+        odds = {cause: x if cause in named else x - UNNAMED_LOSS for cause, x in odds.items()}
     top = max(odds.values())
     shares = {cause: exp((x - top) / LOG_ODDS_DIVISOR) for cause, x in odds.items()}
     whole = sum(shares.values())

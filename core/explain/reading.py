@@ -93,6 +93,9 @@ def read_text(text: str) -> ParsedText:
     libraries, blamed, loaded, of_files = _files(low)
     marks |= of_files
     marks |= context.comparison_marks(kept, low, libraries, marks)
+    symptoms = tuple(m for m in found if m.kind == "symptom")
+    harmless = tuple(m for m in found if m.kind == "harmless")
+    marks |= {"harmless-only"} if harmless and not symptoms and not blamed else set()
     return ParsedText(
         text=kept,
         low=low,
@@ -100,8 +103,8 @@ def read_text(text: str) -> ParsedText:
         libraries=libraries,
         blamed=blamed,
         opened=loaded,
-        symptoms=tuple(m for m in found if m.kind == "symptom"),
-        harmless=tuple(m for m in found if m.kind == "harmless"),
+        symptoms=symptoms,
+        harmless=harmless,
     )
 
 
