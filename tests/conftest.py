@@ -34,3 +34,11 @@ def english() -> Iterator[None]:
     yield
     os.environ[i18n.LANGUAGE_VARIABLE] = i18n.ENGLISH
     i18n.use_language(i18n.ENGLISH)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the world lab out unless it is asked for by its marker: it installs real frameworks, 18 GB of them."""
+    if "world" not in config.getoption("markexpr"):
+        left = [item for item in items if item.get_closest_marker("world")]
+        items[:] = [item for item in items if item not in left]
+        config.hook.pytest_deselected(items=left)

@@ -5,7 +5,7 @@ made machine with a condition that is not the text's cause. How many headlines a
 
 Own: the messages that the faults' own machines give (what cuDNN printed and the loader said when the parts were called,
 what frameworks print for what the driver answers), each on its own machine. How many are proved? ``--lab``: the reports
-of ``python -m tests.faultlab --keep FOLDER``, too.
+of ``python -m tests.faultlab --keep FOLDER``, or those of ``python -m tests.windows.faultlab --keep FOLDER``, in their place.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def _run(arguments: list[str], without_command: Callable[[], int] | None) -> int
 def _parser() -> argparse.ArgumentParser:
     import argparse
 
-    from core.cli import benchmark, report
+    from core.cli import benchmark, check, report
 
     if (
         i18n.current_language() != i18n.ENGLISH
@@ -191,6 +191,7 @@ def _parser() -> argparse.ArgumentParser:
     replay.set_defaults(command=_replay)
 
     report.add_commands(commands)
+    check.add_check_command(commands)
     benchmark.add_benchmark_command(commands)
     return parser
 

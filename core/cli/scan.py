@@ -31,7 +31,7 @@ def _scan(options: argparse.Namespace) -> int:
     from core.report.redact import redact
     from core.transaction.session_host import current_host
 
-    steps = _steps(options.only)
+    steps = chosen_steps(options.only)
     pythons = tuple(options.python)
     with progress_on_stderr() as watch:
         report = examine(
@@ -44,7 +44,9 @@ def _scan(options: argparse.Namespace) -> int:
         from core.report.json_form import to_json
 
         write_file(options.out, to_json(report))
-    return _show(report, as_json=options.json)
+    status = _show(report, as_json=options.json)
+    gc.freeze()  # nor does the interpreter look for any at its end
+    return status
 
 
 def _replay(options: argparse.Namespace) -> int:
@@ -57,7 +59,12 @@ def _replay(options: argparse.Namespace) -> int:
     return _show(again, as_json=options.json)
 
 
-def _steps(only: str) -> tuple[Step, ...]:
+def chosen_steps(only: str) -> tuple[Step, ...]:
+    """Return the steps that ``--only`` names.
+
+    Raises:
+        UsageError: it names something else.
+    """
     from core.model.steps import Step
 
     words = [w.strip() for w in only.split(",") if w.strip()]

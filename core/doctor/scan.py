@@ -23,7 +23,7 @@ from core.probes.driver import probe as driver
 from core.probes.known_names import with_known_names
 from core.probes.loading import probe as loading
 from core.probes.probe import Probe, ProbeRequest
-from core.probes.python import builds, records
+from core.probes.python import builds, imports, records
 from core.probes.python import probe as frameworks
 from core.probes.python import trials as framework_run
 from core.probes.silent import unexamined_places
@@ -37,6 +37,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("driver", driver.look, timeout=20),
     Probe("environment", environment.look),
     Probe("pythons", frameworks.look, needs=("environment",)),
+    Probe("imports", imports.look, needs=("pythons",)),
     # it would be ready before cudnn; after it, it uses the time in which loads waits for children
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
     Probe("trials", framework_run.look, needs=("pythons", "driver"), timeout=150),
@@ -51,6 +52,7 @@ PROGRESS_TEXTS = {
     "driver": N_("Querying the driver and the GPU"),
     "environment": N_("Reading the variables and search paths"),
     "pythons": N_("Looking for Python environments"),
+    "imports": N_("Reading where Python's modules come from"),
     "frameworks": N_("Reading how frameworks were built"),
     "records": N_("Comparing the frameworks' libraries with their packages' records"),
     "trials": N_("Testing the frameworks in their own interpreters"),

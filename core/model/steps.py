@@ -21,7 +21,7 @@ SECTIONS_OF_STEP: dict[Step, tuple[str, ...]] = {
     Step.TOOLKIT: ("toolkits",),
     Step.CUDNN: ("cudnn", "loads"),
     Step.ENVIRONMENT: ("environment",),
-    Step.FRAMEWORKS: ("pythons", "frameworks", "trials", "records", "loads"),
+    Step.FRAMEWORKS: ("pythons", "imports", "frameworks", "trials", "records", "loads"),
     Step.BENCHMARK: (),
 }
 """Which sections of the Snapshot answer for a step."""

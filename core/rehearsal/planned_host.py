@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from core.host import activation_scripts
 from core.host.windows.environment import compose_environment
@@ -12,12 +11,11 @@ from core.model.changes import Change, FileSet, SetVariable
 from core.model.facts import Variable
 
 
-@dataclass(frozen=True)
-class PlannedHost(HostWithEnvironment):
+class PlannedHost(HostWithEnvironment, frozen=True):
     """A Host whose variables are those after some changes; everything else is the real one's."""
 
     changes: tuple[Change, ...] = ()
-    moved: Mapping[str, str] = field(default_factory=dict)
+    moved: Mapping[str, str] = {}
     """Folders whose files are not there yet -> where they lie for the rehearsal."""
 
     @property

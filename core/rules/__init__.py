@@ -18,6 +18,7 @@ from core.rules.cudnn import copies as cudnn
 from core.rules.cudnn import loading
 from core.rules.driver import compatibility as gpu_fit
 from core.rules.driver import gpu_access as devices
+from core.rules.driver import parts
 from core.rules.driver import status as driver
 from core.rules.frameworks import environments as frameworks
 
@@ -27,6 +28,7 @@ RULES: tuple[Rule, ...] = (
     *driver.RULES,
     *devices.RULES,
     *gpu_fit.RULES,
+    *parts.RULES,
     *toolkit.RULES,
     *loading.RULES,
     *cudnn.RULES,

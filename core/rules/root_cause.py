@@ -141,8 +141,9 @@ def is_consequence(finding: Finding, primary: Finding) -> bool:
     by_driver = by_driver or (tried and dead)
     by_files = by_files or (tried and same)
     by_driver = by_driver or (primary.cause == "driver_too_old" == finding.cause)
+    by_search = finding.id == "cudnn.roll-call-failed" and primary.step is Step.ENVIRONMENT and same
     by_path = finding.id == "environment.broken-entry" and primary.cause.endswith("_not_on_search_path")
-    return by_driver or by_files or by_path
+    return by_driver or by_files or by_search or by_path
 
 
 def _share_consumer(one: Finding, other: Finding) -> bool:

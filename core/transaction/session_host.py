@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from core.host import activation_scripts
@@ -29,8 +28,7 @@ ACTIVATION_VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
 """Variables that name the active environment."""
 
 
-@dataclass(frozen=True)
-class NewSessionHost(HostWithEnvironment):
+class NewSessionHost(HostWithEnvironment, frozen=True):
     """The real host, with the variables that newly started programs get, and what differs from this session's own."""
 
     renewals: tuple[Renewal, ...] = ()

@@ -37,7 +37,7 @@ OURS = """
 import sys, time
 start = time.perf_counter()
 from PySide6.QtCore import QEvent, QObject, QSettings, QTimer
-from gui.window.app import FirstPaint, Held, make_application
+from gui.window.app import FirstPaint, WindowLoader, make_application
 from gui.window.frame import Frame
 app = make_application()
 class Eye(QObject):

@@ -26,7 +26,18 @@ from core.model.facts.benchmark import (
     Rung,
     Timing,
 )
-from core.model.facts.driver import ComputeCache, CudaInit, DeviceNode, Driver, DriverLibrary, Gpu, Nvml, PciDevice
+from core.model.facts.driver import (
+    ComputeCache,
+    CudaInit,
+    DeviceNode,
+    Driver,
+    DriverLibrary,
+    DriverPart,
+    ExpectedNode,
+    Gpu,
+    Nvml,
+    PciDevice,
+)
 from core.model.facts.environment import Activation, Environment, Limit, Mark, PathEntry, Renewal, Scope, Variable
 from core.model.facts.frameworks import (
     DamagedFile,
@@ -37,6 +48,15 @@ from core.model.facts.frameworks import (
     PackageRecords,
     PythonEnvironment,
     Way,
+)
+from core.model.facts.imports import (
+    EnvironmentFault,
+    FoundModule,
+    ImportSearch,
+    Remains,
+    SearchEntry,
+    SearchOrigin,
+    StartCode,
 )
 from core.model.facts.libraries import (
     CudnnCopy,
@@ -90,9 +110,13 @@ __all__ = [
     "Distribution",
     "Driver",
     "DriverLibrary",
+    "DriverPart",
     "Environment",
+    "EnvironmentFault",
     "Execution",
+    "ExpectedNode",
     "FileState",
+    "FoundModule",
     "FrameworkBuild",
     "FrameworkRun",
     "FrameworkTrial",
@@ -104,6 +128,7 @@ __all__ = [
     "GpuRun",
     "GpuState",
     "How",
+    "ImportSearch",
     "Layer",
     "Layout",
     "LibraryFile",
@@ -124,13 +149,17 @@ __all__ = [
     "PythonEnvironment",
     "RateLimit",
     "RecordState",
+    "Remains",
     "Renewal",
     "Resolution",
     "RollCall",
     "Rung",
     "Scope",
+    "SearchEntry",
+    "SearchOrigin",
     "Signature",
     "Snapshot",
+    "StartCode",
     "System",
     "Timing",
     "Toolkit",

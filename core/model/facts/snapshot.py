@@ -7,6 +7,7 @@ from core.model.facts.benchmark import Benchmark
 from core.model.facts.driver import Driver
 from core.model.facts.environment import Environment
 from core.model.facts.frameworks import Frameworks, FrameworkTrial, PackageRecords, PythonEnvironment
+from core.model.facts.imports import ImportSearch
 from core.model.facts.libraries import CudnnCopy, Toolkit
 from core.model.facts.loading import Load
 from core.model.facts.machine import Execution, Machine, ProbeError, Unexamined
@@ -25,6 +26,7 @@ class Snapshot(Frozen, frozen=True, kw_only=True):
     environment: Environment | None = None
     pythons: tuple[PythonEnvironment, ...] | None = None
     frameworks: Frameworks | None = None
+    imports: tuple[ImportSearch, ...] | None = None
     trials: tuple[FrameworkTrial, ...] | None = None
     """None: none was asked for."""
     records: tuple[PackageRecords, ...] | None = None

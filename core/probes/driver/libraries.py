@@ -13,8 +13,13 @@ from core.model.facts import DriverLibrary, path_text
 from core.model.path_list import LIBRARY_VARIABLE, searched_entries
 from core.probes.sysroot import Sysroot
 
-LINUX_NAMES = ("libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1")
-WINDOWS_NAMES = ("nvcuda.dll", "nvml.dll")
+LINUX_NAMES = (
+    "libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1", "libnvidia-ptxjitcompiler.so.1", "libnvidia-nvvm.so.4",
+    "libnvidia-opencl.so.1", "libnvidia-encode.so.1", "libnvcuvid.so.1",
+)  # fmt: skip
+"""The driver's own, and those of its further libraries that programs or libcuda open by name (utility_libs, compute_libs and
+video_libs of src/nvc_info.c in NVIDIA/libnvidia-container)."""
+WINDOWS_NAMES = ("nvcuda.dll", "nvml.dll", "nvcuvid.dll", "nvEncodeAPI64.dll")
 
 MAX_STUB_BYTES = 1 << 20
 """Bytes. Real drivers' libcuda and libnvidia-ml are larger; the toolkit's stubs have some tens of kilobytes."""

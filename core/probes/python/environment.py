@@ -75,7 +75,7 @@ def find_interpreter(prefix: str, where: Sysroot) -> str:
 
 def describe_environment(prefix: str, given: str, env: Mapping[str, str], where: Sysroot) -> PythonEnvironment:
     """Return what the files of one environment tell. A broken one has ``problem``; this never raises."""
-    settings = _settings(where.text(where.join(prefix, "pyvenv.cfg")))
+    settings = read_settings(where.text(where.join(prefix, "pyvenv.cfg")))
     executable = given if given.startswith(prefix) and where.is_file(given) else find_interpreter(prefix, where)
     kind = _kind(prefix, settings, where)
     folders = tuple(site_packages(prefix, kind, settings, env, where))
@@ -142,7 +142,7 @@ def _dll_folders(folders: tuple[str, ...], where: Sysroot) -> Iterator[str]:
                                 yield added
 
 
-def _settings(content: str | None) -> dict[str, str] | None:
+def read_settings(content: str | None) -> dict[str, str] | None:
     """Return pyvenv.cfg's settings with lower-case names; None when there is no such file."""
     if content is None:
         return None
