@@ -29,7 +29,9 @@ def rank_causes(reading: ParsedText) -> tuple[tuple[str, float, tuple[str, ...]]
     said: dict[str, list[tuple[float, str]]] = {cause: [] for cause in odds}
     named: set[str] = set()
     holding = [clue for clue in table.clues if conditions_hold(clue.when, reading.marks)]
-    earliest = min((place for clue in holding if clue.exact and (place := _place(clue, reading)) is not None), default=0)
+    earliest = min(
+        (place for clue in holding if clue.exact and (place := _place(clue, reading)) is not None), default=0
+    )
     for clue in holding:
         named |= {cause for cause, weight in clue.causes.items() if clue.exact and weight > 0}
         later = clue.exact and (_place(clue, reading) or 0) > earliest + SAME_MESSAGE_CHARACTERS
@@ -46,7 +48,7 @@ def rank_causes(reading: ParsedText) -> tuple[tuple[str, float, tuple[str, ...]]
         (
             cause,
             MAX_TEXT_BELIEF * shares[cause] / whole,
-            tuple(text for _, text in sorted(said[cause], key=lambda s: -s[0])),
+            tuple(dict.fromkeys(text for _, text in sorted(said[cause], key=lambda s: -s[0]))),
         )
         for cause in sorted(shares, key=lambda c: -shares[c])
     )

@@ -88,7 +88,8 @@ class ParsedText:
 def read_text(text: str) -> ParsedText:
     """Read an error text or a log. Never raises; the cost is linear in the length of the text."""
     kept = relevant_part(text)
-    low = kept.lower()
+    # a heading of nvidia-smi's table, on every machine
+    low = kept.lower().replace("mig m.", "")
     named, marks = _codes(low)
     low = low + "\n" + "\n".join(named)
     first = {m.id: at for m in known_messages() if (at := first_place(m, low)) is not None}

@@ -31,7 +31,9 @@ def environment_faults(
     home = (python.settings or {}).get("home", "")
     config = where.join(prefix, "pyvenv.cfg")
     if home and not where.is_folder(home):
-        yield EnvironmentFault(kind="base gone", path=path_text(home), source=config, line=_line_of(config, "home", where))
+        yield EnvironmentFault(
+            kind="base gone", path=path_text(home), source=config, line=_line_of(config, "home", where)
+        )
     elif python.executable:
         yield from _library(python, env, where)
         yield from _standard_library(python, env, where)

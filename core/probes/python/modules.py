@@ -154,9 +154,7 @@ class ModuleSearch:
             foreign = self._foreign_extensions(what, self.where.parent(self.where.parent(found.path)))
         if owner is not None:
             tags = self._foreign_tags(owner)
-        second = next(
-            (o for p in found.hidden if (o := self._owner(p, found, what, distributions)) is not None), None
-        )
+        second = next((o for p in found.hidden if (o := self._owner(p, found, what, distributions)) is not None), None)
         return msgspec.structs.replace(
             found,
             owner=_words(owner),

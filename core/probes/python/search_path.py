@@ -183,9 +183,7 @@ class _Path:
                     self._known = known  # a call by hand keeps a list of its own
                 else:
                     at = int(call["at"] or 0) if call["what"].endswith("insert") else None
-                    self._put(
-                        SearchEntry(path=path_text(path), origin="pth", source=path_text(file), line=number), at
-                    )
+                    self._put(SearchEntry(path=path_text(path), origin="pth", source=path_text(file), line=number), at)
 
 
 def python_search_path(python: Interpreter, env: Mapping[str, str], folder: str, where: Sysroot) -> PythonSearch:
