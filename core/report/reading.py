@@ -11,7 +11,7 @@ MAX_WORDS = 60
 MAX_STEP_WORDS = 34
 """Words of advice on one screen, so that the rest of it has room."""
 _CJK = re.compile(r"[\u3400-\u9fff]")
-_WORD = re.compile(r"[^\s\u3000-\u9fff]*\w[^\s\u3000-\u9fff]*")
+_WORD = re.compile(r"[^\s\u3000-\u9fff\uff00-\uffef]*(?![\u3000-\u9fff])\w[^\s\u3000-\u9fff\uff00-\uffef]*")
 
 
 def count_words(text: str) -> float:

@@ -61,7 +61,7 @@ class AskScreen(Screen):
         enlarge(button, 1.1)
         self._group.addButton(button, len(self.buttons))
         self.buttons[way] = button
-        self.box.addWidget(button)
+        self.box.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
 
     @property
     def way(self) -> Way:
@@ -71,24 +71,19 @@ class AskScreen(Screen):
     def choose(self, way: Way) -> None:
         """Choose one, and go to what belongs to it."""
         self.buttons[way].setChecked(True)
-        part = self._part(way)
-        (part or self.buttons[way]).setFocus()
+        within = self.list if way == "named" else self.text if way == "message" else None
+        (within or self.buttons[way]).setFocus()
 
     def _chosen(self, _number: int, _on: bool) -> None:
-        for way in self.buttons:
-            part = self._part(way) if way == self.way else self._parts.get(way)
-            if part is not None:
-                part.setVisible(way == self.way)
+        made = {"named": self._make_list, "message": self._make_text}
+        if self.way in made and self.way not in self._parts:
+            self._parts[self.way] = made[self.way]()
+        for way, part in self._parts.items():
+            part.setVisible(way == self.way)
         if self.primary is not None:
             self.primary.setEnabled(self.question() is not None)
 
     # --- what belongs to a choice, made when it is chosen --------------------------------------------------------
-
-    def _part(self, way: Way) -> QWidget | None:
-        made = {"named": self._make_list, "message": self._make_text}
-        if way in made and way not in self._parts:
-            self._parts[way] = made[way]()
-        return self.list if way == "named" else self.text if way == "message" else None
 
     def _add_part(self, way: Way, *parts: QWidget) -> QWidget:
         holder = QWidget()

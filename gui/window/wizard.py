@@ -15,7 +15,7 @@ from PySide6.QtGui import (
     QKeySequence,
     QShortcut,
 )
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from core.common import i18n
 from core.common.i18n import _
@@ -134,8 +134,7 @@ class Wizard(QWidget):
         other = i18n.current_language() != self._language
         self._language = i18n.current_language()
         if self.sheet is not None:
-            self.sheet.deleteLater()
-            self.sheet = None
+            self.sheet.put_away()
         if self.details is not None and self.stack.currentWidget() is not self.details:
             self.details.deleteLater()  # it is made anew when it is opened
             self.details = None
@@ -255,9 +254,13 @@ class Wizard(QWidget):
         from gui.widgets.help_sheet import HelpSheet, HelpSplitter
 
         if self.sheet is None:
+            focus = QApplication.focusWidget()
             self.sheet = HelpSheet()
             holder = HelpSplitter(self.stack, self.sheet)
             self._row.addWidget(holder, 1)
+            holder.show()
+            if focus is not None:
+                focus.setFocus()  # it is lost while the screen gets its new place
         self.sheet.dress()
         if not self.sheet.explain(word):
             self.tell(Severity.NOTE, _("There is no help page about this yet."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt
@@ -35,7 +36,7 @@ def read_text(widget: QWidget) -> str:
         if isinstance(w, QLabel):
             found.append(w.text())
         elif isinstance(w, QAbstractButton):
-            found.append("" if _is_icon(w) else w.text().replace("&&", "\0").replace("&", "").replace("\0", "&"))
+            found.append("" if _is_icon(w) else re.sub(r"\(&\w\)|&(?!&)", "", w.text()))
         elif isinstance(w, QPlainTextEdit):
             found.append(w.toPlainText() or w.placeholderText())
         elif isinstance(w, QTextEdit):
