@@ -186,6 +186,15 @@ def _parser() -> argparse.ArgumentParser:
     undo.add_argument("--yes", action="store_true", help=_("consent in advance (for scripts)"))
     undo.set_defaults(command=_undo)
 
+    _add_explain(commands)
+    report.add_commands(commands)
+    check.add_check_command(commands)
+    mcp.add_mcp_command(commands)
+    benchmark.add_benchmark_command(commands)
+    return parser
+
+
+def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     explain = commands.add_parser(
         "explain", help=_("paste an error message: its causes, proved or refuted on this machine")
     )
@@ -204,12 +213,6 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument("report", type=Path, metavar="REPORT.json")
     replay.add_argument("--json", action="store_true")
     replay.set_defaults(command=_replay)
-
-    report.add_commands(commands)
-    check.add_check_command(commands)
-    mcp.add_mcp_command(commands)
-    benchmark.add_benchmark_command(commands)
-    return parser
 
 
 def _fix(options: argparse.Namespace) -> int:
