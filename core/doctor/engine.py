@@ -50,12 +50,6 @@ class Engine(Protocol):
         """Look at the machine and diagnose it."""
         ...
 
-    def _look_again(self, shop: RepairContext, watch: Progress) -> Report | None:
-        """Look after a change that stands, whatever becomes of the look: to stop it takes nothing back."""
-        with suppress(CancelledError):
-            return self._look(shop.seen(), watch)
-        return None
-
     def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
         """Run convolutions on the GPUs; return the report with what was measured."""
         ...
