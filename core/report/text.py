@@ -202,8 +202,11 @@ def _wrap_lines(text: str, indent: int, width: int) -> list[str]:
     return wrap(text, width, pad, pad + "  ", whole_words=True) or [pad]
 
 
-def as_markdown(report: Report) -> str:
-    """Return the report for an issue tracker: the verdict first, evidence folded away."""
+def as_markdown(report: Report, before: Report | None = None) -> str:
+    """Return the report for an issue tracker: the verdict first, evidence folded away.
+
+    ``before``: the same computer before a cure; what has changed since follows.
+    """
     machine = report.snapshot.machine
     lines = [
         _(
@@ -226,6 +229,10 @@ def as_markdown(report: Report) -> str:
         lines += ["", f"<details><summary>{_('In order, and good to know ({n})', n=len(calm))}</summary>", ""]
         lines += [f"- **{_(SEVERITY_MARKS[f.severity][1])}**: {_md(f.title)}" for f in calm]
         lines += ["", "</details>"]
+    if before is not None:
+        from core.report.before_after import before_after  # it needs this module
+
+        lines += ["", f"**{_('Before and after')}**", "", *(f"- {_md(line)}" for line in before_after(before, report))]
     lines += ["", f"<sub>{_md(taken_out(report))}</sub>"]
     return "\n".join(lines) + "\n"
 

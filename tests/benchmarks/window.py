@@ -37,7 +37,7 @@ OURS = """
 import sys, time
 start = time.perf_counter()
 from PySide6.QtCore import QEvent, QObject, QSettings, QTimer
-from gui.window.app import FirstPaint, Held, make_application
+from gui.window.app import FirstPaint, WindowLoader, make_application
 from gui.window.frame import Frame
 app = make_application()
 class Eye(QObject):
@@ -51,7 +51,7 @@ eye = Eye()
 eye.seen = False
 class Watched(Frame):
     def hold(self, window):
-        window.next.installEventFilter(eye)
+        window.road.screen.primary.installEventFilter(eye)
         super().hold(window)
         assert eye.seen, "the wizard begins before it is painted"
         assert "core.doctor.scan" not in sys.modules, "the engine was loaded on the window's thread"
