@@ -48,7 +48,7 @@ def _answered(arguments: list[str], without_command: Callable[[], int] | None) -
         print(f"convalesce: {e}", file=sys.stderr)
         status = USAGE
     except KeyboardInterrupt:
-        print(f"convalesce: {_('stopped. Nothing was changed.')}", file=sys.stderr)
+        print(f"convalesce: {_stopped(arguments)}", file=sys.stderr)
         status = INTERRUPTED
     except (BrokenPipeError, streams.UnwritableError):
         raise
@@ -60,6 +60,12 @@ def _answered(arguments: list[str], without_command: Callable[[], int] | None) -
         status = FAILED
     sys.stdout.flush()
     return status
+
+
+def _stopped(arguments: list[str]) -> str:
+    if {"fix", "undo"} & set(arguments):  # what was done before stands, and what was under way is taken back
+        return _("stopped. `convalesce undo --list` shows what was changed.")
+    return _("stopped. Nothing was changed.")
 
 
 def _choose_language(arguments: list[str]) -> list[str]:
@@ -117,7 +123,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_(
             "Exit status: 0 nothing wrong; 1 at least one fault; 2 invalid usage; 3 internal error in "
             "Convalesce; 4 a fix was refused or rolled back; 5 nothing wrong was found, but something that "
-            "was named or would be loaded here could not be examined."
+            "was named or would be loaded here could not be examined; 6 a change is stuck, and is taken back "
+            "at the next start."
         ),
     )
     parser.add_argument(

@@ -248,8 +248,17 @@ def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journa
     except OSError as e:
         return (NotRestored(error_sentence(e), again=True),)
     except ChangeError as e:
-        return (NotRestored(error_sentence(e)),)
+        return () if _is_back(change, writer) else (NotRestored(error_sentence(e)),)
     return ()
+
+
+def _is_back(change: Change, writer: VariableStore) -> bool:
+    """Whether nothing is left to put back, although it cannot be written."""
+    if isinstance(change, FileSet | EditLine) or change.scope == "environment":  # which is several files
+        return False
+    with suppress(ChangeError, OSError):
+        return values_agree(change.before, writer.read(change.name, change.scope, change.at))
+    return False
 
 
 # --- taking back -----------------------------------------------------------------------------------------------
