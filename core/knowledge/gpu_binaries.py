@@ -21,6 +21,8 @@ class OpenStep(Frozen, frozen=True, kw_only=True, rename={"first": "from", "fall
     """First release that does it."""
     fallback: tuple[str, ...] = ()
     """What is opened where it fails, before it is tried again."""
+    hosted: bool = False
+    """It opens only inside its own program, which hands it something first: a child opens what it needs instead."""
     is_global: bool = False
     """With RTLD_GLOBAL: its symbols serve everything that comes later."""
 

@@ -113,6 +113,7 @@ class Process:
                 attempts=found.attempts[:40], optional=optional,
             )  # fmt: skip
         if taken.outcome == "damaged":
+            found = self._search.resolve(found.name, asked)  # with what comes later
             return Edge(
                 name=found.name, wanted_by=by, state="damaged", path=taken.path, detail=taken.detail,
                 attempts=found.attempts[:40], optional=optional,
@@ -170,7 +171,7 @@ class Process:
         owners = {u.name: u for u in wanted}
         gaps = []
         for name in left:
-            provider = self.provider(owners[name].library) if owners[name].library else None
+            provider = self.provider(owners[name].library or _family(name, library.file.image.needed))
             gaps.append(self._gap(library, provider, name, owners[name].version, optional=optional))
         return gaps[:MAX_GAPS]
 
@@ -202,3 +203,11 @@ class Process:
             others=others,
             optional=optional,
         )
+
+
+def _family(symbol: str, needed: Sequence[str]) -> str:
+    """Return the library among the needed ones that a function of NVIDIA's belongs to, by their names; empty for none."""
+    low = symbol.lstrip("_").lower()
+    stems = {n.removeprefix("lib").partition(".so")[0].removesuffix("rt").lower(): n for n in needed if ".so" in n}
+    fit = [stem for stem in stems if len(stem) > 3 and low.startswith(stem)]
+    return stems[max(fit, key=len)] if fit else ""

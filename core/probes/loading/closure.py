@@ -26,7 +26,7 @@ from core.probes.loading.linux import consumer_policy
 from core.probes.loading.openings import OpeningStep, open_libraries
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.wheel_record import record_rows
+from core.probes.wheel_record import read_record, record_rows
 
 DRIVERS_OWN = re.compile(
     r"libcuda\.so(\.1)?|libcudadebugger\.so(\.1)?|libnvidia-[\w-]+\.so(\.\d+)*|libnvcuvid\.so(\.1)?"
@@ -230,6 +230,10 @@ class Walk:
         found = self._files_of(pattern)
         if not step.may_fail:
             self.binaries += found
+            if not found and "*" not in pattern and pattern in read_record(self._distribution, self._setting.where):
+                lost = self._setting.where.join(self._distribution.location, *pattern.split("/"))
+                self.edges.append(Edge(name=self._setting.where.name(lost), wanted_by=lost, state="absent"))
+                self.binaries.append(lost)
         for path in found:
             opened, edges = self._process.open(path)
             if edges and step.fallback:
@@ -241,7 +245,11 @@ class Walk:
                 self.steps.append(OpeningStep(path, quiet=True))
                 continue
             self._add(opened if not edges else [], edges)
-            self.steps.append(OpeningStep(path, everywhere=step.is_global, quiet=step.may_fail))
+            if step.hosted:
+                needed = [self._process.provider(n) for n in read_image(path, root=self._setting.where.root).needed]
+                self.steps += [OpeningStep(p.file.path) for p in needed if p and not COMPILERS_OWN.fullmatch(p.name)]
+            else:
+                self.steps.append(OpeningStep(path, everywhere=step.is_global, quiet=step.may_fail))
             if step.is_global and not edges:
                 self.global_scope += opened
 

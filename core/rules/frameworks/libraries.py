@@ -19,7 +19,7 @@ from core.model.remedies import AddFolder, Place, PutPackageBack, Remedy, TakeOu
 from core.model.steps import Severity, Step
 from core.rules.advice import add_to_search_path, without_variable
 from core.rules.frameworks.advice import framework_pip_command, whole_again
-from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views, unmet_requirements
 from core.rules.wording import NOTE, make_finding, manual_fix, observation
 
 LIBRARIES_ID = "libraries-"
@@ -33,6 +33,9 @@ PACKAGE_OF = {
 
 COMPILERS = re.compile(r"lib(stdc\+\+|gcc_s|c|m|pthread|dl|rt|gomp)\.so|ld-linux")
 COMPILER_VERSION = re.compile(r"(GLIBC|GLIBCXX|CXXABI|GCC|GOMP|OMP)_")
+LIBRARY_IN_WORDS = re.compile(r"lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
+"""A file in a loader's own sentence."""
+
 FRAMEWORKS_OWN = re.compile(r"lib(torch\w*|c10\w*|caffe2\w*|shm)\.so")
 
 
@@ -76,6 +79,7 @@ def _lack(home: EnvironmentView, closure: Closure) -> Lack | None:
     if not (edges or gaps or failed):
         return None
     named = {e.name for e in edges} | {file_name(home.seen.machine.system, g.provider) for g in gaps if g.provider}
+    named |= {name for o in failed for name in LIBRARY_IN_WORDS.findall(o.problem)}
     paths = {e.path for e in edges if e.path}
     recorded = tuple(
         d for d in _records(home) if file_name(home.seen.machine.system, d.path) in named or d.path in paths
@@ -163,9 +167,10 @@ def _judged(lack: Lack) -> tuple[Cause, str, str]:
 
 
 def _by_variable(edge: Edge) -> bool:
-    """Whether LD_LIBRARY_PATH led to an unfit file."""
+    """Whether LD_LIBRARY_PATH led to an unfit file in the place of a sound one."""
     at = next((a for a in edge.attempts if a.path == edge.path), None)
-    return at is not None and at.how == "LD_LIBRARY_PATH"
+    sound = any(a.outcome == "found" and a.how != "LD_LIBRARY_PATH" for a in edge.attempts)
+    return at is not None and at.how == "LD_LIBRARY_PATH" and sound
 
 
 def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
@@ -238,6 +243,9 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[Cause, str, str]:
     if not gap.provider or FRAMEWORKS_OWN.match(offers):
         why = _("The extension was built with another release of the framework than the installed one.")
         return "requirement_broken", title, why
+    if {u.wanted for u in unmet_requirements(lack.home)} & {re.split("[=<>~!]", w)[0] for w in _wanted_packages(lack)}:
+        why = _("A later installation replaced it by another release than the one that is required.")
+        return "requirement_broken", title, why
     return (
         "cuda_lib_shadowed",
         title,
@@ -250,6 +258,8 @@ def _cause_of_words(words: str) -> Cause:
         return "system_library_too_old"
     if re.search(r"file too short|invalid ELF header|ELF file", words):
         return "corrupt_or_truncated_file"
+    if "nvrtc" in words.lower() and "undefined symbol" not in words:
+        return "nvrtc_missing_or_mismatch"
     if "undefined symbol" in words or "version `" in words:
         return "requirement_broken" if re.search(r"_Z\w*(torch|c10|at)", words) else "cuda_lib_shadowed"
     if "failed to map segment" in words or "Operation not permitted" in words:
