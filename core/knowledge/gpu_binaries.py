@@ -35,6 +35,8 @@ class OpenedNames(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
     """CUDA major (empty: any) -> names."""
     first: str = ""
     below: str = ""
+    needed: bool = True
+    """False: only some programs come to it, and its absence alone is no fault."""
 
 
 class GpuFramework(Frozen, frozen=True, kw_only=True):

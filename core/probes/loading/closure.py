@@ -98,7 +98,7 @@ def environment_closures(setting: Setting) -> Iterator[Closure]:
         if not first.binaries:
             continue
         yield first.closure()
-        if first.edges:
+        if any(not e.by_name for e in first.edges):
             continue  # what comes behind it fails with it
         behind = [(d, r) for d, r in rows if r.after and re.fullmatch(row.distribution, r.after)]
         for other, other_row in behind:
@@ -209,7 +209,7 @@ class Walk:
             for by in self._files_of(names.by)[:1]:
                 asker = self._process.at(by)
                 for name in names.names.get(major, names.names.get("", ())) if asker else ():
-                    self._open(name, by=asker.chain if asker else ())
+                    self._open(name, by=asker.chain if asker else (), needed=names.needed)
 
     def cuda(self, row: GpuFramework) -> str:
         """Return the CUDA version that a framework was built for ("12.8", "12"); empty where it is not told."""
@@ -295,8 +295,10 @@ class Walk:
 
     # --- what is kept ----------------------------------------------------------------------------------------
 
-    def _open(self, name: str, by: Sequence[LoadedFile]) -> None:
+    def _open(self, name: str, by: Sequence[LoadedFile], *, needed: bool) -> None:
         opened, edges = self._process.open(name, by)
+        if not needed and all(e.name == name and e.state == "absent" for e in edges):
+            edges, opened = [], []
         self._add(opened if not edges else [], [replace(e, by_name=e.name == name) for e in edges])
         found = self._process.provider(name)
         if found and not edges:

@@ -20,7 +20,7 @@ from core.model.steps import Severity, Step
 from core.rules.advice import add_to_search_path, without_variable
 from core.rules.frameworks.advice import framework_pip_command, whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views, unmet_requirements
-from core.rules.wording import NOTE, make_finding, manual_fix, observation
+from core.rules.wording import NOTE, concern_row, make_finding, manual_fix, observation
 
 LIBRARIES_ID = "libraries-"
 """Start of the name of every finding of this module; the distribution follows."""
@@ -118,7 +118,7 @@ def _finding(lack: Lack) -> Finding:
         title,
         cause=cause,
         why=why,
-        evidence=[*_rows(lack), lack.home.concerns(lack.name)],
+        evidence=[*_rows(lack), concern_row(lack.closure.consumer)],
         subjects=[lack.home.python.prefix, *dict.fromkeys(files)],
         fix=fix,
         remedy=remedy,
