@@ -27,7 +27,18 @@ from core.model.facts.benchmark import (
     Timing,
 )
 from core.model.facts.closure import Closure, Edge, EdgeState, Gap, Opening
-from core.model.facts.driver import ComputeCache, CudaInit, DeviceNode, Driver, DriverLibrary, Gpu, Nvml, PciDevice
+from core.model.facts.driver import (
+    ComputeCache,
+    CudaInit,
+    DeviceNode,
+    Driver,
+    DriverLibrary,
+    DriverPart,
+    ExpectedNode,
+    Gpu,
+    Nvml,
+    PciDevice,
+)
 from core.model.facts.environment import Activation, Environment, Limit, Mark, PathEntry, Renewal, Scope, Variable
 from core.model.facts.frameworks import (
     DamagedFile,
@@ -38,6 +49,15 @@ from core.model.facts.frameworks import (
     PackageRecords,
     PythonEnvironment,
     Way,
+)
+from core.model.facts.imports import (
+    EnvironmentFault,
+    FoundModule,
+    ImportSearch,
+    Remains,
+    SearchEntry,
+    SearchOrigin,
+    StartCode,
 )
 from core.model.facts.libraries import (
     CudnnCopy,
@@ -72,6 +92,7 @@ from core.model.facts.machine import (
     platform_machine,
 )
 from core.model.facts.snapshot import Snapshot
+from core.model.facts.starting import ExaminedProgram, LineForm, Start, StartKind, StartLine, StartLook
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -92,11 +113,16 @@ __all__ = [
     "Distribution",
     "Driver",
     "DriverLibrary",
+    "DriverPart",
     "Edge",
     "EdgeState",
     "Environment",
+    "EnvironmentFault",
+    "ExaminedProgram",
     "Execution",
+    "ExpectedNode",
     "FileState",
+    "FoundModule",
     "FrameworkBuild",
     "FrameworkRun",
     "FrameworkTrial",
@@ -109,10 +135,12 @@ __all__ = [
     "GpuRun",
     "GpuState",
     "How",
+    "ImportSearch",
     "Layer",
     "Layout",
     "LibraryFile",
     "Limit",
+    "LineForm",
     "Load",
     "Machine",
     "Mapped",
@@ -130,13 +158,21 @@ __all__ = [
     "PythonEnvironment",
     "RateLimit",
     "RecordState",
+    "Remains",
     "Renewal",
     "Resolution",
     "RollCall",
     "Rung",
     "Scope",
+    "SearchEntry",
+    "SearchOrigin",
     "Signature",
     "Snapshot",
+    "Start",
+    "StartCode",
+    "StartKind",
+    "StartLine",
+    "StartLook",
     "System",
     "Timing",
     "Toolkit",
