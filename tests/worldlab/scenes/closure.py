@@ -93,7 +93,12 @@ CTRANSLATE2 = runs("import ctranslate2, ctypes; ctypes.CDLL('libcublas.so.12')")
 def searched(world: World) -> None:
     """Name the folders of NVIDIA's packages in LD_LIBRARY_PATH, as CuPy's and ONNX Runtime's manuals ask for."""
     folders = sorted(str(f) for f in world.site.glob("nvidia/*/lib"))
-    world.variables["LD_LIBRARY_PATH"] = os.pathsep.join(folders)
+    value = world.variables["LD_LIBRARY_PATH"] = os.pathsep.join(folders)
+    for name in (".profile", ".bashrc"):  # in every way of starting that a person can set it for
+        (world.home / name).write_text(f"export LD_LIBRARY_PATH={value}\n")
+    settings = world.home / ".config" / "environment.d"
+    settings.mkdir(parents=True)
+    (settings / "50-cuda.conf").write_text(f"LD_LIBRARY_PATH={value}\n")
 
 
 def emptied(pattern: str) -> Callable[[World], None]:
@@ -257,7 +262,9 @@ SCENES = (
     Scene("xformers-of-torch-2.8", "B", "torch-2.6", XFORMERS, installs("--no-deps", "xformers==0.0.32.post2"), ("requirement_broken",), "xformers", "", "undefined symbol"),
     Scene("torchaudio-of-torch-2.8", "B", "torch-2.6", imports("torch", "torchaudio"), installs("--no-deps", "torchaudio==2.8.0"), ("requirement_broken",), "torchaudio", "", "undefined symbol"),
     Scene("cupy-older-nvjitlink-by-variable", "B", "cupy", CUPY, then(searched, led_to("nvidia/nvjitlink/lib/libnvJitLink.so.12", "torch-2.6")), ("ld_library_path_override", "cuda_lib_shadowed"), "cupy-cuda12x", "libnvJitLink", "__nvJitLink"),
-    Scene("onnxruntime-older-cublas-lt", "B", "onnxruntime-1.23", ONNXRUNTIME, then(searched, of_other("nvidia/cublas/lib/libcublasLt.so.12", "torch-2.6")), (*MIXED, "corrupt_or_truncated_file"), "onnxruntime-gpu", "libcublasLt.so.12", "undefined symbol"),
-    Scene("jax-older-cublas-lt", "B", "jax", JAX, of_other("nvidia/cublas/lib/libcublasLt.so.12", "torch-2.6"), (*MIXED, "corrupt_or_truncated_file"), "jax-cuda12-plugin", "libcublas"),
-    Scene("torch-old-libstdcxx-by-variable", "B", "torch-2.8", TORCH, too_new_libstdcxx, ("ld_library_path_override", "system_library_too_old"), "torch", "GLIBCXX", "GLIBCXX"),
+    Scene("torch-old-libstdcxx-by-variable", "B", "torch-2.8", TORCH, too_new_libstdcxx, ("ld_library_path_override", "system_library_too_old"), "torch", "libstdc++.so.6", "libstdc++.so.6: version"),
+    Scene("jax-older-nvjitlink", "B", "jax", JAX, installs("--no-deps", "nvidia-nvjitlink-cu12==12.4.127"), MIXED, "jax-cuda12-plugin", "libnvJitLink"),
+    Scene("torch-2.6-newer-cusparse", "B", "torch-2.6", TORCH, installs("--no-deps", "nvidia-cusparse-cu12==12.5.8.93"), MIXED, "torch", "libnvJitLink", "undefined symbol"),
+    Scene("cupy-older-nvjitlink", "B", "cupy", CUPY, then(searched, of_other("nvidia/nvjitlink/lib/libnvJitLink.so.12", "torch-2.6")), (*MIXED, "corrupt_or_truncated_file"), "cupy-cuda12x", "libnvJitLink", "undefined symbol"),
+    Scene("tensorflow-older-nvjitlink", "B", "tensorflow", TENSORFLOW, installs("--no-deps", "nvidia-nvjitlink-cu12==12.4.127"), MIXED, "tensorflow", "libnvJitLink", "undefined symbol"),
 )  # fmt: skip
