@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Literal
 
 import msgspec
 
@@ -50,6 +51,10 @@ class GpuFramework(Frozen, frozen=True, kw_only=True):
     windows: tuple[OpenStep, ...]
     source: str
     opens: tuple[OpenedNames, ...] = ()
+    windows_way: Literal["", "altered search path"] = ""
+    """How it loads its DLLs; empty: as CPython does since 3.8, without PATH."""
+    windows_added: tuple[tuple[str, str], ...] = ()
+    """Variable and tail of the folders that it gives to os.add_dll_directory."""
     after: str = ""
     """The distribution that it imports before."""
     heavy: bool = False

@@ -22,6 +22,7 @@ from core.loader.linux_process import LoadedLibrary, Process
 from core.loader.read_image import read_image
 from core.model.facts import Distribution, PythonEnvironment
 from core.model.facts.closure import Closure, Edge, Gap, Opening
+from core.probes.loading.closure_windows import environment_closures as windows_closures
 from core.probes.loading.linux import consumer_policy
 from core.probes.loading.openings import OpeningStep, open_libraries
 from core.probes.probe import ProbeRequest
@@ -72,9 +73,14 @@ def look(request: ProbeRequest) -> tuple[Closure, ...]:
     where = sysroot_of(request.host)
     found: list[Closure] = []
     for python in request.seen.pythons or ():
-        if python.problem or where.system != "linux":
+        if python.problem:
             continue
         request.watch.check()
+        if where.system == "windows":
+            for made in windows_closures(python, request.env, where):
+                found.append(made)
+                request.keep(made)
+            continue
         search = LibrarySearch(consumer_policy(request.env, request.seen.machine, where))
         setting = Setting(python, search, where, python.site_packages, request, [])
         for made in environment_closures(setting):
@@ -160,7 +166,7 @@ class Walk:
         self.steps: list[OpeningStep] = list(base.steps) if base else []
         """What a child opens to see it happen: all that comes before, then its own."""
         self._before = len(self.steps)
-        self.heavy = base.heavy if base else False
+        self.heavy: bool = base.heavy if base else False
 
     def closure(self) -> Closure:
         """Return what was found."""

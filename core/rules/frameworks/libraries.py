@@ -11,11 +11,11 @@ from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
 from core.common.versions import parse_requirement
 from core.knowledge.causes import Cause
-from core.model.facts import DamagedFile, Distribution, Snapshot
+from core.model.facts import DamagedFile, Distribution, How, Snapshot, System
 from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, is_inside, normalise, parent
-from core.model.remedies import AddFolder, Place, PutPackageBack, Remedy, TakeOut
+from core.model.remedies import AddDllFolders, AddFolder, Place, PutPackageBack, Remedy, TakeOut
 from core.model.steps import Severity, Step
 from core.rules.advice import add_to_search_path, without_variable
 from core.rules.frameworks.advice import framework_pip_command, whole_again
@@ -48,6 +48,11 @@ class Lack(msgspec.Struct, frozen=True):
     gaps: tuple[Gap, ...]
     recorded: tuple[DamagedFile, ...]
     """Files that the packages' records miss or find altered, and that are lacking here."""
+
+    @property
+    def system(self) -> System:
+        """The machine's system."""
+        return self.home.seen.machine.system
 
     @property
     def name(self) -> str:
@@ -296,7 +301,9 @@ def _rows(lack: Lack) -> Iterator[Evidence]:
         yield observation(
             file.path, _(file.state), _("RECORD of {package}", package=f"{file.distribution} {file.version}")
         )
-    places = list(dict.fromkeys(parent("linux", a.path) for e in lack.edges if e.state == "absent" for a in e.attempts))
+    places = list(
+        dict.fromkeys(parent(lack.system, a.path) for e in lack.edges if e.state == "absent" for a in e.attempts)
+    )
     if places:
         shown = ", ".join(places[:6]) + (f" (+{len(places) - 6})" if len(places) > 6 else "")
         yield observation(_("Searched, in this order"), shown, _("loader"))
@@ -326,9 +333,12 @@ def _cure(lack: Lack, cause: Cause) -> tuple[Remedy | None, Fix | None]:
     if packages:
         wanted = [f"{name}=={version}" for name, version in packages]
         return None, _install(lack, wanted, again=True)
-    elsewhere = list(dict.fromkeys(parent("linux", e.elsewhere[0]) for e in lack.edges if e.elsewhere))
+    elsewhere = list(dict.fromkeys(parent(lack.system, e.elsewhere[0]) for e in lack.edges if e.elsewhere))
     if elsewhere and all(e.elsewhere for e in lack.edges):
-        fix = add_to_search_path(home.seen, ":".join(elsewhere))
+        if lack.system == "windows" and not any(a.how is How.PATH for e in lack.edges for a in e.attempts):
+            fix = add_dll_directories(elsewhere)
+            return AddDllFolders(prefix=prefix, folders=tuple(elsewhere)), fix
+        fix = add_to_search_path(home.seen, (";" if lack.system == "windows" else ":").join(elsewhere))
         return AddFolder(folder=elsewhere[0], more=tuple(elsewhere[1:]), prefixes=(prefix,)), fix
     if cause in ("noexec_mount", "library_unreadable", "system_library_too_old"):
         return None, _system_fix(cause, lack)
@@ -336,9 +346,15 @@ def _cure(lack: Lack, cause: Cause) -> tuple[Remedy | None, Fix | None]:
     return None, _install(lack, wanted) if wanted else None
 
 
+def add_dll_directories(folders: list[str]) -> Fix:
+    """Return what a program does before it imports a framework on Windows, where PATH is not searched."""
+    lines = (f'os.add_dll_directory(r"{folder}")' for folder in folders)
+    return manual_fix(_("Make these folders known to Python before the import"), "import os", *lines, restart="program")
+
+
 def _variable_folders(lack: Lack) -> list[str]:
     paths = [e.path for e in lack.edges if e.path] + [g.provider for g in lack.gaps if g.how == "LD_LIBRARY_PATH"]
-    return list(dict.fromkeys(parent("linux", p) for p in paths))
+    return list(dict.fromkeys(parent(lack.system, p) for p in paths))
 
 
 def _system_fix(cause: Cause, lack: Lack) -> Fix:
@@ -371,12 +387,12 @@ def _wanted_packages(lack: Lack) -> Iterator[str]:
             continue
         yield from _package(edge.name, edge.path, lack, wishes)
     for gap in lack.gaps:
-        offers = file_name("linux", gap.provider)
+        offers = file_name(lack.system, gap.provider)
         if not gap.provider or FRAMEWORKS_OWN.match(offers):
             yield from (_spelt(w) for w in wishes if re.match(r"torch(?![\w-])", w))
         elif not COMPILER_VERSION.match(gap.version):
             yield from _package(offers, gap.provider, lack, wishes)
-            yield from _package(file_name("linux", gap.wanted_by), gap.wanted_by, lack, wishes)
+            yield from _package(file_name(lack.system, gap.wanted_by), gap.wanted_by, lack, wishes)
 
 
 def _requirements(lack: Lack, its: Distribution | None) -> list[str]:
@@ -388,7 +404,7 @@ def _requirements(lack: Lack, its: Distribution | None) -> list[str]:
 def _package(library: str, path: str, lack: Lack, wishes: list[str]) -> Iterator[str]:
     stem = re.sub(r"^lib", "", library.partition(".so")[0]).lower()
     middle = PACKAGE_OF.get(stem, "cudnn" if stem.startswith("cudnn") else stem)
-    if path and not is_inside("linux", path, lack.home.python.prefix):
+    if path and not is_inside(lack.system, path, lack.home.python.prefix):
         return
     named = [w for w in wishes if re.match(rf"nvidia[-_.]{re.escape(middle)}(?![a-z])", w, re.IGNORECASE)]
     if named:
