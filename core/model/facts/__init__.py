@@ -38,7 +38,17 @@ from core.model.facts.driver import (
     Nvml,
     PciDevice,
 )
-from core.model.facts.environment import Activation, Environment, Limit, Mark, PathEntry, Renewal, Scope, Variable
+from core.model.facts.environment import (
+    Activation,
+    Environment,
+    Limit,
+    Mark,
+    NamedPlace,
+    PathEntry,
+    Renewal,
+    Scope,
+    Variable,
+)
 from core.model.facts.frameworks import (
     DamagedFile,
     Distribution,
@@ -137,6 +147,7 @@ __all__ = [
     "Machine",
     "Mapped",
     "Mark",
+    "NamedPlace",
     "NumberType",
     "Nvml",
     "Origin",

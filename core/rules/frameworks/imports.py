@@ -275,12 +275,16 @@ def _for_another(home: EnvironmentView, search: ImportSearch, found: FoundModule
 
 
 def empty_packages(seen: Snapshot) -> Iterator[Finding]:
-    """A framework is recorded as installed, and of its folder only a part without __init__ is there."""
+    """Of a framework only a folder without __init__ is there, beside what an interrupted pip left of it.
+
+    Where a RECORD lists the missing file, the rule about records tells it.
+    """
     for home, search in views_with_imports(seen):
         for found in search.modules:
-            if found.kind != "namespace" or found.name == "nvidia" or not found.owner:
-                continue
             name, _space, version = found.owner.partition(" ")
+            left = any(r.distribution in (name, found.name) for r in search.remains)
+            if found.kind != "namespace" or found.name == "nvidia" or not found.owner or not left:
+                continue
             yield make_finding(
                 Step.FRAMEWORKS,
                 home.severity,

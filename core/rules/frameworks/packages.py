@@ -244,9 +244,8 @@ def _found_at(home: EnvironmentView, name: str) -> str:
 
 
 def _concerned(home: EnvironmentView, its: list[UnmetRequirement]) -> list[str]:
-    """Return the frameworks that a broken requirement touches; the first of the two packages where none is one."""
-    some = [n for b in its for n in (b.of.name, b.wanted) if FRAMEWORKS.fullmatch(n)]
-    return list(dict.fromkeys(some or [b.of.name for b in its if home.has(b.of.name)]))
+    """Return the packages whose requirement is broken: what they ask for runs without them."""
+    return list(dict.fromkeys(b.of.name for b in its if home.has(b.of.name)))
 
 
 def _change_laggard(home: EnvironmentView, its: list[UnmetRequirement]) -> Fix:
