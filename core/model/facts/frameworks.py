@@ -157,6 +157,8 @@ class FrameworkTrial(Frozen, frozen=True, kw_only=True):
     prefix: str
     framework: str
     """Name of the distribution."""
+    folder: str = ""
+    """The working folder that it was started in; empty for a neutral one."""
     version: str = ""
     reached: Literal["nothing", "import", "devices", "convolution"] = "nothing"
     """The last stage that was passed."""

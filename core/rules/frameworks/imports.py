@@ -311,9 +311,14 @@ def broken_environments(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _broken(home: EnvironmentView, fault: EnvironmentFault) -> Finding:
-    elsewhere = fault.kind in ("moved", "copied")
     used = home.near <= 2 or "here" in home.python.ways
-    severity = NOTE if not used else min(home.severity, WARNING) if elsewhere else home.severity
+    severity = NOTE if not used else home.severity
+    if fault.kind == "moved":
+        severity = min(severity, WARNING)
+    elif fault.kind == "copied" and "here" not in home.python.ways:
+        severity = NOTE  # its interpreter works; only its scripts lead elsewhere
+    elif fault.kind == "copied":
+        severity = min(severity, WARNING)
     title, why, fix = _words(home, fault)
     return make_finding(
         Step.FRAMEWORKS,
