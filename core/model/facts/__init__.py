@@ -26,6 +26,7 @@ from core.model.facts.benchmark import (
     Rung,
     Timing,
 )
+from core.model.facts.closure import Closure, Edge, EdgeState, Gap, Opening
 from core.model.facts.driver import (
     ComputeCache,
     CudaInit,
@@ -101,6 +102,7 @@ from core.model.facts.machine import (
     platform_machine,
 )
 from core.model.facts.snapshot import Snapshot
+from core.model.facts.starting import ExaminedProgram, LineForm, Start, StartKind, StartLine, StartLook
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -110,6 +112,7 @@ __all__ = [
     "Call",
     "Changeable",
     "Check",
+    "Closure",
     "ComputeCache",
     "Consumer",
     "CudaInit",
@@ -121,8 +124,11 @@ __all__ = [
     "Driver",
     "DriverLibrary",
     "DriverPart",
+    "Edge",
+    "EdgeState",
     "Environment",
     "EnvironmentFault",
+    "ExaminedProgram",
     "Execution",
     "ExpectedNode",
     "FileState",
@@ -132,6 +138,7 @@ __all__ = [
     "FrameworkTrial",
     "Frameworks",
     "Frozen",
+    "Gap",
     "Gpu",
     "GpuCard",
     "GpuProcess",
@@ -143,6 +150,7 @@ __all__ = [
     "Layout",
     "LibraryFile",
     "Limit",
+    "LineForm",
     "Load",
     "Machine",
     "Mapped",
@@ -150,6 +158,7 @@ __all__ = [
     "NamedPlace",
     "NumberType",
     "Nvml",
+    "Opening",
     "Origin",
     "Outcome",
     "PackageRecords",
@@ -170,7 +179,11 @@ __all__ = [
     "SearchOrigin",
     "Signature",
     "Snapshot",
+    "Start",
     "StartCode",
+    "StartKind",
+    "StartLine",
+    "StartLook",
     "System",
     "Timing",
     "Toolkit",
