@@ -9,6 +9,7 @@ from core.common.i18n import _, join_sentences
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
 from core.knowledge.causes import Cause
+from core.knowledge.modules import NumpyTwo, module_table
 from core.model.facts import Distribution, Snapshot
 from core.model.findings import Finding, Fix
 from core.model.steps import Severity, Step
@@ -323,6 +324,48 @@ def _absent(home: EnvironmentView, lacking: list[UnmetRequirement]) -> Iterator[
         )
 
 
+def numpy_abi(seen: Snapshot) -> Iterator[Finding]:
+    """Extension modules that were built for NumPy 1 lie beside NumPy 2, and their metadata does not say so."""
+    for home in environment_views(seen):
+        numpy = home.has("numpy")
+        if home.near > 3 or numpy is None or version_tuple(numpy.version)[:1] < (2,):
+            continue
+        told = {u.of.name for u in unmet_requirements(home) if u.wanted == "numpy"}
+        old = [
+            (d, row)
+            for d in first_of_each(home)
+            for row in module_table().numpy_2
+            if d.name not in told and re.fullmatch(row.distributions, d.name) and is_older(d.version, row.release)
+        ]
+        if old:
+            yield _built_for_numpy_1(home, numpy, old)
+
+
+def _built_for_numpy_1(home: EnvironmentView, numpy: Distribution, old: list[tuple[Distribution, NumpyTwo]]) -> Finding:
+    frameworks = [d.name for d, _row in old if FRAMEWORKS.fullmatch(d.name)]
+    return make_finding(
+        Step.FRAMEWORKS,
+        min(home.severity, WARNING) if frameworks else NOTE,
+        "numpy-abi",
+        _(
+            "{names} were built for NumPy 1, but {numpy} is installed.",
+            names=join_names(f"{d.name} {d.version}" for d, _row in old),
+            numpy=f"numpy {numpy.version}",
+        ),
+        cause="requirement_broken",
+        why=_(
+            "Extension modules that were built for NumPy 1 do not load with NumPy 2, or cannot exchange arrays with it."
+        ),
+        evidence=[
+            observation(_("Installed"), f"numpy {numpy.version}", numpy.location),
+            *(observation(_("The first release for NumPy 2"), f"{d.name} {row.release}", row.source) for d, row in old),
+            *(home.concerns(name) for name in frameworks or [d.name for d, _row in old]),
+        ],
+        subject=home.python.prefix,
+        fix=reinstall_requirement(home.seen, home.python, "numpy<2"),
+    )
+
+
 def how_bad(b: UnmetRequirement) -> tuple[Severity, Cause]:
     """Return how much a broken requirement matters, and its cause: a newer library of the same major usually serves."""
     wanted = next(iter(re.findall(r"(?:==|>=|~=)\s*([\d.]+)", b.specifier)), "")
@@ -377,4 +420,4 @@ def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-RULES = (duplicate_packages, broken_requirements, retired_pynvml)
+RULES = (duplicate_packages, broken_requirements, numpy_abi, retired_pynvml)

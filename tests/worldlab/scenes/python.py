@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -66,14 +67,31 @@ def renames(pattern: str, old: str, new: str) -> Plant:
     return plant
 
 
-def loses_tree(name: str) -> Plant:
-    """Delete a folder or file of the packages."""
+def loses_trees(pattern: str) -> Plant:
+    """Delete folders and files of the packages."""
 
     def plant(world: World) -> None:
-        path = world.site / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        for path in sorted(world.site.glob(pattern)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     return plant
+
+
+def empties_metadata(world: World) -> None:
+    """Leave of torch's metadata what an interrupted installation may have written first."""
+    (info,) = world.site.glob("torch-2*.dist-info")
+    for file in sorted(info.rglob("*")):
+        if file.is_file() and file.name != "INSTALLER":
+            file.unlink()
+
+
+def numpy_of_another_python(world: World) -> None:
+    """Let PYTHONPATH lead into the packages of another Python, as a module system or a robot's set-up does."""
+    other = world.folder / "opt" / "lib" / "python3.9" / "site-packages"
+    shutil.copytree(world.site / "numpy", other / "numpy", copy_function=os.link)
+    for path in other.rglob(f"*.cpython-{VERSION.replace('.', '')}-*.so"):
+        path.rename(path.with_name(path.name.replace(f"cpython-{VERSION.replace('.', '')}", "cpython-39")))
+    world.variables["PYTHONPATH"] = str(other)
 
 
 def pth(name: str, text: str) -> Plant:
@@ -115,6 +133,7 @@ def newer_beneath(world: World) -> None:
 
 
 def user_site(world: World) -> Path:
+    """Return the folder of the person's own packages."""
     return world.home / ".local" / "lib" / f"python{VERSION}" / "site-packages"
 
 
@@ -155,7 +174,9 @@ def moved_scripts(world: World) -> None:
             old = file.read_text()
             own = world.own(file)
             first, _line, rest = old.partition("\n")
-            own.write_text(f"#!/home/ada/old/bin/python\n{rest}" if first.startswith("#!") and name != "activate" else old)
+            own.write_text(
+                f"#!/home/ada/old/bin/python\n{rest}" if first.startswith("#!") and name != "activate" else old
+            )
     activate = world.own(world.prefix / "bin" / "activate")
     lines = [
         "VIRTUAL_ENV='/home/ada/old'" if line.strip().startswith("VIRTUAL_ENV=") else line
@@ -186,12 +207,14 @@ SCENES = (
     Scene("onnxruntime-py-in-working-folder", "C", "onnxruntime-1.23", runs("import onnxruntime; onnxruntime.InferenceSession"), then(works_in("work"), writes("work", "onnxruntime.py")), SHADOWED, "onnxruntime-gpu", "onnxruntime.py"),
     Scene("torch-extension-for-another-python", "C", "torch-2.6", TORCH, renames("torch/_C.*", f"cpython-{VERSION.replace('.', '')}", "cpython-39"), ("package_for_another_python",), "torch", "cpython-39"),
     Scene("numpy-extension-for-another-processor", "C", "torch-2.6", runs("import numpy"), renames("numpy/_core/_multiarray_umath.*", "x86_64-linux-gnu", "aarch64-linux-gnu"), ("package_for_another_python",), "", "aarch64"),
+    Scene("numpy-of-another-python-by-pythonpath", "C", "torch-2.6", runs("import torch, numpy"), numpy_of_another_python, ("package_for_another_python",), "", "PYTHONPATH"),
+    Scene("torch-metadata-without-content", "C", "torch-2.6", runs("import importlib.metadata; importlib.metadata.version('torch') + ''"), empties_metadata, ("installation_interrupted",), "torch", "dist-info"),
     Scene("base-python-gone", "C", "torch-2.6", TORCH, then(relinked("/opt/python-gone/bin/python3.11"), configured("home", "/opt/python-gone/bin")), ("python_environment_broken",), "", "/opt/python-gone"),
     Scene("base-python-upgraded-beneath", "C", "torch-2.6", TORCH, newer_beneath, ("python_environment_broken",), "", "3.9"),
     Scene("pythonhome-names-nothing", "C", "torch-2.6", TORCH, sets(PYTHONHOME="/opt/none"), ("python_environment_broken",), "", "PYTHONHOME"),
     Scene("environment-was-moved", "C", "torch-2.6", starts("torchrun"), moved_scripts, ("python_environment_broken",), "", "/home/ada/old"),
     Scene("torch-renamed-by-an-interrupted-pip", "C", "torch-2.6", TORCH, renames("torch", "torch", "~orch"), ("installation_interrupted", "corrupt_or_truncated_file"), "torch", "torch"),
-    Scene("torch-requires-what-is-gone", "C", "torch-2.6", TORCH, then(loses_tree("typing_extensions.py"), loses_tree("typing_extensions-4.15.0.dist-info")), ("requirement_broken",), "torch", "typing-extensions"),
+    Scene("torch-requires-what-is-gone", "C", "torch-2.6", TORCH, loses_trees("typing_extensions*"), ("requirement_broken",), "torch", "typing-extensions"),
     # E: variables that mean a contract
     Scene("jax-platforms-unknown", "E", "jax", JAX, sets(JAX_PLATFORMS="gpuu"), VALUE, "jax", "JAX_PLATFORMS", says="gpuu"),
     Scene("jax-switch-is-no-switch", "E", "jax", imports("jax"), sets(JAX_ENABLE_X64="maybe"), VALUE, "jax", "JAX_ENABLE_X64"),
