@@ -44,9 +44,11 @@ def shadowed_modules(seen: Snapshot) -> Iterator[Finding]:
                 or found.kind == "namespace"
             ):
                 continue
+            if found.foreign:
+                continue  # it is told as a package for another Python
             if not found.owner and (found.hidden_owner or found.name == "nvidia"):
                 yield _file_in_the_way(home, found, entry)
-            elif found.owner and found.hidden_owner and not found.foreign:
+            elif found.owner and found.hidden_owner:
                 yield from _other_installation(home, found, entry)
 
 
@@ -112,7 +114,7 @@ def _take_out(home: EnvironmentView, entry: SearchEntry) -> TakeOut | None:
 def _out_of_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntry) -> Fix:
     system = home.seen.machine.system
     own = found.path if found.kind in ("module", "extension", "bytecode") else parent(system, found.path)
-    if entry.origin == "PYTHONPATH" and found.owner:
+    if entry.origin == "PYTHONPATH" and (found.owner or found.foreign):
         return manual_fix(
             _("Take {folder} out of PYTHONPATH", folder=entry.path),
             _("For this terminal: unset PYTHONPATH")
