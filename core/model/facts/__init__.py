@@ -58,6 +58,7 @@ from core.model.facts.frameworks import (
     FrameworkTrial,
     PackageRecords,
     PythonEnvironment,
+    SharedFiles,
     Way,
 )
 from core.model.facts.imports import (
@@ -177,6 +178,7 @@ __all__ = [
     "Scope",
     "SearchEntry",
     "SearchOrigin",
+    "SharedFiles",
     "Signature",
     "Snapshot",
     "Start",

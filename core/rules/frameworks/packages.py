@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.common.i18n import _, join_sentences
+from core.common.i18n import _, join_sentences, n_
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
 from core.knowledge.causes import Cause
 from core.knowledge.modules import NumpyTwo, module_table
 from core.model.facts import Distribution, Snapshot
 from core.model.findings import Finding, Fix
+from core.model.paths import normalise
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import framework_pip_command, gpu_onnxruntime, reinstall_requirement
 from core.rules.frameworks.environment_view import (
@@ -47,6 +48,41 @@ def duplicate_packages(seen: Snapshot) -> Iterator[Finding]:
                 if len({d.name for d in here}) > 1 and not _empty_stub(here):
                     yield _duplicates(home, folder, here)
         yield from _installed_twice(home)
+
+
+def shared_files(seen: Snapshot) -> Iterator[Finding]:
+    """The records of two distributions list the same libraries, and no table knows that they do."""
+    system = seen.machine.system
+    for home in environment_views(seen):
+        mine = normalise(system, home.python.prefix)
+        record = next((r for r in seen.records or () if normalise(system, r.prefix) == mine), None)
+        for shared in record.shared if record and home.near <= 3 else ():
+            names = [d.partition(" ")[0] for d in shared.distributions]
+            if any(all(pattern.fullmatch(n) for n in names) for _folder, pattern in SHARED_FOLDERS):
+                continue
+            yield make_finding(
+                Step.FRAMEWORKS,
+                min(home.severity, WARNING),
+                f"shared-{names[0]}",
+                _(
+                    "{names} are in one environment and overwrite each other's files.",
+                    names=join_names(shared.distributions),
+                ),
+                cause="duplicate_framework_packages",
+                why=_("They write to the same folder: the last one installed wins, and removing one breaks the other."),
+                evidence=[
+                    observation(_("Written by both"), n_("{n} library", "{n} libraries", shared.files), shared.example),
+                    *(home.concerns(name) for name in names if FRAMEWORKS.fullmatch(name)),
+                    *([] if any(FRAMEWORKS.fullmatch(n) for n in names) else [home.concerns()]),
+                ],
+                subject=home.python.prefix,
+                fix=manual_fix(
+                    _("Keep {name} alone", name=names[-1]),
+                    framework_pip_command(seen, home.python, "uninstall", "-y", *names),
+                    framework_pip_command(seen, home.python, "install", names[-1]),
+                    restart="program",
+                ),
+            )
 
 
 def _empty_stub(here: list[Distribution]) -> bool:
@@ -420,4 +456,4 @@ def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-RULES = (duplicate_packages, broken_requirements, numpy_abi, retired_pynvml)
+RULES = (duplicate_packages, shared_files, broken_requirements, numpy_abi, retired_pynvml)
