@@ -39,7 +39,17 @@ from core.model.facts.driver import (
     Nvml,
     PciDevice,
 )
-from core.model.facts.environment import Activation, Environment, Limit, Mark, PathEntry, Renewal, Scope, Variable
+from core.model.facts.environment import (
+    Activation,
+    Environment,
+    Limit,
+    Mark,
+    NamedPlace,
+    PathEntry,
+    Renewal,
+    Scope,
+    Variable,
+)
 from core.model.facts.frameworks import (
     DamagedFile,
     Distribution,
@@ -48,6 +58,7 @@ from core.model.facts.frameworks import (
     FrameworkTrial,
     PackageRecords,
     PythonEnvironment,
+    SharedFiles,
     Way,
 )
 from core.model.facts.imports import (
@@ -145,6 +156,7 @@ __all__ = [
     "Machine",
     "Mapped",
     "Mark",
+    "NamedPlace",
     "NumberType",
     "Nvml",
     "Opening",
@@ -166,6 +178,7 @@ __all__ = [
     "Scope",
     "SearchEntry",
     "SearchOrigin",
+    "SharedFiles",
     "Signature",
     "Snapshot",
     "Start",
