@@ -186,6 +186,9 @@ def _statement_out(body: str, start: int, end: int, edit: Edit) -> str | None:
 
 def _words(body: str, edit: Edit) -> str | None:
     """Take an entry out of a list of words: zsh's path=(...), fish's set, direnv's PATH_add."""
+    names = {"PATH": r"PATH|path|fish_add_path|PATH_add"}.get(edit.name, re.escape(edit.name))
+    if not re.search(rf"(?<![\w$/.-])(?:{names})(?![\w/.-])", body):
+        raise _by_hand(edit)
     if edit.value:
         found = re.match(rf"(\s*set\s+(?:-\S+\s+)*{edit.name}\s+)(\S.*?)(\s*(?:#.*)?)\Z", body)
         if found is None:
