@@ -284,6 +284,8 @@ class FishReader:
             raw = home + raw[1:]
         if found := re.fullmatch(r"\$(\w+)|\{\$(\w+)\}", raw):
             return self._list(found[1] or found[2]) or []
+        if re.fullmatch(r"\((?:/usr)?(?:/bin/)?id -u\)", raw):
+            return [str(self.around.uid)]
         if raw.startswith("(") or "(" in re.sub(r"'[^']*'|\"[^\"]*\"", "", raw):
             return [UNKNOWN]
         out, at = "", 0
