@@ -277,7 +277,7 @@ class FishReader:
             return None
         return value.split(":") if name.endswith("PATH") else [value]
 
-    def expand(self, raw: str) -> list[str]:
+    def expand(self, raw: str) -> list[str]:  # noqa: PLR0912 - a row a word
         """Return the words that a word becomes."""
         home = self.state.values.get("HOME", "")
         if raw == "~" or raw.startswith("~/"):
