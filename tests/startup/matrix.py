@@ -67,6 +67,9 @@ def _with_files(home: Path, *, systemd: bool) -> dict[str, str]:
     """Return what pam_env(8) and systemd give a session; the one part of the oracle that is no program's."""
     env = {**BASE, "HOME": str(home), "USER": "root", "LOGNAME": "root"}
     state = State(env, set(env))
+    etc = Path("/etc/environment")
+    if etc.is_file():
+        read_assignments(etc.read_text(), str(etc), state)
     path = home / ".pam_environment"
     if path.is_file():
         read_pam(path.read_text(), str(path), state)
@@ -91,7 +94,10 @@ def really(kind: str, shell: str, home: Path) -> dict[str, str] | None:
             }
             return _run([own, "-c", "env -0"], env)
         case "cron":
-            return _run(["/bin/sh", "-c", "env -0"], {**_with_files(home, systemd=False)})
+            env = _with_files(home, systemd=False)
+            if (tab := Path("/etc/cron.d/ml")).is_file():
+                env |= dict(line.partition("=")[::2] for line in tab.read_text().splitlines()[:2])
+            return _run(["/bin/sh", "-c", "env -0"], env)
         case "desktop":
             first = _run([own, "-l", "-c", "env -0"], _with_files(home, systemd=True))
             return _run(["/bin/sh", "-c", '[ ! -f "$HOME/.xprofile" ] || . "$HOME/.xprofile"; env -0'], first)
@@ -148,7 +154,7 @@ def own_starts(seen: Snapshot, shell: str, home: Path) -> dict[str, Start]:
             str(home)
         ):
             continue
-        if start.kind == "cron" and start.at.startswith("/etc"):
+        if start.kind == "cron" and start.at.startswith("/etc") and start.at != "/etc/cron.d/ml":
             continue
         found[start.kind] = start
     return found

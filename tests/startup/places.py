@@ -178,3 +178,23 @@ PLACES: tuple[Place, ...] = (
         "conda env config vars", "miniconda3/envs/ml/conda-meta/state", conda_state, ("bash",), _of(("", ("activation",))), _conda
     ),
 )  # fmt: skip
+
+
+def crontab(name: str) -> str:
+    """Return a crontab of the system's."""
+    return f"SHELL=/bin/sh\n{name}={BAD}:/usr/bin:/bin\n0 4 * * * root /usr/bin/true\n" if name == "PATH" else (
+        f"SHELL=/bin/sh\n{name}={VALUES[name]}\n0 4 * * * root /usr/bin/true\n"
+    )  # fmt: skip
+
+
+EVERYBODYS: tuple[Place, ...] = (
+    Place("/etc/profile.d", "/etc/profile.d/cuda.sh", _around(posix), ("bash", "dash"), _of(("", ("login", "desktop", "terminal")))),
+    Place("/etc/environment", "/etc/environment", _bare(plain), ALL, _of(("", ("login", "desktop", "terminal", "ssh", "cron")))),
+    Place("/etc/bash.bashrc", "/etc/bash.bashrc", _around(posix), ("bash",), _of(("", ("login", "terminal", "ssh")))),
+    Place("/etc/zsh/zshenv", "/etc/zsh/zshenv", _around(posix), ("zsh",), _of(("", ("login", "desktop", "terminal", "ssh")))),
+    Place(
+        "/etc/fish/conf.d", "/etc/fish/conf.d/cuda.fish", _bare(fish), ("fish",), _of(("", ("login", "desktop", "terminal", "ssh")))
+    ),
+    Place("/etc/cron.d", "/etc/cron.d/ml", crontab, ("bash",), _of(("", ("cron",)))),
+)  # fmt: skip
+"""Places of everybody's: tried on a copy of /etc in a private mount namespace."""
