@@ -104,7 +104,7 @@ def _run(arguments: list[str], without_command: Callable[[], int] | None) -> int
 def _parser() -> argparse.ArgumentParser:
     import argparse
 
-    from core.cli import benchmark, check, report
+    from core.cli import benchmark, check, mcp, report
 
     if (
         i18n.current_language() != i18n.ENGLISH
@@ -157,6 +157,14 @@ def _parser() -> argparse.ArgumentParser:
         help=_("also import the frameworks and convolve, in their interpreters"),
     )
     scan.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
+    scan.add_argument(
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help=_(
+            "examine the Linux system below DIR (a mounted disk, a container's host); nothing of it is loaded or run"
+        ),
+    )
     scan.set_defaults(command=_scan)
 
     fix = commands.add_parser("fix", help=_("fix a finding: shown first, rehearsed, and only with your consent"))
@@ -199,6 +207,7 @@ def _parser() -> argparse.ArgumentParser:
 
     report.add_commands(commands)
     check.add_check_command(commands)
+    mcp.add_mcp_command(commands)
     benchmark.add_benchmark_command(commands)
     return parser
 

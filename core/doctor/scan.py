@@ -21,6 +21,7 @@ from core.model.steps import SECTIONS_OF_STEP, Step
 from core.probes.cudnn import probe as cudnn
 from core.probes.driver import probe as driver
 from core.probes.known_names import with_known_names
+from core.probes.loading import closure
 from core.probes.loading import probe as loading
 from core.probes.probe import Probe, ProbeRequest
 from core.probes.programs import probe as programs_probe
@@ -46,6 +47,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("records", records.look, needs=("pythons", "frameworks"), timeout=30),
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=20),
+    Probe("closures", closure.look, needs=("pythons",), timeout=30),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
     Probe("starts", starting.look, needs=("environment", "pythons"), timeout=20),
     Probe("programs", programs_probe.look, needs=("environment", "cudnn", "toolkits"), timeout=60),
@@ -63,6 +65,7 @@ PROGRESS_TEXTS = {
     "trials": N_("Testing the frameworks in their own interpreters"),
     "toolkits": N_("Looking for CUDA toolkits"),
     "cudnn": N_("Reading every copy of cuDNN"),
+    "closures": N_("Following what the frameworks' libraries need"),
     "loads": N_("Loading every cuDNN library in a child process"),
     "starts": N_("Reading how programs are started here"),
     "programs": N_("Following the programs that were named"),

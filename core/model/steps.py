@@ -21,7 +21,7 @@ SECTIONS_OF_STEP: dict[Step, tuple[str, ...]] = {
     Step.TOOLKIT: ("toolkits",),
     Step.CUDNN: ("cudnn", "loads", "programs"),
     Step.ENVIRONMENT: ("environment", "starts", "start_looks"),
-    Step.FRAMEWORKS: ("pythons", "imports", "frameworks", "trials", "records", "loads"),
+    Step.FRAMEWORKS: ("pythons", "imports", "frameworks", "trials", "records", "loads", "closures"),
     Step.BENCHMARK: (),
 }
 """Which sections of the Snapshot answer for a step."""

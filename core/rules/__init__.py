@@ -21,6 +21,7 @@ from core.rules.driver import gpu_access as devices
 from core.rules.driver import parts
 from core.rules.driver import status as driver
 from core.rules.frameworks import environments as frameworks
+from core.rules.frameworks import libraries
 
 Rule = Callable[[Snapshot], Iterator[Finding]]
 
@@ -35,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     *environment.RULES,
     *programs.RULES,
     *frameworks.RULES,
+    *libraries.RULES,
     *benchmark.RULES,
     *newer.RULES,
     *scan.RULES,

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 CUDA = r"""
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,7 +35,9 @@ int cuDeviceGetAttribute(int *out, int what, int d) { *out = what == 75 ? 8 : 6;
 int cuDevicePrimaryCtxRetain(void **c, int d) { *c = (void *)16; return 0; }
 int cuDevicePrimaryCtxRelease_v2(int d) { return 0; }
 int cuCtxSetCurrent(void *c) { return 0; }
-int cuModuleLoadData(void **m, const void *image) { return number("STANDIN_PTX", 0); }
+int cuModuleLoadData(void **m, const void *image) {
+  return number("STANDIN_PTX", dlopen("libnvidia-ptxjitcompiler.so.1", RTLD_NOW) ? 0 : 221);
+}
 #ifndef NAMELESS
 int cuGetErrorName(int e, const char **out) { *out = e == 999 ? "CUDA_ERROR_UNKNOWN" : "CUDA_ERROR_NAMED"; return 0; }
 #endif

@@ -102,6 +102,7 @@ def with_variable(name: str, value: str, build: Callable[[], Snapshot]) -> Calla
     return lambda: m.with_variable(build(), name, value)
 
 
+NO_NVML = Nvml(problem="libnvidia-ml.so.1: cannot open shared object file")
 JIT = "libnvidia-ptxjitcompiler.so.1"
 EXPECTED = (
     ExpectedNode(path="/dev/nvidiactl", major=195, minor=255),
@@ -484,6 +485,13 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
         "driver_component_missing",
         WARNING,
     ),
+    "NVML was not passed into a container": (
+        with_variable(
+            "NVIDIA_DRIVER_CAPABILITIES", "compute,utility", lambda: m.with_driver(m.container_machine(), nvml=NO_NVML)
+        ),
+        "driver_component_missing",
+        WARNING,
+    ),
     "NVML is another driver's": (changed(nvml=Nvml(status=18)), "driver_library_mismatch", WARNING),
     "one of two GPUs is left out, and nothing says why": (
         changed(nvml=Nvml(status=0, driver_version="580.65.06", device_count=2)),
@@ -541,8 +549,8 @@ CALM: dict[str, Callable[[], Snapshot]] = {
     "the compiler for PTX is found by libcuda's own search": changed(
         parts=(DriverPart(name=JIT, problem="cannot open shared object file", status=0),)
     ),
-    "a container that was given no NVML": lambda: m.with_driver(
-        m.container_machine(), nvml=Nvml(problem="libnvidia-ml.so.1: cannot open shared object file")
+    "a container that asked for no NVML": with_variable(
+        "NVIDIA_DRIVER_CAPABILITIES", "compute,video", lambda: m.with_driver(m.container_machine(), nvml=NO_NVML)
     ),
     "nodes as they should be": changed(nodes=NODES, expected_nodes=EXPECTED),
     "a node of another number that nobody needs": changed(

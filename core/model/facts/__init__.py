@@ -26,6 +26,7 @@ from core.model.facts.benchmark import (
     Rung,
     Timing,
 )
+from core.model.facts.closure import Closure, Edge, EdgeState, Gap, Opening
 from core.model.facts.driver import (
     ComputeCache,
     CudaInit,
@@ -101,6 +102,7 @@ __all__ = [
     "Call",
     "Changeable",
     "Check",
+    "Closure",
     "ComputeCache",
     "Consumer",
     "CudaInit",
@@ -112,6 +114,8 @@ __all__ = [
     "Driver",
     "DriverLibrary",
     "DriverPart",
+    "Edge",
+    "EdgeState",
     "Environment",
     "EnvironmentFault",
     "ExaminedProgram",
@@ -124,6 +128,7 @@ __all__ = [
     "FrameworkTrial",
     "Frameworks",
     "Frozen",
+    "Gap",
     "Gpu",
     "GpuCard",
     "GpuProcess",
@@ -142,6 +147,7 @@ __all__ = [
     "Mark",
     "NumberType",
     "Nvml",
+    "Opening",
     "Origin",
     "Outcome",
     "PackageRecords",

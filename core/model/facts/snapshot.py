@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.model.facts.base import Frozen
 from core.model.facts.benchmark import Benchmark
+from core.model.facts.closure import Closure
 from core.model.facts.driver import Driver
 from core.model.facts.environment import Environment
 from core.model.facts.frameworks import Frameworks, FrameworkTrial, PackageRecords, PythonEnvironment
@@ -32,6 +33,8 @@ class Snapshot(Frozen, frozen=True, kw_only=True):
     """None: none was asked for."""
     records: tuple[PackageRecords, ...] | None = None
     loads: tuple[Load, ...] | None = None
+    closures: tuple[Closure, ...] | None = None
+    """What each framework's and extension's own binaries lead to."""
     starts: tuple[Start, ...] | None = None
     """The ways in which programs are started here, beside that of this session."""
     start_looks: tuple[StartLook, ...] | None = None

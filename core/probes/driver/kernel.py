@@ -39,16 +39,17 @@ def look_at_kernel(request: ProbeRequest, where: Sysroot) -> dict[str, Any]:
     """Return the fields of Driver that only Linux has."""
     modules = loaded_modules(where)
     booted = boot_time(where)
-    log = kernel_log(request, where)
+    alive = not request.seen.machine.other_root  # the nodes and the log of another system are not ours to open
+    log = kernel_log(request, where) if alive else None
     return {
         "modules": modules,
         "module_version": module_version(modules, where),
-        "nodes": device_nodes(where),
+        "nodes": device_nodes(where) if alive else None,
         "expected_nodes": expected_nodes(where),
         "secure_boot": secure_boot(where),
         "kernel_log": log.lines if log is not None else None,
         "booted": booted,
-        "resumed": resumed_at(log, booted, where, now=time.time(), asleep=seconds_asleep()),
+        "resumed": resumed_at(log, booted, where, now=time.time(), asleep=seconds_asleep()) if alive else None,
     }
 
 

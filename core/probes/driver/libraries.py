@@ -59,6 +59,8 @@ def _usual_folders() -> Iterator[DriverFolder]:
     for folder in ("/usr/lib/aarch64-linux-gnu", "/usr/lib64/nvidia", "/usr/lib/x86_64-linux-gnu/nvidia/current"):
         yield DriverFolder(folder, fact_text("distribution's folder for drivers"))
     yield DriverFolder("/usr/lib/wsl/lib", "WSL")
+    for folder in (f"/run/nvidia/driver/usr/lib/{processor}-linux-gnu" for processor in ("x86_64", "aarch64")):
+        yield DriverFolder(folder, fact_text("driver container of the GPU operator"))
     for folder in ("/usr/local/nvidia/lib64", "/usr/local/nvidia/lib"):
         yield DriverFolder(folder, fact_text("container runtime"))
     yield DriverFolder("/usr/local/cuda/compat", fact_text("CUDA compatibility package"))

@@ -128,9 +128,9 @@ def _named_folders(prefix: str, where: Sysroot) -> Iterator[tuple[str, int, str]
             yield file, number, named
             break
     for name in () if windows else ("pip", "pip3"):
-        found = _SHEBANG.match(where.read(where.join(scripts, name), 512) or b"")
-        if found:
-            yield where.join(scripts, name), 1, where.parent(where.parent(os.fsdecode(found[1])))
+        first = _SHEBANG.match(where.read(where.join(scripts, name), 512) or b"")
+        if first:
+            yield where.join(scripts, name), 1, where.parent(where.parent(os.fsdecode(first[1])))
             break
 
 

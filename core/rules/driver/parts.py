@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, join_sentences, translate_fact
@@ -12,7 +13,7 @@ from core.model.paths import file_name
 from core.model.steps import Step
 from core.rules.driver.compatibility import code_runs, is_tegra
 from core.rules.driver.facts import driver_works
-from core.rules.snapshot_queries import capability_number
+from core.rules.snapshot_queries import capability_number, effective_variable
 from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 NO_COMPILER = 221
@@ -66,14 +67,15 @@ def lost_management(seen: Snapshot) -> Iterator[Finding]:
     if not mismatch and (loaded or not driver.nvml.problem or is_tegra(seen)):
         return
     there = _files(driver, name)
-    left_out = not there and bool(seen.machine.container)
+    asked = effective_variable(seen, "NVIDIA_DRIVER_CAPABILITIES")
+    left_out = not there and asked is not None and not {"utility", "all"} & set(re.split(r"[,\s]+", asked.value))
     yield make_finding(
         Step.DRIVER,
         NOTE if left_out else WARNING,
         "nvml-missing",
         _("NVML ({name}) is of another version than the driver.", name=name)
         if mismatch
-        else _("NVML ({name}) was not passed into this container.", name=name)
+        else _("NVML ({name}) was not passed into this container, which did not ask for it.", name=name)
         if left_out
         else _("NVML ({name}) does not load.", name=name),
         cause="driver_library_mismatch" if mismatch else "" if left_out else "driver_component_missing",
@@ -82,6 +84,7 @@ def lost_management(seen: Snapshot) -> Iterator[Finding]:
             "with the driver and must be of its version."
         ),
         evidence=[
+            *([observation(asked.name, repr(asked.value), asked.source or asked.scope)] if asked else []),
             observation(
                 "NVML",
                 translate_fact(driver.nvml.problem) or f"{driver.nvml.status} {driver.nvml.status_name}".strip(),

@@ -22,7 +22,7 @@ def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
         yield _good(driver)
         return
     there = on_bus(seen)
-    if there:
+    if there or seen.machine.other_root:
         return
     broken = any(lib.problem or lib.stub for lib in cuda_libraries(driver)) or bool(driver.module_version)
     if there is None and not seen.machine.wsl and broken:
