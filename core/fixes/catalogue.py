@@ -36,6 +36,7 @@ from core.model.remedies import (
     Unset,
 )
 from core.model.steps import Severity
+from core.model.system_steps import SystemStep
 
 
 def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
@@ -117,6 +118,8 @@ def _title(fix: Fix, changes: tuple[Change, ...]) -> str:
     first = changes[0]
     if isinstance(first, FileSet):
         return first.title
+    if isinstance(first, SystemStep):
+        return fix.title
     return _("{title}, in this environment", title=fix.title) if first.scope == "environment" else fix.title
 
 

@@ -11,6 +11,7 @@ from core.common.i18n import _, format_number
 from core.model import path_list
 from core.model.facts import Frozen, System
 from core.model.path_list import PathError
+from core.model.system_steps import SystemStep
 
 PersistentScope = Literal["user", "machine", "environment"]
 """Whom a variable is for: this user, everybody on the machine, or one Python environment while it is active."""
@@ -197,7 +198,7 @@ class FileSet(Frozen, frozen=True, kw_only=True, tag_field="change", tag="files"
         return tuple(shown)
 
 
-Change: TypeAlias = SetVariable | EditPath | FileSet
+Change: TypeAlias = SetVariable | EditPath | FileSet | SystemStep
 """All changes. A Change is data: it is shown, journalled, handed to an elevated process and undone."""
 
 

@@ -13,10 +13,12 @@ from core.host import scratch
 from core.model import path_list
 from core.model.changes import Change, ChangeError, EditPath, FileSet, Value, values_agree
 from core.model.facts import Frozen
-from core.transaction import file_set
+from core.model.system_steps import SystemStep
+from core.transaction import file_set, system_steps
 from core.transaction.file_set import NotRestored
 from core.transaction.journal import BegunError, Entry, Journal, State
 from core.transaction.preconditions import resolve, unmet_preconditions
+from core.transaction.system_steps import SystemTools
 from core.transaction.variable_store import VariableStore, error_sentence
 
 __all__ = ["Outcome", "Plan", "execute", "recover", "recover_locked", "resolve", "undo", "unmet_preconditions"]
@@ -124,7 +126,7 @@ def _stuck_outcome(entry: str, *rows: str) -> Outcome:
 
 def _pin_value_kind(change: Change, writer: VariableStore) -> Change:
     """Return the change with the form in which the value is really kept, for an exact way back."""
-    if isinstance(change, FileSet) or (change.before is not None and change.before.kind):
+    if isinstance(change, FileSet | SystemStep) or (change.before is not None and change.before.kind):
         return change
     now = writer.read(change.name, change.scope, change.at)
     if now is None or change.before is None or now.text != change.before.text:
@@ -162,6 +164,9 @@ def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal,
     if isinstance(change, FileSet):
         file_set.place_files(change, entry, journal)
         return
+    if isinstance(change, SystemStep):
+        system_steps.make_step(change, SystemTools(writer.root))
+        return
     now = writer.read(change.name, change.scope, change.at)
     if isinstance(change, EditPath) and not exact:
         writer.write(change.name, change.scope, change.at, change.rebased_on(now))
@@ -172,7 +177,7 @@ def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal,
 
 
 def _tell(entry: Entry, writer: VariableStore) -> None:
-    if any(not isinstance(c, FileSet) for c in entry.changes):
+    if any(not isinstance(c, FileSet | SystemStep) for c in entry.changes):
         writer.broadcast()
 
 
@@ -224,6 +229,9 @@ def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journa
     if isinstance(change, FileSet):
         return file_set.restore_files(change, entry, journal)
     try:
+        if isinstance(change, SystemStep):
+            system_steps.make_step(change.inverse(), SystemTools(writer.root))
+            return ()
         now = writer.read(change.name, change.scope, change.at)
         if values_agree(change.before, now) or values_agree(change.after, now):
             writer.write(change.name, change.scope, change.at, change.before)
@@ -235,7 +243,7 @@ def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journa
                     _("Another program has changed {name} since, so Convalesce left it unchanged.", name=change.name)
                 ),
             )
-    except OSError as e:
+    except (OSError, system_steps.ToolError) as e:
         return (NotRestored(error_sentence(e), again=True),)
     except ChangeError as e:
         return (NotRestored(error_sentence(e)),)
