@@ -41,6 +41,7 @@ PYPI = {
     "packaging": Part("packaging", "", "Apache-2.0 OR BSD-2-Clause"),
     "pefile": Part("pefile", "", "MIT"),
     "platformdirs": Part("platformdirs", "", "MIT"),
+    "pyelftools": Part("pyelftools", "", "Unlicense"),
     "pyside6-essentials": Part("pyside6-essentials", "", QT, files=("PySide6/*.so*", "PySide6/*.pyd", "*pyside6*.*")),
     "shiboken6": Part("shiboken6", "", QT, files=("shiboken6/*", "*shiboken6*.*")),
 }

@@ -36,9 +36,13 @@ def english() -> Iterator[None]:
     i18n.use_language(i18n.ENGLISH)
 
 
+BY_HAND = ("world", "engines")
+"""Markers of tests that install real frameworks (18 GB), or need engines of Debian's."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the world lab out unless it is asked for by its marker: it installs real frameworks, 18 GB of them."""
-    if "world" not in config.getoption("markexpr"):
-        left = [item for item in items if item.get_closest_marker("world")]
-        items[:] = [item for item in items if item not in left]
-        config.hook.pytest_deselected(items=left)
+    """Leave out what is run by hand, unless it is asked for by its marker."""
+    unasked = [marker for marker in BY_HAND if marker not in config.getoption("markexpr")]
+    left = [item for item in items if any(item.get_closest_marker(m) for m in unasked)]
+    items[:] = [item for item in items if item not in left]
+    config.hook.pytest_deselected(items=left)

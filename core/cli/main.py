@@ -101,10 +101,10 @@ def _run(arguments: list[str], without_command: Callable[[], int] | None) -> int
     return command(options)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - a flat list of options
     import argparse
 
-    from core.cli import benchmark, check, report
+    from core.cli import benchmark, check, mcp, report
 
     if (
         i18n.current_language() != i18n.ENGLISH
@@ -138,6 +138,13 @@ def _parser() -> argparse.ArgumentParser:
     scan.add_argument("--out", type=Path, metavar="FILE", help=_("also write the JSON report to FILE"))
     scan.add_argument(
         "--python", action="append", default=[], metavar="PATH", help=_("an interpreter or environment to examine")
+    )
+    scan.add_argument(
+        "--program",
+        action="append",
+        default=[],
+        metavar="PATH|PID",
+        help=_("a program or a running process to examine: what it needs, and what it finds"),
     )
     scan.add_argument(
         "--only", default="", metavar="STEP,...", help=_("driver, toolkit, cudnn, environment, frameworks")
@@ -200,6 +207,7 @@ def _parser() -> argparse.ArgumentParser:
 
     report.add_commands(commands)
     check.add_check_command(commands)
+    mcp.add_mcp_command(commands)
     benchmark.add_benchmark_command(commands)
     return parser
 

@@ -30,12 +30,17 @@ def _scan(options: argparse.Namespace) -> int:
     gc.disable()  # a scan is over before its garbage matters; looking for it took a tenth of the time
     from core.doctor.examine import examine
     from core.doctor.history import with_history
+    from core.doctor.programs import scan_options
+    from core.host.this_host import this_host
     from core.report.redact import redact
     from core.transaction.session_host import current_host
 
     steps = chosen_steps(options.only)
-    pythons = tuple(options.python)
     other = _other_root(options) if options.root else None
+    named = scan_options(options.program, other or this_host())
+    if named.problem:
+        raise UsageError(named.problem)
+    pythons = (*options.python, *named.pythons)
     with progress_on_stderr() as watch:
         report = examine(
             other or current_host(),
@@ -44,6 +49,7 @@ def _scan(options: argparse.Namespace) -> int:
             thorough=options.thorough,
             trials=options.trials,
             pythons=pythons,
+            programs=named.programs,
         )
     report = report if other else with_history(report)
     if not options.full_names:

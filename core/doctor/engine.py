@@ -10,6 +10,7 @@ from core.common.i18n import _
 from core.common.progress import Progress
 
 if TYPE_CHECKING:  # the engine itself is loaded on the worker's thread: the window is there before it
+    from core.doctor.given import Given
     from core.doctor.repair import Proposal, RepairContext
     from core.explain import Explanation
     from core.host.interface import Host
@@ -45,8 +46,16 @@ class ActionResult:
 class Engine(Protocol):
     """The verbs behind the window's buttons. Each is called on the worker's thread, one at a time."""
 
-    def examine(self, watch: Progress) -> Report:
-        """Look at the machine and diagnose it."""
+    def examine(self, watch: Progress, named: str = "") -> Report:
+        """Look at the machine and diagnose it; ``named``: at what the person named above all."""
+        ...
+
+    def take(self, path: str, text: str) -> Given:
+        """Read what the person gave: a file, or a text."""
+        ...
+
+    def compare(self, here: Report, there: Report | None, path: str) -> str:
+        """Return in lines what differs between this computer and another, whose report may lie in a file."""
         ...
 
     def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
@@ -87,6 +96,7 @@ class ThisMachine:
         self._make = make
         self._how = look
         self._made: RepairContext | None = None
+        self._named = ""
 
     def _shop(self) -> RepairContext:
         if self._made is None:
@@ -97,14 +107,34 @@ class ThisMachine:
             repair.recover(self._made)  # what a crash interrupted is taken back before anybody looks
         return self._made
 
-    def examine(self, watch: Progress) -> Report:
+    def examine(self, watch: Progress, named: str = "") -> Report:
         """See Engine."""
+        self._named = named  # what is cured is tried as it was found
         return self._look(self._shop().seen(), watch)
+
+    def take(self, path: str, text: str) -> Given:
+        """See Engine."""
+        from core.doctor.given import read_file, read_text
+
+        return read_file(path) if path else read_text(text)
+
+    def compare(self, here: Report, there: Report | None, path: str) -> str:
+        """See Engine."""
+        from core.doctor.given import comparison, read_file
+
+        given = read_file(path) if there is None else None
+        other = there or (given.report if given else None)
+        if other is None:
+            return (given.problem if given else "") or _("This file is not a report.")
+        return comparison(here, other)
 
     def _look(self, host: Host, watch: Progress) -> Report:
         from core.doctor.examine import examine
+        from core.doctor.named import scan_options
 
-        report = self._how(host, watch) if self._how else examine(host, watch, pythons=self._pythons)
+        options = scan_options(self._named)
+        pythons = (*options.pythons, *self._pythons)
+        report = self._how(host, watch) if self._how else examine(host, watch, pythons=pythons, trials=options.trials)
         watch.check()  # a cancelled examination is no result, and what was being verified is taken back
         return report
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.common.fact_text import fact_text
 from core.common.progress import Progress
-from core.host.interface import Account, CompletedProcess
+from core.host.interface import Account, CompletedProcess, ProgramKind
 from core.host.linux.files import (
     container_of,
     environment_file,
@@ -130,6 +130,7 @@ class OtherRootHost:
         input: bytes = b"",  # noqa: ARG002
         watch: Progress | None = None,  # noqa: ARG002
         account: Account | None = None,  # noqa: ARG002
+        kind: ProgramKind = "program",  # noqa: ARG002
     ) -> CompletedProcess:
         """Run nothing: its programs are another system's."""
         return CompletedProcess(

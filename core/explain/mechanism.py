@@ -480,7 +480,7 @@ FRAMEWORK_DISTRIBUTIONS: dict[str, tuple[str, ...]] = {
     "opencv": ("opencv",),
 }
 CAPABILITY_PATTERN = re.compile(r"(?<!supports )capability(?: of|:| is|=)?[ (]{0,2}(?:sm_?)?(\d{1,2})\.?(\d)\b")
-GPU_MODEL_PATTERN = re.compile(r"\b(?:geforce |quadro |tesla |nvidia )?((?:rtx|gtx|gt) ?(?:pro |a)?\d{3,4}(?: ?ti| ?super)?|titan [xvrtp]{1,3}|[ahlvtpkb]\d{1,3}s?)\b(?= |,|\.|$|\n)")  # fmt: skip
+GPU_MODEL_PATTERN = re.compile(r"\b(?:geforce |quadro |tesla |nvidia )?((?:rtx|gtx|gt) ?(?:pro |a)?\d{3,4}(?: ?ti| ?super)?|titan [xvrtp]{1,3}|(?:a(?:2|10|10g|16|30|40|100|800|6000)|h(?:20|100|200|800)|l(?:4|20|40|40s)|t4|v100|p(?:4|40|100)|k(?:20|40|80)|m(?:40|60)|b[123]00|gb\d{2,3}))\b(?=[ ,.:;)]|$|\n)")  # fmt: skip
 
 
 OWN_WORDS = {

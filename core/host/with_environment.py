@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from core.common.progress import Progress
-from core.host.interface import Account, CompletedProcess, Host
+from core.host.interface import Account, CompletedProcess, Host, ProgramKind
 from core.model.facts import Machine, PciDevice, Signature, System, Variable
 
 
@@ -68,7 +68,8 @@ class HostWithEnvironment(msgspec.Struct, frozen=True):
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
+        kind: ProgramKind = "program",
     ) -> CompletedProcess:
         """The real one's, in the environment as it would be."""
         given = self.fresh_environment() if env is None else env
-        return self.host.run(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)
+        return self.host.run(argv, timeout=timeout, env=given, input=input, watch=watch, account=account, kind=kind)

@@ -1,11 +1,16 @@
-"""ELF headers, read as ld.so reads them: program headers and the dynamic segment, not sections (elf(5))."""
+"""ELF headers by pyelftools, read as ld.so reads them: program headers and the dynamic segment, not sections."""
 
 from __future__ import annotations
 
-import struct
+import io
 from functools import lru_cache
+from typing import Any
 
 import msgspec
+from elftools.common.exceptions import ELFError
+from elftools.common.utils import struct_parse
+from elftools.construct import ConstructError
+from elftools.elf.structs import ELFStructs
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
@@ -14,27 +19,16 @@ from core.loader.image import Image
 from core.model.facts import path_text
 
 ELF_MACHINE_NAMES = {
-    (62, 64): "x86_64",
-    (62, 32): "x32",
-    (3, 32): "x86",
-    (183, 64): "aarch64",
-    (40, 32): "arm",
-    (21, 64): "ppc64",
-    (243, 64): "riscv64",
-    (22, 64): "s390x",
-    (258, 64): "loongarch64",
-    (8, 32): "mips",
-    (8, 64): "mips64",
-    (190, 64): "cuda",
+    ("EM_X86_64", 64): "x86_64",
+    ("EM_X86_64", 32): "x32",
+    ("EM_386", 32): "x86",
+    ("EM_AARCH64", 64): "aarch64",
+    ("EM_ARM", 32): "arm",
+    ("EM_PPC64", 64): "ppc64",
+    ("EM_RISCV", 64): "riscv64",
+    ("EM_S390", 64): "s390x",
 }
 """e_machine and class -> the processor family's usual name."""
-
-EXECUTABLE, SHARED = 2, 3
-"""ET_EXEC, ET_DYN."""
-LOAD, DYNAMIC = 1, 2
-"""PT_LOAD, PT_DYNAMIC."""
-END, NEEDED, STRINGS, SONAME, RPATH, RUNPATH, FLAGS_1 = 0, 1, 5, 14, 15, 29, 0x6FFFFFFB
-"""DT_NULL, DT_NEEDED, DT_STRTAB, DT_SONAME, DT_RPATH, DT_RUNPATH, DT_FLAGS_1."""
 
 NODEFLIB, PIE = 0x800, 0x08000000
 """DF_1_NODEFLIB and DF_1_PIE in DT_FLAGS_1. A PIE is told by this flag, not by PT_INTERP: libc.so.6 has that, too."""
@@ -44,71 +38,72 @@ MAX_TAGS = 4096
 MAX_STRING_BYTES = 4096
 
 
-class Form(msgspec.Struct, frozen=True):
-    """How the headers of a class and byte order are packed."""
+class RawSource(io.RawIOBase):
+    """A Source as the seekable stream that pyelftools wants (through a BufferedReader)."""
 
-    bits: int
+    def __init__(self, source: Source) -> None:
+        super().__init__()
+        self._source = source
+        self._at = 0
+
+    def readable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def seekable(self) -> bool:
+        """Say yes."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Move to an offset; what lies outside the file reads as its end."""
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._source.size}[whence]
+        self._at = max(0, start + offset)
+        return self._at
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Fill ``buffer`` from here as far as the file goes."""
+        data = self._source.read(self._at, len(buffer))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+class ElfHeaders(msgspec.Struct, frozen=True):
+    """An ELF file's first header, and the forms of the others. Not pyelftools' ELFFile, which makes them for each file."""
+
+    stream: Any
+    header: Any
+    structs: Any
+    elfclass: int
     little_endian: bool
-    header: struct.Struct
-    """From e_type on."""
-    segment: struct.Struct
-    tag: struct.Struct
 
 
-class Segment(msgspec.Struct, frozen=True):
-    """A program header."""
-
-    kind: int
-    offset: int
-    address: int
-    size: int
-    """Bytes in the file."""
-
-
-class Header(msgspec.Struct, frozen=True):
-    """An ELF file's first header."""
-
-    form: Form
-    kind: int
-    machine: int
-    segments: int
-    """Where the program headers begin."""
-    segment_size: int
-    segment_count: int
-    tail: int
-    """Where the section headers end; 0 when there are none. A whole file is at least so long."""
+@lru_cache(maxsize=16)
+def _structs(little_endian: bool, bits: int, machine: str = "", system: str = "") -> Any:
+    """Return pyelftools' forms of the headers; those behind the first one depend on the processor and the system."""
+    structs = ELFStructs(little_endian=little_endian, elfclass=bits)
+    structs.create_basic_structs()
+    if machine:
+        structs.create_advanced_structs(None, machine, system)
+    return structs
 
 
-@lru_cache(maxsize=4)
-def _form(bits: int, little: bool) -> Form:
-    order, word = "<" if little else ">", "Q" if bits == 64 else "I"
-    return Form(
-        bits,
-        little,
-        struct.Struct(f"{order}HHI{word * 3}IHHHHHH"),
-        struct.Struct(order + ("IIQQQQ" if bits == 64 else "IIIIII")),
-        struct.Struct(f"{order}{word * 2}"),
-    )
-
-
-def _header(source: Source) -> Header:
+def _headers(source: Source) -> ElfHeaders:
     """Read the first header.
 
     Raises:
-        ValueError: it makes no sense.
+        ELFError: it makes no sense.
     """
-    raw = source.read(0, 64)
-    kind = raw[4:6]
+    kind = source.read(4, 2)
     if kind[:1] not in (b"\1", b"\2"):
-        raise ValueError(fact_text("Invalid EI_CLASS {kind}", kind=f"{kind[:1]!r}"))
+        raise ELFError(fact_text("Invalid EI_CLASS {kind}", kind=f"{kind[:1]!r}"))
     if kind[1:] not in (b"\1", b"\2"):
-        raise ValueError(fact_text("Invalid EI_DATA {kind}", kind=f"{kind[1:]!r}"))
-    form = _form(32 if kind[:1] == b"\1" else 64, kind[1:] == b"\1")
-    what, machine, _, _, begin, sections, _, _, size, count, section_size, section_count, _ = form.header.unpack_from(
-        raw, 16
-    )
-    tail = sections + section_count * section_size if sections else 0
-    return Header(form, what, machine, begin, size, count, tail)
+        raise ELFError(fact_text("Invalid EI_DATA {kind}", kind=f"{kind[1:]!r}"))
+    bits, little = 32 if kind[:1] == b"\1" else 64, kind[1:] == b"\1"
+    stream = io.BufferedReader(RawSource(source))
+    header = struct_parse(_structs(little, bits).Elf_Ehdr, stream, 0)
+    machine, system = str(header["e_machine"]), str(header["e_ident"]["EI_OSABI"])
+    return ElfHeaders(stream, header, _structs(little, bits, machine, system), bits, little)
 
 
 def parse_elf(source: Source, path: str) -> Image:
@@ -122,17 +117,17 @@ def parse_elf(source: Source, path: str) -> Image:
         raise UnfitError("truncated", fact_text("is cut off within its first header ({size} bytes)", size=source.size))
     image = None
     try:
-        elf = _header(source)
+        elf = _headers(source)
         image = Image(
             path=path,
             size=source.size,
             format="ELF",
             architecture=_machine(elf),
-            bits=elf.form.bits,
-            little_endian=elf.form.little_endian,
+            bits=elf.elfclass,
+            little_endian=elf.little_endian,
         )
         return _describe(elf, source, image)
-    except (ValueError, struct.error) as error:
+    except (ELFError, ConstructError, ValueError, OverflowError) as error:
         problem = fact_text("has ELF headers that make no sense ({error})", error=_brief(error))
         if image is None:
             raise UnfitError("damaged", problem) from None
@@ -143,76 +138,76 @@ def _brief(error: Exception) -> str:
     return str(error).splitlines()[0][:80] if str(error) else type(error).__name__
 
 
-def _machine(elf: Header) -> str:
-    machine = ELF_MACHINE_NAMES.get((elf.machine, elf.form.bits), str(elf.machine))
-    return "ppc64le" if machine == "ppc64" and elf.form.little_endian else machine
+def _machine(elf: ElfHeaders) -> str:
+    named = str(elf.header["e_machine"])
+    machine = ELF_MACHINE_NAMES.get((named, elf.elfclass), named.removeprefix("EM_").lower())
+    return "ppc64le" if machine == "ppc64" and elf.little_endian else machine
 
 
-def _describe(elf: Header, source: Source, image: Image) -> Image:
-    size = source.size
-    if elf.kind not in (SHARED, EXECUTABLE):
+def _describe(elf: ElfHeaders, source: Source, image: Image) -> Image:
+    header, size = elf.header, source.size
+    if header["e_type"] not in ("ET_DYN", "ET_EXEC"):
         return replace(
             image, state="not a library", problem=fact_text("is an ELF file, but neither a library nor a program")
         )
-    # from p_align on nothing is read
-    whole = elf.form.segment.size + (16 if elf.form.bits == 64 else 8)
-    if elf.segment_size != whole or not 0 < elf.segment_count <= MAX_SEGMENTS:
+    step, count = elf.structs.Elf_Phdr.sizeof(), header["e_phnum"]
+    if header["e_phentsize"] != step or not 0 < count <= MAX_SEGMENTS:
         return replace(image, state="damaged", problem=fact_text("has program headers that no loader accepts"))
-    if elf.segments + elf.segment_count * whole > size:
+    if header["e_phoff"] + count * step > size:
         return replace(image, state="truncated", problem=fact_text("ends before its program headers do"))
-    raw = source.read(elf.segments, elf.segment_count * whole)
-    segments = [_segment(elf.form, raw, n * whole) for n in range(elf.segment_count)]
-    loads = [s for s in segments if s.kind == LOAD]
+    segments = [struct_parse(elf.structs.Elf_Phdr, elf.stream, header["e_phoff"] + n * step) for n in range(count)]
+    loads = [s for s in segments if s["p_type"] == "PT_LOAD"]
     if not loads:
         return replace(image, state="damaged", problem=fact_text("has no segment to load"))
-    end = max(s.offset + s.size for s in loads)
-    image = replace(image, library=elf.kind == SHARED, mappable=end <= size)
+    end = max(s["p_offset"] + s["p_filesz"] for s in loads)
+    image = replace(image, library=header["e_type"] == "ET_DYN", mappable=end <= size)
     if end > size:
         image = replace(
             image,
             state="truncated",
             problem=fact_text("is cut off: {size} of at least {end} bytes are there", size=size, end=end),
         )
-    elif elf.tail > size:
+    elif _tail(elf) > size:
         image = replace(
             image,
             state="truncated",
-            problem=fact_text("lacks its end: {size} of {elf} bytes are there", size=size, elf=elf.tail),
+            problem=fact_text("lacks its end: {size} of {elf} bytes are there", size=size, elf=_tail(elf)),
         )
-    dynamic = next((s for s in segments if s.kind == DYNAMIC), None)
+    dynamic = next((s for s in segments if s["p_type"] == "PT_DYNAMIC"), None)
     if dynamic is None:
         if image.library and image.state == "good":
             return replace(
                 image, state="damaged", problem=fact_text("has no dynamic section, so no program can load it")
             )
         return image
-    return _with_dependencies(image, _tags(elf.form, source, dynamic), StringTable(source, loads))
+    return _with_dependencies(image, _tags(elf, source, dynamic), StringTable(source, loads))
 
 
-def _segment(form: Form, raw: bytes, at: int) -> Segment:
-    if form.bits == 64:
-        kind, _flags, offset, address, _physical, size = form.segment.unpack_from(raw, at)
-    else:
-        kind, offset, address, _physical, size, _memory = form.segment.unpack_from(raw, at)
-    return Segment(kind, offset, address, size)
+def _tail(elf: ElfHeaders) -> int:
+    """Return where the section headers end; 0 when there are none. A whole file is at least so long."""
+    header = elf.header
+    return int(header["e_shoff"] + header["e_shnum"] * header["e_shentsize"]) if header["e_shoff"] else 0
 
 
-def _tags(form: Form, source: Source, dynamic: Segment) -> list[tuple[int, int]]:
+def _tags(elf: ElfHeaders, source: Source, dynamic: Any) -> list[tuple[str, int]]:
     """Return the dynamic section's entries up to its end marker; those beyond the file's end are left out."""
-    raw = source.read(dynamic.offset, min(dynamic.size, MAX_TAGS * form.tag.size))
-    tags: list[tuple[int, int]] = []
-    for at in range(0, len(raw) - form.tag.size + 1, form.tag.size):
-        tag, value = form.tag.unpack_from(raw, at)
-        if tag == END:
+    step = elf.structs.Elf_Dyn.sizeof()
+    tags: list[tuple[str, int]] = []
+    for n in range(min(dynamic["p_filesz"] // step, MAX_TAGS)):
+        at = dynamic["p_offset"] + n * step
+        if at + step > source.size:
             break
-        tags.append((tag, value))
+        entry = struct_parse(elf.structs.Elf_Dyn, elf.stream, at)
+        if entry["d_tag"] == "DT_NULL":
+            break
+        tags.append((str(entry["d_tag"]), int(entry["d_val"])))
     return tags
 
 
 class StringTable:
     """The dynamic string table, found by its address through the loaded segments, as ld.so finds it."""
 
-    def __init__(self, source: Source, loads: list[Segment]) -> None:
+    def __init__(self, source: Source, loads: list[Any]) -> None:
         self._source = source
         self._loads = loads
         self.address: int | None = None
@@ -220,8 +215,8 @@ class StringTable:
     def offset(self) -> int | None:
         """Return the table's place in the file; None when no segment holds it."""
         for load in self._loads:
-            if self.address is not None and 0 <= self.address - load.address < load.size:
-                return self.address - load.address + load.offset
+            if self.address is not None and 0 <= self.address - load["p_vaddr"] < load["p_filesz"]:
+                return int(self.address - load["p_vaddr"] + load["p_offset"])
         return None
 
     def read(self, index: int) -> str:
@@ -231,22 +226,22 @@ class StringTable:
         return path_text(raw.split(b"\0", 1)[0])
 
 
-def _with_dependencies(image: Image, tags: list[tuple[int, int]], strings: StringTable) -> Image:
+def _with_dependencies(image: Image, tags: list[tuple[str, int]], strings: StringTable) -> Image:
     """Add what the dynamic section wishes for."""
-    strings.address = next((value for tag, value in tags if tag == STRINGS), None)
+    strings.address = next((value for tag, value in tags if tag == "DT_STRTAB"), None)
 
-    def all_of(tag: int) -> tuple[str, ...]:
+    def all_of(tag: str) -> tuple[str, ...]:
         return tuple(name for kind, value in tags if kind == tag and (name := strings.read(value)))
 
     if image.state == "good" and strings.offset() is None:
         image = replace(image, state="damaged", problem=fact_text("has a dynamic section without its names"))
-    flags = next((value for tag, value in tags if tag == FLAGS_1), 0)
+    flags = next((value for tag, value in tags if tag == "DT_FLAGS_1"), 0)
     return replace(
         image,
         library=image.library and not flags & PIE,
-        soname=next(iter(all_of(SONAME)), ""),
-        needed=all_of(NEEDED),
-        rpath=tuple(folder for paths in all_of(RPATH) for folder in paths.split(":")),
-        runpath=tuple(folder for paths in all_of(RUNPATH) for folder in paths.split(":")),
+        soname=next(iter(all_of("DT_SONAME")), ""),
+        needed=all_of("DT_NEEDED"),
+        rpath=tuple(folder for paths in all_of("DT_RPATH") for folder in paths.split(":")),
+        runpath=tuple(folder for paths in all_of("DT_RUNPATH") for folder in paths.split(":")),
         no_default_folders=bool(flags & NODEFLIB),
     )

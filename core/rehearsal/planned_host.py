@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from core.host import activation_scripts
 from core.host.windows.environment import compose_environment
 from core.host.with_environment import HostWithEnvironment
-from core.model.changes import Change, EditPath, FileSet, SetVariable
+from core.model.changes import Change, EditLine, EditPath, FileSet, SetVariable
 from core.model.facts import Variable
+from core.transaction.line_edit import planned_texts, value_after
 
 
 class PlannedHost(HostWithEnvironment, frozen=True):
@@ -22,7 +23,7 @@ class PlannedHost(HostWithEnvironment, frozen=True):
     def planned(self) -> dict[str, str]:
         """The small texts that the changes would write."""
         sets = (c for c in self.changes if isinstance(c, FileSet))
-        return {i.path: i.text for c in sets for i in c.items if i.text is not None}
+        return {i.path: i.text for c in sets for i in c.items if i.text is not None} | planned_texts(self.changes)
 
     def variables(self) -> tuple[Variable, ...]:
         """The variables after the changes, and this process' own as a new program would get them."""
@@ -59,6 +60,10 @@ class PlannedHost(HostWithEnvironment, frozen=True):
             return compose_environment(self.variables())
         env = self.host.fresh_environment()
         for c in self.changes:
+            if isinstance(c, EditLine) and (kept := value_after(c, env.get(c.name))) is not None:
+                env[c.name] = kept
+            elif isinstance(c, EditLine):
+                env.pop(c.name, None)
             if not isinstance(c, SetVariable | EditPath):
                 continue
             now, before, after = env.get(c.name), c.before, c.after

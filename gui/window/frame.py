@@ -51,7 +51,9 @@ class Frame(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Let what is held end its work, and keep the window's size."""
-        if held := self.centralWidget():
-            held.close()
+        held = self.centralWidget()
+        if held is not None and not held.close():
+            event.ignore()  # it is asked first
+            return
         self._settings.setValue("size", self.size())
         super().closeEvent(event)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import subprocess
@@ -81,7 +80,16 @@ def make(root: Path, base: str, dice: random.Random) -> tuple[Path, dict[str, st
             (site / "sub").mkdir()
     (root / "extra2" / "more.pth").write_text(str(root / "extra1"))
     if dice.random() < 0.5:
-        some = ["", ".", "sub", "nowhere", str(root / "extra0"), str(root / "extra1") + "/", str(root / "gone"), *map(str, sites)]
+        some = [
+            "",
+            ".",
+            "sub",
+            "nowhere",
+            str(root / "extra0"),
+            str(root / "extra1") + "/",
+            str(root / "gone"),
+            *map(str, sites),
+        ]
         env["PYTHONPATH"] = ":".join(dice.choices(some, k=dice.randrange(4)))
     for name, chance in (("PYTHONNOUSERSITE", 0.2), ("PYTHONSAFEPATH", 0.2)):
         if dice.random() < chance:
@@ -126,7 +134,7 @@ def test_each_entry_tells_what_put_it_there(tmp_path: Path):
     (tmp_path / "lib").mkdir()
     (prefix / "bin").mkdir()
     base = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
-    os.symlink(base, prefix / "bin" / "python")
+    (prefix / "bin" / "python").symlink_to(base)
     (prefix / "pyvenv.cfg").write_text(f"home = {base.parent}\ninclude-system-site-packages = false\n")
     (site / "a.pth").write_text(f"# one\n{tmp_path}/lib\nimport os; os.environ.get('X')\n")
     (site / "sitecustomize.py").write_text("")

@@ -36,7 +36,7 @@ def test_the_project_s_own_lock_has_what_its_tests_import() -> None:
         line.partition("==")[0]
         for line in lab.windows_lock((lab.ROOT / "requirements/dev.txt").read_text()).splitlines()
     }
-    assert {"msgspec", "pefile", "pytest", "hypothesis", "pyside6-essentials"} <= names
+    assert {"msgspec", "pefile", "pyelftools", "pytest", "hypothesis", "pyside6-essentials"} <= names
     assert not names & set(lab.NOT_FOR_WINDOWS)
 
 

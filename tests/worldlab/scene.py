@@ -32,6 +32,8 @@ class World:
     """The person's working folder; the home without one."""
     arguments: list[str] = field(default_factory=list)
     """Further arguments of ``convalesce scan``."""
+    launcher: list[str] = field(default_factory=list)
+    """What stands before every command: a private mount, say."""
     plain_rights: bool = False
     """Take root's right to read everything away, for files that are closed."""
 
@@ -84,6 +86,7 @@ class World:
         if self.plain_rights and os.geteuid() == 0:
             lost = "-dac_override,-dac_read_search"
             words = ["setpriv", "--bounding-set", lost, "--inh-caps", lost, *words]
+        words = [*self.launcher, *words]
         return subprocess.run(
             words, check=False, capture_output=True, cwd=self.cwd or self.home, env=self.environment(), timeout=timeout
         )
@@ -127,12 +130,16 @@ class Scene:
 # --- ready oracles -------------------------------------------------------------------------------------------
 
 
+LEAVE = "\nimport os, sys; sys.stdout.flush(); sys.stderr.flush(); os._exit(0)"
+"""What was opened is not taken down again: some libraries crash at the end of a process without a driver."""
+
+
 def runs(code: str) -> Oracle:
     """Run a piece of Python in the environment's interpreter."""
 
     def oracle(world: World) -> Ran:
         try:
-            done = world.run([world.python, "-c", code])
+            done = world.run([world.python, "-c", code + LEAVE])
         except subprocess.TimeoutExpired:
             return Ran(ok=False, said="it gave no answer")
         except OSError as e:

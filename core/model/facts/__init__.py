@@ -26,6 +26,7 @@ from core.model.facts.benchmark import (
     Rung,
     Timing,
 )
+from core.model.facts.closure import Closure, Edge, EdgeState, Gap, Opening
 from core.model.facts.driver import (
     ComputeCache,
     CudaInit,
@@ -91,6 +92,7 @@ from core.model.facts.machine import (
     platform_machine,
 )
 from core.model.facts.snapshot import Snapshot
+from core.model.facts.starting import ExaminedProgram, LineForm, Start, StartKind, StartLine, StartLook
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -100,6 +102,7 @@ __all__ = [
     "Call",
     "Changeable",
     "Check",
+    "Closure",
     "ComputeCache",
     "Consumer",
     "CudaInit",
@@ -111,8 +114,11 @@ __all__ = [
     "Driver",
     "DriverLibrary",
     "DriverPart",
+    "Edge",
+    "EdgeState",
     "Environment",
     "EnvironmentFault",
+    "ExaminedProgram",
     "Execution",
     "ExpectedNode",
     "FileState",
@@ -122,6 +128,7 @@ __all__ = [
     "FrameworkTrial",
     "Frameworks",
     "Frozen",
+    "Gap",
     "Gpu",
     "GpuCard",
     "GpuProcess",
@@ -133,12 +140,14 @@ __all__ = [
     "Layout",
     "LibraryFile",
     "Limit",
+    "LineForm",
     "Load",
     "Machine",
     "Mapped",
     "Mark",
     "NumberType",
     "Nvml",
+    "Opening",
     "Origin",
     "Outcome",
     "PackageRecords",
@@ -159,7 +168,11 @@ __all__ = [
     "SearchOrigin",
     "Signature",
     "Snapshot",
+    "Start",
     "StartCode",
+    "StartKind",
+    "StartLine",
+    "StartLook",
     "System",
     "Timing",
     "Toolkit",

@@ -57,7 +57,9 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
 class EnvironmentFault(Frozen, frozen=True, kw_only=True):
     """What keeps an environment's interpreter from starting as it was set up, or leads its tools elsewhere."""
 
-    kind: Literal["base gone", "interpreter gone", "upgraded beneath", "moved", "copied", "library gone", "no standard library"]
+    kind: Literal[
+        "base gone", "interpreter gone", "upgraded beneath", "moved", "copied", "library gone", "no standard library"
+    ]
     """moved, copied: its scripts name another folder, which is gone or still there."""
     path: str
     """What was looked at: a file, a link, a setting's value."""

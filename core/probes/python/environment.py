@@ -73,8 +73,13 @@ def find_interpreter(prefix: str, where: Sysroot) -> str:
     return next((p for n in names if where.is_file(p := where.join(prefix, n))), "")
 
 
-def describe_environment(prefix: str, given: str, env: Mapping[str, str], where: Sysroot) -> PythonEnvironment:
-    """Return what the files of one environment tell. A broken one has ``problem``; this never raises."""
+def describe_environment(
+    prefix: str, given: str, env: Mapping[str, str], where: Sysroot, *, every: bool = False
+) -> PythonEnvironment:
+    """Return what the files of one environment tell. A broken one has ``problem``; this never raises.
+
+    ``every``: also distributions that only require what matters here, or are required by it.
+    """
     settings = read_settings(where.text(where.join(prefix, "pyvenv.cfg")))
     executable = given if given.startswith(prefix) and where.is_file(given) else find_interpreter(prefix, where)
     kind = _kind(prefix, settings, where)
@@ -83,7 +88,7 @@ def describe_environment(prefix: str, given: str, env: Mapping[str, str], where:
     unreadable: list[str] = []
     found: list[Distribution] = []
     for folder in folders:
-        its = find_distributions(folder, where)
+        its = find_distributions(folder, where, every=every)
         found.extend(its or ())
         if its is None:
             unreadable.append(folder)

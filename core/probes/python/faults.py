@@ -31,7 +31,9 @@ def environment_faults(
     home = (python.settings or {}).get("home", "")
     config = where.join(prefix, "pyvenv.cfg")
     if home and not where.is_folder(home):
-        yield EnvironmentFault(kind="base gone", path=path_text(home), source=config, line=_line_of(config, "home", where))
+        yield EnvironmentFault(
+            kind="base gone", path=path_text(home), source=config, line=_line_of(config, "home", where)
+        )
     elif python.executable:
         yield from _library(python, env, where)
         yield from _standard_library(python, env, where)
@@ -126,9 +128,9 @@ def _named_folders(prefix: str, where: Sysroot) -> Iterator[tuple[str, int, str]
             yield file, number, named
             break
     for name in () if windows else ("pip", "pip3"):
-        found = _SHEBANG.match(where.read(where.join(scripts, name), 512) or b"")
-        if found:
-            yield where.join(scripts, name), 1, where.parent(where.parent(os.fsdecode(found[1])))
+        first = _SHEBANG.match(where.read(where.join(scripts, name), 512) or b"")
+        if first:
+            yield where.join(scripts, name), 1, where.parent(where.parent(os.fsdecode(first[1])))
             break
 
 

@@ -43,6 +43,7 @@ class Folders:
         self._names: dict[str, frozenset[str] | None] = {}
 
     def names(self, folder: str) -> frozenset[str] | None:
+        """Return the names in a folder, or the paths in an archive; None where it cannot be listed."""
         if folder not in self._names:
             found = self.where.names(folder)
             if found is None and self.where.is_file(folder):
@@ -96,7 +97,7 @@ class ModuleSearch:
         if not found:
             return FoundModule(name=name)
         first, hit = (whole or found)[0]
-        hidden = self._hidden(hit, whole)
+        hidden = self._hidden(hit, first, found) if whole else []
         return FoundModule(
             name=name,
             kind=hit.kind,  # type: ignore[arg-type]  # made below, from its words
@@ -105,12 +106,13 @@ class ModuleSearch:
             hidden=tuple(path_text(h.path) for _n, h in hidden),
         )
 
-    def _hidden(self, winner: _Found, whole: list[tuple[int, _Found]]) -> list[tuple[int, _Found]]:
-        """Return the further places, without those that are the winner by another way."""
-        if len(whole) < 2:
+    def _hidden(self, winner: _Found, entry: int, found: list[tuple[int, _Found]]) -> list[tuple[int, _Found]]:
+        """Return the further places, without those that are the winner by another way; folders without __init__, too."""
+        further = [(n, h) for n, h in found if n > entry]
+        if not further:
             return []
         real = self.where.real(winner.path)
-        return [(n, h) for n, h in whole[1:] if self.where.real(h.path) != real]
+        return [(n, h) for n, h in further if self.where.real(h.path) != real]
 
     def _in_entry(self, entry: SearchEntry, name: str) -> Iterator[_Found]:
         names = self._folders.names(entry.path)
@@ -148,15 +150,14 @@ class ModuleSearch:
         found = self.find(what.module)
         if found.kind == "none":
             return found
-        owner = self._owner(found.path, found, what, distributions)
-        foreign, tags = (), ()
+        owner = self._owner(found.path, what, distributions)
+        foreign: tuple[str, ...] = ()
+        tags: tuple[str, ...] = ()
         if found.kind == "package":
             foreign = self._foreign_extensions(what, self.where.parent(self.where.parent(found.path)))
         if owner is not None:
             tags = self._foreign_tags(owner)
-        second = next(
-            (o for p in found.hidden if (o := self._owner(p, found, what, distributions)) is not None), None
-        )
+        second = next((o for p in found.hidden if (o := self._owner(p, what, distributions)) is not None), None)
         return msgspec.structs.replace(
             found,
             owner=_words(owner),
@@ -165,11 +166,10 @@ class ModuleSearch:
             wheel_tags=tags,
         )
 
-    def _owner(
-        self, path: str, found: FoundModule, what: KnownModule, distributions: Iterable[Distribution]
-    ) -> Distribution | None:
+    def _owner(self, path: str, what: KnownModule, distributions: Iterable[Distribution]) -> Distribution | None:
         """Return the distribution of that name that lies beside a module."""
-        folder = self.where.parent(self.where.parent(path)) if found.kind == "package" else self.where.parent(path)
+        inner = self.where.name(path).startswith("__init__.")
+        folder = self.where.parent(self.where.parent(path) if inner else path)
         mine = [d for d in distributions if d.location == folder]
         if not mine:
             if folder not in self._owners:
@@ -215,7 +215,7 @@ class ModuleSearch:
         return False
 
     def _takes_platform(self, platform: str) -> bool:
-        if platform == "any":
+        if platform == "any" or not self._architecture:
             return True
         if self.where.system == "windows":
             return platform in _WINDOWS.values() and platform == _WINDOWS.get(self._architecture, platform)

@@ -183,9 +183,7 @@ class _Path:
                     self._known = known  # a call by hand keeps a list of its own
                 else:
                     at = int(call["at"] or 0) if call["what"].endswith("insert") else None
-                    self._put(
-                        SearchEntry(path=path_text(path), origin="pth", source=path_text(file), line=number), at
-                    )
+                    self._put(SearchEntry(path=path_text(path), origin="pth", source=path_text(file), line=number), at)
 
 
 def python_search_path(python: Interpreter, env: Mapping[str, str], folder: str, where: Sysroot) -> PythonSearch:
@@ -237,7 +235,7 @@ def _add_packages(path: _Path, python: Interpreter, env: Mapping[str, str], base
             path_add(path, folder, "site-packages", where)
     if alone:
         return
-    for prefix in _further_prefixes(base, python, where):
+    for prefix in _further_prefixes(base, python):
         for folder in _site_folders(python, prefix, where):
             path_add(path, folder, "site-packages" if settings is None else "system site-packages", where)
 
@@ -253,7 +251,7 @@ def path_add(path: _Path, folder: str, origin: SearchOrigin, where: Sysroot) -> 
         path.add_site(folder, origin)
 
 
-def _further_prefixes(base: str, python: Interpreter, where: Sysroot) -> Iterator[str]:
+def _further_prefixes(base: str, python: Interpreter) -> Iterator[str]:
     """Yield the prefixes whose folders of packages are searched: Fedora adds /usr/local to its own Python."""
     if base == "/usr" and python.library == "lib64":
         yield "/usr/local"
@@ -319,11 +317,11 @@ def _from_own_pth(python: Interpreter, file: str, where: Sysroot) -> PythonSearc
     """Return the search that a ._pth file gives: its lines alone, and site-packages where it imports site."""
     path, folder, with_site = _Path(where), where.parent(file), False
     for number, line in enumerate((where.text(file, MAX_PTH_BYTES) or "").lstrip("\ufeff").splitlines(), 1):
-        line = line.partition("#")[0].strip()
-        if line == "import site":
+        text = line.partition("#")[0].strip()
+        if text == "import site":
             with_site = True
-        elif line and not line.startswith("import "):
-            path.add(path.absolute(folder, line), "._pth", file, number)
+        elif text and not text.startswith("import "):
+            path.add(path.absolute(folder, text), "._pth", file, number)
     if with_site:
         for site in _site_folders(python, python.prefix, where):
             path_add(path, site, "site-packages", where)

@@ -41,7 +41,8 @@ def _with_compiler(toolkit: Toolkit, request: ProbeRequest) -> Toolkit:
         return toolkit
     env = variables(verdict, without_silent_folders(request.env, where))
     done = request.host.run(
-        [toolkit.nvcc, "--version"], timeout=NVCC_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account
-    )
+        [toolkit.nvcc, "--version"], timeout=NVCC_TIMEOUT_SECONDS, env=env, watch=request.watch,
+        account=verdict.account, kind="tool",
+    )  # fmt: skip
     said = NVCC_RELEASE.search(done.out)
     return replace(toolkit, nvcc_version=said[1]) if said else toolkit

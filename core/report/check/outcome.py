@@ -56,7 +56,8 @@ def check_outcome(report: Report, answers: tuple[Answer, ...], accepted: tuple[s
         *(_found(f, report) for f in findings if _state(f, report) != "ok"),
         *(_step(report, s, accepted) for s in Step if looked_at(report.snapshot, s)),
     )
-    state = max((r.state for r in rows if r.kind != "step"), key=STATES.index, default="ok")
+    states: list[State] = ["ok", *(r.state for r in rows if r.kind != "step")]
+    state = max(states, key=STATES.index)
     return Outcome(state=state, line=_line(report, rows, state), rows=rows, seconds=seconds, version=report.version)
 
 

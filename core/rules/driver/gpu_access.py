@@ -15,7 +15,7 @@ from core.model.facts import DeviceNode, Driver, ExpectedNode, Snapshot, Variabl
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import PutCacheAside, Unset
 from core.model.steps import Step
-from core.rules.counter import CounterOutcome, blame, of_cuda
+from core.rules.counter import CounterOutcome, blame, cuda_starts, of_cuda
 from core.rules.driver.facts import answer_unhidden, driver_answers, driver_works
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
@@ -54,12 +54,19 @@ def hidden_gpus(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     outcome = of_cuda(driver.cuda, driver.cuda_unhidden)
     count = driver.nvml.device_count if driver.nvml else None
     names = _hiding(seen, count if count is not None else len(driver.gpus or ()) or None)
-    asked = driver.cuda is not None and (driver.cuda.status in (100, 101) or driver.cuda.device_count == 0)
+    asked = (
+        driver.cuda is not None and (driver.cuda.status in (100, 101) or driver.cuda.device_count == 0)
+    ) or _of_another_way(driver)
     if outcome is CounterOutcome.PROVED:
         names = names or [v for name in HIDING_VARIABLES if (v := effective_variable(seen, name)) is not None]
     elif outcome is CounterOutcome.CHANGED or not (names and asked):
         return
     yield from blame(outcome, lambda: _hidden(seen, names, driver_answers(driver), certain=True))
+
+
+def _of_another_way(driver: Driver) -> bool:
+    """Whether the driver answered without the variable alone: it is one that programs of another way get."""
+    return driver.cuda is None and cuda_starts(driver.cuda_unhidden)
 
 
 def hidden_unasked(seen: Snapshot) -> Iterator[Finding]:
