@@ -213,8 +213,9 @@ class Road(QWidget):
         """Return what to start again after a cure, by name."""
         if self._done is None:
             return ""
-        from core.report.programs import known_programs
         from gui.dialogs.diff_view import restart_words
+
+        from core.report.programs import known_programs
 
         if running := known_programs(self._done.running or ()):
             names = ", ".join(running[:MOST_PROGRAMS])
