@@ -18,8 +18,9 @@ STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 StepState = Literal["absent", "present"]
 """What is compared and set. Of "reload-uvm" and "cdi", which leave nothing to undo: whether it was done."""
 
-TAKES_EFFECT_LATER: tuple[StepKind, ...] = ("device-group", "nouveau-off")
-"""Kinds that the next sign-in or the next start brings: no look from this session sees them."""
+TAKES_EFFECT_LATER: tuple[StepKind, ...] = ("device-group", "nouveau-off", "cdi", "short-path")
+"""Kinds that the next sign-in, the next start of the computer or of a container, or a start by the plain path brings: no look
+from this session sees them, so none is called verified."""
 
 
 class SystemStep(Frozen, frozen=True, kw_only=True, tag_field="change", tag="system"):

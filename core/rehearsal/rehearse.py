@@ -50,7 +50,7 @@ def rehearse(
         later = all(isinstance(c, SystemStep) and c.kind in TAKES_EFFECT_LATER for c in changes)
         return Rehearsal(
             works=None,
-            sentence=_("This cannot be rehearsed, and shows only after the next sign-in or start of the computer.")
+            sentence=_("This cannot be rehearsed: it shows only in what is started anew afterwards.")
             if later
             else _("This cannot be rehearsed without doing it; it is verified afterwards."),
         )
