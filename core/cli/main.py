@@ -107,7 +107,7 @@ def _run(arguments: list[str], without_command: Callable[[], int] | None) -> int
     return command(options)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - a flat list of options
     import argparse
 
     from core.cli import benchmark, check, mcp, report

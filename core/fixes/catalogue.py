@@ -33,10 +33,13 @@ from core.model.remedies import (
     PutCacheAside,
     PutPackageBack,
     Remedy,
+    SetForEnvironments,
     TakeOut,
     Unset,
+    UseSystemTool,
 )
 from core.model.steps import Severity
+from core.model.system_steps import SystemStep
 from core.rules.snapshot_queries import limit_rows
 from core.rules.ways import THIS_SESSION, line_evidence
 
@@ -77,7 +80,7 @@ def _with_edits(
     return tuple(lasting) if finding.ways and THIS_SESSION not in finding.ways else changes
 
 
-def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noqa: PLR0912 - a flat table
+def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noqa: C901, PLR0912 - a flat table
     """Return the changes that a remedy comes to on this machine; none where only the person should act.
 
     Raises:
@@ -108,6 +111,11 @@ def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noq
             return add_dll_folders(remedy, snapshot)
         case PutPackageBack():
             return ()  # the advice has the command
+        case UseSystemTool():
+            return (SystemStep(kind=remedy.kind, subject=remedy.subject, value=remedy.value),)
+        case SetForEnvironments():
+            steps = f"set {remedy.value}"
+            return tuple(activation_change(p, steps, remedy.variable) for p in target_environments(snapshot))
         case _:
             assert_never(remedy)
 

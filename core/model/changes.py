@@ -11,6 +11,7 @@ from core.common.i18n import _, format_number
 from core.model import path_list
 from core.model.facts import Frozen, LineForm, System
 from core.model.path_list import PathError
+from core.model.system_steps import SystemStep
 
 PersistentScope = Literal["user", "machine", "environment"]
 """Whom a variable is for: this user, everybody on the machine, or one Python environment while it is active."""
@@ -260,7 +261,7 @@ class EditLine(Frozen, frozen=True, kw_only=True, tag_field="change", tag="line"
         return (*rows, f"- {self.name} {self.entry}".rstrip(), *([f"+ {self.name} {self.value}"] if self.value else []))
 
 
-Change: TypeAlias = SetVariable | EditPath | FileSet | EditLine
+Change: TypeAlias = SetVariable | EditPath | FileSet | EditLine | SystemStep
 """All changes. A Change is data: it is shown, journalled, handed to an elevated process and undone."""
 
 

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, TypeVar
 from msgspec.structs import replace
 
 from core.model.facts import Frozen
+from core.model.system_steps import StepKind
 
 T = TypeVar("T")
 
@@ -116,6 +117,21 @@ class PutPackageBack(Frozen, frozen=True, kw_only=True, tag=True):
     version: str
 
 
+class UseSystemTool(Frozen, frozen=True, kw_only=True, tag=True):
+    """Make a step with the system's own tools; see ``core.model.system_steps``."""
+
+    kind: StepKind
+    subject: str = ""
+    value: str = ""
+
+
+class SetForEnvironments(Frozen, frozen=True, kw_only=True, tag=True):
+    """Give a variable a value while the environments in use are active."""
+
+    variable: str
+    value: str
+
+
 Remedy: TypeAlias = (
     Unset
     | PointTo
@@ -129,6 +145,8 @@ Remedy: TypeAlias = (
     | GivePlainName
     | AddDllFolders
     | PutPackageBack
+    | UseSystemTool
+    | SetForEnvironments
 )
 
 

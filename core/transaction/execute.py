@@ -13,10 +13,12 @@ from core.host import scratch
 from core.model import path_list
 from core.model.changes import Change, ChangeError, EditLine, EditPath, FileSet, SetVariable, Value, values_agree
 from core.model.facts import Frozen
-from core.transaction import file_set, line_edit
+from core.model.system_steps import SystemStep
+from core.transaction import file_set, line_edit, system_steps
 from core.transaction.file_set import NotRestored
 from core.transaction.journal import BegunError, Entry, Journal, State
 from core.transaction.preconditions import resolve, unmet_preconditions
+from core.transaction.system_steps import SystemTools
 from core.transaction.variable_store import VariableStore, error_sentence
 
 __all__ = ["Outcome", "Plan", "execute", "recover", "recover_locked", "resolve", "undo", "unmet_preconditions"]
@@ -167,6 +169,9 @@ def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal,
     if isinstance(change, FileSet):
         file_set.place_files(change, entry, journal)
         return
+    if isinstance(change, SystemStep):
+        system_steps.make_step(change, SystemTools(writer.root))
+        return
     if isinstance(change, EditLine):
         line_edit.make_edit(change)
         return
@@ -234,6 +239,9 @@ def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journa
     if isinstance(change, EditLine):
         return line_edit.restore_line(change)
     try:
+        if isinstance(change, SystemStep):
+            system_steps.make_step(change.inverse(), SystemTools(writer.root))
+            return ()
         now = writer.read(change.name, change.scope, change.at)
         if values_agree(change.before, now) or values_agree(change.after, now):
             writer.write(change.name, change.scope, change.at, change.before)
@@ -245,7 +253,7 @@ def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journa
                     _("Another program has changed {name} since, so Convalesce left it unchanged.", name=change.name)
                 ),
             )
-    except OSError as e:
+    except (OSError, system_steps.ToolError) as e:
         return (NotRestored(error_sentence(e), again=True),)
     except ChangeError as e:
         return () if _is_back(change, writer) else (NotRestored(error_sentence(e)),)

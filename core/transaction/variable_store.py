@@ -13,6 +13,7 @@ from core.host import activation_scripts, environment_files, ownership, safe_fol
 from core.host.refusal import why_refused
 from core.model.changes import Change, ChangeError, EditLine, FileSet, PersistentScope, Value
 from core.model.facts import System
+from core.model.system_steps import SystemStep
 
 OWN_FILE = ".config/environment.d/90-convalesce.conf"
 """Where a user's variable goes on Linux: systemd gives it to every session and service of the user from the next
@@ -26,6 +27,11 @@ class VariableStore(Protocol):
     @property
     def system(self) -> System:
         """Which rules for search paths and lengths apply."""
+        ...
+
+    @property
+    def root(self) -> str:
+        """The folder that stands for "/": where system steps are made."""
         ...
 
     def read(self, name: str, scope: PersistentScope, at: str) -> Value | None:
@@ -70,6 +76,11 @@ class LinuxVariables:
         self._root = root
         self._home = home if home is not None else str(users_home())
 
+    @property
+    def root(self) -> str:
+        """See Writer."""
+        return self._root
+
     def read(self, name: str, scope: PersistentScope, at: str) -> Value | None:
         """See Writer."""
         if scope == "environment":
@@ -112,6 +123,8 @@ class LinuxVariables:
         if isinstance(change, FileSet):
             places = [safe_folder.split_path(i.path)[0] for i in change.items]
             return any(not os.access(safe_folder.nearest_existing(p), os.W_OK) for p in (*places, *change.folders))
+        if isinstance(change, SystemStep):
+            return change.kind != "short-path"
         if isinstance(change, EditLine):
             real = safe_folder.split_path(os.path.realpath(change.path))[0]
             return not (os.access(change.path, os.W_OK) and os.access(real, os.W_OK))

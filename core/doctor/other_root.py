@@ -16,6 +16,7 @@ from core.host.linux.files import (
     os_release,
     pci_devices,
     processor_instructions,
+    tegra_of,
 )
 from core.loader import read_image
 from core.loader.files import OtherRoot, path_under_root
@@ -62,6 +63,7 @@ class OtherRootHost:
             libc=self._libc(),
             instructions=processor_instructions(self.root),
             wsl=is_wsl(self.root),
+            tegra=tegra_of(self.root),
             container=container_of(self.root, {}),
             home=self._home(),
             other_root=path_text(self._root),
