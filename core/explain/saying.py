@@ -40,7 +40,7 @@ def _meaning(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> str:
     pair = compiled_and_loaded(reading.low)
     if pair:
         return version_meaning(*pair)
-    status = next((c for c in codes if c.family.endswith(STATUS_KINDS)), None)
+    status = next((c for c in codes if c.family.endswith(STATUS_KINDS) or c.term.startswith("Xid ")), None)
     file = next((x for x in reading.blamed if x.family not in ("framework", "")), None)
     if file is not None:
         return join_sentences(file_meaning(file, reading, status), dictionary.library_meaning(file).meaning)

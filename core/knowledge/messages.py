@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec.structs import replace
+
 from core.knowledge.causes import Cause
 from core.knowledge.tables import read_table
 from core.model.facts import Frozen
+
+NAMED_CAUSE_WEIGHT = 7.0
+"""Log-odds of a sentence that names one cause itself."""
 
 
 class Message(Frozen, frozen=True, kw_only=True):
@@ -21,6 +26,8 @@ class Message(Frozen, frozen=True, kw_only=True):
     meaning: str = ""
     usually: str = ""
     source: str = ""
+    cause: Cause | Literal[""] = ""
+    """The one cause that the sentence itself names; clues say the rest."""
 
 
 class Clue(Frozen, frozen=True, kw_only=True):
@@ -44,6 +51,12 @@ class Clues(Frozen, frozen=True, kw_only=True):
     """What would decide about a cause: part of a sentence that begins with whether, what or how."""
 
 
+class _Sentences(Frozen, frozen=True, kw_only=True):
+    """The part of kernel_log.json that is read as messages."""
+
+    sentences: tuple[Message, ...]
+
+
 class CodeEntry(Frozen, frozen=True, kw_only=True):
     """One entry of the dictionary of codes."""
 
@@ -56,13 +69,19 @@ class CodeEntry(Frozen, frozen=True, kw_only=True):
 
 
 def known_messages() -> tuple[Message, ...]:
-    """Return resources/knowledge/messages.json."""
-    return read_table("messages", tuple[Message, ...])
+    """Return resources/knowledge/messages.json, and the sentences of the kernel's log (kernel_log.json)."""
+    return read_table("messages", tuple[Message, ...]) + read_table("kernel_log", _Sentences).sentences
 
 
 def known_clues() -> Clues:
-    """Return resources/knowledge/clues.json."""
-    return read_table("clues", Clues)
+    """Return resources/knowledge/clues.json, and a clue for each sentence of the kernel's log that names its cause."""
+    written = read_table("clues", Clues)
+    named = tuple(
+        Clue(when=(m.id,), exact=True, because=m.meaning, causes={m.cause: NAMED_CAUSE_WEIGHT})
+        for m in read_table("kernel_log", _Sentences).sentences
+        if m.cause
+    )
+    return replace(written, clues=written.clues + named)
 
 
 def known_codes() -> tuple[CodeEntry, ...]:

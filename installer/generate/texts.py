@@ -28,6 +28,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "messages": ("meaning", "usually"),
     "clues": ("because", "decides"),
     "hints": ("meaning", "next"),
+    "kernel_log": ("meaning", "next", "usually", "actions"),
     "releases": ("what",),
     "wrong_cures": ("title", "harm", "undo"),
     "compatibility": ("fact",),
