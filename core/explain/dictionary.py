@@ -70,8 +70,9 @@ def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
     found += [c for c in known_codes() if c.family == "Windows status" and c.number.lower() in states]
     logged = {x.code: x for x in kernel_log_table().xids} if reading.xids else {}
     shown = [_xid_meaning(logged[n]) for n in reading.xids if n in logged]
+    named = {c.name for c in found}
     shown += [_code_meaning(c) for c in dict.fromkeys(found)] + [
-        _message_meaning(m, reading.low) for m in (*reading.symptoms, *reading.harmless)
+        _message_meaning(m, reading.low) for m in (*reading.symptoms, *reading.harmless) if m.code not in named
     ]
     return tuple(dict.fromkeys(shown))[:MAX_MEANINGS]
 

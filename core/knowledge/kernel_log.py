@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Literal
 
 from core.knowledge.causes import Cause
@@ -44,6 +45,7 @@ class KernelLog(Frozen, frozen=True, kw_only=True):
         return xid.next or self.actions[xid.action]
 
 
+@cache
 def kernel_log_table() -> KernelLog:
     """Read kernel_log.json."""
     return read_table("kernel_log", KernelLog)

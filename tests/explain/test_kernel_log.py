@@ -44,8 +44,8 @@ def test_numbers_are_read_from_a_log_and_from_a_sentence(line: str, numbers: tup
         ("NVRM: Xid (PCI:0000:01:00): 31, pid=812, name=python3, Ch 00000008, MMU Fault", "program_error"),
         ("NVRM: Xid (PCI:0000:01:00): 13, pid=2, Graphics Exception: ESR 0x505224=0x80000000", "program_error"),
         ("NVRM: GPU 0000:01:00.0: GPU does not have the necessary power cables connected.", "hardware_fault"),
-        ("nvidia 0000:01:00.0: Direct firmware load for nvidia/595.71.05/gsp_ga10x.bin failed with error -2\n"
-         "NVRM: RmFetchGspRmImages: No firmware image found", "driver_component_missing"),
+        ("nvidia 0000:01:00.0: Direct firmware load for nvidia/595.71.05/gsp_ga10x.bin failed with error -2", "driver_component_missing"),
+        ("NVRM: RmFetchGspRmImages: No firmware image found", "driver_component_missing"),
         ("nvidia: version magic '5.15.0-91-generic SMP' should be '5.15.0-94-generic SMP'", "driver_module_not_loaded"),
         ("Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7", "secure_boot_blocks_module"),
         ("NVRM: This is a 64-bit BAR mapped above 16 TB by the system BIOS or the Linux kernel.", "pci_memory_unassigned"),
