@@ -28,6 +28,8 @@ FRAMEWORK_NAMES = {
     "mxnet": "MXNet",
     "opencv": "OpenCV",
 }
+_DRIVER_CUDA = re.compile(r"found version (\d{1,2})(0\d)0\b")
+"""How PyTorch writes the newest CUDA of the driver: 11040 is 11.4."""
 _SYMBOL = re.compile(r"undefined symbol: (\w{3,80})|cannot load symbol (\w{3,80})", re.IGNORECASE)
 
 
@@ -47,7 +49,13 @@ def _meaning(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> str:
     opened = next(iter(reading.opened), None)
     there = _("{file} was found and opened before that: it is not missing.", file=opened.name) if opened else ""
     known = status or next((c for c in codes if c.meaning), None)
-    return join_sentences(known.meaning, there, known.usually) if known else there
+    number = _DRIVER_CUDA.search(reading.low)
+    newest = (
+        _("The number means: this driver runs CUDA up to {version}.", version=f"{number[1]}.{int(number[2])}")
+        if number
+        else ""
+    )
+    return join_sentences(known.meaning, newest, there, known.usually) if known else join_sentences(newest, there)
 
 
 def version_meaning(built: Version, found: Version) -> str:
