@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from msgspec import structs
@@ -33,6 +34,11 @@ LIKELY_SCORE = 0.7
 """Score from which on a text alone makes a cause likely."""
 ROOT_CAUSE_WEIGHT = 0.4
 """What being the machine's root cause weighs beside the text's share of belief."""
+PICTURE_TEXT = N_("This is a link to a picture, which holds no text: paste the text of the message itself.")
+PICTURES = re.compile(
+    r"(?:\s{0,20}(?:!\[[^\]\n]{0,200}\]\([^)\s]{1,500}\)|<img[^>\n]{1,500}>|https?://[^\s<>]{1,300}\.(?:png|jpe?g|gif|webp)))+\s{0,20}",
+    re.IGNORECASE,
+)
 NOTHING_TEXT = N_("Nothing in this text is about the GPU setup.")
 TOPIC_WORDS = (
     *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "tensorrt", "executionprovider", "nouveau"),
@@ -47,6 +53,8 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
     ``findings``: those of the Snapshot's Report, where the caller has them. Works offline and in linear time; never
     raises for any text.
     """
+    if len(text) < SHORT_TEXT_CHARACTERS and PICTURES.fullmatch(text):
+        return Explanation(sentence=_(PICTURE_TEXT))
     meant = dictionary.look_up(text)
     reading = read_text(f"error code {text.strip()}" if meant and text.strip().isdigit() else text)
     if not meant and not is_about_gpu(reading):

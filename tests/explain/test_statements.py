@@ -159,7 +159,7 @@ def test_the_cure_is_the_one_that_the_report_offers() -> None:
 
 
 def test_the_tables_name_causes_and_marks_that_there_are() -> None:
-    of_reading = ("missing:", "win:", "nt:", "gpu:", "pair", "opened:", "lib:", "named:")
+    of_reading = ("missing:", "win:", "nt:", "gpu:", "pair", "opened:", "lib:", "named:", "xid-")
     ids = {x.id for x in known_messages()}
     assert set(CAUSED_COMPLAINTS) <= set(cause_ranks())
     assert {name for makes in CAUSED_COMPLAINTS.values() for name in makes} == set(COMPLAINTS)

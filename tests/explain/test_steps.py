@@ -46,3 +46,15 @@ def test_the_check_comes_last() -> None:
         .causes[0]
         .steps.endswith("It worked if nvidia-smi prints its table again.")
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![image](https://example.org/a/b)",
+        '<img width="1000" src="https://example.org/a.png">',
+        "https://example.org/error.PNG",
+    ],
+)
+def test_a_link_to_a_picture_is_called_one(text: str) -> None:
+    assert "picture" in explain(text).sentence
