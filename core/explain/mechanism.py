@@ -577,6 +577,19 @@ def another_copy(reading: ParsedText, about: FaultFacts) -> str:
     )
 
 
+ANSWERS_OF_A_MODULE = frozenset({"lib-mismatch-driver", "ptx-toolchain", "key-rejected"})
+"""Marks of messages that a loaded module, or the kernel that refused it, alone leads to."""
+
+
+def a_driver_answers(reading: ParsedText, about: FaultFacts) -> str:
+    """In the text a driver gives its version or is refused for its signature; on this machine none is loaded."""
+    if about.cause != "driver_module_not_loaded":
+        return ""
+    if reading.marks & ANSWERS_OF_A_MODULE or "(found version " in reading.low or "nvrm version" in reading.low:
+        return _("In the message a driver answers; on this machine none does.")
+    return ""
+
+
 OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
     another_system,
     engines_message,
@@ -585,6 +598,7 @@ OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
     another_library,
     another_release,
     another_copy,
+    a_driver_answers,
 )
 
 

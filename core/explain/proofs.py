@@ -40,7 +40,12 @@ def cpu_build(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
         if torch and ("+cpu" in torch) and "torch" in reading.low:
             found.append(Evidence(label=_("CPU build"), value=f"torch {torch}", source=python.prefix))
         for name in ("onnxruntime", "paddlepaddle"):
-            if name in packages and f"{name}-gpu" not in packages and name[:6] in reading.low:
+            if (
+                name in packages
+                and f"{name}-gpu" not in packages
+                and name[:6] in reading.low
+                and f"{name}-gpu" not in reading.low
+            ):
                 found.append(Evidence(label=_("CPU package"), value=f"{name} {packages[name]}", source=python.prefix))
     return tuple(found)
 
