@@ -16,7 +16,7 @@ from core.host.interface import Host
 from core.host.provenance import environment_for, may_run
 from core.host.with_environment import HostWithEnvironment
 from core.knowledge.tables import read_table
-from core.model.changes import Change, FileSet
+from core.model.changes import Change, EditPath, ExchangePackages, FileSet, SetVariable
 from core.model.facts import Snapshot, Variable, split_id
 from core.model.findings import Finding, Report
 from core.model.paths import is_inside
@@ -68,13 +68,14 @@ def verify(
 
 
 def _activated_by(changes: Sequence[Change]) -> list[str]:
-    found = [c.at for c in changes if not isinstance(c, FileSet) and c.scope == "environment"]
+    found = [c.at for c in changes if isinstance(c, SetVariable | EditPath) and c.scope == "environment"]
     return list(dict.fromkeys(found))
 
 
 def _concerned_environments(finding: Finding, changes: Sequence[Change], seen: Snapshot) -> list[str]:
     """Return the environments that the finding concerns, or whose files it or the cure is about, else those in use."""
     paths = [finding.subject, *(i.path for c in changes if isinstance(c, FileSet) for i in c.items)]
+    paths += [c.folder for c in changes if isinstance(c, ExchangePackages)]
     system = seen.machine.system
     consumers = {split_id(c)[0] for c in finding.consumers}
     found = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.host.activation_scripts import ACTIVATION_KIND
-from core.model.changes import Change, FileSet, PersistentScope, SetVariable, Value
+from core.model.changes import Change, EditPath, PersistentScope, SetVariable, Value
 from core.model.facts import Snapshot, System, Variable
 from core.rules.consumer_loads import environment_rank
 
@@ -56,7 +56,7 @@ def set_value(v: Variable, after: str | None, system: System) -> SetVariable:
 
 def in_single_scope(changes: Sequence[Change]) -> tuple[Change, ...]:
     """Return the changes if one person can make all of them; a plan is the user's or the administrator's, never both."""
-    scopes = {c.scope for c in changes if not isinstance(c, FileSet)}
+    scopes = {c.scope for c in changes if isinstance(c, SetVariable | EditPath)}
     return tuple(changes) if len(scopes) <= 1 else ()
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from core.host import activation_scripts
 from core.host.windows.environment import compose_environment
 from core.host.with_environment import HostWithEnvironment
-from core.model.changes import Change, FileSet, SetVariable
+from core.model.changes import Change, EditPath, FileSet, SetVariable
 from core.model.facts import Variable
 
 
@@ -32,7 +32,10 @@ class PlannedHost(HostWithEnvironment):
         new = (
             Variable(name=c.name, value=self._there(c.after.text), scope=c.scope, kind=c.after.kind, source=c.at)
             for c in self.changes
-            if not isinstance(c, FileSet) and c.scope != "environment" and c.before is None and c.after is not None
+            if isinstance(c, SetVariable | EditPath)
+            and c.scope != "environment"
+            and c.before is None
+            and c.after is not None
         )
         known = (*kept, *new)
         if self.system == "windows":
@@ -44,7 +47,7 @@ class PlannedHost(HostWithEnvironment):
     def _after(self, v: Variable) -> Variable | None:
         value: str | None = v.value
         for c in self.changes:
-            if isinstance(c, FileSet) or c.scope != v.scope or c.name.upper() != v.name.upper():
+            if not isinstance(c, SetVariable | EditPath) or c.scope != v.scope or c.name.upper() != v.name.upper():
                 continue
             if c.before is not None and c.before.text == value and c.at in ("", v.source):
                 value = c.after.text if c.after else None
@@ -58,7 +61,7 @@ class PlannedHost(HostWithEnvironment):
             return compose_environment(self.variables())
         env = self.host.fresh_environment()
         for c in self.changes:
-            if isinstance(c, FileSet):
+            if not isinstance(c, SetVariable | EditPath):
                 continue
             now, before, after = env.get(c.name), c.before, c.after
             if isinstance(c, SetVariable) and c.scope == "environment":

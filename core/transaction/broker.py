@@ -17,7 +17,7 @@ from typing import Protocol
 from core.common.i18n import _, n_
 from core.host import ownership, safe_folder
 from core.model import path_list
-from core.model.changes import Change, ChangeError, EditPath, FileItem, FileSet, SetVariable
+from core.model.changes import Change, ChangeError, EditPath, ExchangePackages, FileItem, FileSet, SetVariable
 from core.model.facts import System
 
 NVIDIA_LIBRARY = re.compile(
@@ -121,7 +121,7 @@ def refusal_sentences(changes: tuple[Change, ...], ground: Ground, *, back: bool
 
 def kind_of(change: Change) -> ChangeKind:
     """Return the kind that a change is of."""
-    return next(kind for kind in CHANGE_KINDS if kind.of(change))
+    return next((kind for kind in CHANGE_KINDS if kind.of(change)), NEVER)
 
 
 def consent_action(changes: tuple[Change, ...], *, back: bool = False) -> str:
@@ -360,6 +360,22 @@ def _words_files(change: Change) -> tuple[str, ...]:
         )
     return tuple(rows)
 
+
+# --- packages ------------------------------------------------------------------------------------------------------
+
+
+def _packages(_change: Change, _ground: Ground, _back: bool) -> str:
+    """None: an installer runs what others wrote."""
+    return _("Packages are not changed with administrator rights.")
+
+
+def _words_packages(change: Change) -> tuple[str, ...]:
+    assert isinstance(change, ExchangePackages)
+    return (_("Change the packages of {prefix}.", prefix=change.prefix),)
+
+
+NEVER = ChangeKind("packages", lambda c: isinstance(c, ExchangePackages), _packages, _words_packages)
+"""What is never changed with an administrator's rights."""
 
 CHANGE_KINDS = (
     ChangeKind("search-path", lambda c: isinstance(c, EditPath) and c.new is not None, _enter_path, _words_enter),

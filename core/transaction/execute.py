@@ -11,9 +11,18 @@ import msgspec
 from core.common.i18n import _, join_sentences
 from core.host import scratch
 from core.model import path_list
-from core.model.changes import Change, ChangeError, EditPath, FileSet, Value, values_agree
+from core.model.changes import (
+    Change,
+    ChangeError,
+    EditPath,
+    ExchangePackages,
+    FileSet,
+    SetVariable,
+    Value,
+    values_agree,
+)
 from core.model.facts import Frozen
-from core.transaction import file_set
+from core.transaction import file_set, package_exchange
 from core.transaction.file_set import NotRestored
 from core.transaction.journal import BegunError, Entry, Journal, State
 from core.transaction.preconditions import resolve, unmet_preconditions
@@ -64,7 +73,7 @@ def open_gate(_changes: tuple[Change, ...], _back: bool) -> tuple[str, ...]:
 class Outcome(Frozen, frozen=True, kw_only=True):
     """How it ended. Only after "stuck" may the machine be neither as before nor as planned."""
 
-    kind: Literal["done", "undone", "refused", "rolled back", "stuck"]
+    kind: Literal["done", "undone", "refused", "rolled back", "stuck", "let go"]
     sentence: str
     problems: tuple[str, ...] = ()
     entry: str = ""
@@ -124,7 +133,7 @@ def _stuck_outcome(entry: str, *rows: str) -> Outcome:
 
 def _pin_value_kind(change: Change, writer: VariableStore) -> Change:
     """Return the change with the form in which the value is really kept, for an exact way back."""
-    if isinstance(change, FileSet) or (change.before is not None and change.before.kind):
+    if not isinstance(change, SetVariable | EditPath) or (change.before is not None and change.before.kind):
         return change
     now = writer.read(change.name, change.scope, change.at)
     if now is None or change.before is None or now.text != change.before.text:
@@ -145,6 +154,7 @@ def _act(entry: Entry, writer: VariableStore, journal: Journal, verify: Callable
             problem = verify()
             if not problem:
                 journal.change_state(entry, "done")
+                package_exchange.release_twins(entry)
         except (ChangeError, OSError) as e:
             problem = error_sentence(e)
         if not problem:
@@ -162,6 +172,9 @@ def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal,
     if isinstance(change, FileSet):
         file_set.place_files(change, entry, journal)
         return
+    if isinstance(change, ExchangePackages):
+        package_exchange.put_in_place(change)
+        return
     now = writer.read(change.name, change.scope, change.at)
     if isinstance(change, EditPath) and not exact:
         writer.write(change.name, change.scope, change.at, change.rebased_on(now))
@@ -172,7 +185,7 @@ def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal,
 
 
 def _tell(entry: Entry, writer: VariableStore) -> None:
-    if any(not isinstance(c, FileSet) for c in entry.changes):
+    if any(isinstance(c, SetVariable | EditPath) for c in entry.changes):
         writer.broadcast()
 
 
@@ -214,6 +227,8 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
         return Outcome(kind="stuck", sentence=words, problems=tuple(rows), entry=entry.id)
     with suppress(ChangeError, OSError):  # a backup too many harms nobody; the next end tries again
         journal.forget_unneeded()
+        package_exchange.release_twins(entry)
+        package_exchange.clear_twins(journal)
     if goal == "undone":
         return Outcome(kind="undone", sentence=_("Undone: {title}.", title=entry.title), entry=entry.id)
     words = join_sentences(_("Everything is as it was before."), why)
@@ -223,6 +238,8 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
 def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journal) -> tuple[NotRestored, ...]:
     if isinstance(change, FileSet):
         return file_set.restore_files(change, entry, journal)
+    if isinstance(change, ExchangePackages):
+        return package_exchange.restore_packages(change)
     try:
         now = writer.read(change.name, change.scope, change.at)
         if values_agree(change.before, now) or values_agree(change.after, now):
@@ -303,6 +320,8 @@ def recover(*, writer: VariableStore, journal: Journal) -> tuple[Outcome, ...]:
     """
     scratch.clear_abandoned()
     scratch.clear_abandoned(journal.staging)
+    with suppress(ChangeError, OSError):
+        package_exchange.clear_twins(journal)
     try:
         if not journal.unfinished():
             return ()
@@ -325,3 +344,19 @@ def recover_locked(*, writer: VariableStore, journal: Journal, gate: Gate = open
         )
         for entry in journal.unfinished()
     )
+
+
+def let_go(id: str, *, journal: Journal) -> Outcome:
+    """Remove what an entry keeps for its undoing, which then is no longer possible."""
+    try:
+        with journal.lock():
+            entry = journal.entry(id)
+            if not entry.undoable:
+                return _refusal((_("Entry {id} is {state}; it keeps nothing.", id=id, state=_(entry.state)),))
+            journal.change_state(entry, "let go")
+            journal.forget_unneeded()
+            package_exchange.clear_twins(journal)
+            words = _("What was kept for undoing it is gone: {title}.", title=entry.title)
+            return Outcome(kind="let go", sentence=words, entry=entry.id)
+    except (ChangeError, OSError) as e:
+        return _refusal((error_sentence(e),))

@@ -6,8 +6,17 @@ import msgspec
 
 from core.common.i18n import _, format_number
 from core.model import path_list
-from core.model.changes import Change, ChangeError, EditPath, FileSet, SetVariable, Value, values_agree
-from core.transaction import file_preconditions
+from core.model.changes import (
+    Change,
+    ChangeError,
+    EditPath,
+    ExchangePackages,
+    FileSet,
+    SetVariable,
+    Value,
+    values_agree,
+)
+from core.transaction import file_preconditions, package_exchange
 from core.transaction.journal import Journal
 from core.transaction.variable_store import VariableStore, error_sentence
 
@@ -50,6 +59,9 @@ def unmet_preconditions(
     for change in changes:
         if isinstance(change, FileSet):
             rows += file_preconditions.file_problems(change, journal, trusted=trusted)
+            continue
+        if isinstance(change, ExchangePackages):
+            rows += package_exchange.exchange_problems(change)
             continue
         key = (change.name, change.scope, change.at)
         try:

@@ -10,7 +10,7 @@ from typing import Protocol
 from core.common.home import user_home as users_home
 from core.common.i18n import _
 from core.host import activation_scripts, environment_files, ownership, safe_folder
-from core.model.changes import Change, ChangeError, FileSet, PersistentScope, Value
+from core.model.changes import Change, ChangeError, ExchangePackages, FileSet, PersistentScope, Value
 from core.model.facts import System
 
 OWN_FILE = ".config/environment.d/90-convalesce.conf"
@@ -108,6 +108,8 @@ class LinuxVariables:
         """See Writer."""
         if os.geteuid() == 0:
             return False
+        if isinstance(change, ExchangePackages):
+            return False  # never with an administrator's rights
         if isinstance(change, FileSet):
             places = [safe_folder.split_path(i.path)[0] for i in change.items]
             return any(not os.access(safe_folder.nearest_existing(p), os.W_OK) for p in (*places, *change.folders))

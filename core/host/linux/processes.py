@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from core.model.changes import Change, FileSet
+from core.model.changes import Change, EditPath, SetVariable
 
 MAX_PROC_ENVIRONMENT_BYTES = 1 << 20
 """Bytes of one program's environment that are read."""
@@ -16,7 +16,7 @@ def with_old_variables(changes: tuple[Change, ...], proc: str = "/proc") -> tupl
     """Return the programs' names, sorted; None where this system does not tell (Windows)."""
     wanted: dict[str, str | None] = {}
     for change in changes:
-        if isinstance(change, FileSet):
+        if not isinstance(change, SetVariable | EditPath):
             continue
         if change.scope == "environment":
             wanted["VIRTUAL_ENV"] = change.at  # only a shell in which this environment is active has its old steps
@@ -30,7 +30,7 @@ def with_old_variables(changes: tuple[Change, ...], proc: str = "/proc") -> tupl
         numbers = [p for p in Path(proc).iterdir() if p.name.isdigit() and p.name != str(os.getpid())]
     except OSError:
         return None
-    environment = any(not isinstance(c, FileSet) and c.scope == "environment" for c in changes)
+    environment = any(isinstance(c, SetVariable | EditPath) and c.scope == "environment" for c in changes)
     return tuple(sorted({name for p in numbers if (name := _name(p, wanted, same_is_old=environment))}))
 
 
