@@ -135,7 +135,7 @@ class ThisMachine:
         if proposal.problems:
             return Preview(proposal, None, report)
         if not proposal.is_prepared:  # the press fetches, tries out in a twin, and only then changes anything
-            from core.packages.installer import Sources
+            from core.fixes.packages.installer import Sources
             from core.rehearsal.rehearse import Rehearsal
 
             where = repair.fetched_from(proposal, Sources(), shop, watch)

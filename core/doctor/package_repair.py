@@ -10,14 +10,14 @@ from msgspec.structs import replace
 from core.common.i18n import _, join_sentences
 from core.common.progress import Progress
 from core.common.text import join_names
+from core.fixes.packages import prepare as packages
+from core.fixes.packages.donors import home_of
+from core.fixes.packages.installer import Sources, choose_installer, without_secrets
+from core.fixes.packages.prepare import Prepared
 from core.host import ownership
 from core.host.interface import Host
 from core.model.changes import Change, ChangeError, ExchangePackages
 from core.model.facts import Snapshot
-from core.packages import prepare as packages
-from core.packages.donors import home_of
-from core.packages.installer import Sources, choose_installer, without_secrets
-from core.packages.prepare import Prepared
 from core.rehearsal.rehearse import Rehearsal
 from core.transaction import package_exchange
 from core.transaction.execute import Plan
@@ -49,7 +49,7 @@ def obstacles(wish: ExchangePackages) -> tuple[str, ...]:
 def prepare(  # noqa: PLR0917 - what, from where, and the means
     wish: ExchangePackages, seen: Snapshot, sources: Sources, host: Host, journal: Journal, watch: Progress
 ) -> Prepared:
-    """Work a change of packages out, in a twin. See core/packages/prepare.py."""
+    """Work a change of packages out, in a twin. See core/fixes/packages/prepare.py."""
     real = replace(wish, prefix=os.path.realpath(wish.prefix), folder=os.path.realpath(wish.folder))
     return packages.prepare(real, seen, sources, host=host, journal=journal, watch=watch)
 

@@ -16,13 +16,13 @@ from core.doctor.offers import CURED_IN_PLACE
 from core.doctor.verify import verify
 from core.fixes import cudnn_set
 from core.fixes.cudnn_set import CudnnSet
+from core.fixes.packages.installer import Sources
 from core.fixes.search_paths import add_folder, add_folder_for_concerned
 from core.host import scratch
 from core.host.interface import Host
 from core.model.changes import ChangeError, EditPath
 from core.model.facts import CudnnCopy, Frozen, Snapshot
 from core.model.findings import Finding, Fix, Report
-from core.packages.installer import Sources
 from core.rehearsal.rehearse import Examine, Rehearsal
 from core.rehearsal.rehearse import rehearse as try_out
 from core.rules.cudnn.files import release_of
@@ -126,7 +126,7 @@ def prepare(
 
 
 def package_sources(named: str, index: str, *, offline: bool) -> Sources:
-    """Return where packages may come from, as the person said; see core/packages/installer.py."""
+    """Return where packages may come from, as the person said; see core/fixes/packages/installer.py."""
     return Sources(named=named, index=index, offline=offline)
 
 

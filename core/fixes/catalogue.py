@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from core.common.i18n import _
 from core.common.shell import quote
 from core.fixes.files import add_dll_folders, complete_set, give_plain_name, put_aside, put_cache_aside
-from core.fixes.packages import install_packages, put_package_back
+from core.fixes.packages.remedies import install_packages, put_package_back
 from core.fixes.search_paths import add_folder, drop_dead_entries, prefer_folder, take_out_folders
 from core.fixes.variables import activation_change, in_single_scope, persistent_values, set_value, target_environments
 from core.model import path_list

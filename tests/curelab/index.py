@@ -27,8 +27,11 @@ def canonical(name: str) -> str:
 
 
 @contextmanager
-def index(folder: Path, manner: Manner = "") -> Iterator[tuple[str, list[str]]]:
-    """Serve the wheels of a folder; yield the index' address, and the list of what was asked for."""
+def index(folder: Path, manner: Manner = "") -> Iterator[tuple[str, list[str]]]:  # noqa: C901 - one small server
+    """Serve the wheels of a folder; yield the index' address, and the list of what was asked for.
+
+    Beside ``simple/`` there is one index for each build, as PyTorch has them: ``whl/cu128/``.
+    """
     asked: list[str] = []
     let_go = threading.Event()
 
@@ -45,14 +48,17 @@ def index(folder: Path, manner: Manner = "") -> Iterator[tuple[str, list[str]]]:
             asked.append(self.path)
             parts = unquote(self.path).strip("/").split("/")
             if parts[0] == "simple" and len(parts) == 2:
-                self.page(parts[1])
+                self.page(parts[1], "")
+            elif parts[0] == "whl" and len(parts) == 3:
+                self.page(parts[2], parts[1])
             elif parts[0] == "files" and (folder / parts[-1]).is_file():
                 self.wheel(folder / parts[-1])
             else:
                 self.answer(b"", 404)
 
-        def page(self, name: str) -> None:
+        def page(self, name: str, variant: str) -> None:
             wheels = [p for p in sorted(folder.glob("*.whl")) if canonical(p.name.split("-")[0]) == canonical(name)]
+            wheels = [p for p in wheels if not variant or "+" not in p.name or f"+{variant}-" in p.name]
             rows = []
             for wheel in wheels:
                 digest = _hash(wheel, wheel.stat().st_mtime_ns)

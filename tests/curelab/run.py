@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
+from msgspec.structs import replace
+
 from core.cli import fix as cli_fix
 from core.cli.main import main
 from core.common.progress import Progress
@@ -26,6 +28,8 @@ from core.model.changes import Change
 from core.model.findings import Finding, Report
 from core.model.steps import Severity
 from core.probes.probe import Probe
+from core.rules.frameworks import advice
+from core.rules.frameworks.fit import framework_tables
 from core.transaction.journal import Journal
 from core.transaction.variable_store import LinuxVariables
 from tests.curelab import environments
@@ -94,7 +98,8 @@ def run(row: Row) -> Result:
             and not row.thorough
         ):
             result.wrong.append("the person's program works before the cure")
-        host = LabHost(this_host(), {**env.variables, **row.variables})
+        configured = {"PIP_INDEX_URL": url, "UV_DEFAULT_INDEX": url}
+        host = LabHost(this_host(), {**env.variables, **configured, **row.variables})
         before = tree(env.site if env.user else env.prefix)
         _press(row, result, host, env, work, named, url)
         if row.offline and asked:
@@ -116,6 +121,13 @@ def _press(
         seen = take_snapshot(at, watch, pythons=tuple(named), probes=probes(row), thorough=row.thorough)
         return diagnose_snapshot(seen)
 
+    index_of_torch = replace(framework_tables().torch_index, url=url.replace("simple/", "whl/"))
+    tables = replace(framework_tables(), torch_index=index_of_torch)
+    with mock.patch.object(advice, "framework_tables", return_value=tables):
+        _press_with_tables(row, result, host, env, work, named, url, look)
+
+
+def _press_with_tables(row, result, host, env, work, named, url, look) -> None:  # type: ignore[no-untyped-def]
     report = look(host, Progress())
     finding = chosen(report, row)
     if finding is None:

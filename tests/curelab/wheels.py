@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,8 @@ def make_wheel(
     spelt = name.replace("-", "_")
     info = f"{spelt}-{version}.dist-info"
     about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    extras = sorted({m[1] for r in requires if (m := re.search(r"extra == .([\w-]+)", r))})
+    about += "".join(f"Provides-Extra: {e}\n" for e in extras)
     content = {
         **files,
         f"{info}/METADATA": about + "".join(f"Requires-Dist: {r}\n" for r in requires),

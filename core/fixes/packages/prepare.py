@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.progress import Progress
 from core.common.text import join_names
+from core.fixes.packages.donors import digest_of, home_of, put_files_back
+from core.fixes.packages.installer import Installer, Sources, Wanted, cached_wheels, choose_installer
+from core.fixes.packages.twin import copy_environment, files_below
 from core.host import exchange, safe_folder, scratch
 from core.host.interface import Host
 from core.model.changes import Change, ChangeError, ExchangePackages, FileItem, FileSet, Package
 from core.model.facts import FrameworkTrial, Frozen, PythonEnvironment, Snapshot
-from core.packages.donors import digest_of, home_of, put_files_back
-from core.packages.installer import Installer, Sources, Wanted, cached_wheels, choose_installer
-from core.packages.twin import copy_environment, files_below
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import find_distributions
 from core.probes.python.trials import installed_frameworks, run_trial

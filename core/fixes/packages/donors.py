@@ -11,11 +11,11 @@ from pathlib import Path
 from core.common.i18n import _, n_
 from core.common.progress import Progress
 from core.fixes import archives
+from core.fixes.packages.installer import Sources, Wanted, cached_wheels, choose_installer
 from core.host import safe_folder, scratch
 from core.host.interface import Host
 from core.model.changes import ChangeError, ExchangePackages, FileItem, FileSet
 from core.model.facts import Distribution, Frozen, Snapshot
-from core.packages.installer import Sources, Wanted, cached_wheels, choose_installer
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import record_rows
 from core.transaction.journal import Journal
