@@ -15,6 +15,7 @@ from core.common.text import printable
 from core.common.text_width import pad
 from core.doctor import repair
 from core.doctor.examine import examine
+from core.doctor.offers import takes_cudnn
 from core.doctor.repair import Proposal, RepairContext
 from core.doctor.verify import verification_sentences
 from core.host.interface import Host
@@ -65,6 +66,8 @@ def run_fix(options: argparse.Namespace) -> int:
     refused = stuck = False
     for finding in _chosen_findings(report, options.findings):
         offered = _with_source(finding, report, options.cudnn, shop) if options.cudnn else finding
+        if options.fetch_cudnn and takes_cudnn(offered):
+            offered = _with_fetched(offered, report, shop, options)
         line, report = _cure(offered, report, shop, look, options)
         rows.append(line)
         refused = refused or line.outcome in ("refused", "declined", "rolled back")
@@ -101,6 +104,22 @@ def _with_source(finding: Finding, report: Report, source: str, shop: RepairCont
             return repair.fix_from_cudnn_set(source, finding, report.snapshot, shop, watch)
     except ChangeError as e:
         raise UsageError(str(e)) from None
+
+
+def _with_fetched(finding: Finding, report: Report, shop: RepairContext, options: argparse.Namespace) -> Finding:
+    """Return the finding with the cuDNN that is fetched for it as its fix; as it is where the person does not agree."""
+    sources = repair.package_sources("", options.index, offline=options.offline)
+    try:
+        with progress_on_stderr() as watch:
+            where = repair.cudnn_origin(finding, report.snapshot, shop, sources, watch)
+        if where and not options.json:
+            say_result(f"{where}\n")
+        if where and not options.yes and not _ask_agreement(_("Fetch it?")):
+            return finding
+        with progress_on_stderr() as watch:
+            return repair.fix_from_fetched_cudnn(finding, report.snapshot, shop, sources, watch)
+    except (ChangeError, OSError) as e:
+        raise UsageError(error_sentence(e)) from None
 
 
 def _cure(

@@ -163,6 +163,9 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - a row an option
         "--cudnn", metavar="FILE", help=_("an archive, a wheel or a folder with a complete cuDNN to install")
     )
     fix.add_argument(
+        "--fetch-cudnn", action="store_true", help=_("fetch the wheel of the cuDNN that is needed, and place it")
+    )
+    fix.add_argument(
         "--from",
         dest="source",
         default="",

@@ -16,6 +16,7 @@ from core.doctor.offers import CURED_IN_PLACE
 from core.doctor.verify import verify
 from core.fixes import cudnn_set
 from core.fixes.cudnn_set import CudnnSet
+from core.fixes.packages.fetch import Fetcher, cudnn_requirement
 from core.fixes.packages.installer import Sources
 from core.fixes.search_paths import add_folder, add_folder_for_concerned
 from core.host import scratch
@@ -288,6 +289,35 @@ def fix_from_cudnn_set(
         restart="terminal",
     )
     return replace(finding, fix=fix)
+
+
+def fix_from_fetched_cudnn(
+    finding: Finding, snapshot: Snapshot, shop: RepairContext, sources: Sources, watch: Progress
+) -> Finding:
+    """Return the finding with a fix that places the cuDNN of the wheel that is fetched for it, by hash. The caller has named
+    the address (``cudnn_origin``) and has the person's consent.
+
+    Raises:
+        ChangeError: nothing tells which one is needed, or it could not be had; the sentence says what is wrong.
+        CancelledError: the person asked to stop.
+    """
+    requirement = cudnn_requirement(finding, snapshot)
+    if not requirement:
+        raise ChangeError(_("Nothing here tells which cuDNN is needed; download one, and name its file."))
+    watch.say(_("Fetching {requirement}", requirement=requirement))
+    wheel, _package = Fetcher(shop.host, watch).fetch(requirement, sources, shop.journal)
+    return fix_from_cudnn_set(wheel, finding, snapshot, shop, watch)
+
+
+def cudnn_origin(finding: Finding, snapshot: Snapshot, shop: RepairContext, sources: Sources, watch: Progress) -> str:
+    """Return which wheel would be fetched for a finding and from where, in one sentence; empty where none would be.
+
+    Raises:
+        ChangeError: there is nothing that could fetch it.
+    """
+    requirement = cudnn_requirement(finding, snapshot)
+    where = Fetcher(shop.host, watch).origin(sources) if requirement else ""
+    return join_sentences(_("Needed: {requirement}.", requirement=requirement), where) if where else ""
 
 
 def _repairable_copy(finding: Finding, snapshot: Snapshot, cudnn: CudnnSet) -> CudnnCopy | None:

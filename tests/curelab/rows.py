@@ -16,7 +16,7 @@ from tests.curelab.environments import Environment, Maker
 from tests.envlab import layouts
 
 Kind = Literal[
-    "another build", "files put back", "missing packages", "duplicates", "a pin restored", "another release", "advice"
+    "another build", "files put back", "missing packages", "duplicates", "a pin restored", "cuDNN fetched", "advice"
 ]
 KINDS: tuple[Kind, ...] = (
     "another build",
@@ -24,7 +24,7 @@ KINDS: tuple[Kind, ...] = (
     "missing packages",
     "duplicates",
     "a pin restored",
-    "another release",
+    "cuDNN fetched",
     "advice",
 )
 
@@ -86,7 +86,7 @@ def torch_128(folder: Path) -> None:
 
 def torch_for_older_driver(folder: Path) -> None:
     wheels.torch_wheel(folder, "2.8.0+cu126", "12.6", wheels.nvidia_wheels(folder, "9.10.2.21", "12.8"))
-    wheels.torch_wheel(folder, "2.9.0+cu126", "12.6", wheels.nvidia_wheels(folder, "9.10.2.21", "12.8"))
+    wheels.torch_wheel(folder, "2.9.0+cu128", "12.8", wheels.nvidia_wheels(folder, "9.10.2.21", "12.8"))
     pins = wheels.nvidia_wheels(folder, "9.13.0.50", "13.0")
     wheels.torch_wheel(folder, "2.9.0+cu130", "13.0", pins)
 
@@ -119,12 +119,15 @@ def _move_files(folder: Path, wheel: Path, to: str, start: str, extra: Sequence[
     wheels.make_wheel(folder, to, "0.6.2", theirs, requires=["jax-cuda12-pjrt==0.6.2"])
 
 
+PROVIDERS = "def get_available_providers():\n    return ['CPUExecutionProvider']\n"
+
+
 def onnxruntime(folder: Path) -> None:
     for name in ("onnxruntime", "onnxruntime-gpu"):
 
         def make(site: layouts.Site, name: str = name) -> None:
             layouts.onnxruntime(site, name, files=name)
-            site.file("onnxruntime/__init__.py", f"__version__ = '1.20.1'\nbuild = '{name}'\n")
+            site.file("onnxruntime/__init__.py", f"__version__ = '1.20.1'\nbuild = '{name}'\n{PROVIDERS}")
             site.file("onnxruntime/capi/onnxruntime_pybind11_state.so")
             if name.endswith("-gpu"):
                 layouts.cudnn(site, "9.10.2.21", "12.8")
@@ -216,6 +219,15 @@ def of_another_release(env: Environment) -> None:
     shutil.copy2(other / "libcudnn_ops.so.9", target)
 
 
+def own_folder(env: Environment) -> None:
+    """Lay a cuDNN that no package owns into a folder that LD_LIBRARY_PATH names, one library short."""
+    folder = env.prefix / "cudnn/lib"
+    shutil.copytree(
+        standin.build_cudnn(env.prefix.parent / "built", "9.10.2", 12, sass=layouts.CODE), folder, symlinks=True
+    )
+    (folder / "libcudnn_ops.so.9").unlink()
+
+
 def without(*names: str) -> Callable[[Environment], None]:
     return lambda env: env.uninstall(*names)
 
@@ -252,7 +264,7 @@ ROWS: tuple[Row, ...] = (
     Row("cpu-build-system-packages", "another build", environments.with_system_packages, torch, [CPU], CPU_BUILD, version_is("torch", "2.8.0+cu128")),
     Row("cpu-build-folder-of-wheels", "another build", environments.by_pip, torch, [CPU], CPU_BUILD, version_is("torch", "2.8.0+cu129"), options=("--from", "{wheels}"), offline=True),
     Row("cpu-build-conda", "advice", environments.conda_like, torch, [CPU], CPU_BUILD, version_is("torch", "2.8.0+cpu")),
-    Row("cuda-too-new", "another build", environments.by_pip, torch_for_older_driver, [("torch==2.9.0+cu130",)], "frameworks.cuda-torch", version_is("torch", "2.9.0+cu126"), card=older_driver),
+    Row("cuda-too-new", "another build", environments.by_pip, torch_for_older_driver, [("torch==2.9.0+cu130",)], "frameworks.cuda-torch", version_is("torch", "2.9.0+cu128"), card=older_driver),
     Row("jax-cpu", "another build", environments.by_pip, jax, [("jax==0.6.2",)], "frameworks.cpu-build-jax", has("jax_plugins/xla_cuda12/xla_cuda_plugin.so")),
     Row("onnxruntime-cpu", "another build", environments.by_pip, onnxruntime, [("onnxruntime==1.20.1",)], "frameworks.cpu-build-onnxruntime", "import onnxruntime as o; print('yes' if o.build == 'onnxruntime-gpu' else o.build)"),
     Row("onnxruntime-over-gpu", "duplicates", environments.by_pip, onnxruntime, [("onnxruntime-gpu==1.20.1",), ("onnxruntime==1.20.1",)], "frameworks.duplicates-onnxruntime", "import onnxruntime as o; print('yes' if o.build == 'onnxruntime-gpu' else o.build)"),
@@ -271,6 +283,7 @@ ROWS: tuple[Row, ...] = (
     Row("gpu-library-flipped", "files put back", environments.by_pip, torch_128, [CUDA_128], "frameworks.record-torch", has("torch/lib/libtorch_cuda.so"), plant=flipped("torch/lib/libtorch_cuda.so"), options=("--thorough",), thorough=True),
     Row("module-lost-user-site", "files put back", environments.user_site, torch_128, [CUDA_128], "frameworks.record-torch", "import torch.run; print('yes')", plant=lost("torch/run.py"), options=("--from", "{wheels}"), offline=True),
     Row("module-lost-conda", "files put back", environments.conda_like, torch_128, [CUDA_128], "frameworks.record-torch", "import torch.run; print('yes')", plant=lost("torch/run.py"), options=("--from", "{wheels}"), offline=True),
+    Row("cudnn-folder-part-lost", "cuDNN fetched", environments.by_pip, torch_128, [], "cudnn.sublibrary-missing", "import ctypes, sys; ctypes.CDLL(sys.prefix + '/cudnn/lib/libcudnn_ops.so.9'); print('yes')", plant=own_folder, options=("--fetch-cudnn", "--index", "{index}"), variables={"LD_LIBRARY_PATH": "{prefix}/cudnn/lib"}),
     Row("real-onnxruntime-library-lost", "files put back", environments.by_pip, real_onnxruntime, [("--no-deps", "onnxruntime==1.22.1", "numpy==2.2.6")], "frameworks.record-onnxruntime", "import onnxruntime as o; print('yes' if o.get_available_providers() else 'no')", plant=lost("onnxruntime/capi/onnxruntime_inference_collection.py"), real=True),
     Row("real-torch-module-lost", "files put back", environments.by_uv, real_torch, [("--no-deps", *REAL_TORCH)], "frameworks.record-torch", "import torch; print('yes' if torch.nn.functional.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3)).item() == 9 else 'no')", plant=lost("torch/nn/functional.py"), options=("--from", "{wheels}"), offline=True, real=True),
     Row("real-cudnn-cut", "files put back", environments.by_uv, real_cudnn, [("--no-deps", "nvidia-cudnn-cu12==9.1.0.70")], "", "import ctypes, nvidia.cudnn as c; ctypes.CDLL(list(c.__path__)[0] + '/lib/libcudnn_graph.so.9'); print('yes')", plant=cut("nvidia/cudnn/lib/libcudnn_graph.so.9"), options=("--from", "{wheels}"), offline=True, real=True),

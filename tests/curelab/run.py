@@ -99,7 +99,10 @@ def run(row: Row) -> Result:
         ):
             result.wrong.append("the person's program works before the cure")
         configured = {"PIP_INDEX_URL": url, "UV_DEFAULT_INDEX": url}
-        host = LabHost(this_host(), {**env.variables, **configured, **row.variables})
+        host = LabHost(
+            this_host(),
+            {**env.variables, **configured, **{n: v.format(prefix=env.prefix) for n, v in row.variables.items()}},
+        )
         before = tree(env.site if env.user else env.prefix)
         _press(row, result, host, env, work, named, url)
         if row.offline and asked:
@@ -139,7 +142,7 @@ def _press_with_tables(row, result, host, env, work, named, url, look) -> None: 
         if changes or not (finding.fix and finding.fix.advice):
             result.wrong.append("changed where only advice is right")
         return
-    if not changes:
+    if not changes and row.kind != "cuDNN fetched":
         result.wrong.append(f"{finding.id} has no button")
         return
     shop = context(host, work)
@@ -158,7 +161,7 @@ def _press_with_tables(row, result, host, env, work, named, url, look) -> None: 
     done = fixes[0] if fixes else {}
     result.lines = tuple(done.get("changes", ()))
     if done.get("outcome") != "done":
-        result.wrong.append(f"{status}: {done.get('outcome')}: {done.get('sentence')}")
+        result.wrong.append(f"{status}: {done.get('outcome')}: {done.get('sentence')} {done.get('rehearsal', '')}")
         return
     if (said := env.run(row.works)) != "yes":
         result.wrong.append(f"the person's program says {said[-200:]!r}")

@@ -55,6 +55,8 @@ class Wanted(Frozen, frozen=True, kw_only=True):
     folders: tuple[str, ...] = ()
     """Folders of wheels that lie here."""
     fetches: bool = True
+    fresh: bool = False
+    """Whether what is installed already does not count."""
 
 
 class Installer:
@@ -100,6 +102,7 @@ class Installer:
             str(report),
             *self._from(wanted),
             *(("--no-deps",) if wanted.alone else ()),
+            *(("--ignore-installed",) if wanted.fresh else ()),
             *wanted.requirements,
             timeout=RESOLVE_SECONDS,
             env=self._env_for(wanted),

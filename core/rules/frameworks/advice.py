@@ -6,7 +6,7 @@ import re
 
 from core.common.i18n import _
 from core.common.shell import shell_of
-from core.common.versions import version_tuple
+from core.common.versions import is_older, version_tuple
 from core.knowledge.horizon import Family, horizon_of, is_beyond_horizon
 from core.model.facts import FrameworkBuild, PythonEnvironment, Snapshot
 from core.model.findings import Fix
@@ -272,7 +272,9 @@ def jax_for_gpu(seen: Snapshot, python: PythonEnvironment, version: str) -> Fix:
             _("Use JAX inside WSL2"), _(fact.fact), _('There: python3 -m pip install "jax[cuda12]"'), f"({fact.source})"
         )
     fitting = [
-        p for p in framework_tables().jax if side.runs_cuda(p.plugin[8:10]) and _takes_python(p.capability, side)
+        p
+        for p in framework_tables().jax
+        if side.runs_cuda(p.plugin[8:10]) and _takes_python(p.capability, side) and not is_older(version, p.first)
     ]
     if not fitting:
         return manual_fix(_("No CUDA plugin of JAX fits"), _("The known plugins need a newer driver or a newer GPU."))
