@@ -171,6 +171,12 @@ class ThisMachine:
         watch.check()
         if proposal.problems:
             return Preview(proposal, None, report)
+        if not proposal.is_prepared:  # the press fetches, tries out in a twin, and only then changes anything
+            from core.fixes.packages.installer import Sources
+            from core.rehearsal.rehearse import Rehearsal
+
+            where = repair.fetched_from(proposal, Sources(), shop, watch)
+            return Preview(proposal, Rehearsal(works=None, sentence=where), report)
         watch.say(_("Rehearsing it; nothing is changed"))
         return Preview(proposal, repair.rehearse(proposal, report, shop, watch, lambda h: self._look(h, watch)), report)
 
@@ -188,7 +194,7 @@ class ThisMachine:
 
         watch.check()
         watch.say(_("Making the changes"))
-        outcome = repair.apply(preview.proposal, preview.report, shop, look)
+        outcome = repair.apply(preview.proposal, preview.report, shop, look, watch)
         if outcome.kind != "done":
             return ActionResult(outcome)
         # what verified it has seen the machine as new programs will; a look from here would still see the old variables

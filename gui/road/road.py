@@ -213,9 +213,8 @@ class Road(QWidget):
         """Return what to start again after a cure, by name."""
         if self._done is None:
             return ""
-        from gui.dialogs.diff_view import restart_words
-
         from core.report.programs import known_programs
+        from gui.dialogs.diff_view import restart_words
 
         if running := known_programs(self._done.running or ()):
             names = ", ".join(running[:MOST_PROGRAMS])
@@ -410,7 +409,9 @@ class Road(QWidget):
             self._done = None
             self.show_screen(self._answer_screen)
             if done is not None:
-                self.told.emit(Severity.ERROR if done.outcome.kind == "stuck" else Severity.WARNING, done.outcome.sentence)
+                self.told.emit(
+                    Severity.ERROR if done.outcome.kind == "stuck" else Severity.WARNING, done.outcome.sentence
+                )
             return
         self.report = done.report
         partly = any(v.holds is False for v in done.outcome.verified_for)
