@@ -11,6 +11,8 @@ from core.report.short_names import environment_names, place
 
 ENVIRONMENTS = (".venv", "venv", "env")
 """Folders of a project that usually hold its environment."""
+MIN_FAR = 2
+"""Importance from which an environment is neither named nor active."""
 MOST_FRAMEWORKS = 2
 """Frameworks of an environment that are named in a list."""
 
@@ -45,22 +47,27 @@ class Choice(NamedTuple):
 
     name: str
     says: str
-    """What is in it: "PyTorch 2.7.1"."""
+    """What is in it: "PyTorch 2.7"."""
     where: str
     named: str
     """What ``scan_options`` gets."""
 
 
 def choices(report: Report) -> tuple[Choice, ...]:
-    """Return the environments that were found and have a framework, those in use first."""
+    """Return the environments that were found and have a framework, or are in use; those in use first."""
     names, home = environment_names(report), report.snapshot.machine.home
-    rows = [r for r in report.grid.rows if r.cells] if report.grid else []
+    rows = [r for r in report.grid.rows if r.cells or r.importance < MIN_FAR] if report.grid else []
     return tuple(
         Choice(
             name=names[r.prefix],
-            says=", ".join(f"{c.framework} {c.version.partition('+')[0]}" for c in r.cells[:MOST_FRAMEWORKS]),
+            says=", ".join(f"{c.framework} {short_version(c.version)}" for c in r.cells[:MOST_FRAMEWORKS]),
             where=place(r.prefix, home),
             named=r.prefix,
         )
         for r in sorted(rows, key=lambda r: r.importance)
     )
+
+
+def short_version(version: str) -> str:
+    """Return a version as people say it: "2.6" for 2.6.0+cu124."""
+    return ".".join(version.partition("+")[0].split(".")[:2])

@@ -20,7 +20,7 @@ class WaitingScreen(Screen):
     """Shown while something takes time."""
 
     def __init__(self, title: str, note: str, cancel: Callable[[], object], theme: Theme) -> None:
-        super().__init__(title, theme, help_word="search-path", back=cancel)
+        super().__init__(title, theme, help_word="first-screen", back=cancel)
         self._cancel = cancel
         self._ended: set[str] = set()
         self.add_title(title)
