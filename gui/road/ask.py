@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QButtonGroup, QListWidget, QListWidgetItem, QPlainTextEdit, QRadioButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QListWidget,
+    QListWidgetItem,
+    QPlainTextEdit,
+    QRadioButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from core.common.i18n import _
 from gui.road.screen import Screen

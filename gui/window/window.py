@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 class Window(QWidget):
     """Shows what the controller reports, step by step. Owns no thread, decides nothing about the machine."""
 
-    def __init__(
-        self, controller: Controller, settings: QSettings, leave: Callable[[], object] | None = None
-    ) -> None:
+    def __init__(self, controller: Controller, settings: QSettings, leave: Callable[[], object] | None = None) -> None:
         """``leave`` leads back to the four screens, where the window is the details of those."""
         super().__init__()
         self._leave = leave
@@ -93,7 +91,9 @@ class Window(QWidget):
             )
         )
         self.pages, self.summary, self.explain_page = self.stack.steps, self.stack.summary, self.stack.message
-        self.rail = StepList(tuple(p.title for p in self.pages), self._settings, (self.start, self.open_message), self._leave)
+        self.rail = StepList(
+            tuple(p.title for p in self.pages), self._settings, (self.start, self.open_message), self._leave
+        )
         self.steps, self.again = self.rail.steps, self.rail.again
         self.notice = Banner()
         self.bottom = NavigationBar(self._controller.cancel, self._go)

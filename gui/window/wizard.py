@@ -97,7 +97,11 @@ class Wizard(QWidget):
         for key, act in keys:
             QShortcut(QKeySequence(key), self, act)
         standard = QKeySequence.StandardKey
-        for which, act in ((standard.HelpContents, self._help), (standard.Save, self.save), (standard.Paste, self.paste)):
+        for which, act in (
+            (standard.HelpContents, self._help),
+            (standard.Save, self.save),
+            (standard.Paste, self.paste),
+        ):
             QShortcut(QKeySequence(which), self.road, act, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def start(self) -> None:
@@ -106,7 +110,7 @@ class Wizard(QWidget):
 
     def focus_first(self) -> None:
         """Give the keyboard to what the screen begins with."""
-        self.road.screen.start_focus().setFocus()
+        self.road.current.start_focus().setFocus()
 
     # --- menu ----------------------------------------------------------------------------------------------------
 
@@ -188,7 +192,7 @@ class Wizard(QWidget):
         """Go back to the four screens."""
         self.stack.setCurrentWidget(self.road)
         shown = self.details.report if self.details else None
-        if shown is not None and shown is not self.road.report and not isinstance(self.road.screen, AskScreen):
+        if shown is not None and shown is not self.road.report and not isinstance(self.road.current, AskScreen):
             self.road.report, self.road.elsewhere = shown, self.details.elsewhere if self.details else False
             self._say_whose()
             self.road.answer()
@@ -247,7 +251,7 @@ class Wizard(QWidget):
     # --- help ----------------------------------------------------------------------------------------------------
 
     def _help(self) -> None:
-        self.explain(self.road.screen.help_word)
+        self.explain(self.road.current.help_word)
 
     def explain(self, word: str) -> None:
         """Show a page of help beside the screen."""
@@ -323,7 +327,7 @@ class Wizard(QWidget):
     def paste(self) -> None:
         """Begin with what is on the clipboard."""
         text = QGuiApplication.clipboard().text()
-        if text.strip() and isinstance(self.road.screen, AskScreen):
+        if text.strip() and isinstance(self.road.current, AskScreen):
             self.road.fill_in(Question("message", text))
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

@@ -51,7 +51,7 @@ eye = Eye()
 eye.seen = False
 class Watched(Frame):
     def hold(self, window):
-        window.road.screen.primary.installEventFilter(eye)
+        window.road.current.primary.installEventFilter(eye)
         super().hold(window)
         assert eye.seen, "the wizard begins before it is painted"
         assert "core.doctor.scan" not in sys.modules, "the engine was loaded on the window's thread"

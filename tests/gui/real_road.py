@@ -31,7 +31,13 @@ Look = Callable[[], object]
 
 
 def walk(
-    pythons: tuple[str, ...], settings: QSettings, look: Look, *, named: str = "", message: str = "", keyboard: bool = False
+    pythons: tuple[str, ...],
+    settings: QSettings,
+    look: Look,
+    *,
+    named: str = "",
+    message: str = "",
+    keyboard: bool = False,
 ) -> dict[str, object]:
     """Go from screen to screen by the one primary button, and undo at the end. ``look``: what the cure changes, as it is."""
     window = Wizard(Controller(ThisMachine(pythons)), settings)
@@ -45,7 +51,7 @@ def walk(
     hand.wait(lambda: window.road.report, "the first look")
     presses = 0
     if named or message:
-        screen = window.road.screen
+        screen = window.road.current
         assert isinstance(screen, AskScreen)
         way = "named" if named else "message"
         hand._in_front(frame)
@@ -60,11 +66,11 @@ def walk(
     said: list[tuple[str, str]] = []
     before = look()
     while True:
-        hand.wait(lambda: not isinstance(window.road.screen, WaitingScreen), "the next screen")
-        said.append((window.road.screen.title, read_text(window)))
-        if window.road.screen.title in ("Fixed", "Works", "No NVIDIA GPU") or len(said) > 5:
+        hand.wait(lambda: not isinstance(window.road.current, WaitingScreen), "the next screen")
+        said.append((window.road.current.title, read_text(window)))
+        if window.road.current.title in ("Fixed", "Works", "No NVIDIA GPU") or len(said) > 5:
             break
-        primary = [b for b in window.road.screen.findChildren(QPushButton) if b.property("primary")]
+        primary = [b for b in window.road.current.findChildren(QPushButton) if b.property("primary")]
         hand.press(primary[0].text().replace("&", ""))
         presses += 1
     result = {

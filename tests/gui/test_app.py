@@ -154,7 +154,12 @@ def test_the_engine_is_not_loaded_for_the_window_to_show() -> None:
 def test_nothing_of_linux_alone_is_needed_to_load_the_window() -> None:
     code = "import os, sys; vars(os).pop('getuid', 0), vars(os).pop('geteuid', 0); sys.modules.update(pwd=None, grp=None, resource=None, termios=None); import gui.window.app, gui.window.wizard, gui.window.window, gui.dialogs.change_dialog, core.doctor.engine"
     subprocess.run(
-        [sys.executable, "-c", f"{code}, gui.pages.details, gui.pages.explain, gui.pages.benchmark, gui.road.answer, gui.road.change, gui.road.waiting"], check=True
+        [
+            sys.executable,
+            "-c",
+            f"{code}, gui.pages.details, gui.pages.explain, gui.pages.benchmark, gui.road.answer, gui.road.change, gui.road.waiting",
+        ],
+        check=True,
     )
 
 

@@ -126,7 +126,12 @@ def test_a_folder_that_a_profile_leaks_from_the_question_to_fixed(display: str, 
     }  # fmt: skip
     said = road(env, str(terminals.prefix))
     assert said["platform"] == "xcb"
-    assert [title for title, _text in said["screens"]] == ["What does not work?", "The cause", "What will change", "Fixed"]
+    assert [title for title, _text in said["screens"]] == [
+        "What does not work?",
+        "The cause",
+        "What will change",
+        "Fixed",
+    ]
     texts = [text for _title, text in said["screens"]]
     name = terminals.prefix.parent.name
     assert f"A setting (LD_LIBRARY_PATH) puts foreign libraries before those of {name}." in texts[1]

@@ -52,7 +52,7 @@ class Person(Hand):
     def choose(self, way: str) -> None:
         """Choose what does not work, by clicking or by the arrow keys."""
         self.presses += 1
-        screen = self.wizard.road.screen
+        screen = self.wizard.road.current
         assert isinstance(screen, AskScreen)
         button = screen.buttons[way]  # type: ignore[index]  # a word of the screen's
         if not self.keyboard:
@@ -70,7 +70,7 @@ class Person(Hand):
 
     @property
     def headline(self) -> str:
-        return self.wizard.road.screen.title
+        return self.wizard.road.current.title
 
 
 class Mending(Showing):
@@ -200,14 +200,14 @@ def test_what_can_be_pasted_into_the_field(given: str, wizard: OpenedWizard) -> 
     }[given]
     person = Person(wizard(Showing(recorded.report("healthy"))), keyboard=False)
     person.choose("message")
-    person.wizard.road.screen.text.setPlainText(text)  # type: ignore[attr-defined]  # an AskScreen
+    person.wizard.road.current.text.setPlainText(text)  # type: ignore[attr-defined]  # an AskScreen
     person.press("Look")
     reads = person.reads
     if given == "report":
         assert "Another computer's report" in reads
     else:
         assert {"code": "driver_module_not_loaded", "nothing": "", "broken": "code"}[given] in reads
-    assert not isinstance(person.wizard.road.screen, WaitingScreen)
+    assert not isinstance(person.wizard.road.current, WaitingScreen)
 
 
 def test_a_named_environment_is_asked_for_again_and_again(wizard: OpenedWizard, tmp_path: Path) -> None:
@@ -215,22 +215,22 @@ def test_a_named_environment_is_asked_for_again_and_again(wizard: OpenedWizard, 
     person = Person(wizard(engine), keyboard=False)
     drop(person.wizard, tmp_path)
     assert engine.named == ["", str(tmp_path)]
-    QTest.keyClick(person.wizard.road.screen, Qt.Key.Key_Escape)
+    QTest.keyClick(person.wizard.road.current, Qt.Key.Key_Escape)
     assert person.headline == "What does not work?"
 
 
 def test_enter_is_the_primary_button_and_keys_do_what_they_do_elsewhere(wizard: OpenedWizard) -> None:
     window = wizard(Showing(recorded.report("shadowed")))
-    assert isinstance(QApplication.focusWidget(), type(window.road.screen.buttons["whole"]))  # type: ignore[attr-defined]
+    assert isinstance(QApplication.focusWidget(), type(window.road.current.buttons["whole"]))  # type: ignore[attr-defined]
     QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
-    assert window.road.screen.title == "The cause"
+    assert window.road.current.title == "The cause"
     QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_F1)
     assert window.sheet is not None
     assert window.sheet.word == "cudnn_shadowed"
     QTest.keyClick(window.sheet, Qt.Key.Key_Escape)
     assert not window.sheet.isVisible()
     QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
-    assert window.road.screen.title == "What does not work?"
+    assert window.road.current.title == "What does not work?"
     QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
     assert not window.isVisible()
 
@@ -253,12 +253,12 @@ def test_what_is_under_way_is_shown_and_can_be_cancelled(wizard: OpenedWizard, q
     person = Person(window, keyboard=False)
     person.press("Look")
     assert begun.wait(5)
-    screen = window.road.screen
+    screen = window.road.current
     assert isinstance(screen, WaitingScreen)
     qtbot.waitUntil(lambda: not screen.elapsed.text().endswith("0:00"))
     assert screen.bar.isVisible()
     person.press("Cancel")
-    qtbot.waitUntil(lambda: isinstance(window.road.screen, AskScreen))
+    qtbot.waitUntil(lambda: isinstance(window.road.current, AskScreen))
     assert not window.controller.busy
 
 
@@ -291,7 +291,7 @@ def test_a_cure_that_does_not_help_leads_back_to_the_cause(wizard: OpenedWizard,
     engine = Repairing(tmp_path, variables, lambda _v: recorded.on_windows(variables))
     person = Person(wizard(engine), keyboard=False)
     person.press("Look")
-    person.press(next(b.text() for b in person.wizard.road.screen.findChildren(QPushButton) if b.property("primary")))
+    person.press(next(b.text() for b in person.wizard.road.current.findChildren(QPushButton) if b.property("primary")))
     assert "it does not work" in person.reads
     person.press("Cancel")
     assert person.headline == "The cause"
@@ -304,7 +304,7 @@ def test_a_report_is_saved_in_the_form_that_its_name_asks_for(end: str, wizard: 
     person = Person(wizard(engine), keyboard=False)
     person.press("Look")
     for _ in range(2):
-        primary = [b for b in person.wizard.road.screen.findChildren(QPushButton) if b.property("primary")]
+        primary = [b for b in person.wizard.road.current.findChildren(QPushButton) if b.property("primary")]
         person.press(primary[0].text().replace("&", ""))
     assert person.headline == "Fixed"
     person.wizard._give_errands()
@@ -321,13 +321,13 @@ def test_another_language_and_other_colours_take_effect_at_once(
 ) -> None:
     monkeypatch.delenv(i18n.LANGUAGE_VARIABLE)
     window = wizard(Showing(recorded.report("shadowed")))
-    window.road.screen.primary.click()
+    window.road.current.primary.click()
     before = window.palette().window().color().name()
     window._settings.setValue("theme", "dark")
     window._settings.setValue("language", "de")
     window._dress_again()
     assert window.palette().window().color().name() != before
-    assert window.road.screen.head.kind == "cause"  # type: ignore[attr-defined]  # an AnswerScreen
+    assert window.road.current.head.kind == "cause"  # type: ignore[attr-defined]  # an AnswerScreen
     window.open_details()
     assert window.details is not None
     assert window.details.pages[-1].title == "Zusammenfassung"

@@ -25,7 +25,13 @@ from tests.gui.test_access import assert_whole
 from tests.test_same_everywhere import MACHINES
 
 LANGUAGES = ("en", "de", "zh_CN")
-ALWAYS_RIGHT = {"no gpu": "no gpu", "no driver": "by hand", "shadowed": "cause", "healthy": "works", "ten gpus": "works"}
+ALWAYS_RIGHT = {
+    "no gpu": "no gpu",
+    "no driver": "by hand",
+    "shadowed": "cause",
+    "healthy": "works",
+    "ten gpus": "works",
+}
 """Machines of the window's own tests, and what each comes to."""
 
 
@@ -34,15 +40,15 @@ def screens(window: Wizard, report: Report) -> Iterator[Screen]:
     road = window.road
     road.report, road.elsewhere = report, False
     road.ask()
-    yield road.screen
-    road.screen.choose("named")  # type: ignore[attr-defined]  # an AskScreen
-    yield road.screen
+    yield road.current
+    road.current.choose("named")  # type: ignore[attr-defined]  # an AskScreen
+    yield road.current
     road.answer()
-    yield road.screen
+    yield road.current
     head = headline_of(report)
     for i in range(len(hand_steps(head.finding.fix if head.finding else None)) if head.act == "steps" else 0):
         road.steps(i)
-        yield road.screen
+        yield road.current
 
 
 def reach(screen: Screen) -> None:
@@ -68,7 +74,12 @@ def test_few_words_one_button_and_a_headline_of_the_list(language: str, wizard: 
         report = diagnose_snapshot(make())
         assert headline_of(report).kind in get_args(Kind)
         head = headline_of(report)
-        told = (*choices(report), headline_sentence(head), headline_detail(head, report), head.finding and head.finding.fix)
+        told = (
+            *choices(report),
+            headline_sentence(head),
+            headline_detail(head, report),
+            head.finding and head.finding.fix,
+        )
         if told in seen:
             continue
         seen.add(told)
@@ -101,7 +112,11 @@ def test_a_headline_agrees_with_the_report(name: str) -> None:
         assert (head.act == "fix") == bool(report.primary.fix and report.primary.fix.changes)
 
 
-SIZES = {f"{w}x{h} at {p} %": QSize(w * 100 // p, (h - 60) * 100 // p) for w, h in ((1366, 768), (1920, 1080)) for p in (100, 125, 150, 200)}
+SIZES = {
+    f"{w}x{h} at {p} %": QSize(w * 100 // p, (h - 60) * 100 // p)
+    for w, h in ((1366, 768), (1920, 1080))
+    for p in (100, 125, 150, 200)
+}
 """What a screen has for a window, in pixels of the window's own, without the desktop's bar."""
 
 
@@ -118,5 +133,3 @@ def test_it_fits_every_screen(size: str, text: str, wizard: OpenedWizard) -> Non
             assert window.size() == SIZES[size], "it asks for more room than there is"
             assert_whole(screen)
             reach(screen)
-
-

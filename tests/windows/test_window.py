@@ -67,9 +67,7 @@ def test_from_the_message_to_fixed_in_the_real_registry(
     before = fingerprint()
     settings = QSettings(str(tmp_path / "s.ini"), QSettings.Format.IniFormat)
     message = "Could not load library cudnn64_9.dll. Error code 126"
-    told = walk(
-        tuple(machine.pythons), settings, lambda: FOLDER in entries(), message=message, keyboard=keyboard
-    )
+    told = walk(tuple(machine.pythons), settings, lambda: FOLDER in entries(), message=message, keyboard=keyboard)
     screens = told["screens"]
     assert isinstance(screens, list)
     assert told["platform"] == "windows"
