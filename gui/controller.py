@@ -194,7 +194,8 @@ class Controller(QObject):
     def _scan(self, named: str, watch: Progress) -> object:
         report = self._engine.examine(watch, named)
         watch.check()  # a cancelled examination is no result
-        import gui.pages.details  # noqa: F401 - the pages want it next, and here its loading holds nobody up
+        import gui.pages.details
+        import gui.road.answer  # noqa: F401 - they are wanted next, and here their loading holds nobody up
 
         return report, self._engine.history()
 

@@ -39,11 +39,12 @@ def _files(change: FileSet, report: Report) -> str:
 
 def _entry(change: EditPath, report: Report) -> str:
     entry, where = shorten(change.entry, report), _where(change, report)
+    name = "PATH" if change.name.upper() == "PATH" else change.name
     if change.old is None:
-        return _("Add the folder {entry} to {name}{where}.", entry=entry, name=change.name, where=where)
+        return _("Add the folder {entry} to {name}{where}.", entry=entry, name=name, where=where)
     if change.new is None:
-        return _("Take the folder {entry} out of {name}{where}.", entry=entry, name=change.name, where=where)
-    return _("Move the folder {entry} in {name}{where}.", entry=entry, name=change.name, where=where)
+        return _("Take the folder {entry} out of {name}{where}.", entry=entry, name=name, where=where)
+    return _("Move the folder {entry} in {name}{where}.", entry=entry, name=name, where=where)
 
 
 def _variable(change: SetVariable, report: Report) -> str:

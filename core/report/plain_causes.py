@@ -7,7 +7,7 @@ from core.knowledge.causes import Cause, cause_rows
 
 PLAIN_CAUSES: dict[Cause, str] = {
     "zlibwapi_missing": N_("A helper file that cuDNN opens is missing for {who}."),
-    "cudnn_not_on_search_path": N_("cuDNN is on this computer, but it is out of sight of {who}."),
+    "cudnn_not_on_search_path": N_("cuDNN is on this computer, but {who} cannot find it."),
     "cudnn_not_installed": N_("NVIDIA's library for neural networks (cuDNN) is missing for {who}."),
     "cudnn_sublibrary_missing": N_("Some files of cuDNN are missing for {who}."),
     "cudnn_major_mismatch": N_("The cuDNN that is installed is of another generation than {who} can use."),
@@ -18,7 +18,7 @@ PLAIN_CAUSES: dict[Cause, str] = {
     "mixed_cudnn_sublibraries": N_("Files of two cuDNN releases are mixed for {who}."),
     "cudnn_library_bug": N_("This release of cuDNN has a known bug that can stop {who}."),
     "library_unreadable": N_("You may not read a library file that is meant for {who}."),
-    "cuda_not_on_search_path": N_("CUDA is on this computer, but it is out of sight of {who}."),
+    "cuda_not_on_search_path": N_("CUDA is on this computer, but {who} cannot find it."),
     "cuda_runtime_missing": N_("CUDA's libraries are missing for {who}."),
     "cuda_toolkit_version_mismatch": N_("The CUDA that is installed is not the one that fits {who}."),
     "cuda_lib_shadowed": N_("Libraries of two CUDA releases are mixed for {who}."),

@@ -113,7 +113,7 @@ def test_error_126_on_windows(keyboard: bool, wizard: OpenedWizard, tmp_path: Pa
     assert "Error code 126" in person.reads
     person.press("Look")
     assert person.headline == "The cause"
-    assert "out of sight" in person.reads
+    assert "your programs cannot find it" in person.reads
     person.press("Add folder to PATH...")
     assert "Tried beforehand, without changing anything: it works." in person.reads
     assert engine.path == BEFORE[name]

@@ -13,8 +13,11 @@ from core.common import i18n
 from core.doctor.examine import diagnose_snapshot
 from core.doctor.headline import Kind, headline_detail, headline_of, headline_sentence
 from core.doctor.named import choices
+from core.model.facts import split_id
 from core.model.findings import Report
+from core.model.steps import Step
 from core.report.reading import MAX_WORDS, count_words, hand_steps
+from core.report.short_names import concerned_text
 from gui.road.screen import Screen
 from gui.window.wizard import Wizard
 from tests.gui import recorded
@@ -133,3 +136,15 @@ def test_it_fits_every_screen(size: str, text: str, wizard: OpenedWizard) -> Non
             assert window.size() == SIZES[size], "it asks for more room than there is"
             assert_whole(screen)
             reach(screen)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_no_two_cards_of_a_page_look_the_same_and_each_names_its_environment(name: str) -> None:
+    report = diagnose_snapshot(MACHINES[name]())
+    for step in Step:
+        found = [(f.title, concerned_text(f, report)) for f in report.of(step)]
+        assert len(found) == len(set(found))
+        assert all(
+            who or not any(split_id(c)[0].partition(":")[2] for c in f.consumers)
+            for f, (_t, who) in zip(report.of(step), found, strict=True)
+        )
