@@ -82,7 +82,7 @@ def shown_steps() -> tuple[Step, ...]:
 
 def fix_verb(fix: Fix) -> str:
     """Return what a fix's button does, in a few words: "Add folder to PATH"."""
-    from core.model.changes import FileSet  # not at the start: the window is there before there is a fix
+    from core.model.changes import EditLine, FileSet  # not at the start: the window is there before there is a fix
 
     first = fix.changes[0]
     if isinstance(first, FileSet):
@@ -91,6 +91,8 @@ def fix_verb(fix: Fix) -> str:
         if placed:
             return n_("Place {n} file", "Place {n} files", placed)
         return n_("Quarantine {n} file", "Quarantine {n} files", len(items))
+    if isinstance(first, EditLine):
+        return _("Edit {file}", file=first.path.rsplit("/", 1)[-1])
     if edit := _edit(first):
         name = "PATH" if first.name.upper() == "PATH" else first.name
         return _of_search_path(edit, len(fix.changes), name)

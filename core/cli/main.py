@@ -104,7 +104,7 @@ def _run(arguments: list[str], without_command: Callable[[], int] | None) -> int
 def _parser() -> argparse.ArgumentParser:
     import argparse
 
-    from core.cli import benchmark, report
+    from core.cli import benchmark, check, mcp, report
 
     if (
         i18n.current_language() != i18n.ENGLISH
@@ -140,6 +140,13 @@ def _parser() -> argparse.ArgumentParser:
         "--python", action="append", default=[], metavar="PATH", help=_("an interpreter or environment to examine")
     )
     scan.add_argument(
+        "--program",
+        action="append",
+        default=[],
+        metavar="PATH|PID",
+        help=_("a program or a running process to examine: what it needs, and what it finds"),
+    )
+    scan.add_argument(
         "--only", default="", metavar="STEP,...", help=_("driver, toolkit, cudnn, environment, frameworks")
     )
     scan.add_argument("--thorough", action="store_true", help=_("also compare every file with its wheel's hashes"))
@@ -150,6 +157,14 @@ def _parser() -> argparse.ArgumentParser:
         help=_("also import the frameworks and convolve, in their interpreters"),
     )
     scan.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
+    scan.add_argument(
+        "--root",
+        type=Path,
+        metavar="DIR",
+        help=_(
+            "examine the Linux system below DIR (a mounted disk, a container's host); nothing of it is loaded or run"
+        ),
+    )
     scan.set_defaults(command=_scan)
 
     fix = commands.add_parser("fix", help=_("fix a finding: shown first, rehearsed, and only with your consent"))
@@ -191,6 +206,8 @@ def _parser() -> argparse.ArgumentParser:
     replay.set_defaults(command=_replay)
 
     report.add_commands(commands)
+    check.add_check_command(commands)
+    mcp.add_mcp_command(commands)
     benchmark.add_benchmark_command(commands)
     return parser
 

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from core.common.i18n import N_, _, join_sentences
 from core.common.text import printable
-from core.explain import dictionary, harmful_advice, other_machine, saying, verdicts
+from core.explain import dictionary, harmful_advice, other_machine, pasted, saying, verdicts
 from core.explain.model import CodeMeaning, Explanation, Link, RankedCause, TextSummary
 from core.explain.ranking import matching_clues, rank_causes
 from core.explain.reading import ParsedText, read_text
@@ -58,6 +58,9 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
     if here is not None:
         reading = replace(reading, marks=reading.marks | _machine_marks(here))
     judged = verdicts.judge_causes(reading, here, _findings(here, findings), failures)
+    if here is None:
+        shown = run_guarded(lambda: pasted.judge_pasted(reading), "explain.pasted", failures, {})
+        judged = replace(judged, verdicts=shown)
     causes = () if meant and not matching_clues(reading) else _causes(reading, judged)
     link = _link(causes, judged, snapshot, away)
     return Explanation(
@@ -198,6 +201,8 @@ def _sentence(link: Link, causes: tuple[RankedCause, ...], judged: verdicts.Judg
 
 def _points_to(best: RankedCause, says: TextSummary) -> str:
     """Return what a text points to by itself."""
+    if best.verdict == "proved":
+        return _("The text itself proves it: {meaning}", meaning=best.meaning)
     if not best.because:
         return says.meaning or _("The text contains no symptom that points anywhere; a scan of the machine decides.")
     if best.score >= LIKELY_SCORE:
@@ -209,7 +214,7 @@ def _points_to(best: RankedCause, says: TextSummary) -> str:
 
 
 def _decide(causes: tuple[RankedCause, ...]) -> str:
-    if not causes or causes[0].verdict == "proved":
+    if not causes or causes[0].verdict == "proved" or (causes[0].score >= LIKELY_SCORE and not causes[0].may):
         return ""
     deciding = known_clues().decides
     asks = [_(deciding[r.cause]) for r in causes[:3] if r.verdict == "open" and r.cause in deciding]

@@ -18,6 +18,9 @@ VERDICT_SIGNS = {
 }
 """Sign, words and ANSI colour of each verdict: never colour alone."""
 
+BY_TEXT_WORDS = {"proved": N_("proved by the text itself"), "refuted": N_("refuted by the text itself")}
+"""The same where the text shows its own machine."""
+
 
 def to_json(explanation: Explanation) -> bytes:
     """Return the contract's form: causes best first, codes; and sentence, says, shows, link, warnings, foreign, decide, lines beside them."""
@@ -99,7 +102,8 @@ def what_to_do(e: Explanation, width: int = TEXT_WIDTH) -> list[str]:
     first = [r for r in e.causes if r.verdict == "proved" or r.may][:1] or [r for r in e.causes if r.steps][:2]
     for r in first:
         fix = r.finding.fix if r.finding else None
-        lines += _wrap_lines(fix.title if fix else _("If this is the cause: {meaning}", meaning=r.meaning), "  ", width)
+        lead = r.meaning if r.verdict == "proved" else _("If this is the cause: {meaning}", meaning=r.meaning)
+        lines += _wrap_lines(fix.title if fix else lead, "  ", width)
         for step in (fix.advice if fix else r.steps).split("\n"):
             lines += _wrap_lines(step, "    ", width) if step else []
         if fix and fix.changes and r.finding:
@@ -113,6 +117,7 @@ def _cause(r: RankedCause, colour: bool, width: int) -> list[str]:
     sign, words, code = VERDICT_SIGNS[r.verdict]
     mark = f"\x1b[{code}m{sign}\x1b[0m" if colour else sign
     words = N_("this machine can make it") if r.may else words
+    words = BY_TEXT_WORDS.get(r.verdict, words) if r.by_text else words
     verdict = "" if r.verdict == "open" and not r.may else f"  ({_(words)})"
     lines = [f"  {mark} {r.score:4.0%}  {printable(r.meaning) or r.cause}  [{r.cause}]{verdict}"]
     for because in r.because[:2] if r.verdict != "refuted" else ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from core.common.i18n import _, join_sentences
-from core.model.changes import Change, FileSet
+from core.model.changes import Change, EditPath, SetVariable
 from core.model.facts import Activation, Snapshot
 from core.model.findings import Finding, Fix
 from core.rules.environment import activation_command
@@ -38,7 +38,7 @@ def without_made_changes(finding: Finding, seen: Snapshot) -> Finding:
 
 
 def _is_made(change: Change, made: Activation) -> bool:
-    if isinstance(change, FileSet) or change.scope != "environment" or change.after is None:
+    if not isinstance(change, SetVariable | EditPath) or change.scope != "environment" or change.after is None:
         return False
     steps = made.steps.split("\n")
     return (change.name, change.at) == (made.name, made.at) and all(s in steps for s in change.after.text.split("\n"))

@@ -40,7 +40,8 @@ def add_folder(remedy: AddFolder, snapshot: Snapshot) -> tuple[Change, ...]:
         last = len(path_list.split_entries(text, system))
         return (insert_entry(before, folder, last, system, name="Path", scope="user"),)
     prefixes = dict.fromkeys(remedy.prefixes)
-    return tuple(activation_change(p, f"prepend {folder}") for p in prefixes if has_activation(snapshot, p))
+    steps = "\n".join(f"prepend {f}" for f in (*reversed(remedy.more), folder))
+    return tuple(activation_change(p, steps) for p in prefixes if has_activation(snapshot, p))
 
 
 def add_folder_for_concerned(folder: str, finding: Finding, snapshot: Snapshot) -> AddFolder:

@@ -14,7 +14,6 @@ import stat
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 from core.host import ownership
 from core.host.interface import Account
@@ -43,8 +42,7 @@ class Verdict(Frozen, frozen=True, kw_only=True):
     """Whose rights; None for one's own."""
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(Frozen, frozen=True, kw_only=True):
     """Who runs Convalesce."""
 
     trusted: frozenset[str]

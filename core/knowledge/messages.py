@@ -31,6 +31,8 @@ class Clue(Frozen, frozen=True, kw_only=True):
     because: str = ""
     """What the user reads; empty for a clue of context."""
     causes: dict[Cause, float]
+    exact: bool = False
+    """A sentence that one program alone prints: causes that no exact clue of the text names are out of the question."""
 
 
 class Clues(Frozen, frozen=True, kw_only=True):

@@ -104,12 +104,51 @@ class Source:
         return self.size
 
 
+class OtherRoot(str):
+    """The root folder of a Linux system that does not run here: its absolute links lead to places below it, as for itself.
+
+    It is the folder's own path, without links.
+    """
+
+    __slots__ = ()
+
+    def place(self, path: str) -> str:
+        """Return where a path leads, every link followed inside; what is not there, or a loop, as far as it goes."""
+        return call_patiently(_place_inside, str(self), path)
+
+
+MAX_LINKS = 40
+"""Links that are followed for one path, as in Linux (MAXSYMLINKS)."""
+
+
+def _place_inside(base: str, path: str) -> str:
+    todo, done, links = [p for p in path.split("/") if p][::-1], [], 0
+    while todo:
+        part = todo.pop()
+        if part == "..":
+            done = done[:-1]
+        elif part != ".":
+            try:
+                target = os.readlink(base + "/" + "/".join((*done, part)))  # noqa: PTH115 - plain text paths
+            except (OSError, ValueError):
+                target = ""
+            links += bool(target)
+            if not target or links > MAX_LINKS:
+                done.append(part)
+                continue
+            done = [] if target.startswith("/") else done
+            todo += [p for p in target.split("/") if p][::-1]
+    return base.rstrip("/") + "/" + "/".join(done)
+
+
 def path_under_root(root: str | os.PathLike[str], path: str) -> str:
     r"""Return where an absolute path of the examined system lies; links inside are followed by the running system.
 
-    A root that is a whole drive ("/", "C:\\") is the running system itself. Under another root, C:\\ml is the folder C:/ml
+    In an ``OtherRoot`` they are followed here, and stay inside. A root that is a whole drive ("/", "C:\\") is the running system itself. Under another root, C:\\ml is the folder C:/ml
     (C/ml on Windows, where no folder's name holds a colon).
     """
+    if isinstance(root, OtherRoot):
+        return root.place(path)
     base = os.fspath(root)
     drive, rest = ntpath.splitdrive(base)
     if rest in ("", "/", "\\") and (drive or not base.strip("/\\")):

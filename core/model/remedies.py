@@ -39,6 +39,8 @@ class AddFolder(Frozen, frozen=True, kw_only=True, tag=True):
     """Put a folder on the search path."""
 
     folder: str
+    more: tuple[str, ...] = ()
+    """Further folders, behind it."""
     prefixes: tuple[str, ...] = ()
     """The environments that miss it."""
 
@@ -133,7 +135,7 @@ Remedy: TypeAlias = (
 def join_remedies(one: Remedy | None, other: Remedy | None) -> Remedy | None:
     """Return the remedy for one fault of several programs: what differs by environment is joined, else the first stays."""
     match one, other:
-        case AddFolder(), AddFolder() if one.folder == other.folder:
+        case AddFolder(), AddFolder() if (one.folder, one.more) == (other.folder, other.more):
             return replace(one, prefixes=_each(one.prefixes, other.prefixes))
         case TakeOut(), TakeOut() if one.variable == other.variable:
             return replace(one, places=_each(one.places, other.places))

@@ -11,9 +11,9 @@ import msgspec
 from core.common.i18n import _, join_sentences
 from core.host import scratch
 from core.model import path_list
-from core.model.changes import Change, ChangeError, EditPath, FileSet, Value, values_agree
+from core.model.changes import Change, ChangeError, EditLine, EditPath, FileSet, SetVariable, Value, values_agree
 from core.model.facts import Frozen
-from core.transaction import file_set
+from core.transaction import file_set, line_edit
 from core.transaction.file_set import NotRestored
 from core.transaction.journal import BegunError, Entry, Journal, State
 from core.transaction.preconditions import resolve, unmet_preconditions
@@ -35,9 +35,11 @@ class Plan(Frozen, frozen=True, kw_only=True):
         return tuple(line for change in self.changes for line in change.lines())
 
 
-Way = Literal["process", "activation", "bare", "login"]
+Way = Literal[
+    "process", "activation", "bare", "login", "terminal", "desktop", "ssh", "cron", "notebook", "service", "editor", "direnv", "module"
+]  # fmt: skip
 """How a program is started: from this session, while an environment is active, by an environment's own interpreter
-without its activation, or from a new log-in."""
+without its activation, or from a new log-in; the others as ``StartKind`` has them."""
 
 
 class VerifiedFor(Frozen, frozen=True, kw_only=True):
@@ -49,7 +51,10 @@ class VerifiedFor(Frozen, frozen=True, kw_only=True):
     holds: bool | None = None
     """None: not decided."""
     supposed: bool = False
-    """Whether this session is older than a change, so that its new values were supposed."""
+    """Whether this session is older than a change, so that its new values were supposed; of an edited line: whether its
+    files were read anew, and nothing was started."""
+    edited: bool = False
+    """Whether it is a way that reads a line which was edited."""
 
 
 Gate = Callable[[tuple[Change, ...], bool], tuple[str, ...]]
@@ -124,7 +129,7 @@ def _stuck_outcome(entry: str, *rows: str) -> Outcome:
 
 def _pin_value_kind(change: Change, writer: VariableStore) -> Change:
     """Return the change with the form in which the value is really kept, for an exact way back."""
-    if isinstance(change, FileSet) or (change.before is not None and change.before.kind):
+    if not isinstance(change, SetVariable | EditPath) or (change.before is not None and change.before.kind):
         return change
     now = writer.read(change.name, change.scope, change.at)
     if now is None or change.before is None or now.text != change.before.text:
@@ -162,6 +167,9 @@ def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal,
     if isinstance(change, FileSet):
         file_set.place_files(change, entry, journal)
         return
+    if isinstance(change, EditLine):
+        line_edit.make_edit(change)
+        return
     now = writer.read(change.name, change.scope, change.at)
     if isinstance(change, EditPath) and not exact:
         writer.write(change.name, change.scope, change.at, change.rebased_on(now))
@@ -172,7 +180,7 @@ def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal,
 
 
 def _tell(entry: Entry, writer: VariableStore) -> None:
-    if any(not isinstance(c, FileSet) for c in entry.changes):
+    if any(isinstance(c, SetVariable | EditPath) for c in entry.changes):
         writer.broadcast()
 
 
@@ -223,6 +231,8 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
 def _settle(change: Change, entry: Entry, writer: VariableStore, journal: Journal) -> tuple[NotRestored, ...]:
     if isinstance(change, FileSet):
         return file_set.restore_files(change, entry, journal)
+    if isinstance(change, EditLine):
+        return line_edit.restore_line(change)
     try:
         now = writer.read(change.name, change.scope, change.at)
         if values_agree(change.before, now) or values_agree(change.after, now):

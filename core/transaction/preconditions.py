@@ -6,8 +6,8 @@ import msgspec
 
 from core.common.i18n import _, format_number
 from core.model import path_list
-from core.model.changes import Change, ChangeError, EditPath, FileSet, SetVariable, Value, values_agree
-from core.transaction import file_preconditions
+from core.model.changes import Change, ChangeError, EditLine, EditPath, FileSet, SetVariable, Value, values_agree
+from core.transaction import file_preconditions, line_edit
 from core.transaction.journal import Journal
 from core.transaction.variable_store import VariableStore, error_sentence
 
@@ -23,11 +23,13 @@ def resolve(changes: tuple[Change, ...], writer: VariableStore) -> tuple[Change,
     for change in changes:
         if isinstance(change, FileSet):
             out.append(file_preconditions.resolve_files(change))
+        elif isinstance(change, EditLine):
+            out.append(change)  # see below: several may edit one file
         elif isinstance(change, SetVariable) and change.scope == "environment" and change.after is not None:
             out.append(_with_steps(change, change.after, writer))
         else:
             out.append(change)
-    return tuple(out)
+    return line_edit.resolve_edits(out)
 
 
 def _with_steps(change: SetVariable, after: Value, writer: VariableStore) -> SetVariable:
@@ -51,6 +53,8 @@ def unmet_preconditions(
         if isinstance(change, FileSet):
             rows += file_preconditions.file_problems(change, journal, trusted=trusted)
             continue
+        if isinstance(change, EditLine):
+            continue
         key = (change.name, change.scope, change.at)
         try:
             now = expected[key] if key in expected else writer.read(*key)
@@ -58,6 +62,7 @@ def unmet_preconditions(
         except (ChangeError, OSError) as e:
             rows.append(error_sentence(e))
         expected[key] = change.after
+    rows += line_edit.edit_problems([c for c in changes if isinstance(c, EditLine)])
     paths = [i.path for c in changes if isinstance(c, FileSet) for i in c.items]
     if len(set(paths)) != len(paths):
         rows.append(_("The plan names a file twice."))

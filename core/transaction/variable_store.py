@@ -10,7 +10,7 @@ from typing import Protocol
 from core.common.home import user_home as users_home
 from core.common.i18n import _
 from core.host import activation_scripts, environment_files, ownership, safe_folder
-from core.model.changes import Change, ChangeError, FileSet, PersistentScope, Value
+from core.model.changes import Change, ChangeError, EditLine, FileSet, PersistentScope, Value
 from core.model.facts import System
 
 OWN_FILE = ".config/environment.d/90-convalesce.conf"
@@ -111,6 +111,9 @@ class LinuxVariables:
         if isinstance(change, FileSet):
             places = [safe_folder.split_path(i.path)[0] for i in change.items]
             return any(not os.access(safe_folder.nearest_existing(p), os.W_OK) for p in (*places, *change.folders))
+        if isinstance(change, EditLine):
+            real = safe_folder.split_path(os.path.realpath(change.path))[0]
+            return not (os.access(change.path, os.W_OK) and os.access(real, os.W_OK))
         if change.scope == "environment":
             return not os.access(at, os.W_OK) if (at := change.at) else False
         return not os.access(safe_folder.nearest_existing(self._file(change.scope, change.at)), os.W_OK)

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from core.common.fact_text import fact_text
 from core.host.safe_folder import nearest_existing, split_path
-from core.model.changes import Change, ChangeError, FileSet, PersistentScope, Value
+from core.model.changes import Change, ChangeError, EditLine, FileSet, PersistentScope, Value
 from core.model.facts import System
 
 assert sys.platform == "win32"  # tells mypy, too
@@ -86,6 +86,8 @@ class WindowsVariables:
     def needs_elevation(self, change: Change) -> bool:
         """Whether only an administrator may make the change. See core.transaction.variable_store.Writer."""
         if is_elevated():
+            return False
+        if isinstance(change, EditLine):
             return False
         if isinstance(change, FileSet):
             places = (*(split_path(item.path)[0] for item in change.items), *change.folders)

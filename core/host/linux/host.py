@@ -12,7 +12,7 @@ from pathlib import Path
 
 from core.common.progress import Progress
 from core.host import process
-from core.host.interface import Account, CompletedProcess
+from core.host.interface import Account, CompletedProcess, ProgramKind
 from core.host.linux.files import (
     container_of,
     environment_file,
@@ -136,10 +136,13 @@ class LinuxHost:
         input: bytes = b"",
         watch: Progress | None = None,
         account: Account | None = None,
+        kind: ProgramKind = "program",
     ) -> CompletedProcess:
         """Run a program; see ``Host.run``."""
         given = self.fresh_environment() if env is None else env
-        return process.run_program(argv, timeout=timeout, env=given, input=input, watch=watch, account=account)
+        return process.run_program(
+            argv, timeout=timeout, env=given, input=input, watch=watch, account=account, kind=kind
+        )
 
     def _home(self) -> str:
         home = self._environ.get(b"HOME", b"")

@@ -1,12 +1,14 @@
-"""Which running programs still have the old variables: those of this user, by name, as /proc tells on Linux."""
+"""Linux' other programs, as /proc tells: who still has the old variables, and what files one has mapped."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from core.model.changes import Change, FileSet
+from core.model.changes import Change, EditPath, SetVariable
 
 MAX_PROC_ENVIRONMENT_BYTES = 1 << 20
 """Bytes of one program's environment that are read."""
@@ -16,7 +18,7 @@ def with_old_variables(changes: tuple[Change, ...], proc: str = "/proc") -> tupl
     """Return the programs' names, sorted; None where this system does not tell (Windows)."""
     wanted: dict[str, str | None] = {}
     for change in changes:
-        if isinstance(change, FileSet):
+        if not isinstance(change, SetVariable | EditPath):
             continue
         if change.scope == "environment":
             wanted["VIRTUAL_ENV"] = change.at  # only a shell in which this environment is active has its old steps
@@ -30,7 +32,7 @@ def with_old_variables(changes: tuple[Change, ...], proc: str = "/proc") -> tupl
         numbers = [p for p in Path(proc).iterdir() if p.name.isdigit() and p.name != str(os.getpid())]
     except OSError:
         return None
-    environment = any(not isinstance(c, FileSet) and c.scope == "environment" for c in changes)
+    environment = any(isinstance(c, SetVariable | EditPath) and c.scope == "environment" for c in changes)
     return tuple(sorted({name for p in numbers if (name := _name(p, wanted, same_is_old=environment))}))
 
 
@@ -48,3 +50,16 @@ def _name(process: Path, wanted: dict[str, str | None], *, same_is_old: bool) ->
         return (process / "comm").read_text(errors="replace").strip()
     except OSError:
         return ""
+
+
+def mapped_files(process: int, proc: str = "/proc") -> Iterator[str]:
+    """Yield the files that a process and those that it started have mapped; nothing where the system does not let us look.
+
+    Those too, since an environment's interpreter may be a script that starts the real one.
+    """
+    with suppress(OSError), open(f"{proc}/{process}/maps", "rb") as maps:  # noqa: PTH123 - bytes, many times a scan
+        rows = {line[73:].strip(): None for line in maps}  # a library has several rows
+        yield from (path.decode("utf-8", "backslashreplace") for path in rows if path.startswith(b"/"))
+    with suppress(OSError), open(f"{proc}/{process}/task/{process}/children", "rb") as numbers:  # noqa: PTH123
+        for number in numbers.read().split():
+            yield from mapped_files(int(number), proc)

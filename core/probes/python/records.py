@@ -19,6 +19,7 @@ from core.common.i18n import _
 from core.loader import read_image
 from core.model.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment
 from core.probes.probe import ProbeRequest
+from core.probes.python.distributions import is_relevant
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.wheel_record import RecordRow, hash_files, read_record, record_rows, record_state
 
@@ -141,8 +142,8 @@ def _missing_modules(
 ) -> Iterator[DamagedFile]:
     """Yield the Python modules that a RECORD lists and that are not there, nor their byte code in their place."""
     for what in python.distributions:
-        if _by_conda(what, where):
-            continue  # it rewrites what it packs
+        if not is_relevant(what.name) or _by_conda(what, where):
+            continue  # conda rewrites what it packs
         folders: dict[str, list[str]] = {}
         for m in MODULE_PATTERN.finditer(read_record(what, where)):
             folders.setdefault(m[1] or "", []).append(m[2])

@@ -65,8 +65,6 @@ class TrialEvent(msgspec.Struct, frozen=True):
     backward: bool = False
     problem: str = ""
     winerror: int = 0
-    mapped: tuple[str, ...] = ()
-    unmapped: str = ""
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -153,7 +151,7 @@ def run_trial(
     start = time.monotonic()
     env = {**env, "PYTHONDONTWRITEBYTECODE": "1"}
     done = request.host.run(
-        command, timeout=TRIAL_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account
+        command, timeout=TRIAL_TIMEOUT_SECONDS, env=env, watch=request.watch, account=verdict.account, kind="answering"
     )
     answer = child.read_answer(done, TrialEvent)
     said = answer.events
@@ -174,7 +172,7 @@ def run_trial(
         cudnn_compiled=last("cudnn_compiled"),
         right=next((e.right for e in said if e.right is not None), None),
         backward=any(e.backward for e in said),
-        mapped=_mapped_files(said, trial, env, where),
+        mapped=_mapped_files(answer.mapped, trial, env, where),
         printed=_printed_lines(answer.output),
         problem=last("problem") or (_tail(answer.output) if answer.ended else ""),
         ended=answer.ended,
@@ -183,10 +181,8 @@ def run_trial(
     )
 
 
-def _mapped_files(
-    said: tuple[TrialEvent, ...], trial: Trial, env: Mapping[str, str], where: Sysroot
-) -> tuple[Mapped, ...]:
-    paths = (p for e in said for p in e.mapped if is_cuda_file(where.name(p)))
+def _mapped_files(mapped: tuple[str, ...], trial: Trial, env: Mapping[str, str], where: Sysroot) -> tuple[Mapped, ...]:
+    paths = (p for p in mapped if is_cuda_file(where.name(p)))
     return tuple(
         Mapped(path=path, name=where.name(path), origin=file_origin(path, trial.python.prefix, env, where))
         for path in dict.fromkeys(paths)

@@ -139,7 +139,7 @@ def not_tried(c: ConsumerLoad) -> Iterator[Finding]:
     if c.winner and c.load.roll_call is None and not c.load.refused:
         yield make_finding(
             Step.CUDNN,
-            UNKNOWN,
+            NOTE if c.seen.machine.other_root else UNKNOWN,
             "not-called",
             _(
                 "Whether {copy} loads for {label} was not tested.",

@@ -213,6 +213,7 @@ def version_mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         lib
         for lib in driver.libraries or ()
         if lib.version
+        and ("libcuda.so" in lib.path or "libnvidia-ml.so" in lib.path)
         and not lib.stub
         and versions_differ(lib.version, driver.module_version)
         and "compat" not in lib.path
