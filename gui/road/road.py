@@ -145,7 +145,7 @@ class Road(QWidget):
     def _list_choices(self, screen: AskScreen, report: Report) -> None:
         from core.doctor.named import choices
 
-        screen.show_choices(choices(report))
+        screen.show_choices((*choices(report), *self.controller.running))
 
     def fill_in(self, question: Question) -> None:
         """Put a question into screen 1."""

@@ -357,3 +357,37 @@ def test_no_environment_of_the_list_looks_like_another(wizard: OpenedWizard) -> 
     names = [c.name for c in choices(diagnose_snapshot(replace(twins, pythons=(*twins.pythons, *alike))))]
     assert len(names) == len(set(names))
     assert any(n.startswith("work/") for n in names)
+
+
+def test_every_kind_of_change_is_told_in_words() -> None:
+    from core.model.changes import EditLine, EditPath, FileItem, FileSet, SetVariable, Value
+    from core.report.change_words import change_words
+
+    report = recorded.report("fifty pythons")
+    prefix = report.grid.rows[0].prefix if report.grid else ""
+    home = report.snapshot.machine.home or "/home/ada"
+    items = (FileItem(path=f"{prefix}/lib/x.so", before="", after="0" * 64),)
+    changes = (
+        FileSet(title="cuDNN", items=items),
+        EditPath(
+            name="Path", scope="user", system="windows", entry=r"C:\x", old=None, new=0, after=Value(text=r"C:\x")
+        ),
+        EditPath(
+            name="Path", scope="user", system="windows", entry=r"C:\y", old=0, new=None, before=Value(text=r"C:\y")
+        ),
+        SetVariable(name="CUDA_VISIBLE_DEVICES", scope="user", before=Value(text="-1")),
+        SetVariable(name="LD_LIBRARY_PATH", scope="environment", at=prefix, after=Value(text="drop /x")),
+        EditLine(path=f"{home}/.profile", form="posix", line=12, name="LD_LIBRARY_PATH"),
+        EditLine(path=f"{home}/.profile", form="posix", line=13, name="PATH", entry="/opt/x"),
+        EditLine(path=f"{home}/.profile", form="posix", line=14, name="CUDA_HOME", value="/opt/cuda"),
+    )
+    said = change_words((*changes, changes[0]), report)
+    assert len(said) == len(changes), "the same is said once"
+    assert said[0] == "Put 1 file into ml."
+    assert said[1:4] == (
+        r"Add the folder C:\x to PATH.",
+        r"Take the folder C:\y out of PATH.",
+        "Remove the setting CUDA_VISIBLE_DEVICES.",
+    )
+    assert said[4] == "Correct LD_LIBRARY_PATH whenever ml is activated."
+    assert all("line 1" in s for s in said[5:])

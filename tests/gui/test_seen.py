@@ -8,6 +8,7 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QFrame
+from pytestqt.qtbot import QtBot
 
 from core.doctor.examine import diagnose_snapshot
 from core.model.changes import EditPath, FileItem, FileSet, SetVariable, Value
