@@ -70,6 +70,7 @@ class AnswerScreen(Screen):
     ) -> None:
         super().__init__(headline_word(head.kind), theme, help_word=help_word(head), back=back)
         self.head = head
+        self.setAccessibleDescription(headline_sentence(head))
         self.add_headline(self.title, headline_severity(head), headline_sentence(head))
         if detail := headline_detail(head, report):
             self.add_text(detail, muted=True)

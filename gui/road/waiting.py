@@ -11,7 +11,7 @@ from core.common.i18n import _
 from core.model.steps import SECTIONS_OF_STEP
 from gui.road.screen import Screen
 from gui.theme import Theme
-from gui.widgets.text import plain_label, shown_text
+from gui.widgets.text import announce, plain_label, shown_text
 
 SECTIONS = len({s for sections in SECTIONS_OF_STEP.values() for s in sections})
 
@@ -60,6 +60,7 @@ class WaitingScreen(Screen):
         """Show the step that is being done."""
         if self.stop.isEnabled():
             self.step.setText(shown_text(sentence))
+            announce(self, self.step.text())
 
     def section(self, section: str, state: str) -> None:
         """Move the bar: a part of the scan has ended."""
