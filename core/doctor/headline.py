@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from core.common.i18n import _
 from core.common.text import join_names
+from core.doctor.no_framework import missing_framework
 from core.doctor.offers import takes_cudnn
 from core.knowledge.causes import OptionalCause
 from core.model.facts import Frozen, full_id, split_id
@@ -96,7 +97,8 @@ def _without_fault(report: Report) -> Headline:
         return Headline(kind="not examined", act="look again", finding=missed[0] if missed else None)
     rows = sorted(report.grid.rows, key=lambda r: r.importance)
     if not any(row.cells for row in rows):
-        return Headline(kind="no framework", act="help")
+        absent = missing_framework(report)
+        return Headline(kind="no framework", act="steps" if absent.fix else "help", finding=absent)
     found = next(((row, fit) for row in rows if (fit := _fit(row))), None)
     if found is not None:
         return _works(report, *found)

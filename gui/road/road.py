@@ -39,6 +39,7 @@ class Road(QWidget):
     """A Screen that has just come up."""
     details_wanted = Signal()
     message_wanted = Signal()
+    measure_wanted = Signal()
     told = Signal(object, str)
     """A severity and a sentence that stands above the screen until it is read."""
     elsewhere_changed = Signal()
@@ -197,6 +198,7 @@ class Road(QWidget):
             again=self.again,
             explain=self.help_wanted.emit,
             more=self.message_wanted.emit,
+            measure=self.measure_wanted.emit,
             finish=self.finished.emit,
             anew=self.ask,
             undo=lambda: self.undo_wanted.emit((self._done.outcome.entry,) if self._done else ()),
@@ -278,7 +280,10 @@ class Road(QWidget):
         from core.doctor.headline import headline_fixed
 
         report = self.report
-        if finding is None or report is None or any(f.cause == finding.cause for f in report.findings):
+        if finding is None or not finding.cause or report is None:
+            self.answer()
+            return
+        if any(f.cause == finding.cause for f in report.findings):
             self.answer()
             self.told.emit(Severity.NOTE, _("It is as it was before."))
             return

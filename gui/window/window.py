@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QSettings, Signal
 from PySide6.QtGui import (
     QCloseEvent,
     QGuiApplication,
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 class Window(QWidget):
     """Shows what the controller reports, step by step. Owns no thread, decides nothing about the machine."""
+
+    setting_changed = Signal()
 
     def __init__(self, controller: Controller, settings: QSettings, leave: Callable[[], object] | None = None) -> None:
         """``leave`` leads back to the four screens, where the window is the details of those."""
@@ -109,6 +111,7 @@ class Window(QWidget):
         self.steps.currentRowChanged.connect(self._show_page)
         self.steps.itemClicked.connect(self._person_chose)
         self.rail.setting_changed.connect(self._apply_theme)
+        self.rail.setting_changed.connect(self.setting_changed)
 
     def _connect(self) -> None:
         self._connect_rail()

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QStackedWidget, QVBoxLa
 
 from core.common import i18n
 from core.common.i18n import _
-from core.model.steps import Severity
+from core.model.steps import Severity, Step
 from gui import language, theme
 from gui.actions import Actions
 from gui.controller import Controller
@@ -73,6 +73,7 @@ class Wizard(QWidget):
         road = self.road
         road.details_wanted.connect(self.open_details)
         road.message_wanted.connect(self.open_message)
+        road.measure_wanted.connect(self.open_benchmark)
         road.told.connect(self.tell)
         road.elsewhere_changed.connect(self._say_whose)
         road.finished.connect(self._leave)
@@ -160,7 +161,7 @@ class Wizard(QWidget):
 
         if self.details is None:
             self.details = Window(self.controller, self._settings, self.close_details)
-            self.details.rail.setting_changed.connect(self._dress_again)
+            self.details.setting_changed.connect(self._dress_again)
             self.stack.addWidget(self.details)
             QShortcut(QKeySequence(Qt.Key.Key_Escape), self.details, self._escape)
         self._put_help_away()
@@ -187,6 +188,11 @@ class Wizard(QWidget):
         details.open_message()
         if self.road.explanation is not None:
             details._show_explanation(self.road.explanation)
+
+    def open_benchmark(self) -> None:
+        """Show the step that measures."""
+        details = self.open_details()
+        details.steps.setCurrentRow(list(Step).index(Step.BENCHMARK))
 
     def close_details(self) -> None:
         """Go back to the four screens."""

@@ -113,6 +113,14 @@ def test_the_frame_is_there_first_and_then_holds_the_wizard(qtbot: QtBot, settin
     put_away([frame])
 
 
+def test_a_remembered_size_is_held_within_the_screen(settings: QSettings, qtbot: QtBot) -> None:
+    settings.setValue("size", QSize(9000, 7000))
+    frame = Frame(settings)
+    qtbot.addWidget(frame)
+    there = frame.screen().availableSize()
+    assert frame.size() == frame.size().boundedTo(there)
+
+
 def test_what_the_frame_holds_has_its_size_before_it_is_painted(settings: QSettings, qtbot: QtBot) -> None:
     settings.setValue("size", QSize(1200, 800))
     frame = Frame(settings)

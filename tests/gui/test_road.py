@@ -331,6 +331,29 @@ def test_another_language_and_other_colours_take_effect_at_once(
     window.open_details()
     assert window.details is not None
     assert window.details.pages[-1].title == "Zusammenfassung"
+    window.details.rail.choose("language", "en")
+    assert window.details.pages[-1].title == "Summary"
+    window.details.rail.choose("language", "zh_CN")
+    assert window.details.pages[-1].title != "Summary"
+    window.close_details()
+    assert window.road.current.title not in ("The cause", "Die Ursache")
+
+
+def test_where_no_framework_is_the_right_one_is_named(wizard: OpenedWizard) -> None:
+    engine = Mending(
+        diagnose_snapshot(MACHINES["healthy windows"]()), diagnose_snapshot(MACHINES["rule frameworks: healthy"]())
+    )
+    person = Person(wizard(engine), keyboard=False)
+    person.press("Look")
+    assert person.headline == "No framework"
+    person.press("Install PyTorch...")
+    person.press("Copy")
+    first, second = QGuiApplication.clipboard().text().splitlines()
+    assert first == "py -m venv gpu"
+    assert second.startswith(r"gpu\Scripts\python.exe -m pip install")
+    engine.mend()
+    person.press("Check this step")
+    assert person.headline == "Works"
 
 
 def test_copied_text_says_so(wizard: OpenedWizard) -> None:
