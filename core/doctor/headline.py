@@ -107,7 +107,7 @@ def _without_fault(report: Report) -> Headline:
 def _of_finding(report: Report, finding: Finding) -> Headline:
     who = concerned(finding, report)
     steps: Act = "steps" if finding.fix and finding.fix.advice else "help" if finding.cause else "look again"
-    if not finding.primary and finding.severity < Severity.WARNING or not finding.cause:
+    if (not finding.primary and finding.severity < Severity.WARNING) or not finding.cause:
         row = next((r for r in report.grid.rows if concerns(finding, r)), None) if report.grid else None
         untried = row is not None and finding.consumers and row.cells and not tried(report, row.prefix)
         prefix = row.prefix if row is not None and untried else ""
