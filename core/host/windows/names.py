@@ -11,7 +11,6 @@ from contextlib import suppress
 from ctypes import wintypes
 
 from core.common.patience import call_patiently
-from core.host.windows.ownership import owner_and_rights
 
 assert sys.platform == "win32"  # tells mypy, too
 
@@ -25,6 +24,8 @@ A_PERSON = 1
 
 def owners(folders: Iterable[str]) -> Iterator[str]:
     """Yield the accounts that folders belong to, each once; Windows' own are left out."""
+    from core.host.windows.ownership import owner_and_rights
+
     seen: set[str] = set()
     for folder in folders:
         with suppress(OSError):
