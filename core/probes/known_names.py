@@ -70,16 +70,16 @@ def with_known_names(seen: Snapshot, root: Path, env: Mapping[str, str]) -> Snap
 
 
 def _on_windows(seen: Snapshot) -> Snapshot:
-    if sys.platform != "win32":
-        return seen
-    from core.host.windows.names import owners, shares
+    if sys.platform == "win32":
+        from core.host.windows.names import owners, shares
 
-    told = tuple(_texts(seen))
-    people = dict.fromkeys(name for name in owners(_windows_folders(told)) if name and name != seen.machine.user)
-    servers = tuple(dict.fromkeys(servers_in((*shares(), *told))))
-    return msgspec.structs.replace(
-        seen, machine=msgspec.structs.replace(seen.machine, people=tuple(people), servers=servers)
-    )
+        told = tuple(_texts(seen))
+        people = tuple(dict.fromkeys(n for n in owners(_windows_folders(told)) if n and n != seen.machine.user))
+        servers = tuple(dict.fromkeys(servers_in((*shares(), *told))))
+        return msgspec.structs.replace(
+            seen, machine=msgspec.structs.replace(seen.machine, people=people, servers=servers)
+        )
+    return seen
 
 
 def servers_in(texts: Iterable[str]) -> Iterator[str]:
