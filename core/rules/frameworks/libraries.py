@@ -19,7 +19,7 @@ from core.model.remedies import AddDllFolders, AddFolder, Place, PutPackageBack,
 from core.model.steps import Severity, Step
 from core.rules.advice import add_to_search_path, without_variable
 from core.rules.frameworks.advice import framework_pip_command, whole_again
-from core.rules.frameworks.environment_view import EnvironmentView, environment_views, unmet_requirements
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.wording import NOTE, concern_row, make_finding, manual_fix, observation
 
 LIBRARIES_ID = "libraries-"
@@ -194,9 +194,9 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
     title = _("{who} in {prefix} needs {names}, which its loader does not find.", **values)
     why = _("The loader looked in every place where this program searches.")
     if all(FRAMEWORKS_OWN.match(e.name) for e in absent):
-        return "requirement_broken", title, why
+        return "extension_abi_mismatch", title, why
     if all(COMPILERS.match(e.name) for e in absent):
-        return "system_library_too_old", title, why
+        return "cxx_runtime_too_old", title, why
     if all("cudnn" in e.name for e in absent):
         return "cudnn_not_installed", title, why
     if all("nvrtc" in e.name for e in absent):
@@ -235,7 +235,7 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[Cause, str, str]:
                 _("LD_LIBRARY_PATH leads to an older library than the program was built with."),
             )
         return (
-            "system_library_too_old",
+            "cxx_runtime_too_old",
             title,
             _("The library of the system, or of this Python, is older than the one that the program was built with."),
         )
@@ -247,10 +247,7 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[Cause, str, str]:
         )
     if not gap.provider or FRAMEWORKS_OWN.match(offers):
         why = _("The extension was built with another release of the framework than the installed one.")
-        return "requirement_broken", title, why
-    if {u.wanted for u in unmet_requirements(lack.home)} & {re.split("[=<>~!]", w)[0] for w in _wanted_packages(lack)}:
-        why = _("A later installation replaced it by another release than the one that is required.")
-        return "requirement_broken", title, why
+        return "extension_abi_mismatch", title, why
     return (
         "cuda_lib_shadowed",
         title,
@@ -260,13 +257,13 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[Cause, str, str]:
 
 def _cause_of_words(words: str) -> Cause:
     if re.search(r"GLIBC(XX)?_|CXXABI_", words):
-        return "system_library_too_old"
+        return "cxx_runtime_too_old"
     if re.search(r"file too short|invalid ELF header|ELF file", words):
         return "corrupt_or_truncated_file"
     if "nvrtc" in words.lower() and "undefined symbol" not in words:
         return "nvrtc_missing_or_mismatch"
     if "undefined symbol" in words or "version `" in words:
-        return "requirement_broken" if re.search(r"_Z\w*(torch|c10|at)", words) else "cuda_lib_shadowed"
+        return "extension_abi_mismatch" if re.search(r"_Z\w*(torch|c10|at)", words) else "cuda_lib_shadowed"
     if "failed to map segment" in words or "Operation not permitted" in words:
         return "noexec_mount"
     return "cudnn_not_on_search_path" if "cudnn" in words else "cuda_runtime_missing"
@@ -340,8 +337,10 @@ def _cure(lack: Lack, cause: Cause) -> tuple[Remedy | None, Fix | None]:
             return AddDllFolders(prefix=prefix, folders=tuple(elsewhere)), fix
         fix = add_to_search_path(home.seen, (";" if lack.system == "windows" else ":").join(elsewhere))
         return AddFolder(folder=elsewhere[0], more=tuple(elsewhere[1:]), prefixes=(prefix,)), fix
-    if cause in ("noexec_mount", "library_unreadable", "system_library_too_old"):
+    if cause in ("noexec_mount", "library_unreadable", "cxx_runtime_too_old"):
         return None, _system_fix(cause, lack)
+    if cause == "extension_abi_mismatch":
+        return None, _fitting_extension(lack)
     wanted = list(dict.fromkeys(_wanted_packages(lack)))
     return None, _install(lack, wanted) if wanted else None
 
@@ -371,6 +370,19 @@ def _system_fix(cause: Cause, lack: Lack) -> Fix:
                       _("Install a release of {who} that was built for older systems, or use a newer system or Python.", who=lack.closure.consumer.framework))  # fmt: skip
 
 
+def _fitting_extension(lack: Lack) -> Fix | None:
+    """Return how to get the release of an extension that fits its framework: the framework is what the person chose."""
+    there = {d.name: d for d in lack.home.python.distributions}
+    base = next((there[n] for n in ("torch", "tensorflow", "jaxlib", "paddlepaddle-gpu") if n in there), None)
+    if base is None or base.name == lack.name:
+        return None
+    anchor = f"{base.name}=={base.version}"
+    command = framework_pip_command(lack.home.seen, lack.home.python, "install", "--upgrade", lack.name, anchor)
+    return manual_fix(
+        _("Install the release of {name} that fits {anchor}", name=lack.name, anchor=anchor), command, restart="program"
+    )
+
+
 def _install(lack: Lack, wanted: list[str], *, again: bool = False) -> Fix:
     options = ("--force-reinstall", "--no-deps") if again else ()
     command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, *wanted)
@@ -382,16 +394,10 @@ def _wanted_packages(lack: Lack) -> Iterator[str]:
     its = next((d for d in lack.home.python.distributions if d.name == lack.name), None)
     wishes = _requirements(lack, its)
     for edge in lack.edges:
-        if FRAMEWORKS_OWN.match(edge.name):
-            yield from (_spelt(w) for w in wishes if re.match(r"torch(?![\w-])", w))
-            continue
         yield from _package(edge.name, edge.path, lack, wishes)
     for gap in lack.gaps:
-        offers = file_name(lack.system, gap.provider)
-        if not gap.provider or FRAMEWORKS_OWN.match(offers):
-            yield from (_spelt(w) for w in wishes if re.match(r"torch(?![\w-])", w))
-        elif not COMPILER_VERSION.match(gap.version):
-            yield from _package(offers, gap.provider, lack, wishes)
+        if gap.provider and not COMPILER_VERSION.match(gap.version):
+            yield from _package(file_name(lack.system, gap.provider), gap.provider, lack, wishes)
             yield from _package(file_name(lack.system, gap.wanted_by), gap.wanted_by, lack, wishes)
 
 
@@ -429,7 +435,7 @@ JOINED: frozenset[str] = frozenset(
     (
         *("cudnn_not_on_search_path", "cuda_not_on_search_path", "cuda_runtime_missing", "cudnn_not_installed"),
         *("corrupt_or_truncated_file", "library_unreadable", "dll_wrong_architecture", "nvrtc_missing_or_mismatch"),
-        *("requirement_broken", "cuda_lib_shadowed"),
+        *("requirement_broken", "cuda_lib_shadowed", "extension_abi_mismatch"),
     )
 )
 """Causes of findings that a card about everything that a consumer lacks says in one."""
@@ -451,11 +457,7 @@ def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
         if names and all("cudnn" in n for n in names) and any(f.step is Step.CUDNN for f in others):
             gone.add(id(card))
             continue
-        gone |= {
-            id(f)
-            for f in others
-            if f.cause != "requirement_broken" or card.cause == "requirement_broken" or "nvidia" in f.subject
-        }
+        gone |= {id(f) for f in others if f.cause != "requirement_broken" or "nvidia" in f.subject}
     return [f for f in found if id(f) not in gone]
 
 
