@@ -73,7 +73,7 @@ def _other_root(options: argparse.Namespace) -> Host:
         raise UsageError(_("--root examines Linux systems, and on Linux only."))
     if options.trials:
         raise UsageError(_("--try does not go with --root: nothing of another system is run."))
-    from core.host.linux.other_root import OtherRootHost, is_linux_root
+    from core.doctor.other_root import OtherRootHost, is_linux_root
 
     if not is_linux_root(options.root):
         raise UsageError(
