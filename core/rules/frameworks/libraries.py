@@ -227,8 +227,10 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[Cause, str, str]:
         title = _(
             "No loaded library has {what}, which {wants} of {who} needs.", what=what, wants=wants, who=values["who"]
         )
+    own = is_inside(system, gap.provider, lack.home.python.prefix)
+    overridden = gap.how == "LD_LIBRARY_PATH" and (not own or bool(gap.others))
     if COMPILER_VERSION.match(gap.version):
-        if gap.how == "LD_LIBRARY_PATH":
+        if overridden:
             return (
                 "ld_library_path_override",
                 title,
@@ -239,7 +241,7 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[Cause, str, str]:
             title,
             _("The library of the system, or of this Python, is older than the one that the program was built with."),
         )
-    if gap.how == "LD_LIBRARY_PATH":
+    if overridden:
         return (
             "ld_library_path_override",
             title,
