@@ -95,9 +95,10 @@ def test_cause_and_cure(closures: Closure, damaged: tuple[DamagedFile, ...], cau
         machine(closure()),
         machine(closure(edges=(edge(optional=True),))),
         machine(closure(edges=(edge(),), openings=(Opening(library=BINARY),))),
+        machine(closure(openings=(Opening(library=BINARY, problem="libcuda.so.1: cannot open shared object file"),))),
         replace(machine(), closures=None),
     ],
-    ids=["none", "whole", "optional", "opened for real", "not looked at"],
+    ids=["none", "whole", "optional", "opened for real", "waits for the driver", "not looked at"],
 )
 def test_nothing_is_said(seen: Snapshot) -> None:
     assert list(lacking_libraries(seen)) == []
@@ -142,3 +143,8 @@ def test_no_cure_that_touches_none_of_the_files() -> None:
     found = card(machine(closure(edges=(edge(name="libunheard.so.1"),))))
     assert found.fix is None
     assert found.remedy is None
+
+
+def test_a_crash_alone_decides_nothing() -> None:
+    found = card(machine(closure(openings=(Opening(library=BINARY, ended="The process was killed by SIGSEGV."),))))
+    assert (found.cause, found.severity, found.remedy) == ("", Severity.UNKNOWN, None)

@@ -10,7 +10,7 @@ import msgspec
 from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
 from core.common.versions import parse_requirement
-from core.knowledge.causes import Cause
+from core.knowledge.causes import Cause, OptionalCause
 from core.model.facts import DamagedFile, Distribution, How, Snapshot, System
 from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.model.findings import Evidence, Finding, Fix
@@ -20,7 +20,7 @@ from core.model.steps import Severity, Step
 from core.rules.advice import add_to_search_path, without_variable
 from core.rules.frameworks.advice import framework_pip_command, whole_again
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.wording import NOTE, concern_row, make_finding, manual_fix, observation
+from core.rules.wording import NOTE, UNKNOWN, concern_row, make_finding, manual_fix, observation
 
 LIBRARIES_ID = "libraries-"
 """Start of the name of every finding of this module; the distribution follows."""
@@ -33,6 +33,9 @@ PACKAGE_OF = {
 
 COMPILERS = re.compile(r"lib(stdc\+\+|gcc_s|c|m|pthread|dl|rt|gomp)\.so|ld-linux")
 COMPILER_VERSION = re.compile(r"(GLIBC|GLIBCXX|CXXABI|GCC|GOMP|OMP)_")
+DRIVERS_OWN = re.compile(r"lib(cuda|cudadebugger|nvcuvid|nvidia-[\w-]+)\.so")
+"""A loader's sentence about what comes with the driver: no fault of a framework on a machine without one."""
+
 LIBRARY_IN_WORDS = re.compile(r"lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
 """A file in a loader's own sentence."""
 
@@ -80,7 +83,7 @@ def _lack(home: EnvironmentView, closure: Closure) -> Lack | None:
     opened = {o.library for o in closure.openings or () if not o.problem and not o.ended}
     edges = tuple(e for e in closure.edges if not e.optional and (e.by_name or e.wanted_by not in opened))
     gaps = tuple(g for g in closure.gaps if not g.optional and g.wanted_by not in opened)
-    failed = [o for o in closure.openings or () if o.problem or o.ended]
+    failed = [o for o in closure.openings or () if (o.problem or o.ended) and not DRIVERS_OWN.match(o.problem)]
     if not (edges or gaps or failed):
         return None
     named = {e.name for e in edges} | {file_name(home.seen.machine.system, g.provider) for g in gaps if g.provider}
@@ -114,11 +117,11 @@ def files_told(seen: Snapshot) -> set[str]:
 
 def _finding(lack: Lack) -> Finding:
     cause, title, why = _judged(lack)
-    remedy, fix = _cure(lack, cause)
+    remedy, fix = _cure(lack, cause) if cause else (None, None)
     files = [e.path or e.name for e in lack.edges] + [g.provider or g.wanted_by for g in lack.gaps]
     return make_finding(
         Step.FRAMEWORKS,
-        _severity(lack),
+        _severity(lack) if cause else UNKNOWN,
         f"{LIBRARIES_ID}{lack.name}",
         title,
         cause=cause,
@@ -153,7 +156,7 @@ STATES: tuple[tuple[str, Cause, str, str], ...] = (
 """State of an edge: cause, title, why; the first that fits leads."""
 
 
-def _judged(lack: Lack) -> tuple[Cause, str, str]:
+def _judged(lack: Lack) -> tuple[OptionalCause, str, str]:
     """Return cause, title and why."""
     values = {"who": lack.closure.consumer.framework, "prefix": lack.home.python.prefix}
     for state, cause, title, why in STATES:
@@ -204,13 +207,18 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
     return "cuda_runtime_missing", title, why
 
 
-def _misfit(lack: Lack, values: dict[str, str]) -> tuple[Cause, str, str]:
-    """Return what a gap of symbols tells: everything is there and does not belong together."""
+def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str]:
+    """Return what a gap of symbols tells: everything is there and does not belong together. A crash alone tells no cause."""
     if not lack.gaps:
-        opening = next(o for o in lack.closure.openings or () if o.problem or o.ended)
+        failed = [o for o in lack.closure.openings or () if (o.problem or o.ended) and not DRIVERS_OWN.match(o.problem)]
+        opening = next((o for o in failed if o.problem), failed[0])
         words = opening.problem or translate_fact(opening.ended)
         title = _("{who} in {prefix} cannot load its own library: {words}", words=words, **values)
-        return _cause_of_words(words), title, _("A child process opened it as the framework does.")
+        return (
+            _cause_of_words(opening.problem) if opening.problem else "",
+            title,
+            _("A child process opened it as the framework does."),
+        )
     gap = lack.gaps[0]
     system = lack.home.seen.machine.system
     wants, offers = file_name(system, gap.wanted_by), file_name(system, gap.provider)
@@ -316,7 +324,7 @@ def _opening_row(opening: Opening) -> Evidence:
 # --- the cure ------------------------------------------------------------------------------------------------------------
 
 
-def _cure(lack: Lack, cause: Cause) -> tuple[Remedy | None, Fix | None]:
+def _cure(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:
     """Return one cure for everything that is lacking; None where none is known that touches it."""
     home, prefix = lack.home, lack.home.python.prefix
     if cause == "ld_library_path_override":
@@ -358,7 +366,7 @@ def _variable_folders(lack: Lack) -> list[str]:
     return list(dict.fromkeys(parent(lack.system, p) for p in paths))
 
 
-def _system_fix(cause: Cause, lack: Lack) -> Fix:
+def _system_fix(cause: OptionalCause, lack: Lack) -> Fix:
     paths = join_names(dict.fromkeys(e.path for e in lack.edges if e.path))
     if cause == "noexec_mount":
         return manual_fix(_("Move the environment, or mount without noexec"),
