@@ -255,8 +255,10 @@ def test_every_limit_and_name_is_well_formed():
 
 
 def test_what_variables_with_a_contract_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "flags.txt").write_text("--xla_dump_to=/tmp")
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    (work / "flags.txt").write_text("--xla_dump_to=/tmp")
     (tmp_path / "opt/cuda/bin").mkdir(parents=True)
     (tmp_path / "opt/cuda/bin/ptxas").write_text("")
     env = {
