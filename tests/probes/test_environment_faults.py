@@ -17,12 +17,14 @@ from core.model.facts import ImportSearch, Snapshot
 from core.model.steps import Severity
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports, probe
-from core.rules.frameworks.imports import RULES
+from core.rules.frameworks import broken
+from core.rules.frameworks import imports as import_rules
 from tests.probes.test_search_path import PYTHONS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layouts are Linux's")
 
 BASE = PYTHONS[0]
+RULES = (*import_rules.RULES, *broken.RULES)
 
 
 @pytest.fixture
