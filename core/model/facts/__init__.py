@@ -28,6 +28,7 @@ from core.model.facts.benchmark import (
 )
 from core.model.facts.closure import Closure, Edge, EdgeState, Gap, Opening
 from core.model.facts.driver import (
+    CdiSpecification,
     ComputeCache,
     CudaInit,
     DeviceNode,
@@ -111,6 +112,7 @@ __all__ = [
     "Attempt",
     "Benchmark",
     "Call",
+    "CdiSpecification",
     "Changeable",
     "Check",
     "Closure",
