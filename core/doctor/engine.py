@@ -134,7 +134,11 @@ class ThisMachine:
 
         options = scan_options(self._named)
         pythons = (*options.pythons, *self._pythons)
-        report = self._how(host, watch) if self._how else examine(host, watch, pythons=pythons, trials=options.trials)
+        report = (
+            self._how(host, watch)
+            if self._how
+            else examine(host, watch, pythons=pythons, programs=options.programs, trials=options.trials)
+        )
         watch.check()  # a cancelled examination is no result, and what was being verified is taken back
         return report
 

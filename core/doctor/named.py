@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ class ScanOptions(NamedTuple):
     """What of a scan depends on what was named."""
 
     pythons: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
     trials: bool = False
     """Whether its frameworks are started: the person named them."""
 
@@ -31,7 +33,20 @@ def scan_options(named: str) -> ScanOptions:
         found = Patience().run(lambda: call_patiently(_environment, named))
     except (OSError, ValueError):
         found = named  # the scan says what is wrong with it
+    if found == named and (named.isdecimal() or not _is_folder(named)):
+        from core.doctor.programs import scan_options as of_program
+        from core.host.this_host import this_host
+
+        its = of_program([named], this_host())
+        return ScanOptions(pythons=its.pythons, programs=its.programs, trials=bool(its.pythons))
     return ScanOptions(pythons=(found,), trials=True)
+
+
+def _is_folder(named: str) -> bool:
+    try:
+        return Patience().run(lambda: call_patiently(os.path.isdir, named))
+    except (OSError, ValueError):
+        return True  # it gives no answer: the scan says so
 
 
 def _environment(named: str) -> str:
