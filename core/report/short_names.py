@@ -75,7 +75,11 @@ def _known(report: Report) -> Iterator[tuple[str, str]]:
     seen = report.snapshot
     copies = [c.folder for c in seen.cudnn or () if not c.environment]
     yield from _apart(copies).items()
-    kits = {t.root or t.folder: f"CUDA {t.version}" for t in seen.toolkits or () if t.version and t.origin in ("installer", "distribution", "folder")}
+    kits = {
+        t.root or t.folder: f"CUDA {t.version}"
+        for t in seen.toolkits or ()
+        if t.version and t.origin in ("installer", "distribution", "folder")
+    }
     apart = _apart(kits)
     for root, name in kits.items():
         yield root, apart[root] if list(kits.values()).count(name) > 1 else name
