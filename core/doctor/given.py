@@ -72,7 +72,12 @@ def whose(report: Report) -> str:
     """Return in a few words which computer a report is of: its system, its GPU, and when it was made."""
     seen = report.snapshot
     gpus = seen.driver.gpus if seen.driver else None
-    parts = (seen.machine.host_name, seen.machine.release or seen.machine.system, gpus[0].name if gpus else "", seen.taken[:10])
+    parts = (
+        seen.machine.host_name,
+        seen.machine.release or seen.machine.system,
+        gpus[0].name if gpus else "",
+        seen.taken[:10],
+    )
     return ", ".join(p for p in parts if p)
 
 

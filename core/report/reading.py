@@ -20,8 +20,35 @@ def count_words(text: str) -> float:
 
 
 PROGRAMS = {
-    *("sudo", "pip", "conda", "uv", "apt", "dnf", "chmod", "export", "unset", "set", "setx", "grep", "ldconfig", "modprobe"),
-    *("mokutil", "dmesg", "nvidia-smi", "docker", "podman", "wsl", "mv", "python", "python3", "convalesce", "systemctl"),
+    *(
+        "sudo",
+        "pip",
+        "conda",
+        "uv",
+        "apt",
+        "dnf",
+        "chmod",
+        "export",
+        "unset",
+        "set",
+        "setx",
+        "grep",
+        "ldconfig",
+        "modprobe",
+    ),
+    *(
+        "mokutil",
+        "dmesg",
+        "nvidia-smi",
+        "docker",
+        "podman",
+        "wsl",
+        "mv",
+        "python",
+        "python3",
+        "convalesce",
+        "systemctl",
+    ),
 }
 """Programs that the advice starts at the beginning of a line."""
 

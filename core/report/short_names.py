@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from core.common.i18n import _
+from core.common.text import join_names
 from core.model.facts import split_id
 from core.model.findings import Finding, GridRow, Report
 from core.model.paths import form_of
@@ -15,6 +16,8 @@ NO_NAMES = {
     *("bin", "lib", "lib64", "x64", "include", "targets", "x86_64-linux"),
 }
 """Folders whose own name tells nothing; the one above them does."""
+MOST_NAMES = 3
+"""Names that are listed; the rest is counted."""
 _NUMBER = re.compile(r"\d+(\.\d+)*")
 _REST = r"(?:[/\\][^\s,;:\"'()]*)?"
 
@@ -61,6 +64,11 @@ def concerned(finding: Finding, report: Report) -> tuple[str, ...]:
     return tuple(names.get(prefix, _apart([prefix])[prefix]) for prefix in found if prefix)
 
 
+def concerned_text(finding: Finding, report: Report) -> str:
+    """Return the environments that a finding concerns in a few words; empty for none."""
+    return join_names(concerned(finding, report), MOST_NAMES)
+
+
 def shorten(text: str, report: Report) -> str:
     """Return a sentence with short names in place of the paths that the report knows, and ~ for the home folder."""
     for path, name in sorted(_known(report), key=lambda pair: -len(pair[0])):
@@ -75,7 +83,11 @@ def _known(report: Report) -> Iterator[tuple[str, str]]:
     seen = report.snapshot
     copies = [c.folder for c in seen.cudnn or () if not c.environment]
     yield from _apart(copies).items()
-    kits = {t.root or t.folder: f"CUDA {t.version}" for t in seen.toolkits or () if t.version and t.origin in ("installer", "distribution", "folder")}
+    kits = {
+        t.root or t.folder: f"CUDA {t.version}"
+        for t in seen.toolkits or ()
+        if t.version and t.origin in ("installer", "distribution", "folder")
+    }
     apart = _apart(kits)
     for root, name in kits.items():
         yield root, apart[root] if list(kits.values()).count(name) > 1 else name

@@ -17,9 +17,10 @@ from typing import Protocol
 
 from core.common.i18n import _, n_
 from core.host import ownership, safe_folder
+from core.host.startup.edit import Edit, edited
 from core.model import path_list
-from core.model.changes import Change, ChangeError, EditPath, FileItem, FileSet, SetVariable
-from core.model.facts import System
+from core.model.changes import Change, ChangeError, EditLine, EditPath, ExchangePackages, FileItem, FileSet, SetVariable
+from core.model.facts import LineForm, System
 from core.model.system_steps import STEP_KINDS, SystemStep, step_words
 
 NVIDIA_LIBRARY = re.compile(
@@ -138,7 +139,7 @@ def refusal_sentences(changes: tuple[Change, ...], ground: Ground, *, back: bool
 
 def kind_of(change: Change) -> ChangeKind:
     """Return the kind that a change is of."""
-    return next(kind for kind in CHANGE_KINDS if kind.of(change))
+    return next((kind for kind in CHANGE_KINDS if kind.of(change)), NEVER)
 
 
 def consent_action(changes: tuple[Change, ...], *, back: bool = False) -> str:
@@ -328,6 +329,83 @@ def _is_windows_own(folder: str, ground: Ground) -> bool:
     return ground.system == "windows" and bool(ground.bases()) and _is_inside(folder, ground.bases()[0])
 
 
+# --- lines of start-up files -----------------------------------------------------------------------------------------
+
+
+LINE_FILES: tuple[tuple[str, LineForm], ...] = (
+    (r"/etc/environment", "assignments"),
+    (r"/etc/environment\.d/[\w.+-]+\.conf", "assignments"),
+    (r"/etc/(?:profile|bash\.bashrc|bashrc|zshenv|zprofile|zshrc|zlogin)", "posix"),
+    (r"/etc/profile\.d/[\w.+-]+\.sh", "posix"),
+    (r"/etc/zsh/(?:zshenv|zprofile|zshrc|zlogin)", "posix"),
+    (r"/etc/fish/(?:config|conf\.d/[\w.+-]+)\.fish", "fish"),
+    (r"/etc/crontab|/etc/cron\.d/[\w+-]+", "crontab"),
+    (r"/etc/systemd/(?:system|user)/[\w@.+-]+\.service(?:\.d/[\w.+-]+\.conf)?", "systemd"),
+)
+"""Files of everybody's in which a line is edited, and the language of each."""
+LINE_VARIABLES = ("LD_LIBRARY_PATH", "LD_PRELOAD", *HIDING_VARIABLES)
+"""Variables that a line may be relieved of; toolkits' besides."""
+
+
+def _line(change: Change, ground: Ground, back: bool) -> str:
+    """A line of a listed file that gives a listed variable its value: taken out, or a folder of it; nothing is added but
+    the toolkit's folder. What is done to the line is made anew here, and must be the same.
+    """
+    assert isinstance(change, EditLine)
+    form = next((form for pattern, form in ground_line_files(ground) if re.fullmatch(pattern, change.path)), None)
+    if form is None or form != change.form or not change.path.isascii():
+        return _(
+            "{path} is not a file of which a line is edited with administrator rights.", path=visible_text(change.path)
+        )
+    toolkit = bool(TOOLKIT_VARIABLE.fullmatch(change.name))
+    if change.name not in LINE_VARIABLES and not toolkit:
+        return _odd_line(change)
+    if change.value and (not toolkit or change.entry):
+        return _odd_line(change)
+    if change.value and (row := _not_everybodys(change.value, change.name, ground, back, below=True)):
+        return row
+    if not change.reason.isprintable() or change.back is not back or not change.before_hash:
+        return _odd_line(change)
+    old, new = (change.after, change.before) if back else (change.before, change.after)
+    edit = Edit(
+        form=change.form,
+        line=1,
+        name=change.name,
+        entry=change.entry,
+        among=change.among,
+        value=change.value,
+        reason=change.reason,
+    )
+    try:
+        made = edited(old, edit)
+    except ChangeError:
+        return _odd_line(change)
+    if made.replace(": # ", "# ", 1) != new.replace(": # ", "# ", 1):
+        return _odd_line(change)
+    if ground.kind(change.path) != "file":
+        return _("{path} does not exist.", path=change.path)
+    if loose := ground.loose(change.path):
+        return _(
+            "{loose} can be changed by other users, so {path} is not used with administrator rights.",
+            loose=loose,
+            path=change.path,
+        )
+    return ""
+
+
+def ground_line_files(ground: Ground) -> tuple[tuple[str, LineForm], ...]:
+    """Return the files of which a line may be edited; none on Windows, whose variables lie in the registry."""
+    return LINE_FILES if ground.system == "linux" else ()
+
+
+def _odd_line(change: EditLine) -> str:
+    return _(
+        "The plan for line {line} of {path} is not one that is carried out with administrator rights.",
+        line=change.line,
+        path=visible_text(change.path),
+    )
+
+
 # --- system steps --------------------------------------------------------------------------------------------------
 
 DEVICE_GROUPS = ("video", "render")
@@ -422,6 +500,24 @@ def _words_files(change: Change) -> tuple[str, ...]:
     return tuple(rows)
 
 
+def _words_line(change: Change) -> tuple[str, ...]:
+    assert isinstance(change, EditLine)
+    values = {
+        "name": change.name,
+        "path": change.path,
+        "line": change.line,
+        "entry": change.entry,
+        "value": change.value,
+    }
+    if change.back:
+        return (_("Put line {line} of {path} back, which sets {name}.", **values),)
+    if change.value:
+        return (_("Let line {line} of {path} set {name} to {value}.", **values),)
+    if change.entry:
+        return (_("Take {entry} out of {name} in line {line} of {path}.", **values),)
+    return (_("Take line {line} of {path} out, which sets {name}.", **values),)
+
+
 def _words_step(change: Change) -> tuple[str, ...]:
     assert isinstance(change, SystemStep)
     return step_words(change)
@@ -431,10 +527,27 @@ def _is_step(kind: str, change: Change) -> bool:
     return isinstance(change, SystemStep) and change.kind == kind
 
 
+# --- packages ------------------------------------------------------------------------------------------------------
+
+
+def _packages(_change: Change, _ground: Ground, _back: bool) -> str:
+    """None: an installer runs what others wrote."""
+    return _("Packages are not changed with administrator rights.")
+
+
+def _words_packages(change: Change) -> tuple[str, ...]:
+    assert isinstance(change, ExchangePackages)
+    return (_("Change the packages of {prefix}.", prefix=change.prefix),)
+
+
+NEVER = ChangeKind("packages", lambda c: isinstance(c, ExchangePackages), _packages, _words_packages)
+"""What is never changed with an administrator's rights."""
+
 CHANGE_KINDS = (
     ChangeKind("search-path", lambda c: isinstance(c, EditPath) and c.new is not None, _enter_path, _words_enter),
     ChangeKind("search-path", lambda c: isinstance(c, EditPath), _leave_path, _words_leave),
     ChangeKind("variable", lambda c: isinstance(c, SetVariable), _variable, _words_variable),
+    ChangeKind("line", lambda c: isinstance(c, EditLine), _line, _words_line),
     ChangeKind("files", lambda c: isinstance(c, FileSet), _files, _words_files),
     *(
         ChangeKind(f"system-{kind}", partial(_is_step, kind), _system_step, _words_step)

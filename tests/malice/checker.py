@@ -43,7 +43,9 @@ class Picture:
 
 def picture(root: Path, environment: Path, apart: tuple[Path, ...]) -> Picture:
     """Take everything below ``root`` but what lies in the folders ``apart`` (histories and orders)."""
-    variables = dict(line.split("=", 1) for line in environment.read_text().splitlines() if "=" in line)
+    variables = dict(
+        line.split("=", 1) for line in environment.read_text().splitlines() if "=" in line and line[0] != "#"
+    )
     files: dict[str, tuple[object, ...]] = {}
     for folder, names, leaves in os.walk(root):
         names[:] = [n for n in names if Path(folder, n) not in apart]
@@ -94,6 +96,31 @@ def _variable(name: str, old: str | None, new: str | None) -> list[str]:
     if NAMES_A_TOOLKIT.match(name):
         return [] if new is None or _administrator_s_folder(new) else [f"{name} names {new}"]
     return [f"{name} was {old} and is {new}"]
+
+
+EDITABLE = re.compile(
+    rf"export (LD_LIBRARY_PATH|LD_PRELOAD|{'|'.join(sorted(HIDES))}|CUDA_(?:PATH|HOME|ROOT|PATH_V\d+_\d+))=(.*)"
+)
+
+
+def _start_up_file(path: str, old: str, new: str) -> list[str]:
+    """What may become of a start-up file of everybody's: a listed variable's line goes or loses folders, or names a toolkit."""
+    if not _only_root_changes(path, inside=True):
+        return [f"{path} is not the administrator's alone"]
+    before, after = old.splitlines(), [r for r in new.splitlines() if not r.startswith("#")]
+    gone = [r for r in before if r not in after]
+    come = [r for r in after if r not in before]
+    known = {found[1]: found[2] for r in gone if (found := EDITABLE.fullmatch(r))}
+    rows = [f"{path} lost {r}" for r in gone if not EDITABLE.fullmatch(r)]
+    for row in come:
+        found = EDITABLE.fullmatch(row)
+        if not found or found[1] not in known:
+            rows.append(f"{path} got {row}")
+        elif NAMES_A_TOOLKIT.match(found[1]):
+            rows += [] if _administrator_s_folder(found[2].strip("'")) else [f"{path} names {found[2]}"]
+        elif _more(known[found[1]].split(":"), found[2].split(":")):
+            rows.append(f"{path} got {row}")
+    return rows
 
 
 def _more(fewer: list[str], more: list[str]) -> list[str]:
@@ -173,6 +200,9 @@ def _groups(old: object, new: object) -> list[str]:
 def _file(path: str, now: tuple[object, ...] | None, before: Picture, programs: Path) -> list[str]:
     name = Path(path).name
     below = path.startswith(f"{programs}/")
+    was = before.files.get(path)
+    if "/etc/profile.d/" in path and now is not None and was is not None and now[0] == was[0] == stat.S_IFREG:
+        return _start_up_file(path, *(bytes(x[1]).decode() for x in (was, now)))  # type: ignore[call-overload]
     if not below:
         return [f"{path} was changed, outside the folders of programs"]
     parent = str(Path(path).parent)

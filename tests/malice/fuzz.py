@@ -21,8 +21,9 @@ from typing import Any
 
 import msgspec
 
+from core.host.startup.edit import Edit, edited
 from core.model import changes
-from core.model.changes import Change, EditPath, FileItem, FileSet, SetVariable, Value
+from core.model.changes import Change, ChangeError, EditLine, EditPath, FileItem, FileSet, SetVariable, Value
 from core.model.path_list import PathError
 from core.model.system_steps import STEP_KINDS, StepState, SystemStep
 from core.transaction import broker, elevation
@@ -70,6 +71,14 @@ class Fuzzer:
             f"PATH=/usr/bin:{opt}/gone:/bin:{opt}/cuda/bin:/bin/\nLD_LIBRARY_PATH={root}/home/eve:{opt}/cuda/lib64\n"
             "CUDA_VISIBLE_DEVICES=-1\nCUDA_PATH=/opt/gone\nCUDA_HOME=/usr\nLANG=C\n"
         )
+        (root / "etc/profile.d").mkdir()
+        for name in ("cuda.sh", "hers.sh"):
+            (root / "etc/profile.d" / name).write_text(
+                f"export LD_LIBRARY_PATH={root}/home/eve:{opt}/cuda/lib64\nexport CUDA_VISIBLE_DEVICES=-1\nexport CUDA_HOME=/gone\n"
+                "export BASH_ENV=/root/x\n"
+            )
+        give(root / "etc/profile.d/hers.sh")
+        (root / "etc/passwd").write_text("CUDA_HOME=/x\n")
         self.folders = [
             *(str(opt / n) for n in ("cuda", "cuda/lib64", "cuda/bin", "spare", "shared", "listed", "group", "hers")),
             *(str(opt / n) for n in ("deep/er/bin", "withhers", "tolink", "tocuda", "tolink/bin", "gone", "new/lib")),
@@ -119,13 +128,13 @@ class Fuzzer:
     def plan(self) -> tuple[Change, ...]:
         """Return the changes of a plan: one or a few, most of them tampered with."""
         makers: list[Callable[[], Change]] = [
-            *(self.entry, self.removal, self.variable, self.files, self.files, self.step, self.step),
+            *(self.entry, self.removal, self.variable, self.files, self.files, self.line, self.step, self.step),
         ]
         found: list[Change] = []
         for _ in range(self.dice.choice((1, 1, 1, 2, 3))):
             try:
                 change = self.dice.choice(makers)()
-            except (PathError, OSError):
+            except (PathError, OSError, ChangeError):
                 continue
             found.append(self.tampered(change) if self.dice.random() < 0.4 else change)
         return tuple(found)
@@ -156,6 +165,37 @@ class Fuzzer:
         after = self.dice.choice((None, *(Value(text=t) for t in (*self.folders, "0", "-1", "x.so"))))
         return SetVariable(
             name=name, scope=self.dice.choice(("machine", "machine", "user")), before=self.value(name), after=after
+        )
+
+    def line(self) -> Change:
+        path = f"{self.box.root}/etc/{self.dice.choice(('profile.d/cuda.sh', 'environment', 'profile.d/hers.sh', 'passwd'))}"
+        text = Path(path).read_text()
+        number = self.dice.randint(1, text.count("\n") + 1)
+        name = self.dice.choice(("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", *VARIABLES))
+        form = self.dice.choice(("posix", "assignments"))
+        entry = self.dice.choice(("", "", str(self.box.root / "home/eve"), *self.folders))
+        value = "" if entry or self.dice.random() < 0.6 else self.dice.choice(self.folders)
+        reason = self.dice.choice(("why", "why\nrm -rf /", ""))
+        edit = Edit(
+            form=form, line=number, name=name, entry=entry, among=(entry,) if entry else (), value=value, reason=reason
+        )
+        new = edited(text, edit)
+        old_rows, new_rows = text.splitlines(keepends=True), new.splitlines(keepends=True)
+        more = len(new_rows) - len(old_rows)
+        return EditLine(
+            path=path,
+            form=form,
+            line=number,
+            name=name,
+            scope="machine",
+            entry=entry,
+            among=edit.among,
+            value=value,
+            reason=reason,
+            before="".join(old_rows[number - 1 : number]),
+            after="".join(new_rows[number - 1 : number + more]),
+            before_hash=hashlib.sha256(text.encode()).hexdigest(),
+            after_hash=hashlib.sha256(new.encode()).hexdigest(),
         )
 
     def files(self) -> Change:
@@ -246,6 +286,24 @@ class Fuzzer:
                     *({"at": "/etc/environment"}, {"at": str(self.box.eve / "x.conf")}),
                 )
             )
+        elif isinstance(change, EditLine):
+            fields = self.dice.choice(
+                (
+                    *(
+                        {"path": self.dice.choice(self.folders)},
+                        {"name": self.dice.choice(VARIABLES)},
+                        {"value": "/evil"},
+                    ),
+                    *({"after": "export LD_PRELOAD=/evil.so\n"}, {"before": ""}, {"line": 1}, {"reason": "x\nevil"}),
+                    *(
+                        {"back": True},
+                        {"form": "fish"},
+                        {"entry": "/evil"},
+                        {"after_hash": "0" * 64},
+                        {"encoding": "latin-1"},
+                    ),
+                )
+            )
         else:
             fields = self.dice.choice(({"name": self.dice.choice(VARIABLES)}, {"before": None}, {"at": "/etc/profile"}))
         return msgspec.structs.replace(change, **fields)
@@ -298,10 +356,11 @@ def run(count: int, seed: int) -> tuple[Counter[str], list[str]]:
     """Try ``count`` plans; return how they ended, and the objections, each with its plan."""
     quick = "/dev/shm"
     root = Path(tempfile.mkdtemp(prefix="convalesce-fuzz-", dir=quick if Path(quick).is_dir() else "/var/tmp"))
-    kept = broker.LINUX_FOLDERS
+    kept, kept_lines = broker.LINUX_FOLDERS, broker.LINE_FILES
     ends: Counter[str] = Counter()
     rows: list[str] = []
     broker.LINUX_FOLDERS = (str(root / "opt"),)  # type: ignore[assignment]
+    broker.LINE_FILES = tuple((str(root) + pattern, form) for pattern, form in kept_lines)
     try:
         fuzzer = Fuzzer(root, seed)
         while sum(ends.values()) < count:
@@ -310,7 +369,7 @@ def run(count: int, seed: int) -> tuple[Counter[str], list[str]]:
                 ends[end] += 1
                 rows += [f"{row}: {msgspec.json.encode(plan).decode()}" for row in found]
     finally:
-        broker.LINUX_FOLDERS = kept
+        broker.LINUX_FOLDERS, broker.LINE_FILES = kept, kept_lines
         shutil.rmtree(root)
     return ends, rows
 

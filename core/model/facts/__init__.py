@@ -40,7 +40,17 @@ from core.model.facts.driver import (
     Nvml,
     PciDevice,
 )
-from core.model.facts.environment import Activation, Environment, Limit, Mark, PathEntry, Renewal, Scope, Variable
+from core.model.facts.environment import (
+    Activation,
+    Environment,
+    Limit,
+    Mark,
+    NamedPlace,
+    PathEntry,
+    Renewal,
+    Scope,
+    Variable,
+)
 from core.model.facts.frameworks import (
     DamagedFile,
     Distribution,
@@ -49,6 +59,7 @@ from core.model.facts.frameworks import (
     FrameworkTrial,
     PackageRecords,
     PythonEnvironment,
+    SharedFiles,
     Way,
 )
 from core.model.facts.imports import (
@@ -147,6 +158,7 @@ __all__ = [
     "Machine",
     "Mapped",
     "Mark",
+    "NamedPlace",
     "NumberType",
     "Nvml",
     "Opening",
@@ -168,6 +180,7 @@ __all__ = [
     "Scope",
     "SearchEntry",
     "SearchOrigin",
+    "SharedFiles",
     "Signature",
     "Snapshot",
     "Start",

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.shell import quote, shell_command
 from core.common.text import join_names
-from core.knowledge.releases import Hints
-from core.knowledge.tables import read_table
+from core.knowledge.kernel_log import kernel_log_table
 from core.model.facts import DeviceNode, Driver, ExpectedNode, Gpu, Snapshot, Variable
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import PutCacheAside, SetForEnvironments, Unset, UseSystemTool
@@ -499,10 +498,15 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
     )
 
 
+SAID_BY_THE_CARD = ("unknown", "restart_computer", "check_power")
+"""Actions of the catalogue that the steps for every card say already."""
+
+
 def kernel_log(seen: Snapshot) -> Iterator[Finding]:
     """The kernel logged a fault of the GPU itself."""
     log = (seen.driver.kernel_log if seen.driver else ()) or ()
-    for known in (row for row in read_table("hints", Hints).codes if row.api == "xid"):
+    table = kernel_log_table()
+    for known in (row for row in table.xids if row.cause == "hardware_fault"):
         lines = [line for line in log if f"): {known.code}," in line and "Xid" in line]
         if lines:
             yield make_finding(
@@ -520,7 +524,7 @@ def kernel_log(seen: Snapshot) -> Iterator[Finding]:
                     number=known.code,
                 ),
                 evidence=[observation(_("Kernel log"), line.strip(), "kernel") for line in lines[-3:]],
-                fix=_card(_(known.next) if known.next else ""),
+                fix=_card("" if known.action in SAID_BY_THE_CARD else _(table.advice(known))),
             )
 
 
