@@ -82,7 +82,8 @@ def shown_steps() -> tuple[Step, ...]:
 
 def fix_verb(fix: Fix) -> str:
     """Return what a fix's button does, in a few words: "Add folder to PATH"."""
-    from core.model.changes import EditLine, FileSet  # not at the start: the window is there before there is a fix
+    # not at the start: the window is there before there is a fix
+    from core.model.changes import EditLine, ExchangePackages, FileSet
     from core.model.system_steps import SystemStep
 
     first = fix.changes[0]
@@ -96,6 +97,8 @@ def fix_verb(fix: Fix) -> str:
         return _(STEP_VERBS[first.kind])
     if isinstance(first, EditLine):
         return _("Edit {file}", file=first.path.rsplit("/", 1)[-1])
+    if isinstance(first, ExchangePackages):
+        return _("Repair the packages")
     if edit := _edit(first):
         name = "PATH" if first.name.upper() == "PATH" else first.name
         return _of_search_path(edit, len(fix.changes), name)

@@ -107,7 +107,7 @@ def _run(arguments: list[str], without_command: Callable[[], int] | None) -> int
     return command(options)
 
 
-def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - a flat list of options
+def _parser() -> argparse.ArgumentParser:
     import argparse
 
     from core.cli import benchmark, check, mcp, report
@@ -184,12 +184,27 @@ def _parser() -> argparse.ArgumentParser:  # noqa: PLR0915 - a flat list of opti
     fix.add_argument(
         "--cudnn", metavar="FILE", help=_("an archive, a wheel or a folder with a complete cuDNN to install")
     )
+    fix.add_argument(
+        "--fetch-cudnn", action="store_true", help=_("fetch the wheel of the cuDNN that is needed, and place it")
+    )
+    fix.add_argument(
+        "--from",
+        dest="source",
+        default="",
+        metavar="WHEEL|FOLDER",
+        help=_("take packages from this wheel, or this folder of wheels"),
+    )
+    fix.add_argument("--index", default="", metavar="URL", help=_("fetch packages from this index"))
+    fix.add_argument("--offline", action="store_true", help=_("fetch nothing: use only what lies on this machine"))
     fix.set_defaults(command=_fix)
 
     undo = commands.add_parser("undo", help=_("undo what was changed"))
     undo.add_argument("entry", nargs="?", metavar="ENTRY", help=_("the newest change if none is named"))
     undo.add_argument("--all", action="store_true", help=_("everything that is still in effect, newest first"))
     undo.add_argument("--list", action="store_true", help=_("show the history"))
+    undo.add_argument(
+        "--let-go", default="", metavar="ENTRY", help=_("remove what an entry keeps for undoing, to free its space")
+    )
     undo.add_argument("--yes", action="store_true", help=_("consent in advance (for scripts)"))
     undo.set_defaults(command=_undo)
 

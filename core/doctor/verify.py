@@ -17,7 +17,7 @@ from core.host.interface import Host
 from core.host.provenance import environment_for, may_run
 from core.host.with_environment import HostWithEnvironment
 from core.knowledge.tables import read_table
-from core.model.changes import Change, EditLine, EditPath, FileSet, SetVariable
+from core.model.changes import Change, EditLine, EditPath, ExchangePackages, FileSet, SetVariable
 from core.model.facts import Snapshot, Variable, split_id
 from core.model.findings import Finding, Report
 from core.model.paths import is_inside
@@ -109,6 +109,7 @@ def _activated_by(changes: Sequence[Change]) -> list[str]:
 def _concerned_environments(finding: Finding, changes: Sequence[Change], seen: Snapshot) -> list[str]:
     """Return the environments that the finding concerns, or whose files it or the cure is about, else those in use."""
     paths = [finding.subject, *(i.path for c in changes if isinstance(c, FileSet) for i in c.items)]
+    paths += [c.folder for c in changes if isinstance(c, ExchangePackages)]
     system = seen.machine.system
     consumers = {split_id(c)[0] for c in finding.consumers}
     found = [

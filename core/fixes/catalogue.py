@@ -14,10 +14,11 @@ from core.common.i18n import _
 from core.common.shell import quote
 from core.fixes.files import add_dll_folders, complete_set, give_plain_name, put_aside, put_cache_aside
 from core.fixes.lines import edit_lines, edited_variable
+from core.fixes.packages.remedies import install_packages, put_package_back
 from core.fixes.search_paths import add_folder, drop_dead_entries, prefer_folder, take_out_folders
 from core.fixes.variables import activation_change, in_single_scope, persistent_values, set_value, target_environments
 from core.model import path_list
-from core.model.changes import Change, EditPath, FileSet, SetVariable
+from core.model.changes import Change, EditPath, ExchangePackages, FileSet, SetVariable
 from core.model.facts import Snapshot
 from core.model.findings import Finding, Fix
 from core.model.path_list import PathError
@@ -27,6 +28,7 @@ from core.model.remedies import (
     CompleteSet,
     DropDead,
     GivePlainName,
+    InstallPackages,
     PointTo,
     PreferFolder,
     PutAside,
@@ -110,7 +112,9 @@ def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noq
         case AddDllFolders():
             return add_dll_folders(remedy, snapshot)
         case PutPackageBack():
-            return ()  # the advice has the command
+            return put_package_back(remedy, snapshot)
+        case InstallPackages():
+            return install_packages(remedy, snapshot)
         case UseSystemTool():
             return (SystemStep(kind=remedy.kind, subject=remedy.subject, value=remedy.value),)
         case SetForEnvironments():
@@ -144,6 +148,8 @@ def _out_of_pam(name: str, file: str) -> tuple[str, str]:
 def _title(fix: Fix, changes: tuple[Change, ...]) -> str:
     """Return what will be done: by the files' own words, else by the advice's."""
     first = changes[0]
+    if isinstance(first, ExchangePackages):
+        return fix.title
     if isinstance(first, FileSet):
         return first.title
     if not isinstance(first, SetVariable | EditPath):

@@ -19,7 +19,7 @@ from core.common.i18n import _, n_
 from core.host import ownership, safe_folder
 from core.host.startup.edit import Edit, edited
 from core.model import path_list
-from core.model.changes import Change, ChangeError, EditLine, EditPath, FileItem, FileSet, SetVariable
+from core.model.changes import Change, ChangeError, EditLine, EditPath, ExchangePackages, FileItem, FileSet, SetVariable
 from core.model.facts import LineForm, System
 from core.model.system_steps import STEP_KINDS, SystemStep, step_words
 
@@ -139,7 +139,7 @@ def refusal_sentences(changes: tuple[Change, ...], ground: Ground, *, back: bool
 
 def kind_of(change: Change) -> ChangeKind:
     """Return the kind that a change is of."""
-    return next(kind for kind in CHANGE_KINDS if kind.of(change))
+    return next((kind for kind in CHANGE_KINDS if kind.of(change)), NEVER)
 
 
 def consent_action(changes: tuple[Change, ...], *, back: bool = False) -> str:
@@ -526,6 +526,22 @@ def _words_step(change: Change) -> tuple[str, ...]:
 def _is_step(kind: str, change: Change) -> bool:
     return isinstance(change, SystemStep) and change.kind == kind
 
+
+# --- packages ------------------------------------------------------------------------------------------------------
+
+
+def _packages(_change: Change, _ground: Ground, _back: bool) -> str:
+    """None: an installer runs what others wrote."""
+    return _("Packages are not changed with administrator rights.")
+
+
+def _words_packages(change: Change) -> tuple[str, ...]:
+    assert isinstance(change, ExchangePackages)
+    return (_("Change the packages of {prefix}.", prefix=change.prefix),)
+
+
+NEVER = ChangeKind("packages", lambda c: isinstance(c, ExchangePackages), _packages, _words_packages)
+"""What is never changed with an administrator's rights."""
 
 CHANGE_KINDS = (
     ChangeKind("search-path", lambda c: isinstance(c, EditPath) and c.new is not None, _enter_path, _words_enter),

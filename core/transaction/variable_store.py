@@ -11,7 +11,7 @@ from core.common.home import user_home as users_home
 from core.common.i18n import _, translate_fact
 from core.host import activation_scripts, environment_files, ownership, safe_folder
 from core.host.refusal import why_refused
-from core.model.changes import Change, ChangeError, EditLine, FileSet, PersistentScope, Value
+from core.model.changes import Change, ChangeError, EditLine, ExchangePackages, FileSet, PersistentScope, Value
 from core.model.facts import System
 from core.model.system_steps import SystemStep
 
@@ -120,6 +120,8 @@ class LinuxVariables:
         """See Writer."""
         if os.geteuid() == 0:
             return False
+        if isinstance(change, ExchangePackages):
+            return False  # never with an administrator's rights
         if isinstance(change, FileSet):
             places = [safe_folder.split_path(i.path)[0] for i in change.items]
             return any(not os.access(safe_folder.nearest_existing(p), os.W_OK) for p in (*places, *change.folders))

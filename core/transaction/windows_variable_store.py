@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from core.common.fact_text import fact_text
 from core.host.safe_folder import nearest_existing, split_path
-from core.model.changes import Change, ChangeError, EditLine, FileSet, PersistentScope, Value
+from core.model.changes import Change, ChangeError, EditLine, ExchangePackages, FileSet, PersistentScope, Value
 from core.model.facts import System
 from core.model.system_steps import SystemStep
 
@@ -92,6 +92,8 @@ class WindowsVariables:
             return False
         if isinstance(change, EditLine):
             return False
+        if isinstance(change, ExchangePackages):
+            return False  # never with an administrator's rights
         if isinstance(change, FileSet):
             places = (*(split_path(item.path)[0] for item in change.items), *change.folders)
             return any(not may_change(nearest_existing(place)) for place in places)

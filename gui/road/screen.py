@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QApplication,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QLayout,
     QLayoutItem,
     QPushButton,
@@ -48,11 +47,11 @@ class FlowLayout(QLayout):
         """Return the number of items."""
         return len(self._items)
 
-    def itemAt(self, index: int) -> QLayoutItem | None:  # type: ignore[override]  # Qt takes None for none
+    def itemAt(self, index: int) -> QLayoutItem | None:
         """Return an item."""
         return self._items[index] if 0 <= index < len(self._items) else None
 
-    def takeAt(self, index: int) -> QLayoutItem | None:  # type: ignore[override]  # the same
+    def takeAt(self, index: int) -> QLayoutItem | None:
         """Give an item up."""
         return self._items.pop(index) if 0 <= index < len(self._items) else None
 
@@ -243,11 +242,3 @@ class Screen(QWidget):
             self.back()
         else:
             super().keyPressEvent(event)
-
-
-def strong_label(text: str) -> QLabel:
-    """Return a label for the name of something."""
-    label = QLabel(text)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setProperty("strong", True)
-    return label

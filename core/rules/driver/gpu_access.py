@@ -10,8 +10,6 @@ from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.shell import quote, shell_command
 from core.common.text import join_names
 from core.knowledge.kernel_log import kernel_log_table
-from core.knowledge.releases import Hints
-from core.knowledge.tables import read_table
 from core.model.facts import DeviceNode, Driver, ExpectedNode, Gpu, Snapshot, Variable
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import PutCacheAside, SetForEnvironments, Unset, UseSystemTool

@@ -56,6 +56,8 @@ class JaxPlugin(SourcedRow, frozen=True, kw_only=True):
     """What a CUDA plugin of JAX needs."""
 
     plugin: str
+    first: str = ""
+    """The first release of JAX that it is published for; empty where all have it that are still installed."""
     driver: str
     capability: str
 

@@ -13,6 +13,7 @@ from core.knowledge.modules import NumpyTwo, module_table
 from core.model.facts import Distribution, Snapshot
 from core.model.findings import Finding, Fix
 from core.model.paths import normalise
+from core.model.remedies import InstallPackages
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import framework_pip_command, gpu_onnxruntime, reinstall_requirement
 from core.rules.frameworks.environment_view import (
@@ -140,11 +141,13 @@ def _one_of(home: EnvironmentView, folder: str, here: list[Distribution]) -> Fix
     if folder == "nvidia/cudnn":
         wanted = " ".join(r for d in home.python.distributions for r in d.requires)
         keep = next((d for d in here if re.search(rf"\b{d.name}\b", wanted)), keep)
+    wanted = f"{keep.name}=={keep.version.partition('+')[0]}"
     return manual_fix(
         _("Keep {name} alone", name=keep.name),
         framework_pip_command(home.seen, home.python, "uninstall", "-y", *names),
-        framework_pip_command(home.seen, home.python, "install", f"{keep.name}=={keep.version.partition('+')[0]}"),
+        framework_pip_command(home.seen, home.python, "install", wanted),
         restart="program",
+        remedy=InstallPackages(prefix=home.python.prefix, remove=names, install=(wanted,)),
     )
 
 
@@ -176,6 +179,11 @@ def _installed_twice(home: EnvironmentView) -> Iterator[Finding]:
                     framework_pip_command(home.seen, home.python, "uninstall", "-y", name),
                     framework_pip_command(
                         home.seen, home.python, "install", f"{name}=={max(versions, key=version_tuple)}"
+                    ),
+                    remedy=InstallPackages(
+                        prefix=home.python.prefix,
+                        remove=(name,),
+                        install=(f"{name}=={max(versions, key=version_tuple)}",),
                     ),
                 ),
             )
