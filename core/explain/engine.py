@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 from msgspec import structs
 
@@ -67,7 +68,8 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
         reading = replace(reading, marks=reading.marks | _machine_marks(here))
     judged = verdicts.judge_causes(reading, here, _findings(here, findings), failures)
     if here is None:
-        shown = run_guarded(lambda: pasted.judge_pasted(reading), "explain.pasted", failures, {})
+        nothing: dict[str, dict[str, Any]] = {}
+        shown = run_guarded(lambda: pasted.judge_pasted(reading), "explain.pasted", failures, nothing)
         judged = replace(judged, verdicts=shown)
     causes = () if meant and not matching_clues(reading) else _causes(reading, judged)
     link = _link(causes, judged, snapshot, away)

@@ -289,7 +289,7 @@ COMPLAINTS: dict[str, Complaint] = {
     "the driver's answer": _family(START_MARKS, same_status),
     "the driver is too old": _family("driver-insufficient"),
     "no GPU is used": _family("cannot-use-gpu tf-no-gpu-list cpu-fallback", starts_not, shared=True),
-    "no rights": _family("permission dev-nodes nvml-unknown"),
+    "no rights": _family("permission dev-nodes"),
     "no signature": _family("secure-boot"),
     "a module": _family("module-words"),
     "after a suspend": _family("suspend uvm", starts_not),
@@ -452,7 +452,6 @@ NVML_SAYS = {
 }
 SIMILAR_MARKS = {
     # what frameworks print for the same answer of the driver
-    "no-device": frozenset({"bad-ordinal"}),
     "driver-insufficient": frozenset({"no-driver-words"}),
     "missing:libcuda": frozenset({"no-driver-words", "driver-insufficient"}),
 }
@@ -589,17 +588,38 @@ def another_copy(reading: ParsedText, about: FaultFacts) -> str:
     )
 
 
+WITHOUT_DRIVER = ("driver_module_not_loaded", "secure_boot_blocks_module", "container_no_gpu_runtime")
+"""Causes by which no driver answers at all."""
 ANSWERS_OF_A_MODULE = frozenset({"lib-mismatch-driver", "ptx-toolchain", "key-rejected"})
 """Marks of messages that a loaded module, or the kernel that refused it, alone leads to."""
 
 
 def a_driver_answers(reading: ParsedText, about: FaultFacts) -> str:
     """In the text a driver gives its version or is refused for its signature; on this machine none is loaded."""
-    if about.cause != "driver_module_not_loaded":
+    if about.cause not in WITHOUT_DRIVER:
         return ""
-    if reading.marks & ANSWERS_OF_A_MODULE or "(found version " in reading.low or "nvrm version" in reading.low:
+    refused = {"key-rejected"} if about.cause == "secure_boot_blocks_module" else set()
+    if (
+        reading.marks & ANSWERS_OF_A_MODULE - refused
+        or "(found version " in reading.low
+        or "nvrm version" in reading.low
+    ):
         return _("In the message a driver answers; on this machine none does.")
     return ""
+
+
+_SETS_DEVICES = re.compile(r"os\.environ\[['\"]cuda_visible_devices['\"]\]\s{0,3}=")
+
+
+def the_program_hides(reading: ParsedText, about: FaultFacts) -> str:
+    """The text shows a program that itself says which GPUs it may see."""
+    if about.cause == "gpu_hidden_by_env" or not _SETS_DEVICES.search(reading.low):
+        return ""
+    return _("In the message the program itself sets CUDA_VISIBLE_DEVICES.") if _is_about_start(about) else ""
+
+
+def _is_about_start(about: FaultFacts) -> bool:
+    return "the driver's answer" in CAUSED_COMPLAINTS.get(about.cause, ())
 
 
 OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
@@ -611,6 +631,7 @@ OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
     another_release,
     another_copy,
     a_driver_answers,
+    the_program_hides,
 )
 
 

@@ -79,7 +79,7 @@ class Ranged(io.RawIOBase):
 
 def contents(fetch: Fetch, size: int) -> tuple[list[str], bytes]:
     """Return the names of a wheel's files and its METADATA."""
-    with zipfile.ZipFile(Ranged(fetch, size)) as wheel:  # type: ignore[arg-type]  # it reads, seeks and tells
+    with zipfile.ZipFile(Ranged(fetch, size)) as wheel:
         names = wheel.namelist()
         metadata = next(n for n in names if n.endswith(".dist-info/METADATA"))
         return names, wheel.read(metadata)
@@ -102,8 +102,13 @@ def one_each(files: Sequence[dict[str, Any]]) -> Iterator[tuple[str, dict[str, A
         if wheels:
             yield (
                 system,
-                max(wheels, key=lambda f: version_tuple((re.search(r"cp3(\d+)", f["filename"]) or [0, "0"])[1])),
+                max(wheels, key=lambda f: _python(f["filename"])),
             )
+
+
+def _python(filename: str) -> int:
+    found = re.search(r"-cp3(\d+)-", filename)
+    return int(found[1]) if found else 0
 
 
 def harvest(package: str, newest: int) -> Iterator[dict[str, Any]]:

@@ -16,7 +16,7 @@ HELP = Path(resources.__path__[0]) / "help" / "en"
 
 
 def test_every_cause_says_how_one_sees_that_it_is_gone() -> None:
-    told = set(cure_steps().checks)
+    told: set[str] = set(cure_steps().checks)
     told |= {p.stem for p in HELP.glob("*.md") if "It worked if" in p.read_text(encoding="utf-8")}
     assert {row.cause for row in cause_rows()} - told == set()
 
