@@ -239,7 +239,7 @@ def answer_question(e: Explanation, number: int) -> Explanation:
     if not 1 <= number <= len(e.answers):
         raise ValueError(number)
     chosen = e.answers[number - 1]
-    words = {row.cause: row.meaning for row in known_causes()}
+    words: dict[str, str] = {row.cause: row.meaning for row in known_causes()}
     answer = e.decide.split("\n")[number].split(". ", 1)[-1].removesuffix(f": {_(words[chosen])} [{chosen}]")
     old = next((r for r in e.causes if r.cause == chosen), RankedCause(cause=chosen, score=0, meaning=_(words[chosen])))
     best = with_steps(
